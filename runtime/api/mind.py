@@ -46,8 +46,6 @@ from mnemic.actors.protocol.messages import (
     GetMemories,
     Memory,
     Rebuild,
-    Recall,
-    Recalled,
     Recover,
 )
 from mnemic.actors.protocol.scopes import normalize_scope_path
@@ -55,10 +53,8 @@ from mnemic.actors.protocol.shape_messages import BindPending, BindProgress, Ret
 from mnemic.runtime.api.correct import CorrectionVerbs
 from mnemic.runtime.api.erase import ErasureVerbs
 from mnemic.runtime.api.lock import LockVerbs
-from mnemic.runtime.api.log import InspectionVerbs, question
-from mnemic.runtime.api.pause import PauseVerbs
+from mnemic.runtime.api.questions import QuestionVerbs
 from mnemic.runtime.api.reports import CaptureReport, HostPorts, Status, capture_status, unbound_warning
-from mnemic.runtime.api.shape import ShapeVerbs
 from mnemic.runtime.api.transfer import TransferVerbs
 from mnemic.runtime.api.verbs import fields_as_parameters
 from mnemic.runtime.engine.reports import ActorSystemPort
@@ -89,7 +85,7 @@ _SETTINGS_EDITED = (
 )
 
 
-class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerbs, TransferVerbs, LockVerbs):
+class Mind(QuestionVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
     """One memory, open. Close it, or use it in a ``with`` block."""
 
     def __init__(
@@ -244,25 +240,6 @@ class Mind(InspectionVerbs, ShapeVerbs, CorrectionVerbs, ErasureVerbs, PauseVerb
             part = self._ask(RetryQuarantined(after=total.after))
             total = msgspec.structs.replace(part, readmitted=total.readmitted + part.readmitted)
         return total
-
-    @fields_as_parameters(Recall)
-    def recall(
-        self,
-        query: str,
-        k: int | None = None,
-        *,
-        progress: Callable[[int, int | None], None] | None = None,
-        **asked: Any,
-    ) -> Recalled:
-        """Find the memories that matter; see `mnemic.actors.protocol.messages.Recall` for what each argument means.
-
-        Args:
-            progress: told how far the work is, where it takes long: at first, all memories are loaded.
-
-        Raises:
-            UnknownScope, InvalidValue: what was asked for cannot be.
-        """
-        return self._with_notices(self._ask(question(Recall, query=query, k=k, **asked), progress=progress))
 
     def get(self, ids: Sequence[bytes]) -> tuple[Memory, ...]:
         """Give memories whole, in the order asked for.

@@ -1,6 +1,6 @@
 """Base class of a mind's verbs: its actors, its keys, and exclusive access to its files.
 
-Above stand the verbs, by what they are for (`mnemic.runtime.api.log`, `mnemic.runtime.api.correct`,
+Above stand the verbs, by what they are for (`mnemic.runtime.api.questions`, `mnemic.runtime.api.correct`,
 `mnemic.runtime.api.erase`, `mnemic.runtime.api.pause`, `mnemic.runtime.api.transfer`, `mnemic.runtime.api.lock`), and
 `mnemic.runtime.api.mind`, which has them all.
 

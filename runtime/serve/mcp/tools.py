@@ -23,7 +23,7 @@ from pydantic import BeforeValidator
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import BadInput, InvalidValue, MnemicError, SwitchedOff
-from mnemic.actors.protocol.messages import CaptureText, Memory, Recall
+from mnemic.actors.protocol.messages import CaptureText, Forget, GetMemories, Memory, Recall
 from mnemic.actors.protocol.shape_messages import Shape, pattern_texts
 from mnemic.actors.protocol.times import to_iso
 from mnemic.actors.recall.hits import character_start, delivered_span
@@ -249,7 +249,8 @@ def make_server(minds: OpenMinds, door: ServerControl, clock: Clock, version: st
 
         return await answer("memory_capture", capture, context)
 
-    async def memory_get(context: Context[Any, Any], ids: list[str], offset: int = 0, limit: int = PAGE_BYTES) -> _Got:
+    @takes(GetMemories, "ids", "offset", "limit", offset=(int, 0), limit=(int, PAGE_BYTES))
+    async def memory_get(context: Context[Any, Any], *, offset: int, limit: int, **given: Any) -> _Got:
         """Whole records. Long texts come in pages: offset and limit in bytes."""
         if offset < 0 or not 4 <= limit <= PAGE_BYTES:
             raise InvalidValue(
@@ -258,19 +259,20 @@ def make_server(minds: OpenMinds, door: ServerControl, clock: Clock, version: st
                 why="it is none",
                 expected=f"offset >= 0, limit 4 to {PAGE_BYTES}",
             )
-        wanted = [parse_id(one) for one in ids]
+        wanted = read_arguments(GetMemories, given)["ids"]
 
         def get(mind: Mind, caller: Caller, _: Progress | None) -> _Got:
             return _Got(memories=_deliver_pages(mind, _assistant_name(context), caller, wanted, offset, limit))
 
         return await answer("memory_get", get)
 
-    async def memory_forget(context: Context[Any, Any], id: str, reason: str | None = None) -> _Forgotten:
+    @takes(Forget, "id", "reason", id=(str, inspect.Parameter.empty))
+    async def memory_forget(context: Context[Any, Any], *, id: str, **given: Any) -> _Forgotten:
         """Hide what the user wants forgotten. The command in undo brings it back."""
         wanted = [parse_id(id)]
 
         def forget(mind: Mind, caller: Caller, _: Progress | None) -> _Forgotten:
-            (one,) = mind.forget(wanted, reason or "").memories
+            (one,) = mind.forget(wanted, **read_arguments(Forget, given)).memories
             shown = DeliveredSpan(memory=one.id, start=0, stop=len(one.data), why="it named this one to be forgotten")
             mind.note_delivery(_assistant_name(context), caller.session, [shown])
             return _Forgotten(retired=retirement_view(one, strict=True), undo=mind.undo_command(wanted))

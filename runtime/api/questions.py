@@ -1,11 +1,11 @@
-"""Verbs of a mind that list memories, deliveries to assistants, one memory in detail, and usage.
+"""Verbs of a mind that only ask: recall, structural queries, the log, one memory in detail, and usage.
 
-Verbs of `mnemic.runtime.api.mind.Mind`.
+Verbs of `mnemic.runtime.api.mind.Mind`; `mnemic.runtime.api.pause` below has what every answer says first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -24,20 +24,81 @@ from mnemic.actors.protocol.log_messages import (
     UseCounted,
 )
 from mnemic.actors.protocol.message import safe_operand
+from mnemic.actors.protocol.messages import Recall, Recalled
 from mnemic.actors.protocol.scopes import normalize_scope_path
+from mnemic.actors.protocol.shape_messages import ListRoles, RolesListed, Shape, Shaped, analogy_names, pattern_texts
 from mnemic.actors.protocol.times import to_iso
-from mnemic.runtime.api.verbs import MindVerbs, fields_as_parameters
+from mnemic.runtime.api.pause import PauseVerbs
+from mnemic.runtime.api.verbs import fields_as_parameters
 
-__all__ = ["InspectionVerbs", "question"]
+__all__ = ["QuestionVerbs", "question"]
 
+FoundT = TypeVar("FoundT", Recalled, Shaped)
 QuestionT = TypeVar("QuestionT", bound=msgspec.Struct)
 
 _MAX_TIME_US = 2**63
 """Microseconds that a column of the store has no room for: 292,000 years."""
 
 
-class InspectionVerbs(MindVerbs):
+class QuestionVerbs(PauseVerbs):
     """The verbs."""
+
+    _drain_warnings: Sequence[str]
+
+    @fields_as_parameters(Recall)
+    def recall(
+        self,
+        query: str,
+        k: int | None = None,
+        *,
+        progress: Callable[[int, int | None], None] | None = None,
+        **asked: Any,
+    ) -> Recalled:
+        """Find the memories that matter; see `mnemic.actors.protocol.messages.Recall` for what each argument means.
+
+        Args:
+            progress: told how far the work is, where it takes long: at first, all memories are loaded.
+
+        Raises:
+            UnknownScope, InvalidValue: what was asked for cannot be.
+        """
+        return self._with_notices(self._ask(question(Recall, query=query, k=k, **asked), progress=progress))
+
+    @fields_as_parameters(Shape)
+    def shape(
+        self,
+        pattern: Mapping[str, str | float] | None = None,
+        k: int | None = None,
+        *,
+        analogy: Sequence[str] = (),
+        progress: Callable[[int, int | None], None] | None = None,
+        **asked: Any,
+    ) -> Shaped:
+        """Find memories by their structure, and what fills the roles that are asked for with ``?``.
+
+        See `mnemic.actors.protocol.shape_messages.Shape` for what each argument means; `roles` says what can be asked
+        for.
+
+        Args:
+            pattern: role to filler, or to ``?``; none where an analogy is asked. Numbers are taken as their text, and
+                true and false as yes and no.
+            progress: told how far the work is, where it takes long: at first, all hypervectors are loaded.
+
+        Raises:
+            UnknownRole, UnknownScope, InvalidValue: what was asked for cannot be.
+        """
+        roles = pattern_texts({} if pattern is None else pattern)
+        message = question(Shape, pattern=roles, analogy=analogy_names(analogy), k=k, **asked)
+        return self._with_notices(self._ask(message, progress=progress))
+
+    def roles(self) -> RolesListed:
+        """Say what memories can be asked for by: each role, how its fillers match, and the most frequent of them."""
+        return self._ask(ListRoles())
+
+    def _with_notices(self, answer: FoundT) -> FoundT:
+        """An answer that also says what every answer says first."""
+        more: tuple[str, ...] = (*self._drain_warnings, *self._notices())
+        return msgspec.structs.replace(answer, degraded=(*answer.degraded, *more)) if more else answer
 
     @fields_as_parameters(ListMemories)
     def log(self, **asked: Any) -> MemoriesListed:
