@@ -22,8 +22,7 @@ from typing import Any, Literal
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import ActorRefused, MnemicError
 from mnemic.actors.protocol.messages import CaptureText, GetMemories, Memories, TextCaptured
-from mnemic.bench.contract.samples import check_answer, valid_messages
-from mnemic.bench.contract.trial import TRIALS, TrialJob
+from mnemic.bench.contract.trial import TRIALS, TrialJob, check_answer, valid_messages
 from mnemic.bench.contract.world import ContractViolation, open_lines
 from mnemic.bench.harness.measure import Row
 from mnemic.runtime.clock import SystemClock

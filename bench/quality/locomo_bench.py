@@ -21,9 +21,8 @@ import numpy as np
 from mnemic.actors.protocol.messages import Recall, Recalled, SignalName
 from mnemic.bench.harness.homes import actors_of, store_of
 from mnemic.bench.harness.measure import Row, quantiles, time_each
-from mnemic.bench.harness.metrics import paired_test
 from mnemic.bench.harness.processes import run_mnemic
-from mnemic.bench.quality.locomo import Question, RankedHit, convert, evaluate, mean, read_questions
+from mnemic.bench.quality.locomo import Question, RankedHit, convert, evaluate, mean, paired_test, read_questions
 from mnemic.bench.speed.engine_bench import full_text_search
 from mnemic.runtime.engine.supervisor import Supervisor
 

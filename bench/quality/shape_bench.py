@@ -23,9 +23,17 @@ from mnemic.actors.protocol.messages import Memory, Recall, Recalled, SignalName
 from mnemic.actors.protocol.shape_messages import ListRoles, RolesListed, Shape, Shaped
 from mnemic.bench.harness.homes import MIND_NAME, actors_of
 from mnemic.bench.harness.measure import Row
-from mnemic.bench.harness.metrics import any_at, paired_test, reciprocal_rank
 from mnemic.bench.harness.processes import run_mnemic
-from mnemic.bench.quality.locomo import RankedHit, convert, evaluate, mean, read_questions
+from mnemic.bench.quality.locomo import (
+    RankedHit,
+    any_at,
+    convert,
+    evaluate,
+    mean,
+    paired_test,
+    read_questions,
+    reciprocal_rank,
+)
 from mnemic.bench.quality.shape_questions import (
     Claim,
     StructuralQuestion,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.bench.harness.metrics import any_at, distinct, ndcg_at, paired_test, reciprocal_rank
+from mnemic.bench.quality.locomo import any_at, distinct, ndcg_at, paired_test, reciprocal_rank
 
 RANKING = ["a", "b", "c", "d"]
 
