@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 
 import click
+import msgspec
 
 from mnemic.actors.protocol.errors import InvalidValue, SourceUnreadable
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
@@ -45,7 +46,7 @@ def capture(
     with stdin, chosen.open(create=True, alone="-" in sources) as mind, progress_bars(chosen.as_json) as progress:
         report = mind.capture(sources, format=format_, scope=scope, embed=not no_meaning, progress=progress)
     took_s = CLOCK.monotonic_s() - started
-    view = {name: getattr(report, name) for name in report.__struct_fields__} | {"took_s": round(took_s, 2)}
+    view = msgspec.structs.asdict(report) | {"took_s": round(took_s, 2)}
 
     def lines() -> Iterator[str]:
         new, files = pluralize(report.new, "new memory"), pluralize(report.files, "transcript")

@@ -85,9 +85,9 @@ def correct(chosen: CommandContext, id_: str, text: str, session: str) -> None:
         "kind": was.kind,
         "scope": was.scope,
     }
-    between = [str(format_id(one)) for one in now.supersedes if one != was.id]
-    view = _captured_view(kept) | {"corrects": replaced, "supersedes": [format_id(one) for one in now.supersedes]}
-    view["undo"] = undo
+    supersedes = [str(format_id(one)) for one in now.supersedes]
+    between = [one for one in supersedes if one != replaced["id"]]
+    view = _captured_view(kept) | {"corrects": replaced, "supersedes": supersedes, "undo": undo}
 
     def lines() -> Iterator[str]:
         yield f"{'corrected' if kept.created else 'known already'}: {view['id']} in {kept.scope or 'no scope'}"
@@ -121,19 +121,9 @@ def _read_text(text: str) -> str:
 
 
 def _captured_view(kept: TextCaptured) -> dict[str, Any]:
-    from mnemic.actors.protocol.times import to_iso
-    from mnemic.runtime.api.views import format_id, similar_view
+    from mnemic.runtime.api.views import similar_view, to_json
 
-    return {
-        "id": format_id(kept.id),
-        "created": kept.created,
-        "scope": kept.scope,
-        "superseded_by": format_id(kept.superseded_by),
-        "retired_at": to_iso(kept.retired_at),
-        "erased": kept.erased,
-        "similar": [similar_view(one, strict=False) for one in kept.similar],
-        "degraded": list(kept.degraded),
-    }
+    return to_json(kept) | {"similar": [similar_view(one, strict=False) for one in kept.similar]}
 
 
 def _supersession_lines(view: dict[str, Any], undo: str) -> Iterator[str]:

@@ -78,12 +78,12 @@ def _check_options(selection: Selection, reason: str, undo: bool, erase: bool) -
 
 def _forget(chosen: CommandContext, wanted: list[bytes], reason: str, undo: bool) -> None:
     """Hide memories that are named, or show them again."""
-    from mnemic.runtime.api.views import retirement_view
+    from mnemic.actors.protocol.message import to_json
 
     with chosen.open(create=False) as mind:
         answer = mind.recover(wanted) if undo else mind.forget(wanted, reason)
         again = None if undo else mind.undo_command([one.id for one in answer.memories])
-    memories = [retirement_view(one, strict=False) for one in answer.memories]
+    memories = [to_json(one) for one in answer.memories]
 
     def lines() -> Iterator[str]:
         did, was = ("found again", "was not forgotten") if undo else ("forgotten", "forgotten already")

@@ -70,13 +70,13 @@ def show(chosen: CommandContext, ids: tuple[str, ...]) -> None:
 
 def _log(chosen: CommandContext, asked: dict[str, Any], kinds: tuple[str, ...], forgotten: bool) -> None:
     from mnemic.cli.log_lines import log_lines
-    from mnemic.runtime.api.views import memory_entry_view
+    from mnemic.runtime.api.views import to_json
 
     width = shutil.get_terminal_size((_COLUMNS, 24)).columns
     size = _JSON_TEXT_BYTES if chosen.as_json else 4 * width
     with chosen.open(create=False, asking=True) as mind:
         page = mind.log(kinds=kinds, forgotten=forgotten, text_bytes=size, **asked)
-    entries = [memory_entry_view(one) for one in page.memories]
+    entries = [to_json(one) for one in page.memories]
 
     def lines() -> Iterator[str]:
         yield from log_lines(entries, width)

@@ -34,7 +34,7 @@ def log_lines(entries: Sequence[dict[str, Any]], width: int) -> Iterator[str]:
     """A table as wide as the terminal; the texts are cut.
 
     Args:
-        entries: as `mnemic.runtime.api.views.memory_entry_view` gives them.
+        entries: views of them.
         width: columns of the terminal.
     """
     if not entries:

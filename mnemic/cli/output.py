@@ -88,9 +88,7 @@ def searched_scope(scope: str, found: str) -> str:
 
 
 def memory_line(memory: dict[str, Any]) -> str:
-    """A memory in one line, as `mnemic.runtime.api.views.retirement_view` gives it: the first line of its text will
-    do.
-    """
+    """A memory in one line, as a view gives it: the first line of its text will do."""
     first = next(iter(memory["text"].splitlines()), "")
     whole = len(first.encode("utf-8", "surrogatepass")) == memory["size_bytes"]
     return f"{memory['id']} ({memory['kind']}, {memory['scope'] or 'no scope'}) {first}{'' if whole else ' …'}"

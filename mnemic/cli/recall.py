@@ -174,7 +174,7 @@ def answer_lines(
 
 
 def _list_roles(chosen: CommandContext) -> None:
-    from mnemic.runtime.api.views import roles_view
+    from mnemic.runtime.api.views import to_json
 
     with chosen.open(create=False, asking=True) as mind:
         listed = mind.roles()
@@ -190,4 +190,4 @@ def _list_roles(chosen: CommandContext) -> None:
         waits = f", {pluralize(listed.pending, 'memory waits', 'memories wait')} for theirs" if listed.pending else ""
         yield f"{pluralize(listed.bound, 'memory has its', 'memories have their')} hypervector{waits}"
 
-    chosen.print_answer(roles_view(listed), lines)
+    chosen.print_answer(to_json(listed), lines)

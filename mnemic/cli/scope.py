@@ -34,22 +34,12 @@ def scope(context: click.Context) -> None:
 @common_options
 def list_(chosen: CommandContext) -> None:
     """Which scopes there are, how each was found, and which folder's project it is."""
-    from mnemic.actors.protocol.times import to_iso
+    from mnemic.runtime.api.views import to_json
 
     with chosen.open(create=False, asking=True) as mind:
         found = mind.scopes()
         undo = mind.command("scope", "undo") if found.undo else None
-    scopes: list[dict[str, Any]] = [
-        {
-            "path": one.path,
-            "found": one.found,
-            "project": one.project,
-            "projects": list(one.projects),
-            "memories": one.memories,
-            "last_at": to_iso(one.last_at),
-        }
-        for one in found.scopes
-    ]
+    scopes = [to_json(one) for one in found.scopes]
 
     def lines() -> Iterator[str]:
         for one in scopes:

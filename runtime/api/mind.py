@@ -415,7 +415,7 @@ class Mind(QuestionVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerb
             mind=self._name,
             version=__version__,
             counts=counts,
-            use=usage_view(self.use(), cross=True),
+            use=usage_view(self.use()),
             store_bytes=sum(file.stat().st_size for file in files),
             encoder=encoder,
             instructions=None if counts.scan == "numpy" else counts.scan.removeprefix("native-"),

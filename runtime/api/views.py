@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.protocol.errors import MnemicError
-from mnemic.actors.protocol.log_messages import Delivery, MemoryDetail, MemoryEntry, UseCounted
+from mnemic.actors.protocol.log_messages import Delivery, MemoryDetail, UseCounted
 from mnemic.actors.protocol.message import format_id, parse_id, to_json
-from mnemic.actors.protocol.messages import Hit, Memory, Recalled, Retirement
-from mnemic.actors.protocol.shape_messages import Answer, RolesListed, Shaped
+from mnemic.actors.protocol.messages import Hit, Memory, Recalled
+from mnemic.actors.protocol.shape_messages import Answer, Shaped
 
 __all__ = [
     "answer_view",
@@ -24,14 +24,12 @@ __all__ = [
     "format_id",
     "hit_view",
     "memory_detail_view",
-    "memory_entry_view",
     "memory_view",
     "parse_id",
     "recall_view",
-    "retirement_view",
-    "roles_view",
     "shape_view",
     "similar_view",
+    "to_json",
     "usage_view",
 ]
 
@@ -81,11 +79,6 @@ def memory_view(memory: Memory, part: bytes, *, strict: bool) -> dict[str, Any]:
     return view | {"size_bytes": len(memory.data)}
 
 
-def retirement_view(retirement: Retirement, *, strict: bool) -> dict[str, Any]:
-    """How a memory stands that was forgotten or found again, with the beginning of its text."""
-    return to_json(retirement, strict=strict)
-
-
 def error_view(error: MnemicError) -> dict[str, str]:
     """An error: code, sentence, remedy."""
     return {"code": error.code, "error": str(error), "remedy": error.remedy_text}
@@ -126,16 +119,6 @@ def shape_view(
     }
 
 
-def roles_view(listed: RolesListed) -> dict[str, Any]:
-    """What can be asked for."""
-    return to_json(listed)
-
-
-def memory_entry_view(listed: MemoryEntry) -> dict[str, Any]:
-    """An entry of the log."""
-    return to_json(listed)
-
-
 def delivery_view(giving: Delivery) -> dict[str, Any]:
     """What was given at one time."""
     view = to_json(giving)
@@ -151,18 +134,13 @@ def memory_detail_view(shown: MemoryDetail) -> dict[str, Any]:
     return own | view | {"kept_by": kept_by, "original_kept": view.pop("original")}
 
 
-def usage_view(use: UseCounted, *, cross: bool) -> dict[str, Any]:
-    """Memories, bytes and tokens given, by project and by week.
-
-    Args:
-        cross: whether each project is told week by week, too.
-    """
+def usage_view(use: UseCounted) -> dict[str, Any]:
+    """Memories, bytes and tokens given, by project, by week, and by project week by week."""
     view = to_json(use)
     return {
         "weeks": [{"from": week[:10], **one} for week, one in zip(view["weeks"], view["all"], strict=True)],
         "projects": [
-            {"path": project["path"], **project["total"]} | ({"weeks": project["weeks"]} if cross else {})
-            for project in view["projects"]
+            {"path": project["path"], **project["total"], "weeks": project["weeks"]} for project in view["projects"]
         ],
     }
 

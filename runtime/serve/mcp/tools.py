@@ -33,9 +33,9 @@ from mnemic.runtime.api.views import (
     memory_view,
     parse_id,
     recall_view,
-    retirement_view,
     shape_view,
     similar_view,
+    to_json,
 )
 from mnemic.runtime.engine.reports import Progress
 from mnemic.runtime.minds.projects import NO_SCOPE
@@ -275,7 +275,7 @@ def make_server(minds: OpenMinds, door: ServerControl, clock: Clock, version: st
             (one,) = mind.forget(wanted, **read_arguments(Forget, given)).memories
             shown = DeliveredSpan(memory=one.id, start=0, stop=len(one.data), why="it named this one to be forgotten")
             mind.note_delivery(_assistant_name(context), caller.session, [shown])
-            return _Forgotten(retired=retirement_view(one, strict=True), undo=mind.undo_command(wanted))
+            return _Forgotten(retired=to_json(one, strict=True), undo=mind.undo_command(wanted))
 
         return await answer("memory_forget", forget)
 

@@ -12,7 +12,7 @@ from mnemic.runtime.api.views import (
     hit_view,
     memory_view,
     recall_view,
-    retirement_view,
+    to_json,
 )
 
 HIT = Hit(
@@ -141,7 +141,7 @@ def test_what_was_forgotten_shows_when_why_and_how_it_begins() -> None:
         scope="work/shelf",
         said_at=1_000_000,
     )
-    view = retirement_view(retirement, strict=True)
+    view = to_json(retirement, strict=True)
     assert json.loads(json.dumps(view).encode("ascii")) == view
     assert view == {
         "id": "00010203-0405-0607-0809-0a0b0c0d0e0f",
@@ -158,7 +158,7 @@ def test_what_was_forgotten_shows_when_why_and_how_it_begins() -> None:
         "scope": "work/shelf",
         "said_at": "1970-01-01T00:00:01Z",
     }
-    again = retirement_view(msgspec.structs.replace(retirement, retired_at=None, reason=None), strict=False)
+    again = to_json(msgspec.structs.replace(retirement, retired_at=None, reason=None), strict=False)
     assert (again["retired_at"], again["reason"], again["text"]) == (None, None, "nine \ud83d")
     shown = memory_view(msgspec.structs.replace(MEMORY, retired_at=2_000_000, retired_reason="r"), b"", strict=True)
     assert (shown["retired_at"], shown["retired_reason"]) == ("1970-01-01T00:00:02Z", "r")

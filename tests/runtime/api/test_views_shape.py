@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.shape_messages import Answer, RolesListed, RoleView, Shaped
-from mnemic.runtime.api.views import answer_view, format_id, roles_view, shape_view
+from mnemic.runtime.api.views import answer_view, format_id, shape_view, to_json
 from tests.runtime.api.test_views import HIT
 
 IDS = tuple(bytes([number]) * 16 for number in range(3))
@@ -60,7 +60,7 @@ def test_whatever_fills_a_role_a_strict_encoder_takes_it(filler: str) -> None:
 
 def test_roles_are_listed_with_all_that_is_known_of_them() -> None:
     role = RoleView(name="who", help="Who.", match="exact", decodes=True, fillers=2, samples=("user", "tool"))
-    assert json.loads(json.dumps(roles_view(RolesListed(roles=(role,), bound=5, pending=1)))) == {
+    assert json.loads(json.dumps(to_json(RolesListed(roles=(role,), bound=5, pending=1)))) == {
         "roles": [
             {
                 "name": "who",
