@@ -4,8 +4,7 @@ It is done in a copy of the store, which then takes the old one's place (`mnemic
 is killed leaves the one or the other. Deleted cells are overwritten, the word index is merged, vectors are overwritten
 before they are deleted, and the whole file is written anew (``VACUUM``), so that no page keeps what a table lost.
 
-The caller holds the mind alone. Below: `mnemic.runtime.transfer.redact_log`,
-`mnemic.runtime.transfer.quote_finder`.
+The caller holds the mind alone. Below: `mnemic.runtime.transfer.redact_log`.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ from mnemic.runtime.store.rebind_queue import RebindQueue, first_speakers
 from mnemic.runtime.store.schema import connect, copy_database, translate_errors, write_error, write_transaction
 from mnemic.runtime.store.supersession import set_successor
 from mnemic.runtime.store.texts import drop_text_if_unused, load_text
-from mnemic.runtime.transfer.quote_finder import find_quotes
 from mnemic.runtime.transfer.redact_log import (
     LogRedactor,
     Relinked,
+    find_quotes,
     retirement_reasons,
     scope_change_paths,
     touches,

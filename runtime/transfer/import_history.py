@@ -55,7 +55,7 @@ from mnemic.runtime.transfer.export_format import (
     Line,
     text_bytes,
 )
-from mnemic.runtime.transfer.quote_finder import find_quotes
+from mnemic.runtime.transfer.redact_log import find_quotes
 
 __all__ = ["AUTHOR", "HistoryImporter", "ImportReport", "Match", "MemoryMatcher"]
 

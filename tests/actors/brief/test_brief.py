@@ -12,6 +12,7 @@ from mnemic.actors.brief.brief import MOST_RECALLED, RECALLED_BYTES, BriefSettin
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import ModelMissing, StoreBusy
+from mnemic.actors.protocol.log_messages import DeliveriesListed, ListDeliveries
 from mnemic.actors.protocol.messages import Apply, EmbedQuery
 from mnemic.actors.recall.retriever import RetrieverActor
 from tests.harness import START_US, ActorHarness, turns
@@ -79,6 +80,18 @@ def test_what_is_surely_about_a_prompt_is_told_to_a_session_once(actor_system: A
     assert prompted(actor_system) == Briefed(text="", memories=(), tokens=0)
     assert prompted(actor_system, session="another").memories == (lantern,)
     assert given_to(actor_system, "new") == [("codex", "prompt", lantern)]
+
+
+def test_what_was_told_is_read_again_from_the_memory(actor_system: ActorHarness) -> None:
+    before = "number 17 says nothing new. " * 60
+    lantern = keep(actor_system, before + LANTERN)
+    assert prompted(actor_system).memories == (lantern,)
+    listed = actor_system.ask(ListDeliveries())
+    assert isinstance(listed, DeliveriesListed)
+    ((part,),) = (giving.parts for giving in listed.deliveries)
+    assert part.text == (before + LANTERN)[part.start_byte :][: len(part.data)]
+    assert LANTERN in part.text
+    assert part.start_byte > 0
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from mnemic.runtime.minds.homes import open_mind
 from mnemic.runtime.spool.frames import FrameDecryptor
 from mnemic.runtime.spool.walk import scan_records
 from mnemic.runtime.store.schema import connect
-from mnemic.runtime.transfer.quote_finder import QUOTE_BYTES
+from mnemic.runtime.transfer.redact_log import QUOTE_BYTES
 from tests.faces import Outcome, git_project, lines, start, turn
 from tests.mnemic.test_hooks_end_to_end import hook, prompt
 from tests.serving import serving

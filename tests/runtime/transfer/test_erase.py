@@ -50,7 +50,7 @@ from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 from mnemic.runtime.store.texts import load_text
 from mnemic.runtime.transfer.erase import Erasure, erase
-from mnemic.runtime.transfer.quote_finder import QUOTE_BYTES
+from mnemic.runtime.transfer.redact_log import QUOTE_BYTES
 from tests.runtime.building import (
     ENCODER,
     KEYS,

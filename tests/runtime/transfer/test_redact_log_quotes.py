@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.runtime.transfer import quote_finder
-from mnemic.runtime.transfer.quote_finder import QUOTE_BYTES, find_quotes
+from mnemic.runtime.transfer import redact_log
+from mnemic.runtime.transfer.redact_log import QUOTE_BYTES, find_quotes
 
 PIECES = st.sampled_from([b"the otter ", b"sleeps in the ", b"harbour", b"\x00\xff", b"a"])
 TEXTS = st.lists(st.one_of(st.lists(PIECES, max_size=6).map(b"".join), st.binary(max_size=40)), max_size=5)
@@ -49,4 +49,4 @@ def test_what_is_held_does_not_grow_with_what_is_looked_through() -> None:
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 3 << quote_finder._FILTER_BITS  # the filters alone, not 6 MB of texts at 90 bytes for each
+    assert peak < 3 << redact_log._FILTER_BITS  # the filters alone, not 6 MB of texts at 90 bytes for each
