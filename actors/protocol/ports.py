@@ -130,12 +130,11 @@ class Source(Protocol):
         ...
 
 
-class TranscriptOpener(Protocol):
-    """Opens a transcript by path (``-`` is standard input) and format (``auto`` looks at its first lines)."""
+TranscriptOpener = Callable[[str, str], Source]
+"""Opens a transcript by path (``-`` is standard input) and format (``auto`` looks at its first lines).
 
-    def __call__(self, path: str, format: str) -> Source:
-        """Raises `SourceUnreadable` or `AmbiguousFormat`."""
-        ...
+Raises `SourceUnreadable` or `AmbiguousFormat`.
+"""
 
 
 class FileStat(msgspec.Struct, frozen=True):
@@ -151,16 +150,11 @@ StatFile = Callable[[str], FileStat | None]
 """Looks at a file by its path; ``None`` where there is none that can be looked at."""
 
 
-class RecordReader(Protocol):
-    """Tells what a hook's record stands for."""
+RecordReader = Callable[[HookRecord], list[HookEvent]]
+"""Tells what a hook's record stands for, in order; empty where it is nothing to keep.
 
-    def __call__(self, record: HookRecord) -> list[HookEvent]:
-        """In order; empty where it is nothing to keep.
-
-        Raises:
-            UnreadableRecord: it cannot be understood.
-        """
-        ...
+Raises `UnreadableRecord`: it cannot be understood.
+"""
 
 
 class UndecodedRecord(msgspec.Struct, frozen=True):

@@ -69,18 +69,18 @@ def day_nearness(
         visible.
     """
     scores = np.full(len(columns.row), np.nan)
-    places = memory.visible("episode", visible)
+    episodes = memory.records["episode"]
+    places = episodes.visible(visible)
     if memory.encoders is None or _ROLE not in memory.encoders.space.roles or not len(places):
         return scores
     asked, alikes, fars = zip(*(_bundle_days(span, memory.encoders, memory.algebra) for span in spans), strict=True)
-    codes = memory.codes("episode")
+    codes = episodes.codes
     distances = codes.distances(places, np.array(asked), memory.algebra)
     alike, error = estimate_similarity(distances, codes.pairs[places], codes.dimensions)
     alike, error = alike / np.array(alikes), error[:, None] / np.array(alikes)
     room = 1 - _ERRORS * error - np.array(fars)
     near = np.where(room > _LEAST_ROOM, (alike - np.array(fars)) / np.maximum(room, _LEAST_ROOM), 0.0)
-    positions = np.searchsorted(columns.row, memory.rows("episode")[places])
-    scores[positions] = np.clip(near, 0.0, 1.0).max(axis=1)
+    scores[episodes.position[places]] = np.clip(near, 0.0, 1.0).max(axis=1)
     return scores
 
 

@@ -91,7 +91,7 @@ class ShapeSearch:
     def visible(self, tier: Tier) -> NDArray[np.int64]:
         """The records looked through, ascending."""
         if tier not in self._visible:
-            self._visible[tier] = self.index.visible(tier, self.visible_memories)
+            self._visible[tier] = self.index.records[tier].visible(self.visible_memories)
         return self._visible[tier]
 
     def items(self, role: str) -> FillerTable:
@@ -113,12 +113,12 @@ class ShapeSearch:
             np.array([match_kind(one.role) == "meaning" for one in near], np.bool_),
             tuple(self._graded(tier, one, n) for n, one in enumerate(near) if is_graded(one.role)),
         )
-        codes, algebra = self.index.codes(tier), self.index.algebra
+        codes, algebra = self.index.records[tier].codes, self.index.algebra
         if about is None:
             return find_matches(codes, self.visible(tier), asked, algebra)
 
         def judge(places: NDArray[np.int64]) -> Floats:
-            memories = self.index.positions(tier)[places]
+            memories = self.index.records[tier].position[places]
             return about.nearness(
                 memories, lambda lacking: about.projected_cosines(codes, places[lacking], self.encoders)
             )
@@ -147,7 +147,7 @@ class ShapeSearch:
         Each counts the same for an answer, however strong: a confidence that rose by asking would be none.
         """
         places = sample_rows(self.visible(tier), _MAX_PROTOTYPE_RECORDS)
-        vectors, strengths = self.index.codes(tier).join(places), self._strengths(tier, places)
+        vectors, strengths = self.index.records[tier].codes.join(places), self._strengths(tier, places)
         typical = typicality(self._prototype(vectors, strengths), vectors, self.index.algebra)
         order = np.lexsort((-places, -typical))
         ones = np.ones(len(order))
@@ -182,7 +182,7 @@ class ShapeSearch:
 
     def fill(self, tier: Tier, role: str, sample: Sample) -> tuple[FillerTable, FillerProbabilities]:
         """The item memory of a role, and how probable each of its fillers is in each record sampled."""
-        items, codes = self.items(role), self.index.codes(tier)
+        items, codes = self.items(role), self.index.records[tier].codes
         if len(items.count_by_lowercase) > MOST_FILLERS:
             self.warn(
                 f"{role}: of its {len(items.count_by_lowercase)} fillers only the {MOST_FILLERS} most frequent"
@@ -203,14 +203,15 @@ class ShapeSearch:
             column = [items.names[one] == pair.filler for one in filled.candidate.tolist()]
             return float((sample.weights @ filled.probability)[column].sum())
         prior = self._priors(tier, pair.role, np.array([self.items(pair.role).count_of(str(pair.filler))]))
-        bound, codes = self.encoders.encode_pairs([pair]), self.index.codes(tier)
+        bound, codes = self.encoders.encode_pairs([pair]), self.index.records[tier].codes
         filled = decode_fillers(codes, sample.indices, bound, prior, True, self.index.algebra)
         return float((sample.weights @ filled.probability).sum())
 
     def prototype_of(self, tier: Tier, sample: Sample) -> NDArray[np.uint64]:
         """The prototype of the records sampled, ``(w,) uint64``."""
         return self._prototype(
-            self.index.codes(tier).join(sample.indices), np.maximum(sample.weights, _TIE_TOLERANCE / _MAX_READ_RECORDS)
+            self.index.records[tier].codes.join(sample.indices),
+            np.maximum(sample.weights, _TIE_TOLERANCE / _MAX_READ_RECORDS),
         )
 
     def _step_phrases(self, sample: Sample) -> dict[str, Floats]:
@@ -255,7 +256,7 @@ class ShapeSearch:
         order = np.argsort(-counted, kind="stable")
         order = order[(having[order] > 0.5) & sample.may_support[order]]
         rows = dict.fromkeys(
-            self.index.rows(tier)[sample.indices[order]].tolist()
+            self.index.records[tier].row[sample.indices[order]].tolist()
         )  # of one memory there may be several
         yes, no = (one[order] for one in well) if well is not None else (np.zeros(0), np.zeros(0))
         known = yes + no > 0.5
@@ -276,7 +277,7 @@ class ShapeSearch:
         A step's memory counts for what the steps before it had, too, so up to four times in all: the sum would leave
         no room for a step that has none.
         """
-        all_of_them = self.index.bound_count if "episode" in ROLES[role].tiers else len(self.index.rows(tier))
+        all_of_them = self.index.bound_count if "episode" in ROLES[role].tiers else len(self.index.records[tier].row)
         total = max(2, all_of_them)
         times = 1 + STEPS_BACK if role in STEP_ROLES else 1
         return np.asarray(np.minimum(count / total, 1 - 1 / total) / times, np.float64)
@@ -289,7 +290,7 @@ class ShapeSearch:
 
     def _strengths(self, tier: Tier, places: NDArray[np.int64]) -> Floats:
         """How strong the memory of each record is: the more often it was given, the stronger."""
-        rows = self.index.rows(tier)[places]
+        rows = self.index.records[tier].row[places]
         given = self.snapshot.delivery_counts(rows.tolist())
         return 1 + np.log2([1 + given.get(row, 0) for row in rows.tolist()])
 

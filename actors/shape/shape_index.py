@@ -20,7 +20,7 @@ from mnemic.hd.query import RecordVectors
 from mnemic.hd.roles import ROLES, TIERS, Tier
 from mnemic.hd.space import Space
 
-__all__ = ["MOST_FILLERS", "FillerTable", "ShapeIndex"]
+__all__ = ["MOST_FILLERS", "FillerTable", "ShapeIndex", "TierRecords"]
 
 MOST_FILLERS = 16_384
 """Of more fillers of a role the most frequent are compared: each takes as much memory as a record."""
@@ -44,8 +44,8 @@ class FillerTable(NamedTuple):
         return self.count_by_lowercase.get(filler.lower(), 0)
 
 
-class _TierRecords:
-    """The records of one tier."""
+class TierRecords:
+    """The records of one tier; some of them may be dead."""
 
     def __init__(self, words: int) -> None:
         first = max(1, words // 4) if words else 0
@@ -104,7 +104,7 @@ class _TierRecords:
 
     @property
     def codes(self) -> RecordVectors:
-        """The records."""
+        """The records; not copies."""
         return RecordVectors(self._head.view(), self._tail.view(), self._pairs.view())
 
 
@@ -118,7 +118,8 @@ class ShapeIndex:
         self._generation = self._seq = -1
         self._items: dict[str, FillerTable] = {}
         self._filler_codes: dict[str, tuple[dict[str, int], GrowableArray]] = {}
-        self._records = {tier: _TierRecords(0) for tier in TIERS}
+        self.records: dict[Tier, TierRecords] = {tier: TierRecords(0) for tier in TIERS}
+        """What is bound, by tier."""
         self.encoders: RecordEncoder | None = None
         """The encoders of the newest space; ``None`` where nothing is bound that could be read here."""
         self.pending = self._retired = 0
@@ -127,7 +128,7 @@ class ShapeIndex:
     @property
     def bound_count(self) -> int:
         """How many memories have their hypervector."""
-        return self._records["episode"].alive_count
+        return self.records["episode"].alive_count
 
     @property
     def empty(self) -> bool:
@@ -158,7 +159,7 @@ class ShapeIndex:
         came: dict[Tier, CodeBlock] = {}
         for done, tier in enumerate(TIERS, 1):
             if self.encoders is not None:
-                came[tier] = snapshot.codes(tier, self._records[tier].last)
+                came[tier] = snapshot.codes(tier, self.records[tier].last)
             loaded(done, len(TIERS))
         new = any(len(block.number) for block in came.values())
         if new:
@@ -195,22 +196,6 @@ class ShapeIndex:
         in_order = len(places) == len(drawn) and bool((places == np.arange(len(places))).all())
         return vectors.view() if in_order else vectors.view()[places]
 
-    def visible(self, tier: Tier, memories: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Which records of a tier are of the memories looked through, ``(v,) int64``, ascending."""
-        return self._records[tier].visible(memories)
-
-    def positions(self, tier: Tier) -> NDArray[np.int64]:
-        """Where each record's memory stands in the columns."""
-        return self._records[tier].position
-
-    def codes(self, tier: Tier) -> RecordVectors:
-        """The records of a tier; not copies, and some of them are dead."""
-        return self._records[tier].codes
-
-    def rows(self, tier: Tier) -> NDArray[np.int64]:
-        """The row of each record's memory."""
-        return self._records[tier].row
-
     def _reset(self, row: SpaceRow | None) -> None:
         self._row, self.encoders = row, None
         self._filler_codes.clear()
@@ -218,7 +203,7 @@ class ShapeIndex:
         space = None if row is None else _space(row, self._seed)
         if space is not None:
             self.encoders = RecordEncoder(space)
-        self._records = {tier: _TierRecords(space.words if space else 0) for tier in TIERS}
+        self.records = {tier: TierRecords(space.words if space else 0) for tier in TIERS}
 
     def _append_blocks(self, came: dict[Tier, CodeBlock], columns: Columns) -> None:
         again, first = (
@@ -226,7 +211,7 @@ class ShapeIndex:
             min(int(block.number[0]) for block in came.values() if len(block.row)),
         )
         for tier in TIERS:
-            records = self._records[tier]
+            records = self.records[tier]
             if records.last:
                 records.mark_dead(again, first)
             records.append(came[tier], columns)

@@ -241,7 +241,7 @@ class ShapeQueryEngine:
 
     def _hits(self, tier: Tier, matches: Matches, names: Sequence[str], snapshot: Snapshot, k: int) -> list[Hit]:
         hits: dict[int, Hit] = {}
-        rows = self._index.rows(tier)
+        rows = self._index.records[tier].row
         for place, probability, nearness, shares in zip(*matches, strict=True):
             row, score = int(rows[place]), float(probability * nearness)
             if len(hits) == k:

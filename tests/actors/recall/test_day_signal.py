@@ -59,16 +59,12 @@ class Index:
         extra = [(Pair("topic", f"thing {number}"), Pair("file", f"{number}.py")) for number in range(more // 2)]
         records = [(Pair("date", day), *(pair for pairs in extra for pair in pairs)) for day in days]
         vectors = self.encoders.encode_records(records).reshape(len(days), space.words)
-        self._codes = RecordVectors.from_vectors(vectors, np.array([len(record) for record in records], np.int64))
+        self.codes = RecordVectors.from_vectors(vectors, np.array([len(record) for record in records], np.int64))
+        self.position = np.arange(len(days))
+        self.records = {"episode": self}
 
-    def visible(self, tier: str, memories: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def visible(self, memories: NDArray[np.bool_]) -> NDArray[np.int64]:
         return np.flatnonzero(memories)
-
-    def codes(self, tier: str) -> RecordVectors:
-        return self._codes
-
-    def rows(self, tier: str) -> NDArray[np.int64]:
-        return np.arange(len(self._codes.pairs)) + 1
 
 
 def looked(

@@ -38,8 +38,9 @@ class Follower:
         self.memory.sync(snapshot, self.recollection.columns, retired=self.recollection.retired_count)
         found: Held = {"pending": [(self.memory.pending, 0, b"")]}
         for tier in TIERS:
-            places, codes = self.memory.visible(tier, ~self.recollection.retired_mask(None)), self.memory.codes(tier)
-            rows, pairs = self.memory.rows(tier)[places].tolist(), codes.pairs[places].tolist()
+            records = self.memory.records[tier]
+            places, codes = records.visible(~self.recollection.retired_mask(None)), records.codes
+            rows, pairs = records.row[places].tolist(), codes.pairs[places].tolist()
             found[tier] = sorted(zip(rows, pairs, map(bytes, codes.join(places)), strict=True))
         for role in ("who", "file", "subject") if self.memory.encoders else ():
             items = self.memory.items(role, snapshot)
@@ -177,5 +178,5 @@ def test_records_that_are_dead_are_let_go_of_once_they_are_most(tmp_path: Path) 
             bind(actor_system)
             actor_system.look(follower.follow)
         assert len(assert_as_new(actor_system, follower)["episode"]) == 7
-        assert len(follower.memory.rows("episode")) <= 14
-        assert np.unique(follower.memory.rows("episode")).size == 7
+        assert len(follower.memory.records["episode"].row) <= 14
+        assert np.unique(follower.memory.records["episode"].row).size == 7
