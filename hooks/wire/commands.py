@@ -21,6 +21,7 @@ __all__ = ["ASSISTANTS", "Wiring", "event_in_command", "make_wiring"]
 ASSISTANTS = ("claude-code", "codex", "gemini-cli", "cursor", "opencode")
 """The hosts that can be wired, as the command line names them."""
 
+_ANOTHER = "another folder with --home"
 _HOOK = re.compile(rf"/bin/mnemic-hook['\"]* (?P<assistant>{'|'.join(ASSISTANTS)}) (?P<event>[a-z-]+) ")
 
 
@@ -51,29 +52,31 @@ class Wiring(msgspec.Struct, frozen=True, kw_only=True):
         words = [str(self.executable), assistant, event, *(["--ask"] if ask else []), "--home", str(self.home)]
         return words if self.mind == "default" else [*words, "--mind", self.mind]
 
-    def hook_command(self, assistant: str, event: str, *, ask: bool, substituted: str = "") -> str:
-        """The command of a hook as one line for a shell.
-
-        Args:
-            substituted: letters that start a substitution of the host's own, done before any shell sees the line.
-        """
-        words = [shell_quote(word, substituted) for word in self.hook_argv(assistant, event, ask=ask)]
+    def hook_command(self, assistant: str, event: str, *, ask: bool) -> str:
+        """The command of a hook as one line for a shell."""
+        words = [shlex.quote(word) for word in self.hook_argv(assistant, event, ask=ask)]
         return f"test -x {words[0]} && {' '.join(words)} 2>/dev/null || cat >/dev/null"
 
-    def mcp_argv(self, substituted: str = "") -> list[str]:
+    def mcp_argv(self) -> list[str]:
         """The command of the MCP server, word by word; hosts start it without a shell."""
         words = [str(self.home / "bin" / "mnemic"), "mcp", "--home", str(self.home)]
-        if self.mind != "default":
-            words += ["--mind", self.mind]
-        if not any(letter in word for word in words for letter in substituted):
-            return words
-        return ["/bin/sh", "-c", f"exec {' '.join(shell_quote(word, substituted) for word in words)}"]
+        return words if self.mind == "default" else [*words, "--mind", self.mind]
 
-    def calls_this_home(self, written: str, substituted: str = "") -> bool:
+    def calls_this_home(self, written: str) -> bool:
         """Whether a command, as it stands in a configuration, calls what is in this home's ``bin``."""
         called = str(self.home / "bin" / "mnemic")
-        ways = "|".join(re.escape(way.removesuffix("'")) for way in (shell_quote(called, substituted), called))
+        ways = "|".join(re.escape(way) for way in (shlex.quote(called).removesuffix("'"), called))
         return re.search(rf"(?<![^\s'\"])(?:{ways})", written) is not None
+
+    def check_path(self) -> None:
+        """Refuse a home in whose path a host would find something to substitute.
+
+        Raises:
+            InvalidValue: it has such a path.
+        """
+        if any(letter in str(self.home) for letter in "${"):
+            why = "its path has a $ or a {, for which assistants put something else in their settings"
+            raise InvalidValue(name="the home", value=str(self.home), why=why, expected=_ANOTHER)
 
 
 def make_wiring(
@@ -92,7 +95,7 @@ def make_wiring(
             name="the home",
             value=str(home),
             why="its path is not UTF-8, which an assistant's configuration has to be",
-            expected="another folder with --home",
+            expected=_ANOTHER,
         ) from None
     if not environment.get("HOME"):
         raise InvalidValue(
@@ -105,11 +108,3 @@ def event_in_command(command: object, assistant: str) -> str | None:
     """The event that a command of a configuration passes on, if it is one of these hooks', of whatever home."""
     found = _HOOK.search(command) if isinstance(command, str) else None
     return found["event"] if found is not None and found["assistant"] == assistant else None
-
-
-def shell_quote(word: str, substituted: str = "") -> str:
-    """A word for a shell, in which the host finds nothing to substitute."""
-    written = shlex.quote(word)
-    for letter in substituted:
-        written = written.replace(letter, f"'\"$(printf '\\{ord(letter):03o}')\"'")
-    return written

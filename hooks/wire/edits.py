@@ -100,8 +100,6 @@ class FileEdits(msgspec.Struct, frozen=True, kw_only=True):
     """What, in JSON and TOML."""
     text: str = ""
     """The block, or the whole."""
-    substitution_chars: str = ""
-    """Letters that start one of the host's own substitutions in it."""
 
 
 def apply_edits(text: str, file: FileEdits, assistant: str) -> str:
@@ -176,7 +174,7 @@ def remove_edits(text: str, file: FileEdits, wiring: Wiring, assistant: str, bas
     if file.format == "toml":
         for table in file.edits:
             held = value_at(read_toml(text), table.path)
-            if isinstance(table, Member) and (held == table.value or calls_this_home(held, wiring, file)):
+            if isinstance(table, Member) and (held == table.value or calls_this_home(held, wiring)):
                 text = remove_table(text, table.path)
         return text
     value, before = settings_in(text, file), settings_in(base or "", file)
@@ -197,7 +195,7 @@ def _take(value: dict[str, Any], before: dict[str, Any], file: FileEdits, wiring
             held[:] = _others_hooks(held, assistant)
         elif isinstance(edit, Item) and isinstance(held, list) and edit.value not in (known or ()):
             held[:] = [word for word in held if word != edit.value]
-        elif isinstance(edit, Member) and calls_this_home(held, wiring, file):
+        elif isinstance(edit, Member) and calls_this_home(held, wiring):
             _replace(value, edit.path, known)
     made = {edit.path[:length] for edit in file.edits for length in range(1, len(edit.path) + 1)}
     for path in sorted(made, key=len, reverse=True):
@@ -271,11 +269,11 @@ def read_settings(path: Path, format: Format) -> dict[str, Any]:
         return {}
 
 
-def calls_this_home(value: Any, wiring: Wiring, file: FileEdits) -> bool:
-    """Whether any string in a value of a file is a command that calls what is in this home's ``bin``."""
+def calls_this_home(value: Any, wiring: Wiring) -> bool:
+    """Whether any string in a value is a command that calls what is in this home's ``bin``."""
     if isinstance(value, dict | list):
-        return any(calls_this_home(one, wiring, file) for one in (value.values() if isinstance(value, dict) else value))
-    return isinstance(value, str) and wiring.calls_this_home(value, file.substitution_chars)
+        return any(calls_this_home(one, wiring) for one in (value.values() if isinstance(value, dict) else value))
+    return isinstance(value, str) and wiring.calls_this_home(value)
 
 
 def _own_handlers(entries: Any, assistant: str) -> Iterator[dict[str, Any]]:

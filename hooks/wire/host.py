@@ -124,7 +124,6 @@ def hook_edits(
     grouped: bool = True,
     units_per_s: int = 1,
     end_s: int = _SHORT_S,
-    substituted: str = "",
     **more: Any,
 ) -> list[Hook]:
     """The hooks of a host whose configuration lists commands by event.
@@ -139,7 +138,7 @@ def hook_edits(
     edits = []
     for event, name in events.items():
         asks = event == "session-start" or (event == "prompt" and wiring.recall_prompts)
-        command = wiring.hook_command(host, event, ask=asks, substituted=substituted)
+        command = wiring.hook_command(host, event, ask=asks)
         timeout = timeouts_s.get(event, _LONG_S) * units_per_s
         edits.append(Hook(("hooks", name), {**more, "command": command, "timeout": timeout}, grouped))
     return edits

@@ -23,9 +23,9 @@ from mnemic.hooks.wire.settings_formats import value_at
 __all__ = ["HOSTS", "absence_reason", "named_hosts", "plugin_command", "select_hosts"]
 
 
-def _server(table: str, wiring: Wiring, substituted: str = "", **more: Any) -> Member:
+def _server(table: str, wiring: Wiring, **more: Any) -> Member:
     """The entry of the MCP server in a table of servers, as a command with arguments."""
-    command, *arguments = wiring.mcp_argv(substituted)
+    command, *arguments = wiring.mcp_argv()
     return Member((table, "mnemic"), {**more, "command": command, "args": arguments})
 
 
@@ -58,11 +58,10 @@ def _claude_files(wiring: Wiring, folder: Path) -> list[FileEdits]:
     beside = folder if wiring.environment.get("CLAUDE_CONFIG_DIR") else wiring.user_home
     hooks = hook_edits("claude-code", _CLAUDE_EVENTS, wiring, type="command")
     allowed = [Item(("permissions", "allow"), f"mcp__mnemic__{tool}") for tool in READ_ONLY_TOOLS]
-    chars = "$"  # in the MCP entry; hooks only know names of their own
-    server = _server("mcpServers", wiring, chars, type="stdio")
+    server = _server("mcpServers", wiring, type="stdio")
     return [
         FileEdits(path=folder / "settings.json", format="json", edits=(*hooks, *allowed)),
-        FileEdits(path=beside / ".claude.json", format="json", edits=(server,), substitution_chars=chars),
+        FileEdits(path=beside / ".claude.json", format="json", edits=(server,)),
         FileEdits(path=folder / "CLAUDE.md", format="block", text=INSTRUCTIONS),
     ]
 
@@ -149,13 +148,11 @@ _GEMINI_EVENTS = {
 
 
 def _gemini_files(wiring: Wiring, folder: Path) -> list[FileEdits]:
-    chars, settings = "$", folder / "settings.json"
-    hooks = hook_edits(
-        "gemini-cli", _GEMINI_EVENTS, wiring, units_per_s=1000, substituted=chars, name="mnemic", type="command"
-    )
-    edits: tuple[Edit, ...] = (*hooks, _server("mcpServers", wiring, chars))
+    settings = folder / "settings.json"
+    hooks = hook_edits("gemini-cli", _GEMINI_EVENTS, wiring, units_per_s=1000, name="mnemic", type="command")
+    edits: tuple[Edit, ...] = (*hooks, _server("mcpServers", wiring))
     return [
-        FileEdits(path=settings, format="jsonc", edits=edits, substitution_chars=chars),
+        FileEdits(path=settings, format="jsonc", edits=edits),
         FileEdits(path=folder / "policies" / "mnemic.toml", format="whole", text=_GEMINI_POLICY),
         FileEdits(path=folder / _gemini_context_file(settings), format="block", text=INSTRUCTIONS),
     ]
@@ -204,13 +201,12 @@ _CURSOR_EVENTS = {
 
 
 def _cursor_files(wiring: Wiring, folder: Path) -> list[FileEdits]:
-    chars = "$"
     version = Default(("version",), 1, needed_by=("hooks",))
     hooks = hook_edits("cursor", _CURSOR_EVENTS, wiring, grouped=False)
-    server = _server("mcpServers", wiring, chars)
+    server = _server("mcpServers", wiring)
     return [
         FileEdits(path=folder / "hooks.json", format="json", edits=(version, *hooks)),
-        FileEdits(path=folder / "mcp.json", format="json", edits=(server,), substitution_chars=chars),
+        FileEdits(path=folder / "mcp.json", format="json", edits=(server,)),
     ]
 
 
@@ -243,8 +239,7 @@ _PLUGIN_CONSTANT = re.compile(r"^const (?:HOOK|GIVEN) = (.+)$", re.MULTILINE)
 
 
 def _opencode_files(wiring: Wiring, folder: Path) -> list[FileEdits]:
-    chars = "{"
-    server = {"type": "local", "command": wiring.mcp_argv(chars), "enabled": True}
+    server = {"type": "local", "command": wiring.mcp_argv(), "enabled": True}
     edits = (Default(("$schema",), _SCHEMA), Member(("mcp", "mnemic"), server))
     names = ("opencode.jsonc", "opencode.json", "config.json")
     settings = next((folder / name for name in names if (folder / name).exists()), folder / "opencode.json")
@@ -253,7 +248,7 @@ def _opencode_files(wiring: Wiring, folder: Path) -> list[FileEdits]:
     plugin = _PLUGIN.read_text("utf-8").replace("@HOOK@", json.dumps(executable)).replace("@ARGS@", json.dumps(given))
     files = [
         FileEdits(path=folder / "plugins" / "mnemic.js", format="whole", text=plugin),
-        FileEdits(path=settings, format="json5-commas", edits=edits, substitution_chars=chars),
+        FileEdits(path=settings, format="json5-commas", edits=edits),
     ]
     if not _uses_claude_md(wiring, folder):
         files.append(FileEdits(path=folder / "AGENTS.md", format="block", text=INSTRUCTIONS))

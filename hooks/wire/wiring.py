@@ -75,8 +75,10 @@ def plan_install(
         files: what is to stand in its files; the host's own edits unless given.
 
     Raises:
+        InvalidValue: no configuration can hold the home's path.
         BadConfiguration: one of the files is not what its host reads.
     """
+    wiring.check_path()
     known, changes = record.hosts.get(host.name), []
     files = host.file_edits(wiring) if files is None else files
     found_here = _calls_home(host, files, wiring)  # a home that was restored finds its own there, and has no record
@@ -219,10 +221,10 @@ def _calls_home(host: Host, files: Iterable[FileEdits], wiring: Wiring) -> bool 
         if file.format == "whole" and "/bin/mnemic-hook" in text:
             calls.append(json.dumps(str(wiring.executable)) in text)
         with _parse_errors_name(file):
-            calls += [calls_this_home(told, wiring, file) for _, told in hook_commands(text, file, host.name)]
+            calls += [calls_this_home(told, wiring) for _, told in hook_commands(text, file, host.name)]
             held = settings_in(text, file)
         members = [value_at(held, edit.path) for edit in file.edits if isinstance(edit, Member)]
-        calls += [True for member in members if calls_this_home(member, wiring, file)]
+        calls += [True for member in members if calls_this_home(member, wiring)]
     return any(calls) if calls else None
 
 

@@ -188,7 +188,7 @@ def test_opencodes_settings_are_the_file_that_is_there(tmp_path: Path) -> None:
 
 
 def test_the_plugin_says_what_it_runs_and_other_plugins_do_not(tmp_path: Path) -> None:
-    one = user(tmp_path, "opencode", home='it\'s "$x" \u2028\\').again(recall_prompts=True)
+    one = user(tmp_path, "opencode", home='it\'s "x" \u2028\\').again(recall_prompts=True)
     one.install()
     plugin = one.files()[".config/opencode/plugins/mnemic.js"].decode()
     assert plugin_command(plugin) == one.wiring.hook_argv("opencode", "prompt", ask=False)

