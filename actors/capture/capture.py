@@ -20,12 +20,8 @@ from mnemic.actors.capture.rescope import apply_scope_changes
 from mnemic.actors.capture.transcript_queue import TranscriptQueue
 from mnemic.actors.capture.transcripts import TranscriptCapture
 from mnemic.actors.protocol.ambient_messages import (
-    CaptureProgress,
-    Drained,
     DrainSpool,
     GetCaptureProgress,
-    QuarantineRetried,
-    Queued,
     QueueTranscripts,
     RetryQuarantined,
 )
@@ -33,20 +29,18 @@ from mnemic.actors.protocol.changes import Change, RecordBackup, Supersede, idem
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import KINDS, ROLES, Event
-from mnemic.actors.protocol.message import check_fields
+from mnemic.actors.protocol.message import Message, check_fields
 from mnemic.actors.protocol.messages import (
     BackupNoted,
     CaptureText,
     CaptureTranscript,
     Forget,
-    Forgotten,
     NoteBackup,
     Recover,
     TextCaptured,
-    TranscriptCaptured,
 )
 from mnemic.actors.protocol.ports import Ports
-from mnemic.actors.protocol.scopes import ChangeScopes, ForgetSelection, ScopesChanged, SelectionForgotten
+from mnemic.actors.protocol.scopes import ChangeScopes, ForgetSelection
 from mnemic.actors.protocol.snapshot import SnapshotSource
 
 __all__ = ["OWNER", "CaptureActor", "identity_of", "new_id"]
@@ -131,20 +125,7 @@ class CaptureActor:
         draining = SpoolDrainer(ports.open_spool, ports.read_record, keeping, leaving_out, queueing, snapshots, *batch)
         return cls(keeping, leaving_out, transcribing, queueing, draining, snapshots)
 
-    def handle(
-        self, message: Any, context: Context
-    ) -> (
-        TranscriptCaptured
-        | TextCaptured
-        | Forgotten
-        | Drained
-        | Queued
-        | CaptureProgress
-        | QuarantineRetried
-        | ScopesChanged
-        | BackupNoted
-        | SelectionForgotten
-    ):
+    def handle(self, message: Any, context: Context) -> Message:
         """Take in a part of a transcript or of the spool, or one text; forget memories, or take that back.
 
         Raises:

@@ -1,13 +1,10 @@
 """Captures a transcript file in bounded parts, so that an interrupted run loses nothing acknowledged.
 
 What the Capture actor does for `CaptureTranscript`, and for a transcript that is due
-(`mnemic.actors.capture.transcript_queue`).
-
-Counting: how often a text was said that has no id of its host's, where hooks and transcripts each tell a part.
-
-Half of the identity rule (docs/decisions/0001-identity.md). A transcript is counted from its start. What hooks report
-has no start, so its count is kept, and beside it how many more the transcript had told when it was last read: what a
-hook reports from then on comes after those.
+(`mnemic.actors.capture.transcript_queue`). Here is also half of the identity rule (docs/decisions/0001-identity.md):
+counting how often a text was said that has no id of its host's, where hooks and transcripts each tell a part. A
+transcript is counted from its start. What hooks report has no start, so its count is kept, and beside it how many more
+the transcript had told when it was last read: what a hook reports from then on comes after those.
 """
 
 from __future__ import annotations
@@ -24,7 +21,6 @@ from mnemic.actors.protocol.changes import (
     Change,
     CountOccurrences,
     OccurrenceCount,
-    ScopeRef,
     idempotency_key,
 )
 from mnemic.actors.protocol.contract import Context
@@ -130,7 +126,9 @@ class TranscriptCapture:
             if message.skip and reading.source.size_bytes is None:
                 reading.source.close()
                 raise SourceUnreadable(path=message.path, why="the reading broke off, and a pipe cannot be read again")
-        reading.is_excluded = lambda event, at: self._is_excluded(event, at, message.scope, by_itself)
+        reading.is_excluded = lambda event, at: self._leaving_out.excludes_transcript_event(
+            event, self._keeping.resolve_scope(event, message.scope, anyway=by_itself), at, by_itself=by_itself
+        )
         try:
             for item, first, _ in reading.items(message.skip):  # earlier parts have taken them; their memories are kept
                 if isinstance(item, Event):
@@ -152,13 +150,6 @@ class TranscriptCapture:
             reading.source.close()
         self._readings.clear()
 
-    def _is_excluded(self, event: Event, at: int | None, scope: str | None, by_itself: bool) -> bool:
-        place = self._resolve_scope(event, scope, by_itself)
-        return self._leaving_out.excludes_transcript_event(event, place, at, by_itself=by_itself)
-
-    def _resolve_scope(self, event: Event, scope: str | None, by_itself: bool) -> ScopeRef | str:
-        return self._keeping.resolve_scope(event, scope, anyway=by_itself)
-
     def _next_part(
         self, reading: _OpenTranscript, message: CaptureTranscript, context: Context, by_itself: bool
     ) -> TranscriptCaptured:
@@ -173,7 +164,7 @@ class TranscriptCapture:
                 malformed.append((item.line, item.why))
             elif item is not None:
                 reading.count(item, first)
-                place = self._resolve_scope(item, message.scope, by_itself)
+                place = self._keeping.resolve_scope(item, message.scope, anyway=by_itself)
                 if isinstance(place, str):
                     malformed.append((reading.items_read, f"{NOT_KEPT_PREFIX}{place}"))
                 elif kept_by := self._keeping.changes(item, identity, place, context):

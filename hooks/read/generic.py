@@ -1,8 +1,8 @@
-"""Reads generic JSON Lines: conversations of any program, one object a line, with documented fields.
+"""Reads generic JSON Lines (conversations of any program, one object a line, with documented fields) and plain text.
 
-``session``, ``role`` and ``text`` are required; ``speaker``, ``said_at``, ``scope``, ``id``, ``kind``, ``tool``,
-``outcome`` and ``files`` may be there; anything else is ignored.
-Plain text: one file is one session, and every paragraph of it a note.
+Of a line, ``session``, ``role`` and ``text`` are required; ``speaker``, ``said_at``, ``scope``, ``id``, ``kind``,
+``tool``, ``outcome`` and ``files`` may be there; anything else is ignored. Of plain text, one file is one session, and
+every paragraph of it a note.
 """
 
 from __future__ import annotations

@@ -1,17 +1,12 @@
-"""Removes Mnemic's own injected context from a text, so that it never captures what it said itself.
+"""Tells Mnemic's own words in a text: what it put before an assistant, and its block in an instructions file.
 
-Its own is never taken in again, or recall would find its own echo: its tools (`mnemic.hooks.read.lines.is_own_tool`),
-and what it put before an assistant, which stands in a frame or between its marks in an instructions file.
+Its own is never taken in again, or recall would find its own echo. The block is put at a text's end, found by its marks
+and taken out again. A mark is a whole line, and no block holds a second beginning: so what the user writes of the marks
+stays the user's. Of several blocks it is the last.
 
-Whose payload it is: Cursor also runs hooks that are configured for Claude Code. Below the adapter and the asking.
-
-It does so unless its user switches that off (https://cursor.com/docs/reference/third-party-hooks.md), with payloads of
-its own: `mnemic.hooks.hosts.cursor` reads them, from the hooks that are wired in Cursor itself.
-
-A marked block in a text that is somebody else's: put at its end, found by its marks, taken out again.
-
-A mark is a whole line, and no block holds a second beginning: so what the user writes of the marks stays the user's.
-Of several blocks it is the last.
+Whose payload it is, too: Cursor also runs hooks that are configured for Claude Code, unless its user switches that off
+(https://cursor.com/docs/reference/third-party-hooks.md), with payloads of its own. `mnemic.hooks.hosts.cursor` reads
+them, from the hooks that are wired in Cursor itself.
 """
 
 from __future__ import annotations
