@@ -1,9 +1,9 @@
-"""A BERT-family text encoder in NumPy: one window of tokens in, one unit vector out.
+"""A BERT-family text encoder, in NumPy and in native (Rust) code: windows of tokens in, unit vectors out.
 
-It stands on NumPy alone and does no I/O: `mnemic.runtime.models.models` reads the weights and hands them in as arrays.
-The faster encoders (`native_bert`, `torch_bert`) take the same arrays and are proved against this one, so it is written
-to be read next to Devlin et al., BERT (2019, arXiv:1810.04805), and Vaswani et al., Attention Is All You Need (2017,
-arXiv:1706.03762), post-norm form.
+It does no I/O: `mnemic.runtime.models.models` reads the weights and hands them in as arrays. The faster encoders
+(`NativeBert`, `torch_bert`) take the same arrays and are proved against NumPy's, so that is written to be read next to
+Devlin et al., BERT (2019, arXiv:1810.04805), and Vaswani et al., Attention Is All You Need (2017, arXiv:1706.03762),
+post-norm form.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ __all__ = [
     "POOLINGS",
     "Bert",
     "BertConfig",
+    "NativeBert",
     "expected_shapes",
     "gelu",
     "pack_windows",
@@ -321,3 +322,55 @@ class Bert:
         x += mixed
         x += layer.feed_forward_out_bias
         layer.feed_forward_norm(x)
+
+
+class NativeBert:
+    """A model ready to encode. It keeps no scratch between calls: any thread may encode, and nothing leaks across.
+
+    In float32 it agrees with `Bert` to 1e-5. With bytes, where each row of a matrix has a scale of its own and
+    activations are quantised as they come (Zafrir et al., Q8BERT, 2019, arXiv:1910.06188), the cosine of its vectors
+    with `Bert`'s is 0.99 and more, and every instruction set gives the same bits.
+    """
+
+    def __init__(self, config: BertConfig, tensors: Mapping[str, NDArray[np.floating]], *, int8: bool) -> None:
+        """Lay out the arrays a model needs; nothing of `tensors` is kept.
+
+        Args:
+            int8: whether to compute in bytes rather than in float32.
+
+        Raises:
+            ImportError: The native extension was not built.
+            ValueError: A tensor is absent, has another shape, or holds a value that is not finite.
+        """
+        from mnemic._native import Encoder  # here, since it is absent where there was no cargo
+
+        arrays = validate_tensors(config, tensors, finite=False)  # the extension looks at every value itself
+        self.config = config
+        self._encoder = Encoder(
+            {name: np.require(array, np.float32, ["C", "A"]) for name, array in arrays.items()},
+            vocabulary=config.vocabulary,
+            hidden=config.hidden,
+            layers=config.layers,
+            heads=config.heads,
+            intermediate=config.intermediate,
+            positions=config.positions,
+            epsilon=config.epsilon,
+            activation=config.activation,
+            pooling=config.pooling,
+            int8=int8,
+        )
+
+    def encode(self, windows: Sequence[Sequence[int]], threads: int = 1) -> Floats:
+        """Embed windows: ``(windows, hidden) float32`` of unit length, the GIL released.
+
+        The same window gives the same bits, whatever it is embedded with and on however many threads.
+
+        Args:
+            windows: the token ids of each, special tokens included, nothing padded.
+            threads: the most threads that share the work.
+
+        Raises:
+            ValueError: A window has no tokens or more than the model's positions, or a token is outside the vocabulary.
+        """
+        ids, lengths = pack_windows(windows)
+        return self._encoder.encode(ids, lengths, threads)

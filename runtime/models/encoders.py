@@ -21,8 +21,8 @@ from tokenizers import Encoding, Tokenizer
 
 from mnemic.actors.protocol.errors import DeviceExhausted, ImplementationMissing, InvalidValue, ModelUnusable
 from mnemic.actors.protocol.ports import IMPLEMENTATIONS, Encoder, Window
-from mnemic.algorithms.text.bert import Bert, BertConfig
-from mnemic.algorithms.text.native_bert import NATIVE, NativeBert
+from mnemic.algorithms.retrieval.scan import NATIVE
+from mnemic.algorithms.text.bert import Bert, BertConfig, NativeBert
 from mnemic.algorithms.text.windows import Tokenization, cut_windows
 from mnemic.runtime.models.models import Tensors, check_instruction_set, model_folder, read_model
 

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 use crate::{chosen, refused};
 
-/// A BERT-family model, ready to encode; see `mnemic.algorithms.text.native_bert`.
+/// A BERT-family model, ready to encode; see `mnemic.algorithms.text.bert`.
 #[pyclass(frozen, module = "mnemic._native")]
 pub struct Encoder {
     encoder: encoder::Encoder,

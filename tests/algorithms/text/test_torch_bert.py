@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.algorithms.text.bert import Bert, BertConfig
-from tests.algorithms.text.test_native_bert import configs, windows_of
+from tests.algorithms.text.test_bert_native import configs, windows_of
 from tests.modelling import draw
 
 pytestmark = pytest.mark.torch

@@ -22,7 +22,8 @@ from mnemic.actors.protocol.errors import (
     ModelUnusable,
 )
 from mnemic.actors.protocol.ports import IMPLEMENTATIONS, Window
-from mnemic.algorithms.text.native_bert import NATIVE, NativeBert
+from mnemic.algorithms.retrieval.scan import NATIVE
+from mnemic.algorithms.text.bert import NativeBert
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.models import encoders
 from mnemic.runtime.models.encoders import accelerator, encoder_from_settings, load_encoder, may_use_torch

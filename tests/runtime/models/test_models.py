@@ -17,8 +17,8 @@ from safetensors.numpy import load_file, save_file
 
 from mnemic.actors.protocol.errors import ModelError, ModelMissing, ModelUnusable
 from mnemic.actors.protocol.ports import Encoder, Window
+from mnemic.algorithms.retrieval.scan import NATIVE
 from mnemic.algorithms.text.bert import Bert, BertConfig, expected_shapes
-from mnemic.algorithms.text.native_bert import NATIVE
 from mnemic.runtime.models import models
 from mnemic.runtime.models.encoders import load_encoder
 from mnemic.runtime.models.models import DEFAULT_SHA256, Model, Tensors, read_model

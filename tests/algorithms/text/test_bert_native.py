@@ -12,8 +12,16 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from mnemic.algorithms.text.bert import ACTIVATIONS, POOLINGS, Bert, BertConfig, expected_shapes, pack_windows
-from mnemic.algorithms.text.native_bert import NATIVE, NativeBert
+from mnemic.algorithms.retrieval.scan import NATIVE
+from mnemic.algorithms.text.bert import (
+    ACTIVATIONS,
+    POOLINGS,
+    Bert,
+    BertConfig,
+    NativeBert,
+    expected_shapes,
+    pack_windows,
+)
 from tests.modelling import Tensors, draw
 
 pytestmark = pytest.mark.skipif(not NATIVE, reason="the native extension is not built")
@@ -105,7 +113,7 @@ class TestAgreement:
 class TestBytesOnEveryInstructionSet:
     def test_they_give_the_same_bits(self) -> None:
         code = (
-            "import hashlib; from tests.algorithms.text.test_native_bert import BIG, draw, NativeBert, np;"
+            "import hashlib; from tests.algorithms.text.test_bert_native import BIG, draw, NativeBert, np;"
             "rng = np.random.default_rng(1);"
             "windows = [rng.integers(0, BIG.vocabulary, size).tolist() for size in (1, 2, 15, 16, 17, 33, 64)];"
             "found = NativeBert(BIG, draw(BIG, spread=0.1), int8=True).encode(windows, 2);"
