@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from mnemic.runtime.api.restore import RestoreResult
     from mnemic.runtime.transfer.import_memories import ImportReport
 
-__all__ = ["BackupResult", "ExportResult", "TransferVerbs"]
+__all__ = ["CopyResult", "TransferVerbs"]
 
 Progress = Callable[[int, int | None], None]
 """Told how much is done, and how much there is."""
@@ -43,28 +43,15 @@ Progress = Callable[[int, int | None], None]
 _STORE_FILE = "store.db"
 
 
-class BackupResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a backup holds; counted in the finished file."""
+class CopyResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a backup or an export holds."""
 
     path: str
     """Where it is, absolute."""
     memories: int
-    """How many memories it holds."""
+    """How many memories it holds; of a backup counted in the finished file."""
     size_bytes: int
-    """How long it is."""
-    behind: tuple[str, ...] = ()
-    """Why what hooks kept is not in it, where it is not."""
-
-
-class ExportResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What an export holds."""
-
-    path: str
-    """Its folder, absolute."""
-    memories: int
-    """How many memories it holds."""
-    size_bytes: int
-    """How long its files are together."""
+    """How long it is, all its files together."""
     behind: tuple[str, ...] = ()
     """Why what hooks kept is not in it, where it is not."""
 
@@ -85,7 +72,7 @@ class TransferVerbs(MindVerbs):
         passphrase: str | None = None,
         replace: bool = False,
         progress: Progress = lambda done, total: None,
-    ) -> BackupResult:
+    ) -> CopyResult:
         """Write a sealed copy of the mind into one file, while it is used, and prove it by opening it.
 
         What opens the mind opens the backup: its key file, its passphrase, its recovery key.
@@ -123,7 +110,7 @@ class TransferVerbs(MindVerbs):
         )
         size = target.stat().st_size
         self._note_backup(target, "backup", size)
-        return BackupResult(path=str(target), memories=memories, size_bytes=size, behind=behind)
+        return CopyResult(path=str(target), memories=memories, size_bytes=size, behind=behind)
 
     def restore(
         self,
@@ -164,7 +151,7 @@ class TransferVerbs(MindVerbs):
             if self._reopen is not None:
                 self.actor_system = self._reopen(self._passphrase)
 
-    def export(self, path: str | os.PathLike[str], *, progress: Progress = lambda done, total: None) -> ExportResult:
+    def export(self, path: str | os.PathLike[str], *, progress: Progress = lambda done, total: None) -> CopyResult:
         """Write everything of the mind that cannot be rebuilt into a folder, as JSON Lines, in clear.
 
         Raises:
@@ -195,7 +182,7 @@ class TransferVerbs(MindVerbs):
         size = sum(sheet.size_bytes for sheet in manifest.files.values())
         self._note_backup(target, "export", size)
         memories = manifest.files["memories.jsonl"].lines
-        return ExportResult(path=str(target), memories=memories, size_bytes=size, behind=behind)
+        return CopyResult(path=str(target), memories=memories, size_bytes=size, behind=behind)
 
     def import_from(
         self, path: str | os.PathLike[str], *, progress: Progress = lambda done, total: None

@@ -21,50 +21,38 @@ __all__ = [
     "CALLS",
     "MAX_SPEAKERS",
     "TURNS",
-    "ItemMemory",
     "RebindQueue",
     "adjacent_rows",
     "first_speakers",
+    "set_fillers",
 ]
 
 
-class ItemMemory:
-    """Writes by a connection, within a transaction that the caller holds.
+def set_fillers(connection: apsw.Connection, row: int, fillers: Iterable[tuple[str, str]]) -> None:
+    """Have a memory have some fillers, each with its role, and no others; those that nobody has any more go.
 
     How many memories have a filler is kept with it: to count them for a role of a large mind would take longer than the
     question that needs it.
     """
-
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._db = connection
-
-    def set_fillers(self, row: int, fillers: Iterable[tuple[str, str]]) -> None:
-        """Have a memory have some fillers, each with its role, and no others; those that nobody has any more go."""
-        had = self._db.execute("SELECT fillers FROM bound WHERE memory = ?", (row,)).get
-        if had is not None:
-            self._db.execute(
-                "UPDATE fillers SET memories = memories - 1 WHERE id IN (SELECT value FROM json_each(?))", (had,)
-            )
-        has = [
-            self._db.execute(
-                "INSERT INTO fillers(role, filler, memories) VALUES(?, ?, 1)"
-                " ON CONFLICT(role, filler) DO UPDATE SET memories = memories + 1 RETURNING id",
-                one,
-            ).get
-            for one in sorted(set(fillers))
-        ]
-        if had is not None:
-            self._db.execute(
-                "DELETE FROM fillers WHERE memories = 0 AND id IN (SELECT value FROM json_each(?))", (had,)
-            )
-            self._db.execute("DELETE FROM bound WHERE memory = ?", (row,))
-        if has:
-            kept = json.dumps(has, separators=(",", ":"))
-            self._db.execute("INSERT INTO bound(memory, fillers) VALUES(?, ?)", (row, kept))
-
-    def clear_fillers(self, row: int) -> None:
-        """A memory has no fillers any more."""
-        self.set_fillers(row, ())
+    had = connection.execute("SELECT fillers FROM bound WHERE memory = ?", (row,)).get
+    if had is not None:
+        connection.execute(
+            "UPDATE fillers SET memories = memories - 1 WHERE id IN (SELECT value FROM json_each(?))", (had,)
+        )
+    has = [
+        connection.execute(
+            "INSERT INTO fillers(role, filler, memories) VALUES(?, ?, 1)"
+            " ON CONFLICT(role, filler) DO UPDATE SET memories = memories + 1 RETURNING id",
+            one,
+        ).get
+        for one in sorted(set(fillers))
+    ]
+    if had is not None:
+        connection.execute("DELETE FROM fillers WHERE memories = 0 AND id IN (SELECT value FROM json_each(?))", (had,))
+        connection.execute("DELETE FROM bound WHERE memory = ?", (row,))
+    if has:
+        kept = json.dumps(has, separators=(",", ":"))
+        connection.execute("INSERT INTO bound(memory, fillers) VALUES(?, ?)", (row, kept))
 
 
 MAX_SPEAKERS = 4
@@ -87,18 +75,17 @@ class RebindQueue:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._db = connection
-        self._items = ItemMemory(connection)
 
     def memory_added(self, row: int) -> None:
         """A memory is there that was not, or is not forgotten any more."""
-        self._enqueue_rows(self._adjacent_turns(row) | self._nearby_calls(row) | self._affected_by_speaker(row) | {row})
+        self._enqueue_rows(self._affected(row) | {row})
 
     def memory_leaving(self, row: int) -> None:
         """A memory is about to go, or to be forgotten; its hypervectors go at once.
 
         Those beside it are bound again once it is gone: this is called before, since its place tells which they are.
         """
-        others = self._adjacent_turns(row) | self._nearby_calls(row) | self._affected_by_speaker(row)
+        others = self._affected(row)
         self.drop_codes(row)
         self._db.execute("DELETE FROM unbound WHERE memory = ?", (row,))
         self._enqueue_rows(others - {row})
@@ -132,13 +119,17 @@ class RebindQueue:
     def drop_codes(self, row: int) -> None:
         """Drop what was bound of a memory, and the fillers that no other one has."""
         self._db.execute("DELETE FROM codes WHERE memory = ?", (row,))
-        self._items.clear_fillers(row)
+        set_fillers(self._db, row, ())
 
     # --- who is read for whom ----------------------------------------------------------------------------------------
 
     def neighbours(self, row: int) -> set[int]:
         """The memories, not forgotten, whose records say something of another one because of their place beside it."""
         return (self._adjacent_turns(row) | self._nearby_calls(row)) - {row}
+
+    def _affected(self, row: int) -> set[int]:
+        """Those whose records say something else once a memory comes or goes."""
+        return self._adjacent_turns(row) | self._nearby_calls(row) | self._affected_by_speaker(row)
 
     def _adjacent_turns(self, row: int) -> set[int]:
         """Of a turn: the turn before it, and all that follow it to the next turn; of anything else nothing."""

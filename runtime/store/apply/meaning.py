@@ -23,7 +23,7 @@ from mnemic.actors.protocol.changes import (
     EncoderName,
 )
 from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
-from mnemic.runtime.store.rebind_queue import BINDING_FAILED, ItemMemory
+from mnemic.runtime.store.rebind_queue import BINDING_FAILED, set_fillers
 
 __all__ = ["CODE_TABLES", "MEANING_HANDLERS", "encoder_row", "newest_space_id"]
 
@@ -146,7 +146,6 @@ def _add_codes(context: ApplyContext, change: AddCodes, at: int) -> ChangeResult
         raise ValueError(f"{what} are not {len(change.memories)} and {count} hypervectors of {size} bytes")
     result = UNCHANGED
     unread = frozenset(change.unread)
-    fillers = ItemMemory(db)
     stop = 0
     for memory, records in zip(change.memories, items, strict=True):
         start, stop = stop, stop + size * len(records)
@@ -170,7 +169,7 @@ def _add_codes(context: ApplyContext, change: AddCodes, at: int) -> ChangeResult
                 "INSERT INTO codes(space, memory, tier, pairs, code) VALUES(?, ?, ?, ?, ?)",
                 (newest, row, record.tier, record.pairs, code),
             )
-        fillers.set_fillers(row, {filler for record in records for filler in record.fillers})
+        set_fillers(db, row, {filler for record in records for filler in record.fillers})
     return result
 
 
