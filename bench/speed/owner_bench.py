@@ -28,7 +28,7 @@ _PROJECTS = 10
 _LOOKS = 10  # of what takes a moment; what rewrites a mind is done once
 
 
-def run(*, memories: int = 10_000, seed: int = 0, no_model: bool = False) -> Iterator[Row]:
+def run(*, memories: int = 100_000, seed: int = 0, no_model: bool = False) -> Iterator[Row]:
     """Fill a home, and do everything to it once.
 
     Raises:
