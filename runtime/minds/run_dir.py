@@ -23,6 +23,7 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.protocol.errors import NotServed, StoreReadOnly
+from mnemic.runtime.keys.keys import replace_private
 
 __all__ = [
     "LINE_BYTES",
@@ -244,13 +245,8 @@ class RunDir:
         Raises:
             StoreReadOnly: it cannot be written.
         """
-        draft = self.info_path.with_suffix(".new")
-        with (
-            _translated_write_errors(self.info_path),
-            open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file,
-        ):
-            file.write(json.dumps(msgspec.structs.asdict(card), indent=1).encode())
-        os.replace(draft, self.info_path)
+        with _translated_write_errors(self.info_path):
+            replace_private(self.info_path, json.dumps(msgspec.structs.asdict(card), indent=1).encode())
 
     def unpublish(self) -> None:
         """Take card and sockets away: who comes from now on finds nobody, and waits for the lock.

@@ -37,9 +37,11 @@ __all__ = [
 ]
 
 _HOME_FILES = {  # not hooks.json: leaving removes the one that it can read, and others' assistants have one too
-    ".": re.compile(r"(mnemic|serve)\.log(\.[0-9])?|mnemic\.toml|http-token(\.new)?"),
+    ".": re.compile(r"(mnemic|serve)\.log(\.[0-9])?|mnemic\.toml|http-token|\.http-token-\w+"),
     "backups": BACKUP,
-    "run": re.compile(r"serve\.(lock|json|new|err)|start\.lock|hook-start|queued-[\w.-]+|(http|mcp)\.sock"),
+    "run": re.compile(
+        r"serve\.(lock|json|err)|\.serve\.json-\w+|start\.lock|hook-start|queued-[\w.-]+|(http|mcp)\.sock"
+    ),
 }
 _STATE_FILES = (
     r"key|lock|pauses|\.?mind\.json|mind\.json\.copy|\.?store(\.schema-\d+)?\.db(-wal|-shm|-journal)?|spool\.json"

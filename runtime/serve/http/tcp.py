@@ -16,7 +16,6 @@ import hashlib
 import hmac
 import ipaddress
 import json
-import os
 import socket
 import ssl
 from collections.abc import Sequence
@@ -30,7 +29,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.runtime.client.wire import encode_error
-from mnemic.runtime.keys.keys import generate_key, write_private
+from mnemic.runtime.keys.keys import generate_key, replace_private
 
 __all__ = ["ALLOWED_PATHS", "TcpGuard", "TcpListener", "bind_tcp", "new_token", "tcp_listener", "verify_token"]
 
@@ -41,10 +40,7 @@ def new_token(path: Path) -> str:
     Returns the token, 43 characters: it is told this once.
     """
     token = base64.urlsafe_b64encode(generate_key()).rstrip(b"=").decode()
-    draft = path.with_name(f"{path.name}.new")
-    draft.unlink(missing_ok=True)
-    write_private(draft, f"{_token_hash(token)}\n".encode())
-    os.replace(draft, path)
+    replace_private(path, f"{_token_hash(token)}\n".encode())
     return token
 
 

@@ -103,7 +103,7 @@ def test_files_that_cannot_be_written_are_told_in_one_sentence(tmp_path: Path) -
     with pytest.raises(StoreReadOnly, match=r"serve\.lock cannot be written: Is a directory"):
         meeting.acquire_server_lock()
     (meeting.folder / "serve.lock").rmdir()
-    (meeting.folder / "serve.new").mkdir()
+    (meeting.folder / "serve.json").mkdir()
     with pytest.raises(StoreReadOnly, match=r"serve\.json cannot be written"):
         opened(meeting)
 
