@@ -104,13 +104,17 @@ class _Tool(Tool):
             return _error_result(cause)
 
 
-def tool(verb: Callable[..., Awaitable[Any]], annotations: ToolAnnotations) -> Tool:
-    """A tool of the function's name; its docstring is the description."""
+def tool(verb: Callable[..., Awaitable[Any]], annotations: ToolAnnotations, *answered: str) -> Tool:
+    """A tool of the function's name; its docstring is the description.
+
+    Args:
+        answered: what is always in its answer, which is all that its schema says: a value tells the rest itself.
+    """
     made = _Tool.from_function(verb, description=" ".join((verb.__doc__ or "").split()), annotations=annotations)
     made.parameters = _slim_schema(
         made.parameters
     )  # that nothing else is taken is told to who tries, and not in each session
-    made.fn_metadata.output_schema = _output_schema(made.fn_metadata.output_schema or {})
+    made.fn_metadata.output_schema = {"type": "object"} | ({"required": list(answered)} if answered else {})
     return made
 
 
@@ -134,11 +138,6 @@ def _slim_schema(schema: Any) -> Any:
         del slim["additionalProperties"]
     kinds = [kind for kind in slim.pop("anyOf", []) if kind != {"type": "null"}]
     return slim | kinds[0] if len(kinds) == 1 else slim | ({"anyOf": kinds} if kinds else {})
-
-
-def _output_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """An answer's schema: what is always in it, by name; a value tells the rest itself."""
-    return {"type": "object"} | ({"required": schema["required"]} if "required" in schema else {})
 
 
 def _error_result(error: MnemicError) -> CallToolResult:
