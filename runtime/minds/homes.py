@@ -46,6 +46,7 @@ from mnemic.runtime.keys.key_slots import (
     parse_key_header,
 )
 from mnemic.runtime.keys.keys import Keys, Secrets, generate_key, read_key, replace_private, write_private
+from mnemic.runtime.spool.frames import key_id
 
 if TYPE_CHECKING:
     from mnemic.runtime.store.store import Store
@@ -304,8 +305,6 @@ def spool_config_bytes(keys: Keys) -> bytes:
     card: dict[str, object] = {"version": _SPOOL_CARD, "public": keys.spool_public().hex()}
     card["names"] = keys.spool_name_key.hex()
     if keys.earlier_spool_privates:
-        from mnemic.runtime.spool.frames import key_id  # here: it loads ciphers, which no command that asks needs
-
         card["earlier"] = [key_id(public).hex() for public in keys.earlier_spool_publics()]
     return json.dumps(card).encode()
 

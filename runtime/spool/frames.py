@@ -10,17 +10,16 @@ import hashlib
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
-from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from mnemic.actors.protocol.events import HookRecord
 from mnemic.actors.protocol.ports import UndecodedRecord
+
+if TYPE_CHECKING:  # the ciphers are loaded by who seals or opens: a command that only asks is not to wait for them
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+    from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 __all__ = [
     "FILE_HEADER_BYTES",
@@ -146,6 +145,9 @@ class FrameDecryptor:
 
     def __init__(self, private: bytes, earlier: Sequence[bytes] = ()) -> None:
         """Take the mind's X25519 private key, 32 bytes, and those that were it before."""
+        from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+        from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+
         self._pairs: dict[bytes, tuple[X25519PrivateKey, bytes]] = {}
         for one in (*earlier, private):
             half = X25519PrivateKey.from_private_bytes(one)
@@ -158,6 +160,9 @@ class FrameDecryptor:
 
     def decrypt(self, frame: FrameHeader, sealed: bytes) -> bytes | None:
         """What is sealed in a frame; ``None`` where it was not sealed like this, or is not whole."""
+        from cryptography.exceptions import InvalidTag
+        from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
+
         if not frame.version_known or frame.key not in self._pairs:
             return None
         try:
@@ -177,6 +182,10 @@ def derive_cipher(half: X25519PrivateKey, other: X25519PublicKey, salt: bytes) -
     Raises:
         ValueError: the public key gives no secret.
     """
+    from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
     derive = HKDF(algorithm=SHA256(), length=32, salt=salt, info=_INFO)
     return ChaCha20Poly1305(derive.derive(half.exchange(other)))
 
