@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any, ClassVar, Self
 
@@ -34,7 +34,7 @@ from mnemic.actors.protocol.messages import (
     QueryEmbedded,
 )
 from mnemic.actors.protocol.ports import IMPLEMENTATIONS, Encoder, Ports, Window
-from mnemic.actors.protocol.snapshot import Pending, SnapshotSource
+from mnemic.actors.protocol.snapshot import Pending
 
 __all__ = ["EmbedderActor"]
 
@@ -72,13 +72,12 @@ class EmbedderActor:
     )
     pinned: ClassVar[bool] = True
 
-    def __init__(
-        self, load: Callable[[], Encoder], source: SnapshotSource, max_windows: int, bulk_windows: int
-    ) -> None:
-        self._load = load
-        self._source = source
-        self._max_windows = max_windows
-        self._bulk_windows = bulk_windows
+    def __init__(self, ports: Ports) -> None:
+        settings = ports.settings
+        self._load = ports.load_encoder
+        self._source = ports.open_snapshots()
+        self._max_windows = settings["embedder.max_windows"]
+        self._bulk_windows = settings["embedder.bulk_windows"]
         self._encoder: Encoder | None = None
         self._name = EncoderName("", "")
         self._continuing = False  # whether a message to itself is under way
@@ -87,20 +86,12 @@ class EmbedderActor:
         self._cursor = {False: 0, True: 0}  # by bulk or not: the last row fetched
         self._in_progress: deque[_InProgress] = deque()
         self._finished: list[_InProgress] = []
-        self._cached_counts: Counts | None = (
-            None  # what there is; to count it at each window would cost as much as a window
-        )
+        self._cached_counts: Counts | None = None  # to count at each window would cost as much as a window
 
     @classmethod
     def make(cls, ports: Ports) -> Self:
         """Open the store for reading; the model is loaded when it is first needed."""
-        settings = ports.settings
-        return cls(
-            ports.load_encoder,
-            ports.open_snapshots(),
-            settings["embedder.max_windows"],
-            settings["embedder.bulk_windows"],
-        )
+        return cls(ports)
 
     def handle(self, message: Any, context: Context) -> QueryEmbedded | EncoderDescribed | EmbedProgress | None:
         """Embed a question, take one step, or follow the log in the background.

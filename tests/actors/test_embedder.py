@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from mnemic.actors.protocol.messages import (
 )
 from mnemic.actors.protocol.ports import Window
 from mnemic.runtime.engine.actor_health import RestartPolicy
+from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.store.store import Store
 from tests.harness import ActorHarness, BagEncoder, turns
 from tests.runtime.building import apply, id_of, memory
@@ -650,5 +652,6 @@ def test_closing_lets_go_of_the_store() -> None:
         def close(self) -> None:
             closed.append(True)
 
-    EmbedderActor(missing, Source(), 1, 1).close()  # type: ignore[arg-type]
+    ports: Any = SimpleNamespace(settings=Settings().values(), load_encoder=missing, open_snapshots=Source)
+    EmbedderActor.make(ports).close()
     assert closed == [True]
