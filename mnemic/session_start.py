@@ -1,7 +1,7 @@
 """Fast fallback, `python -m mnemic.session_start`: answers a session-start hook when no server runs.
 
 The hook starts it, for the time it takes the process to come up. It reads the store by itself and writes nothing to it;
-what it told goes into the spool as a note, and from there into the log. Whatever goes wrong, it prints nothing and
+what it told goes into the spool as a note, and from there into the store. Whatever goes wrong, it prints nothing and
 succeeds, since an assistant waits for it: the reason is in the home's log.
 NumPy, the faces and the actors are not loaded: Python's own start is most of what it costs.
 """
@@ -146,7 +146,7 @@ def _reply(
 
 
 def _spool_note(home: Path, mind: str, change: RecordDelivery) -> None:
-    """Leave what was told in the spool, sealed as hooks seal: whoever writes the store next puts it into the log."""
+    """Leave what was told in the spool, sealed as hooks seal: whoever writes the store next takes it in."""
     from mnemic.runtime.spool.append import append_record  # here: the assistant has its answer already
 
     assistant, session = change.assistant.encode(), change.session.encode()

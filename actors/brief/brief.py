@@ -8,7 +8,7 @@ threshold lets through comes from a session that holds the answer. Shared words 
 (docs/decisions/0009-prompt-recall.md has the figures).
 
 A briefing that is given while no process could write the log leaves a note in the spool (`mnemic.session_start`), as a
-hook leaves what happened; `mnemic.actors.capture.drain` takes it in, so that the log says what was given then, too.
+hook leaves what happened; `mnemic.actors.capture.drain` takes it in, so that it is known what was given then, too.
 """
 
 from __future__ import annotations

@@ -395,11 +395,11 @@ class Recall(Verb["Recalled"], frozen=True, kw_only=True):
     """Whether the question itself is not kept, only what was given: nothing of its session is captured. In a pause no
     question is kept."""
     observe: bool = True
-    """Whether the recall is kept in the log; measuring leaves no trace."""
+    """Whether it is kept what was given; measuring leaves no trace."""
     trace: bool = False
     """Whether to give the candidates before fusion."""
     assistant: str = ""
-    """The assistant that asks, as it names itself; empty where its owner does. What is given is kept in the log."""
+    """The assistant that asks, as it names itself; empty where its owner does. What is given is kept."""
     asking_session: str = ""
     """The conversation it asks from, where it is known."""
 
@@ -595,7 +595,7 @@ class Sleep(Verb["NightReport"], frozen=True, kw_only=True):
     run: str
     """Name of the night; what is written in it carries it."""
     seed: bytes
-    """What chance depends on this night, 32 bytes; it follows from the mind's seed and the log's number."""
+    """What chance depends on this night, 32 bytes; it follows from the mind's seed and the store's number."""
     budget_s: float
     """At most so long, seconds."""
 

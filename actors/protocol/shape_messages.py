@@ -96,7 +96,7 @@ class Shape(Verb["Shaped"], frozen=True, kw_only=True):
     until: Time | None = None
     """Said before. Exact."""
     observe: bool = True
-    """Whether it is kept in the log what was given; measuring leaves no trace."""
+    """Whether it is kept what was given; measuring leaves no trace."""
     private: bool = False
     """Whether the question itself is not kept, only what was given."""
     assistant: str = ""

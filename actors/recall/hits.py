@@ -1,4 +1,4 @@
-"""Builds the `Hit` returned for a memory, and the log's note of which bytes of it were delivered.
+"""Builds the `Hit` returned for a memory, and the note of which bytes of it were delivered.
 
 Below `mnemic.actors.recall.retriever` and `mnemic.actors.shape.shape_recall`.
 

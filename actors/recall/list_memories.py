@@ -1,6 +1,6 @@
 """Handles the browsing messages: lists memories and deliveries, shows memories in full, counts usage.
 
-Snapshots read; here it is checked what is asked for, and what was given to whoever asked is put into the log.
+Snapshots read; here it is checked what is asked for, and what was given to whoever asked is kept.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def record_question(
     unkept: bool,
     answers: Iterable[DeliveredSpan] = (),
 ) -> None:
-    """Keep in the log what a question was answered with.
+    """Keep what a question was answered with.
 
     Args:
         text: the question; with `unkept`, it is not kept.

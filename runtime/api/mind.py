@@ -351,7 +351,7 @@ class Mind(QuestionVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerb
         return self.counts().unread
 
     def rebuild(self, *, meaning: bool = False, progress: Callable[[int, int | None], None] | None = None) -> int:
-        """Make what is derived again from the log; with `meaning`, vectors too. Returns the log's highest number."""
+        """Make what is derived again from the log; with `meaning`, vectors too. Returns the store's number."""
         answer = self._ask(Rebuild(meaning=meaning), timeout_s=24 * 3600.0, progress=progress)
         return answer.seq
 

@@ -138,7 +138,7 @@ class QuestionVerbs(PauseVerbs):
         return self._ask(CountUse(weeks=weeks), idle=True)
 
     def note_delivery(self, assistant: str, session: str, parts: Sequence[DeliveredSpan]) -> None:
-        """Keep in the log that an assistant was given memories that it named itself.
+        """Keep that an assistant was given memories that it named itself.
 
         Args:
             assistant: who asked, as it names itself.

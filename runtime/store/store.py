@@ -72,7 +72,7 @@ _LOGGED_TABLES = [
 
 
 class TransactionMetadata(msgspec.Struct, frozen=True):
-    """What each transaction in the log is marked with."""
+    """What each transaction is marked with."""
 
     machine: str = ""
     """Name of the machine."""

@@ -332,7 +332,7 @@ def _assistant_name(context: Context[Any, Any]) -> str:
 def _deliver_pages(
     mind: Mind, assistant: str, caller: Caller, ids: list[bytes], offset: int, limit: int
 ) -> list[dict[str, Any]]:
-    """A page of each memory's text, and that it was given in the log; together they are no longer than one page."""
+    """A page of each memory's text, and that it was given is kept; together they are no longer than one page."""
     pages, parts = [], []
     for memory in mind.get(ids):
         page = _page(memory, offset, limit)
