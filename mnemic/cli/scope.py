@@ -114,7 +114,8 @@ def _run_rescope(chosen: CommandContext, mind: Mind, verb: Callable[[], Sequence
     before = mind.scopes().scopes
     moved = verb()
     undo = mind.command("scope", "undo") if moved else None
-    gone = [line for path in _merged_into(moved) for line in _moved_folder_lines(mind, path)]
+    merged = sorted({one.to for one in moved if one.what == "merged"})
+    gone = [line for path in merged for line in _moved_folder_lines(mind, path)]
 
     def lines() -> Iterator[str]:
         yield from _moved_lines(moved)
@@ -133,10 +134,6 @@ def _moved_lines(moved: Sequence[ScopeOutcome]) -> Iterator[str]:
             yield f"moved: {one.path}: {one.old_project or 'no folder'} -> {one.project}"
         else:
             yield f"{_VERBS[one.what]}: {one.path} -> {one.to} ({pluralize(one.memories, 'memory')})"
-
-
-def _merged_into(moved: Sequence[ScopeOutcome]) -> list[str]:
-    return sorted({one.to for one in moved if one.what == "merged"})
 
 
 def _moved_folder_lines(mind: Mind, path: str) -> Iterator[str]:

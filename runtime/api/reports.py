@@ -151,12 +151,13 @@ class CaptureStatus(msgspec.Struct, kw_only=True):
         if self.losses.lost:
             when = "" if self.losses.lost_at is None else f", the last at {to_iso(self.losses.lost_at)}"
             yield f"hooks: {pluralize(self.losses.lost, 'event')} could not be written and were lost{when}"
-        if self.losses.foreign:
-            yield f"hooks: {pluralize(len(self.losses.foreign), 'spool file')} of another key, not taken in"
-        if self.losses.aside:
-            yield f"hooks: {pluralize(len(self.losses.aside), 'spool file')} held what cannot be opened"
-        if self.backlog.unreadable:
-            yield f"hooks: {pluralize(len(self.backlog.unreadable), 'spool file')} cannot be read"
+        for files, what in (
+            (self.losses.foreign, "of another key, not taken in"),
+            (self.losses.aside, "held what cannot be opened"),
+            (self.backlog.unreadable, "cannot be read"),
+        ):
+            if files:
+                yield f"hooks: {pluralize(len(files), 'spool file')} {what}"
         if self.quarantined:
             yield f"hooks: {pluralize(self.quarantined, 'record')} could not be understood; `mnemic doctor` shows them"
         if self.transcripts_failed:

@@ -134,25 +134,17 @@ def status(chosen: CommandContext, assistants: tuple[str, ...], no_trial: bool) 
 
 
 @cli.command("uninstall")
-@click.option("--erase-data", is_flag=True, help="Remove the home's data too, for good: minds, keys, backups.")
+@click.option("--erase-data", "erase", is_flag=True, help="Remove the home's data too, for good: minds, keys, backups.")
 @click.option(
     "--yes",
     is_flag=True,
     help="Do it without asking, --erase-data too; without, and without a terminal, it is only shown.",
 )
 @common_options
-def leave(chosen: CommandContext, erase_data: bool, yes: bool) -> None:
+def leave(chosen: CommandContext, erase: bool, yes: bool) -> None:
     """Undo every assistant's wiring, stop the process, remove the executables, and list what remains."""
-    _uninstall_all(chosen, erase_data, yes)
-
-
-# --- leaving ---------------------------------------------------------------------------------------------------------
-
-
-def _uninstall_all(chosen: CommandContext, erase: bool, yes: bool) -> None:
     from mnemic.cli.hooks.uninstall import (
         erase_data,
-        foreign_files,
         remaining_files,
         require_home,
         uninstall_home,
@@ -190,8 +182,7 @@ def _uninstall_all(chosen: CommandContext, erase: bool, yes: bool) -> None:
             say("the data stays")
     left = uninstall_home(home, os.environ, CLOCK, write=True)
     erases = erase and not left.wiring.has_failed
-    gone = erase_data(home) if erases else []
-    still = foreign_files(home) if erases else []
+    gone, still = erase_data(home) if erases else ([], [])
     told = {"erased": [str(path) for path in gone], "stays": [str(path) for path in still]}
 
     def lines() -> Iterator[str]:

@@ -27,7 +27,6 @@ from mnemic.runtime.store.schema import write_error
 __all__ = [
     "UninstallResult",
     "erase_data",
-    "foreign_files",
     "mnemic_files",
     "mnemic_folders",
     "remaining_files",
@@ -171,10 +170,10 @@ def remaining_files(home: Path) -> Iterator[tuple[Path, int]]:
     yield from sorted(sizes.items())
 
 
-def erase_data(home: Path) -> list[Path]:
-    """Remove every file of a home that is Mnemic's: its minds with their keys, for good; returns what is gone of it.
+def erase_data(home: Path) -> tuple[list[Path], list[Path]]:
+    """Remove every file of a home that is Mnemic's: its minds with their keys, for good.
 
-    What somebody else put there stays, and so do the folders that it is in.
+    Returns what is gone of the home, and what stays: what somebody else put there, and the folders that it is in.
 
     Raises:
         StoreReadOnly: not all of it could be removed.
@@ -193,12 +192,7 @@ def erase_data(home: Path) -> list[Path]:
     except OSError as error:
         raise write_error(home, error) from error
     left = _entries(home)
-    return [path for path in before if path not in left]
-
-
-def foreign_files(home: Path) -> list[Path]:
-    """What is in a home that was erased: none of it is Mnemic's, or it was put there since."""
-    return _entries(home)
+    return [path for path in before if path not in left], left
 
 
 def uninstall_view(left: UninstallResult, home: Path) -> dict[str, Any]:

@@ -8,7 +8,6 @@ import pytest
 
 from mnemic.cli.hooks.uninstall import (
     erase_data,
-    foreign_files,
     mnemic_files,
     mnemic_folders,
     remaining_files,
@@ -108,11 +107,11 @@ def test_what_others_keep_in_any_of_its_folders_stays(lived_in: Path) -> None:
     assert sizes[lived_in / "bin"] == sum(
         one.stat().st_size for one in mnemic_files(lived_in) if one.parent.name == "bin"
     )
-    removed = erase_data(lived_in)
+    removed, stays = erase_data(lived_in)
     assert files(lived_in) == foreign
     assert lived_in / "mnemic.toml" in removed
-    assert foreign_files(lived_in) == sorted({lived_in / path.relative_to(lived_in).parts[0] for path in foreign})
-    assert not set(foreign_files(lived_in)) & set(removed)
+    assert stays == sorted({lived_in / path.relative_to(lived_in).parts[0] for path in foreign})
+    assert not set(stays) & set(removed)
     assert list(remaining_files(lived_in)) == []
     with pytest.raises(InvalidValue):
         require_home(lived_in)
