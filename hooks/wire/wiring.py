@@ -66,9 +66,7 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
         return "made" if self.before is None else "removed" if self.after is None else "changed"
 
 
-def plan_install(
-    host: Host, wiring: Wiring, record: InstallRecord, files: list[FileEdits] | None = None
-) -> list[FileChange]:
+def plan_install(host: Host, wiring: Wiring, files: list[FileEdits] | None = None) -> list[FileChange]:
     """What changes where a host is wired; nothing is written.
 
     Args:
@@ -79,16 +77,23 @@ def plan_install(
         BadConfiguration: one of the files is not what its host reads.
     """
     wiring.check_path()
-    known, changes = record.hosts.get(host.name), []
+    changes = []
     files = host.file_edits(wiring) if files is None else files
     found_here = _calls_home(host, files, wiring)  # a home that was restored finds its own there, and has no record
     for file in files:
         before = _read(file.path)
         with _parse_errors_name(file):
             after = apply_edits(_text(before, file), file, host.name).encode("utf-8", "surrogateescape")
-        is_new = not found_here or (known is not None and str(file.path) in known.files)
-        changes.append(FileChange(file=file, before=before, after=after, base=before if is_new else None))
+        base = None if found_here and _holds_edits(_text(before, file), file, host, wiring) else before
+        changes.append(FileChange(file=file, before=before, after=after, base=base))
     return changes
+
+
+def _holds_edits(text: str, file: FileEdits, host: Host, wiring: Wiring) -> bool:
+    try:
+        return remove_edits(text, file, wiring, host.name, None) != text
+    except ParseError:  # they cannot be taken out
+        return True
 
 
 def plan_uninstall(host: Host, wiring: Wiring, record: InstallRecord) -> list[FileChange]:

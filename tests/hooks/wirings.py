@@ -56,7 +56,7 @@ class User(NamedTuple):
         return User(self.host, wiring, InstallRecord(self.wiring.home, ManualClock(START_US)))
 
     def planned(self) -> list[FileChange]:
-        return plan_install(self.host, self.wiring, self.record)
+        return plan_install(self.host, self.wiring)
 
     def install(self) -> list[str]:
         """Wire it; returns what became of each file."""

@@ -116,7 +116,7 @@ def install(
     planned: dict[str, list[FileChange]] = {}
     for host in hosts:
         with _collecting_failure(result.hosts[host.name], alone):
-            planned[host.name] = plan_install(host, wiring, record)
+            planned[host.name] = plan_install(host, wiring)
             result.hosts[host.name].notes = host.notes(wiring, host.folder(environment))
     if not planned:
         return result
@@ -184,7 +184,7 @@ def _trust_codex_hooks(
     untrusted = {hook.key: hook.hash for hook in seen if not hook.trusted}
     if not untrusted:
         return [], ""
-    changes = plan_install(host, wiring, record, with_trusted_hooks(host.file_edits(wiring), untrusted))
+    changes = plan_install(host, wiring, with_trusted_hooks(host.file_edits(wiring), untrusted))
     backups |= apply_install(host, changes, wiring, record, untrusted)
     still = [hook.event for hook in list_codex_hooks(wiring.environment) or () if not hook.trusted]
     return changes, f"{_TRUST} (not yet: {', '.join(still)})" if still else "Codex trusts these hooks now"

@@ -108,9 +108,7 @@ def test_trust_is_written_as_codex_reads_it_and_goes_with_the_hooks(tmp_path: Pa
     one.install()
     key = f"{one.folder}/.codex/hooks.json:stop:1:0"
     record = one.again().record
-    changes = plan_install(
-        one.host, one.wiring, record, with_trusted_hooks(one.host.file_edits(one.wiring), {key: "sha256:x"})
-    )
+    changes = plan_install(one.host, one.wiring, with_trusted_hooks(one.host.file_edits(one.wiring), {key: "sha256:x"}))
     apply_install(one.host, changes, one.wiring, record, {key: "sha256:x"})
     text = one.files()[".codex/config.toml"].decode()
     assert tomllib.loads(text)["hooks"]["state"][key] == {"trusted_hash": "sha256:x"}

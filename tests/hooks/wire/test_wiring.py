@@ -455,6 +455,17 @@ def test_the_instructions_are_found_again_where_the_host_reads_another_file_by_n
     assert one.files() == before | {".codex/AGENTS.override.md": b"instead\n"}
 
 
+def test_a_file_that_its_host_reads_instead_by_now_is_kept_before_its_first_change_too(tmp_path: Path) -> None:
+    one = user(tmp_path, "codex", "plain")
+    one.install()
+    instead = one.folder / ".codex" / "AGENTS.override.md"
+    instead.write_text("instead\n", "utf-8")
+    one.again().install()
+    assert b"instead\n" in [path.read_bytes() for path in (one.wiring.home / "backups").iterdir()]
+    one.again().uninstall()
+    assert instead.read_text("utf-8") == "instead\n"
+
+
 def test_a_record_of_a_newer_version_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / "hooks.json").write_text('{"version": 2, "hosts": {}}', "utf-8")
     with pytest.raises(BadConfiguration, match="a newer Mnemic wrote it"):
