@@ -4,10 +4,8 @@ The same material gives the same bytes, whoever composes it: the home's process,
 runs. A text is quoted on one line, so that nothing in it can look like a line of ours, and inside a frame that it
 cannot end. `mnemic.runtime.store.read.brief` gathers the material; `mnemic.actors.brief.brief` is above.
 
-Reasons: why a memory is told unasked, in a few words for its owner. Pure.
-
-They are kept beside what was told (`mnemic.actors.protocol.changes.RecordDelivery`); `mnemic log --injected` prints
-them. Above stand `mnemic.actors.brief.brief`, and `mnemic.session_start` where no process runs.
+Why each memory is told, in a few words for its owner, is kept beside what was told
+(`mnemic.actors.protocol.changes.RecordDelivery`); `mnemic log --injected` prints it.
 """
 
 from __future__ import annotations

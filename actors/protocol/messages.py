@@ -1,12 +1,6 @@
 """The messages actors exchange: requests in the imperative, answers and events in the past tense.
 
 Payloads carry what is asked; the envelope carries id, trace, deadline and the time, so that no actor reads a clock.
-
-Messages of what is alike: near-duplicates of a text, named to whoever keeps it. Refused is nothing.
-
-`mnemic.actors.recall.similarity` answers.
-
-Messages of backups and exports: Capture notes that one was made, since what is erased later is still in it.
 """
 
 from __future__ import annotations

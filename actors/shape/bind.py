@@ -1,12 +1,8 @@
 """Encodes a batch of memories as hypervectors and returns the change that stores them. No I/O, no messages.
 
 `mnemic.actors.shape.binder` above has it done and kept; `mnemic.actors.shape.features` reads the records, `mnemic.hd`
-encodes them.
-
-What the settings of binding ask for, and whether what is kept was bound so.
-
-`mnemic.actors.shape.binder` binds as they say; the Retriever tells whoever asks while they say otherwise than what is
-bound.
+encodes them. Here stands too what the settings ask for: the Binder binds as they say, and the Retriever tells whoever
+asks while they say otherwise than what is bound.
 """
 
 from __future__ import annotations

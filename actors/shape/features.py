@@ -2,8 +2,6 @@
 
 Every memory gives one episode. A turn, a note or a decision also gives a fact for each subject-relation-object triple
 that is said in it, and a call of a tool gives a step. A role that a memory has nothing to say of is absent.
-
-Work: one call of a tool or its result, and the calls around it.
 """
 
 from __future__ import annotations

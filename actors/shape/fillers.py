@@ -1,8 +1,6 @@
 """Searches hypervector records for a structural query and decodes the fillers of the roles it asks for.
 
 Between `mnemic.hd`, which knows arrays, and `mnemic.actors.shape.shape_recall`, which knows messages.
-
-The roles as they are shown: what can be asked for, and what fills it most. Below `mnemic.actors.recall.retriever`.
 """
 
 from __future__ import annotations

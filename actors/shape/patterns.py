@@ -4,8 +4,6 @@
 asked tells which records are looked through: episodes, facts or steps. ``after`` and ``then`` are roles of steps that
 only a question has: the steps before one, oldest first, and the step itself. `mnemic.actors.shape.shape_recall`
 answers.
-
-Steps in words: ``after="edit, test failed"`` and ``then="edit python"`` as pairs of role and filler. Pure.
 """
 
 from __future__ import annotations
@@ -122,7 +120,6 @@ def _resolve_step(name: str, step: str, fillers: Callable[[str], Collection[str]
     return list(found.values())
 
 
-"""Characters of a name that is compared with those of the roles."""
 _MIN_NAME_SIMILARITY = 0.65
 """How like a role a name is that may be meant for it: ``flie`` is 0.75 like ``file``, ``bogus`` 0.6 like ``about``."""
 _CLOSED_FILLERS: dict[str, tuple[str, ...]] = {"kind": KINDS, "outcome": get_args(Outcome), "worked": ("yes", "no")}
