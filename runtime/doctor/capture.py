@@ -16,7 +16,7 @@ from mnemic.runtime.capture.pauses import current_pause
 from mnemic.runtime.doctor.checks import Check, Target
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder
-from mnemic.runtime.spool.files import Backlog, Losses, measure_backlog, read_losses
+from mnemic.runtime.spool.files import QUARANTINE, Backlog, Losses, measure_backlog, read_losses
 from mnemic.runtime.spool.frames import FrameDecryptor
 from mnemic.runtime.store.read.capture import capture_progress
 
@@ -113,7 +113,8 @@ def _unreadable_files(folder: MindFolder, waiting: Backlog, lost: Losses) -> Che
     if lost.aside:
         files = f"{pluralize(len(lost.aside), 'file')} ({format_size(lost.aside_bytes)})"
         told = f"{files} held what cannot be opened, and is kept"
-        return Check("strange", "advice", told, f"They lie in {folder.spool / 'aside'}; remove them once you looked.")
+        remedy = f"They lie in {folder.spool / QUARANTINE}; remove them once you looked."
+        return Check("strange", "advice", told, remedy)
     return Check("strange", "ok", "no file in the spool is damaged, or another key's")
 
 
