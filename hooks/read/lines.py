@@ -38,7 +38,9 @@ Json = dict[str, Any]
 BOM = b"\xef\xbb\xbf"
 FILE_ARGUMENTS = ("file_path", "absolute_path", "filePath", "notebook_path", "path", "target_file")
 # Hosts put the server's name before the tool's, and one or two lines between; Cursor says `MCP:` and the tool alone.
-OWN_TOOL = re.compile(r"(?:.*_)?mnemic_.|MCP:(?:mnemic:|memory_(?:capture|forget|get|recall|shape|status)$)")
+OWN_TOOL = re.compile(
+    r"(?:mcp_(?!_)(?:\w+_)?)?mnemic_.|.*_mnemic__.|MCP:(?:mnemic:|memory_(?:capture|forget|get|recall|shape|status)$)"
+)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 

@@ -200,7 +200,8 @@ def test_a_call_is_rendered_readable_and_whole() -> None:
         ("mnemic__memory_recall", True),
         ("mcp__other__memory_recall", False),
         ("mnemic", False),
-        ("mcp__notmnemic__x", False),
+        ("mcp__notmnemic__memory_get", False),
+        ("mcp__docs__search_mnemic_pages", False),
     ],
 )
 def test_own_tools_are_known_by_their_server(tool: str, own: bool) -> None:
