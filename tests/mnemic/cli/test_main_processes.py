@@ -233,6 +233,6 @@ def test_an_instruction_set_that_cannot_be_is_one_sentence_from_every_command(tm
     ended = run(name, *given.get(name, []), *home, env=os.environ | {"MNEMIC_INSTRUCTIONS": "sse9"})
     assert ended.code == (1 if name == "doctor" else 2)
     said = ended.out if name == "doctor" else ended.err
-    assert 'MNEMIC_INSTRUCTIONS is "sse9", which is no instruction set. ' in said.replace(" -> ", " ")
+    assert "MNEMIC_INSTRUCTIONS cannot be 'sse9': it is no instruction set. " in said.replace(" -> ", " ")
     assert "Unset it, or name one of " in said
     assert not (tmp_path / "home" / "minds").exists()
