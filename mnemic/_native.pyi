@@ -249,29 +249,6 @@ def score_vectors(
         OverflowError: `exact` is negative.
     """
 
-def search_vectors(
-    vectors: NDArray[np.float32],
-    codes: NDArray[np.int8],
-    scales: NDArray[np.float32],
-    query: NDArray[np.float32],
-    allowed: NDArray[np.uint64] | None,
-    rescore: int,
-    k: int,
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Find the best allowed rows by exact inner product among the best by their codes, the GIL released.
-
-    Args:
-        vectors, codes, scales, query, allowed: as in `score_vectors`.
-        rescore: how many of the best by the codes are scored exactly; at least `k` are, and all that tie.
-        k: the most rows to find.
-
-    Returns:
-        Rows ``(m,) int64``, the best first, of equal scores the lower row, and their exact scores ``(m,) float32``.
-
-    Raises:
-        TypeError, ValueError, OverflowError: as `score_vectors`.
-    """
-
 def majority_bits(counters: NDArray[np.int32], total: int, tie: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Take the bits whose counters are over half of `total`, and where they are half of it those of `tie`.
 

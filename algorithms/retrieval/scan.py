@@ -26,7 +26,7 @@ except ModuleNotFoundError as missing:
 else:
     NATIVE = True
 
-__all__ = ["NATIVE", "RESCORE_ROWS", "QuantisedVectors", "backend", "inner_products", "pack_mask", "quantise", "search"]
+__all__ = ["NATIVE", "RESCORE_ROWS", "QuantisedVectors", "backend", "inner_products", "pack_mask", "quantise"]
 
 RESCORE_ROWS = 512
 """Of 100,000 random unit vectors the best ten are among the best sixteen by their codes; 512 cost a tenth of a
@@ -109,39 +109,6 @@ def pack_mask(allowed: NDArray[np.bool_]) -> Mask:
     return padded.view("<u8").astype(np.uint64, copy=False)
 
 
-def search(
-    coded: QuantisedVectors, query: Floats, k: int, *, allowed: Mask | None = None, rescore: int = RESCORE_ROWS
-) -> tuple[NDArray[np.int64], Floats]:
-    """Find the best `k` rows by inner product with the query.
-
-    Natively the best `rescore` rows by their codes (at least `k`), and all that tie with the last of these, are scored
-    again exactly; a row that is not among them is missed. Which they are is the same on every instruction set. NumPy
-    misses none. Recall does not come here, because fusion wants a score of every window (`inner_products`); ``bench
-    scan`` does, to be held against what else gives the best few.
-
-    Args:
-        coded: the rows; arrays that are not C-contiguous are copied.
-        query: ``(d,) float32``.
-        k: the most rows to find, 0 or more.
-        allowed: of `pack_mask`: which rows may be found; ``None`` allows all. Others are not looked at.
-        rescore: see above, 0 or more.
-
-    Returns:
-        Rows ``(m,) int64``, the best first, of equal scores the lower row; and their exact scores ``(m,) float32``.
-
-    Raises:
-        ValueError: The dtypes or shapes are others, a number is negative, the query or a score is not finite, or,
-            natively, there are more than 65,536 dimensions.
-    """
-    _check_all(coded, query, allowed, k=k, rescore=rescore)
-    if NATIVE:
-        rows_there = len(coded.vectors)
-        return _native.search_vectors(*_contiguous(coded, query, allowed), min(rescore, rows_there), min(k, rows_there))
-    rows, products = _exact(coded, query, allowed)
-    order = np.lexsort((rows, -products))[:k]
-    return rows[order], products[order]
-
-
 def inner_products(
     coded: QuantisedVectors, query: Floats, *, allowed: Mask | None = None, exact: int = RESCORE_ROWS
 ) -> Floats:
@@ -153,16 +120,19 @@ def inner_products(
     gives the exact product to all.
 
     Args:
-        coded, query, allowed: as in `search`.
+        coded: the rows; arrays that are not C-contiguous are copied.
+        query: ``(d,) float32``.
+        allowed: of `pack_mask`: which rows may be found; ``None`` allows all. Others are not looked at.
         exact: see above, 0 or more.
 
     Returns:
         ``(n,) float32``, NaN for rows that are not allowed.
 
     Raises:
-        ValueError: as `search`.
+        ValueError: The dtypes or shapes are others, `exact` is negative, the query or a score is not finite, or,
+            natively, there are more than 65,536 dimensions.
     """
-    _check_all(coded, query, allowed, exact=exact)
+    _check_all(coded, query, allowed, exact)
     if NATIVE:
         return _native.score_vectors(*_contiguous(coded, query, allowed), min(exact, len(coded.vectors)))
     found = np.full(len(coded.vectors), np.nan, np.float32)
@@ -206,7 +176,7 @@ def _check(vectors: Floats, query: Floats) -> None:
         raise ValueError(f"vectors must be (n, d) and the query (d,), not {vectors.shape} and {query.shape}")
 
 
-def _check_all(coded: QuantisedVectors, query: Floats, allowed: Mask | None, **numbers: int) -> None:
+def _check_all(coded: QuantisedVectors, query: Floats, allowed: Mask | None, exact: int) -> None:
     vectors, codes, scales = coded
     _check(vectors, query)
     if codes.dtype != np.int8 or scales.dtype != np.float32:
@@ -218,6 +188,5 @@ def _check_all(coded: QuantisedVectors, query: Floats, allowed: Mask | None, **n
     words = -(-len(vectors) // 64)
     if allowed is not None and (allowed.dtype != np.uint64 or allowed.shape != (words,)):
         raise ValueError(f"the mask must be ({words},) uint64, not {allowed.shape} {allowed.dtype}")
-    for name, number in numbers.items():
-        if number < 0:
-            raise ValueError(f"{name} is {number}; it must be 0 or more")
+    if exact < 0:
+        raise ValueError(f"exact is {exact}; it must be 0 or more")

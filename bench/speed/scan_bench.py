@@ -3,9 +3,9 @@
 Vectors are drawn, 384 dimensions, a hundred around each centre, as memories about one subject crowd; so are the
 questions. Rows: how long each instruction set takes, with all rows allowed and with a tenth and a hundredth of them,
 and how many of the exact best ten it finds; the same of NumPy, sqlite-vec and usearch; and how long it takes to read as
-many bytes and do next to nothing with them, which no scan of all rows beats. What is timed is `search`, which gives the
-best few as the others do; a recall makes the same pass, but keeps the score of every row. Everything on one thread.
-Each is asked many questions in turn, so that what fits a cache lies in it.
+many bytes and do next to nothing with them, which no scan of all rows beats. Of the native scan what a recall does is
+timed, a score for each row, and the choice of the ten best. Everything on one thread. Each is asked many questions in
+turn, so that what fits a cache lies in it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 import sqlite_vec
 from numpy.typing import NDArray
 
-from mnemic.algorithms.retrieval.scan import NATIVE, QuantisedVectors, backend, pack_mask, search
+from mnemic.algorithms.retrieval.scan import NATIVE, QuantisedVectors, backend, inner_products, pack_mask
 from mnemic.bench.harness.measure import Row, in_each_instruction_set, milliseconds, skipped
 
 __all__ = ["run"]
@@ -92,9 +92,12 @@ def native_rows(count: int) -> list[Row]:
     rows = []
     for name, allowed in drawn.allowed.items():
         mask = None if allowed is None else pack_mask(allowed)
+        chosen = None if allowed is None else np.flatnonzero(allowed)
 
-        def look(query: Floats, mask: NDArray[np.uint64] | None = mask) -> NDArray[np.int64]:
-            return search(coded, query, K, allowed=mask)[0]
+        def look(
+            query: Floats, mask: NDArray[np.uint64] | None = mask, chosen: NDArray[np.int64] | None = chosen
+        ) -> NDArray[np.int64]:
+            return _best_of(inner_products(coded, query, allowed=mask), chosen)
 
         row = _row(f"mnemic, {backend()}", drawn, name, look, _exact(drawn, allowed))
         if allowed is None:
@@ -116,8 +119,7 @@ def _numpy(drawn: ScanData, truth: dict[str, list[set[int]]]) -> Iterator[Row]:
         rows = None if allowed is None else np.flatnonzero(allowed)
 
         def look(query: Floats, rows: NDArray[np.int64] | None = rows) -> NDArray[np.int64]:
-            products = (drawn.vectors if rows is None else drawn.vectors[rows]) @ query
-            best = _best(products)
+            best = _best((drawn.vectors if rows is None else drawn.vectors[rows]) @ query)
             return best if rows is None else rows[best]
 
         yield _row("competitor: NumPy, float32", drawn, name, look, truth[name])
@@ -211,6 +213,10 @@ def _exact(drawn: ScanData, allowed: NDArray[np.bool_] | None) -> list[set[int]]
         best = np.argsort(-products, axis=1, kind="stable")[:, :K]
         chosen, products = np.take_along_axis(chosen, best, axis=1), np.take_along_axis(products, best, axis=1)
     return [set(row.tolist()) for row in chosen]
+
+
+def _best_of(scores: Floats, rows: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    return _best(scores) if rows is None else rows[_best(scores[rows])]
 
 
 def _best(products: Floats) -> NDArray[np.int64]:

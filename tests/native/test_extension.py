@@ -91,8 +91,6 @@ def test_codes_of_other_types_shapes_and_layouts_are_refused() -> None:
     ):
         with pytest.raises(TypeError):
             native.score_vectors(*wrong, 5)
-        with pytest.raises(TypeError):
-            native.search_vectors(*wrong, 5, 5)
     for given_arrays, message in (
         ((vectors[:, ::2], codes[:, :3], scales, query[:3], None), "vectors are not C-contiguous"),
         ((vectors, np.asfortranarray(codes), scales, query, None), "codes are not C-contiguous"),
@@ -106,22 +104,20 @@ def test_codes_of_other_types_shapes_and_layouts_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             native.score_vectors(*given_arrays, 5)
-        with pytest.raises(ValueError, match=message):
-            native.search_vectors(*given_arrays, 5, 5)
     with pytest.raises(OverflowError):
-        native.search_vectors(vectors, codes, scales, query, None, 5, -1)
+        native.score_vectors(vectors, codes, scales, query, None, -1)
     with pytest.raises(ValueError, match="65537 dimensions are more than 65536"):
-        native.search_vectors(*coded(1, 65_537), None, 5, 5)
+        native.score_vectors(*coded(1, 65_537), None, 5)
 
 
 @given(
     vectors=arrays.arrays(np.float32, st.tuples(st.integers(0, 70), st.integers(0, 5)), elements=st.floats(width=32)),
     seed=st.integers(0, 2**32 - 1),
     words=st.none() | arrays.arrays(np.uint64, st.integers(0, 3)),
-    numbers=st.tuples(*[st.integers(0, 2**64 - 1)] * 2),
+    exact=st.integers(0, 2**64 - 1),
 )
 def test_whatever_numbers_come_there_is_an_answer_or_a_value_error(
-    vectors: Any, seed: int, words: Any, numbers: tuple[int, int]
+    vectors: Any, seed: int, words: Any, exact: int
 ) -> None:
     random = np.random.default_rng(seed)
     codes = random.integers(-128, 128, vectors.shape).astype(np.int8)
@@ -129,8 +125,7 @@ def test_whatever_numbers_come_there_is_an_answer_or_a_value_error(
     query = vectors[0] if len(vectors) and seed % 2 else random.standard_normal(vectors.shape[1]).astype(np.float32)
     for look in (
         lambda: native.quantise(vectors)[1],
-        lambda: native.search_vectors(vectors, codes, scales, query, words, *numbers)[1],
-        lambda: native.score_vectors(vectors, codes, scales, query, words, numbers[0]),
+        lambda: native.score_vectors(vectors, codes, scales, query, words, exact),
     ):
         try:
             found = look()
@@ -152,7 +147,6 @@ def test_every_instruction_set_gives_the_same_codes_and_chooses_the_same_rows() 
             mask = random.integers(0, 2**64, -(-rows // 64), np.uint64)
             for allowed in (None, mask):
                 parts = [codes, scales, native.score_vectors(vectors, codes, scales, query, allowed, 7)]
-                parts += native.search_vectors(vectors, codes, scales, query, allowed, 50, 10)
                 for part in parts:
                     digest.update(part.tobytes())
         print(native.instruction_set(), digest.hexdigest())

@@ -30,7 +30,7 @@ mod _native {
     #[pymodule_export]
     use super::instruction_set;
     #[pymodule_export]
-    use super::scan::{quantise, score_vectors, search_vectors};
+    use super::scan::{quantise, score_vectors};
 }
 
 /// Name the code path chosen on this machine.

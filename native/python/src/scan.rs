@@ -9,8 +9,6 @@ use crate::{chosen, refused, zeros};
 
 /// Codes and scales, as `quantise` gives them.
 type Quantised<'py> = (Bound<'py, PyArray2<i8>>, Bound<'py, PyArray1<f32>>);
-/// Rows and scores, as `search_vectors` gives them.
-type Found<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f32>>);
 
 /// Make each row's codes and scale, the GIL released.
 #[pyfunction]
@@ -28,30 +26,6 @@ pub fn quantise<'py>(py: Python<'py>, vectors: PyReadonlyArray2<'py, f32>) -> Py
         py.detach(|| codes::quantise(set, matrix, width, written, factors)).map_err(refused)?;
     }
     Ok((codes, scales))
-}
-
-/// Find the best allowed rows, the GIL released.
-#[pyfunction]
-#[pyo3(signature = (vectors, codes, scales, query, allowed, rescore, k))]
-#[allow(clippy::too_many_arguments, reason = "Python names them")]
-pub fn search_vectors<'py>(
-    py: Python<'py>,
-    vectors: PyReadonlyArray2<'py, f32>,
-    codes: PyReadonlyArray2<'py, i8>,
-    scales: PyReadonlyArray1<'py, f32>,
-    query: PyReadonlyArray1<'py, f32>,
-    allowed: Option<PyReadonlyArray1<'py, u64>>,
-    rescore: usize,
-    k: usize,
-) -> PyResult<Found<'py>> {
-    let set = chosen()?;
-    let coded = coded(&vectors, &codes, &scales, query.len())?;
-    let probe = query.as_slice().map_err(|_| PyValueError::new_err("the query is not contiguous"))?;
-    let mask = words(allowed.as_ref())?;
-    let found = py.detach(|| codes::search(set, coded, probe, mask, rescore, k)).map_err(refused)?;
-    let rows = found.iter().map(|(row, _)| *row as i64).collect();
-    let scores = found.into_iter().map(|(_, score)| score).collect();
-    Ok((PyArray1::from_vec(py, rows), PyArray1::from_vec(py, scores)))
 }
 
 /// Score each allowed row, the best exactly, the GIL released.

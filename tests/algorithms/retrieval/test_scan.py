@@ -1,4 +1,4 @@
-"""The scans give the same scores and the same best rows natively and in NumPy, and refuse what they cannot answer."""
+"""The scan gives the same scores natively and in NumPy, and refuses what it cannot answer."""
 
 from __future__ import annotations
 
@@ -65,18 +65,15 @@ def test_any_floats_at_all_are_quantised_as_the_oracle_does_or_refused(vectors: 
             scan.quantise(vectors)
 
 
-@given(searches(), st.integers(0, 200))
-def test_with_every_row_scored_exactly_the_best_are_the_best(problem: Problem, k: int) -> None:
+@given(searches())
+def test_with_every_row_scored_exactly_all_scores_are_exact(problem: Problem) -> None:
     vectors, query, allowed = problem
     coded = scan.QuantisedVectors.from_vectors(vectors)
-    rows, scores = scan.search(coded, query, k, allowed=scan.pack_mask(allowed), rescore=200)
+    found = scan.inner_products(coded, query, allowed=scan.pack_mask(allowed), exact=200)
     expected = oracle.inner_products(vectors, query)[0]  # small integers / 4096: every sum is exact
-    order = np.lexsort((np.arange(len(vectors)), -expected))
-    assert rows.dtype == np.int64
-    assert rows.tolist() == order[allowed[order]][:k].tolist()
-    assert scores.tolist() == expected[rows].tolist()
+    assert found[allowed].tolist() == expected[allowed].tolist()
     if allowed.all():
-        assert scan.search(coded, query, k, rescore=200)[0].tolist() == rows.tolist()
+        assert scan.inner_products(coded, query, exact=200).tolist() == found.tolist()
 
 
 @given(searches(), st.integers(0, 200))
@@ -122,8 +119,6 @@ def test_rows_that_are_equal_have_one_score_however_many_they_are(others: int) -
         assert found[clones][0] == pytest.approx(
             float(oracle.inner_products(vectors[clones][:1], query)[0][0]), abs=1e-6
         )
-        rows, _ = scan.search(coded, query, 601, rescore=exact)
-        assert rows.tolist() == np.flatnonzero(clones).tolist()
 
 
 @given(st.integers(0, 2**32), st.integers(1, 60), st.floats(0.001, 1))
@@ -153,7 +148,6 @@ def test_what_is_finite_is_scored_however_large_its_factors(row: float, query: f
         return
     for exact in (0, 1):
         assert scan.inner_products(coded, probe, exact=exact) == pytest.approx(expected, rel=1e-4)
-    assert scan.search(coded, probe, 1)[1] == pytest.approx(expected, rel=1e-4)
 
 
 def test_factors_that_cancel_or_meet_nothing_are_finite() -> None:
@@ -176,13 +170,11 @@ def test_of_random_unit_vectors_the_best_ten_are_found() -> None:
     for allowed in (None, random.random(20_000) < 0.1, random.random(20_000) < 0.01):
         mask = None if allowed is None else scan.pack_mask(allowed)
         for query in vectors[:10] + vectors[10:20]:
-            rows, scores = scan.search(coded, query, 10, allowed=mask)
+            scores = scan.inner_products(coded, query, allowed=mask)
             exact = vectors @ query
-            exact[[] if allowed is None else ~allowed] = -np.inf
-            assert set(rows.tolist()) == set(np.argsort(-exact)[:10].tolist())
-            assert np.all(np.diff(scores) <= 0)
-            everywhere = scan.inner_products(coded, query, allowed=mask)
-            assert np.nanmax(np.abs(everywhere - vectors @ query)) < 0.01
+            exact[[] if allowed is None else ~allowed] = np.nan
+            assert set(np.argsort(-scores)[:10].tolist()) == set(np.argsort(-exact)[:10].tolist())
+            assert np.nanmax(np.abs(scores - exact)) < 0.01
 
 
 def test_what_is_allowed_is_packed_row_by_row() -> None:
@@ -197,7 +189,6 @@ def test_what_is_allowed_is_packed_row_by_row() -> None:
 def test_bits_behind_the_last_row_mean_nothing() -> None:
     coded = scan.QuantisedVectors.from_vectors(np.ones((3, 2), np.float32))
     mask = np.array([2**64 - 1], np.uint64)
-    assert scan.search(coded, np.ones(2, np.float32), 9, allowed=mask)[0].tolist() == [0, 1, 2]
     assert scan.inner_products(coded, np.ones(2, np.float32), allowed=mask).tolist() == [2, 2, 2]
 
 
@@ -238,19 +229,13 @@ QUERY = np.ones(3, np.float32)
         (ROWS, np.array([1, np.inf, 1], np.float32), np.zeros(2, np.uint64), "the query is not finite"),
     ],
 )
-def test_what_cannot_be_searched_is_refused(
-    coded: scan.QuantisedVectors, query: Any, allowed: Any, message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        scan.search(coded, query, 5, allowed=allowed)
+def test_what_cannot_be_scored_is_refused(coded: scan.QuantisedVectors, query: Any, allowed: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         scan.inner_products(coded, query, allowed=allowed)
 
 
 @pytest.mark.parametrize("many", [2**31, 2**63, 2**64, 2**70])
-def test_any_number_of_rows_may_be_asked_for(many: int) -> None:
-    assert scan.search(ROWS, QUERY, many)[0].tolist() == list(range(70))
-    assert scan.search(ROWS, QUERY, 2, rescore=many)[0].tolist() == [0, 1]
+def test_any_number_of_exact_scores_may_be_asked_for(many: int) -> None:
     assert scan.inner_products(ROWS, QUERY, exact=many).tolist() == [3] * 70
 
 
@@ -266,10 +251,6 @@ def test_rows_without_values_have_the_score_nothing() -> None:
 
 
 def test_numbers_below_nothing_are_refused() -> None:
-    with pytest.raises(ValueError, match="k is -1"):
-        scan.search(ROWS, QUERY, -1)
-    with pytest.raises(ValueError, match="rescore is -1"):
-        scan.search(ROWS, QUERY, 1, rescore=-1)
     with pytest.raises(ValueError, match="exact is -1"):
         scan.inner_products(ROWS, QUERY, exact=-1)
     with pytest.raises(ValueError, match=r"must be \(n, d\) float32, not \(3,\) float32"):
@@ -280,10 +261,7 @@ def test_a_row_that_is_not_finite_is_refused_unless_it_is_left_out() -> None:
     vectors = np.ones((70, 3), np.float32)
     vectors[66, 1] = np.nan
     coded = ROWS._replace(vectors=vectors)
-    for look in (
-        lambda mask: scan.search(coded, QUERY, 5, allowed=mask),
-        lambda mask: scan.inner_products(coded, QUERY, allowed=mask),
-    ):
-        with pytest.raises(ValueError, match="row 66, or its product with the query, is not finite"):
-            look(None)
-        look(scan.pack_mask(np.arange(70) != 66))
+    with pytest.raises(ValueError, match="row 66, or its product with the query, is not finite"):
+        scan.inner_products(coded, QUERY)
+    others = np.arange(70) != 66
+    assert np.isfinite(scan.inner_products(coded, QUERY, allowed=scan.pack_mask(others))[others]).all()

@@ -17,7 +17,7 @@ mod best;
 mod search;
 mod sums;
 
-pub use search::{scores, search};
+pub use search::scores;
 pub use sums::MOST_DIMENSIONS;
 
 /// Why vectors could not be quantised or searched.

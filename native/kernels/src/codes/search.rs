@@ -1,6 +1,6 @@
 //! The first pass over the codes, and the second one over what it chose.
 
-use super::best::{better, Best};
+use super::best::Best;
 use super::sums::{self, Factors, MOST_DIMENSIONS};
 use super::{fits, quantise, Coded, CodesError};
 use crate::instructions::InstructionSet;
@@ -13,35 +13,15 @@ const AHEAD_BYTES: usize = 4096;
 /// Rows that are scored exactly are further apart, and longer.
 const AHEAD_EXACT: usize = 4;
 
-/// Find the best `k` allowed rows by inner product with the query: rows and exact scores, the best first.
+/// Write a score for each allowed row, NaN for the others: exact for the best `exact` rows and all that tie with the
+/// last of them by the codes, by the codes for the rest, but none above the least exact score.
 ///
-/// The best `rescore` rows by the codes (at least `k`), and all that tie with the last, are scored exactly. Of equal scores the lower row comes first.
 /// Bit `row % 64` of word `row / 64` of `allowed` says whether a row may be found; without words all may.
 ///
 /// # Errors
 ///
-/// [`CodesError`] where shapes disagree, or the query or a row that was looked at is not finite.
-pub fn search(
-    set: InstructionSet,
-    coded: Coded<'_>,
-    query: &[f32],
-    allowed: Option<&[u64]>,
-    rescore: usize,
-    k: usize,
-) -> Result<Vec<(usize, f32)>, CodesError> {
-    let rescore = if k == 0 { 0 } else { rescore.max(k) };
-    let mut found = scan(set, coded, query, allowed, rescore, |_, _| ())?;
-    found.sort_unstable_by(better);
-    found.truncate(k);
-    Ok(found)
-}
-
-/// Write a score for each allowed row, NaN for the others: exact for the best `exact` rows and all that tie with the
-/// last of them by the codes, by the codes for the rest, but none above the least exact score.
-///
-/// # Errors
-///
-/// As [`search`], or where `scores` is not one for each row; `scores` is not to be used then.
+/// [`CodesError`] where shapes disagree, or the query or a row that was looked at is not finite; `scores` is not to be
+/// used then.
 pub fn scores(
     set: InstructionSet,
     coded: Coded<'_>,
@@ -173,8 +153,9 @@ fn exactly(
 
 #[cfg(test)]
 mod tests {
+    use super::super::best::better;
     use super::super::{quantise, Coded, CodesError, MOST_DIMENSIONS};
-    use super::{better, scores, search};
+    use super::scores;
     use crate::instructions::InstructionSet;
     use crate::scan::inner_products;
 
@@ -238,6 +219,22 @@ mod tests {
         ]
     }
 
+    /// The best `k` allowed rows by their scores, the best first.
+    fn best(
+        set: InstructionSet,
+        made: &Rows,
+        allowed: Option<&[u64]>,
+        exact: usize,
+        k: usize,
+    ) -> Result<Vec<(usize, f32)>, CodesError> {
+        let mut found = vec![0.0; made.scales.len()];
+        scores(set, made.coded(), &made.query, allowed, exact, &mut found)?;
+        let mut found: Vec<_> = found.into_iter().enumerate().filter(|(_, score)| !score.is_nan()).collect();
+        found.sort_by(better);
+        found.truncate(k);
+        Ok(found)
+    }
+
     #[test]
     fn with_all_rows_scored_exactly_the_answer_is_the_exact_one() {
         for (rows, dimensions) in [(0, 8), (1, 1), (3, 0), (63, 5), (64, 384), (65, 33), (1500, 20), (2300, 7)] {
@@ -247,7 +244,7 @@ mod tests {
                     for k in [0, 1, 10, rows, rows + 5] {
                         let mut expected = made.in_order(set, mask.as_deref());
                         expected.truncate(k);
-                        let found = search(set, made.coded(), &made.query, mask.as_deref(), usize::MAX, k);
+                        let found = best(set, &made, mask.as_deref(), usize::MAX, k);
                         assert_eq!(found, Ok(expected), "{set:?} {rows} {dimensions} {mask:?} {k}");
                     }
                 }
@@ -291,10 +288,8 @@ mod tests {
     fn few_hundred_of_many_are_enough_to_find_the_best_ten() {
         let made = Rows::new(20_000, 64);
         let exact = made.in_order(InstructionSet::Portable, None);
-        let found = search(InstructionSet::Portable, made.coded(), &made.query, None, 300, 10);
+        let found = best(InstructionSet::Portable, &made, None, 300, 10);
         assert_eq!(found, Ok(exact[..10].to_vec()));
-        let again = search(InstructionSet::Portable, made.coded(), &made.query, None, 3, 10);
-        assert_eq!(again.map(|found| found.len()), Ok(10), "at least k are scored exactly");
     }
 
     #[test]
@@ -316,7 +311,7 @@ mod tests {
                 assert_eq!(scores(set, made.coded(), &made.query, None, count, &mut mixed), Ok(()));
                 assert!(exact[..451].iter().all(|(row, score)| mixed[*row].to_bits() == score.to_bits()));
                 assert!(exact[451..].iter().all(|(row, _)| mixed[*row] <= exact[0].1));
-                let found = search(set, made.coded(), &made.query, None, count, count.min(451));
+                let found = best(set, &made, None, count, count.min(451));
                 assert_eq!(found, Ok(exact[..count.min(451)].to_vec()), "{set:?} {count}");
             }
         }
@@ -351,9 +346,9 @@ mod tests {
         made.scales[70] = f32::NAN;
         let rest = [u64::MAX, !(1 << 6), u64::MAX];
         for set in InstructionSet::ALL {
-            let outcome = search(set, made.coded(), &made.query, None, 130, 10);
+            let outcome = best(set, &made, None, 130, 10);
             assert_eq!(outcome, Err(CodesError::NotFinite { row: 70 }));
-            assert!(search(set, made.coded(), &made.query, Some(&rest), 130, 130).is_ok_and(|found| found.len() == 129));
+            assert!(best(set, &made, Some(&rest), 130, 130).is_ok_and(|found| found.len() == 129));
         }
     }
 
@@ -361,7 +356,9 @@ mod tests {
     fn what_does_not_fit_or_is_not_finite_is_refused() {
         let made = Rows::new(70, 3);
         let set = InstructionSet::Portable;
-        let look = |coded, query: &[f32], mask: Option<&[u64]>| search(set, coded, query, mask, 5, 5).map(|_| ());
+        let look = |coded: Coded<'_>, query: &[f32], mask: Option<&[u64]>| {
+            scores(set, coded, query, mask, 5, &mut vec![0.0; coded.scales.len()])
+        };
         let shape = |of, values| Err(CodesError::ShapeMismatch { of, rows: 70, dimensions: 3, values });
         assert_eq!(
             look(Coded { vectors: &made.vectors[1..], ..made.coded() }, &made.query, None),
