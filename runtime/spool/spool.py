@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import heapq
+import itertools
 import logging
 import os
 from collections.abc import Mapping, Sequence
@@ -183,11 +184,14 @@ class Spool:
         """Give a file a second name, under which it stays."""
         aside = self._folder / QUARANTINE
         aside.mkdir(mode=0o700, exist_ok=True)
-        kept = aside / f"{file.id.hex()}{SUFFIX}"
-        try:
-            os.link(self._folder / name, kept, follow_symlinks=False)
-        except FileExistsError:
-            return
+        for number in itertools.count():  # damaged headers may be the same bytes, such as zeros
+            kept = aside / f"{file.id.hex()}{f'.{number}' if number else ''}{SUFFIX}"
+            try:
+                os.link(self._folder / name, kept, follow_symlinks=False)
+                break
+            except FileExistsError:
+                if os.path.samestat(kept.lstat(), os.fstat(file.descriptor)):
+                    return
         if not os.path.samestat(kept.lstat(), os.fstat(file.descriptor)):  # replaced this moment: the next part tries
             kept.unlink()
             raise FileNotFoundError(errno.ENOENT, "it was replaced", name)

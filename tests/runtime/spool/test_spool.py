@@ -23,6 +23,7 @@ from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.spool import spool as spool_module
 from mnemic.runtime.spool.append import append_record
 from mnemic.runtime.spool.files import QUARANTINE, measure_backlog, read_losses
+from mnemic.runtime.spool.frames import FILE_HEADER_BYTES
 from mnemic.runtime.spool.spool import IDLE_S, Spool
 from tests.clocks import ManualClock
 from tests.paths import PYTHON_HOOK
@@ -207,6 +208,15 @@ def test_a_file_whose_header_is_damaged_is_set_aside_unread_and_nothing_of_it_co
     assert not path.exists()
     assert [kept.read_bytes() for kept in (folder / QUARANTINE).iterdir()] == [damaged]
     assert len(read_losses(folder).aside) == 1
+
+
+def test_of_files_whose_damaged_headers_are_the_same_bytes_each_is_set_aside(folder: Path, spool: Spool) -> None:
+    contents = [bytes(FILE_HEADER_BYTES) + sealed(record(number)) for number in range(3)]
+    for number, content in enumerate(contents):  # as a power cut may leave them
+        (folder / f"{number}.spool").write_bytes(content)
+    assert drain(spool) == ([], 0)
+    assert sorted(kept.read_bytes() for kept in (folder / QUARANTINE).iterdir()) == sorted(contents)
+    assert len(read_losses(folder).aside) == 3
 
 
 def test_a_file_with_what_does_not_open_is_kept_whole_when_it_is_removed(
