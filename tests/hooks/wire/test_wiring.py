@@ -268,6 +268,26 @@ def test_a_file_with_comments_is_not_rewritten_and_says_what_to_add_and_to_take_
     assert one.files() == {path: COMMENTED}
 
 
+def test_of_a_file_with_comments_only_what_calls_the_home_has_to_be_taken_out_by_hand(tmp_path: Path) -> None:
+    one = user(tmp_path, "opencode")
+    path = ".config/opencode/opencode.jsonc"
+    file = one.folder / path
+    file.parent.mkdir(parents=True)
+    theirs = b'{\n  // mine\n  "$schema": "https://opencode.ai/config.json"\n}\n'
+    file.write_bytes(theirs)
+    with pytest.raises(BadConfiguration) as raised:
+        one.install()
+    added, _ = json.JSONDecoder().raw_decode(str(raised.value).partition("by hand: ")[2])
+    server = f',\n  "mcp": {json.dumps(added["mcp"])}\n}}\n'
+    file.write_bytes(theirs.replace(b"\n}\n", server.encode()))
+    one.again().install()
+    with pytest.raises(BadConfiguration, match="by hand"):
+        one.again().uninstall()
+    file.write_bytes(theirs)
+    one.again().uninstall()
+    assert one.files() == {path: theirs}
+
+
 def test_what_its_owner_edited_between_two_installs_stays(tmp_path: Path) -> None:
     one = user(tmp_path, "gemini-cli", "plain")
     one.install()
