@@ -105,8 +105,11 @@ def _lost(lost: Losses, now_us: int) -> Check:
 def _unreadable_files(folder: MindFolder, waiting: Backlog, lost: Losses) -> Check:
     """Whether files lie in the spool that cannot be taken in."""
     if waiting.unreadable:
-        told = f"{_names(waiting.unreadable)} in {folder.spool} cannot be opened"
-        return Check("strange", "wrong", told, "Give them back to their owner; they are taken in then.")
+        told = f"{_names(waiting.unreadable)} in {folder.spool} cannot be opened, or is damaged"
+        remedy = (
+            "Give back what is not yours to read: it is taken in then. What is damaged is set aside when it is met."
+        )
+        return Check("strange", "wrong", told, remedy)
     if lost.foreign:
         told = f"{_names(lost.foreign)} in {folder.spool} is sealed to another key, or by a newer version"
         return Check("strange", "wrong", told, "A newer Mnemic or the key of before opens them; nobody removes them.")

@@ -86,7 +86,7 @@ class ModelEncoder:
         self._overlap = min(OVERLAP_TOKENS, (self._size - 1) // 4)
 
     def windows(self, text: str, limit: int) -> tuple[list[Window], int]:
-        """Cut a text into at most `limit` windows; see `Encoder.windows` and `algorithms.windows.cut`."""
+        """Cut a text into at most `limit` windows; see `Encoder.windows` and `cut_windows`."""
         spans = cut_windows(text, self._tokenize, size=self._size, overlap=self._overlap, limit=limit)
         windows = [Window(span.start, span.end, self._opening + span.token_ids + self._closing) for span in spans]
         return windows, windows[-1].end

@@ -1,7 +1,7 @@
 """Installs and removes Mnemic's hooks, MCP entry and instructions in the assistants' configurations.
 
 Below stand `mnemic.hooks.wire`, which knows the hosts, and `mnemic.runtime`, which knows the home; above are the
-commands. What comes back is what `--json` prints; `mnemic.cli.hooks.lines` puts it into words.
+commands (`mnemic.cli.hooks.commands`), which print what comes back, or put it into words.
 """
 
 from __future__ import annotations
