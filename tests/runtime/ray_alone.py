@@ -20,10 +20,11 @@ import psutil
 
 import mnemic
 from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.errors import InvalidValue, MnemicError
+from mnemic.actors.protocol.errors import InvalidValue, KeyMissing, MindMissing, MnemicError
 from mnemic.runtime.engine.engine import Placement, RemoteFailure
 from mnemic.runtime.engine.ray.engine import RayEngine
 from mnemic.runtime.engine.ray.local import LocalRay, connect
+from mnemic.runtime.engine.ray.protocol import Seal
 from tests.clocks import ManualClock
 from tests.contract.engine_contract import Echo, ProbeActor, Raise, Say, Watch, letter
 from tests.ray_fixture import OpenSeal
@@ -161,6 +162,59 @@ def nodes(folder: Path) -> None:
     for name in ("free", "pinned"):
         engine.stop(name)
     say(left=cluster.actors("mind"))
+    cluster.close()
+    two.shutdown()
+
+
+class SealAt(msgspec.Struct, frozen=True):
+    """The recipe of a seal for one node: the key file is on no other one."""
+
+    node: str
+
+    def make_seal(self) -> Seal:
+        if node() != self.node:
+            raise KeyMissing(path="/home/key")
+        return OpenSeal().make_seal()
+
+
+def elsewhere(folder: Path) -> None:
+    """Start actors that are not pinned and are put on a node without the home's files."""
+    from ray.cluster_utils import Cluster as Nodes
+
+    size = {"num_cpus": 1, "object_store_memory": 80 << 20}
+    two = Nodes(initialize_head=True, head_node_args={**size, "temp_dir": str(folder)})
+    two.add_node(**size, num_gpus=1)
+    two.wait_for_nodes()
+    cluster = connect(two.address)
+    warned: list[str] = []
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda record: warned.append(record.getMessage())  # type: ignore[method-assign]
+    logging.getLogger("mnemic").addHandler(handler)
+    home = cluster.node
+
+    def ports_at_home() -> NodeActor:
+        if node() != home:
+            raise MindMissing(mind="default", home="/home")
+        return NodeActor()
+
+    def nowhere() -> NodeActor:
+        raise MindMissing(mind="default", home="/home")
+
+    seals = {"seal": SealAt(home), "ports": OpenSeal(), "free": OpenSeal(), "nowhere": OpenSeal()}
+    makes = {"seal": NodeActor, "ports": ports_at_home, "free": NodeActor, "nowhere": nowhere}
+    for name, seal in seals.items():
+        engine = RayEngine(cluster, ManualClock(0), seal, namespace=name, make_timeout_s=BOUND_S)
+        try:
+            engine.start(name, makes[name], 10, Watch(engine), Placement(gpus=1.0))
+        except MnemicError as error:
+            say(name=name, raised=error.code, warned=warned)
+        else:
+            here = [engine.send(name, letter(Where()), timeout_s=BOUND_S).get() == home]
+            engine.restart(name, 0.0)
+            here.append(engine.send(name, letter(Where()), timeout_s=BOUND_S).get() == home)
+            say(name=name, here=here, warned=warned)
+            engine.stop(name)
+        warned.clear()
     cluster.close()
     two.shutdown()
 

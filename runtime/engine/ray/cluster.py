@@ -123,6 +123,10 @@ class Cluster:
         nodes = [node for node in self._nodes() if not (pinned and node["NodeID"] != self.node)]
         return max((float(node["Resources"].get("GPU", 0.0)) for node in nodes), default=0.0)
 
+    def is_single_node(self) -> bool:
+        """Whether an actor can run on the node of this process only."""
+        return all(node["NodeID"] == self.node for node in self._nodes())
+
     def _nodes(self) -> list[dict[str, Any]]:
         return [node for node in _ray.nodes() if node["Alive"]]
 

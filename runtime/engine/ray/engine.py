@@ -6,7 +6,8 @@ the supervisor. A process that dies is `InstanceDied`, and what follows from it 
 in mailboxes and by the supervisor. Whatever happens there, a mailbox is never left waiting: Ray says when a process is
 gone, and every wait here ends now and then to see whether the instance was given up.
 
-An actor that is not pinned goes where Ray puts it.
+An actor that is not pinned goes where Ray puts it. Where it cannot be made there, for want of the home's files or of
+the package, it is kept from then on on the node of this process, which can.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from mnemic.actors.protocol.contract import Actor, Clock, Context
 from mnemic.actors.protocol.errors import ActorStopped, EngineLost, MnemicError
 from mnemic.runtime.engine.engine import (
@@ -26,6 +29,7 @@ from mnemic.runtime.engine.engine import (
     Placement,
     RemoteFailure,
     SupervisorPort,
+    error_kind,
 )
 from mnemic.runtime.engine.ray.protocol import (
     FROM_WORKER,
@@ -88,6 +92,7 @@ class RayEngine(Engine):
         self._make_timeout_s = make_timeout_s
         self._instances: dict[str, _RayInstance] = {}
         self._abandoned: set[str] = set()
+        self._forced_local: set[str] = set()
 
     def start(
         self,
@@ -106,7 +111,7 @@ class RayEngine(Engine):
         self._abandoned.discard(name)
         factory_pickled = self._cluster.pickle(factory)
         try:
-            self._add_mailbox(name, partial(self._start_instance, name, factory_pickled, placement), capacity, overseer)
+            self._add_mailbox(name, partial(self._start_anywhere, name, factory_pickled, placement), capacity, overseer)
         except RemoteFailure as failure:
             raised = failure.error or failure
         except InstanceDied as error:
@@ -131,8 +136,21 @@ class RayEngine(Engine):
             instance.kill()
         super().close()
 
-    def _start_instance(self, name: str, factory: bytes, placement: Placement) -> _RayInstance:
+    def _start_anywhere(self, name: str, factory: bytes, placement: Placement) -> _RayInstance:
         """Make an instance; in the thread of its mailbox, but for the first one."""
+        if name in self._forced_local:
+            placement = msgspec.structs.replace(placement, pinned=True)
+        try:
+            return self._start_instance(name, factory, placement)
+        except (MnemicError, RemoteFailure, InstanceDied) as error:  # at home the same comes again, if it is no node's
+            if placement.pinned or name in self._abandoned or self._cluster.is_single_node():
+                raise
+            why = error.code if isinstance(error, MnemicError) else error_kind(error)
+            _log.warning("%s runs on the home's machine: where it was put first, %s", name, why)
+        self._forced_local.add(name)
+        return self._start_instance(name, factory, msgspec.structs.replace(placement, pinned=True))
+
+    def _start_instance(self, name: str, factory: bytes, placement: Placement) -> _RayInstance:
         if name in self._abandoned:  # the mailbox is still at a message that nobody waits for any more
             raise ActorStopped(actor=name, message="-")
         instance = _RayInstance(name, self._cluster, self._recipe, self._seal, self._stop_timeout_s)

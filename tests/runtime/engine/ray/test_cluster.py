@@ -198,6 +198,24 @@ def test_a_node_is_lost_and_work_goes_on_where_the_pinned_actor_never_moved(
     assert one.process.wait(BOUND_S) == 0
 
 
+@pytest.mark.system
+def test_an_actor_that_cannot_use_the_homes_files_where_it_was_put_is_kept_on_the_homes_machine(
+    short_folder: Path, alone: Callable[..., Alone], tmp_path: Path
+) -> None:
+    write_private(tmp_path / "token", b"t" * 64)
+    one = alone("elsewhere", short_folder, RAY_AUTH_MODE="token", RAY_AUTH_TOKEN_PATH=str(tmp_path / "token"))
+
+    def moved(name: str, why: str) -> list[str]:
+        return [f"{name} runs on the home's machine: where it was put first, {why}"]
+
+    for name, why in (("seal", "key_missing"), ("ports", "mind_missing")):
+        assert one.hear("here") == {"name": name, "here": [True, True], "warned": moved(name, why)}
+    assert one.hear("here") == {"name": "free", "here": [False, False], "warned": []}
+    said = one.hear("raised")
+    assert (said["raised"], said["warned"]) == ("mind_missing", moved("nowhere", "mind_missing"))
+    assert one.process.wait(BOUND_S) == 0
+
+
 # --- what is left behind ---------------------------------------------------------------------------------------------
 
 

@@ -16,7 +16,8 @@ import psutil
 import pytest
 
 from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.errors import ActorFailed, ActorStopped, KeyMissing
+from mnemic.actors.protocol.errors import ActorFailed, ActorStopped, EngineLost, KeyMissing
+from mnemic.runtime.engine.engine import InstanceDied as ProcessDied
 from mnemic.runtime.engine.engine import Placement, RemoteFailure
 from mnemic.runtime.engine.ray.engine import RayEngine
 from mnemic.runtime.engine.ray.local import LocalRay
@@ -385,3 +386,53 @@ class TestRayEngine(EngineContract):
         with pytest.raises(ActorFailed):
             self.ask(engine, Raise(ValueError(SECRET)))
         assert SECRET not in caplog.text
+
+
+class TwoNodes:
+    """A cluster of two nodes, of which nothing is asked but what it is made of."""
+
+    def pickle(self, thing: Any) -> bytes:
+        return b""
+
+    def is_single_node(self) -> bool:
+        return False
+
+
+@pytest.mark.parametrize(
+    "error", [ProcessDied("it died"), RemoteFailure("ModuleNotFoundError", "loads"), KeyMissing(path="/key")]
+)
+def test_what_cannot_be_made_on_another_node_is_made_at_home_and_stays_there(
+    error: Exception, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    placed: list[bool] = []
+
+    def start_instance(engine: RayEngine, name: str, factory: bytes, placement: Placement) -> Any:
+        placed.append(placement.pinned)
+        if not placement.pinned:
+            raise error
+        return ProbeActor()
+
+    monkeypatch.setattr(RayEngine, "_start_instance", start_instance)
+    cluster: Any = TwoNodes()
+    engine = RayEngine(cluster, clock, OpenSeal(), namespace="mind")
+    engine.start("night", ProbeActor, 10, Watch(engine))
+    assert engine.send("night", letter(Say(1)), timeout_s=BOUND_S).get() == (1,)
+    engine.restart("night", 0.0)
+    assert engine.send("night", letter(Say(2)), timeout_s=BOUND_S).get() == (2,)
+    engine.stop("night")
+    assert placed == [False, True, True]
+    assert "night runs on the home's machine" in caplog.text
+
+
+def test_a_pinned_actor_that_dies_in_making_is_not_tried_again(
+    clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start_instance(engine: RayEngine, name: str, factory: bytes, placement: Placement) -> Any:
+        raise ProcessDied("it died")
+
+    monkeypatch.setattr(RayEngine, "_start_instance", start_instance)
+    cluster: Any = TwoNodes()
+    with pytest.raises(EngineLost, match="it did not make store"):
+        RayEngine(cluster, clock, OpenSeal(), namespace="mind").start(
+            "store", ProbeActor, 10, Watch(None), Placement(pinned=True)
+        )
