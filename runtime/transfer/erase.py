@@ -257,7 +257,11 @@ class _Eraser:
         """What is beside the memories."""
         for what, name in quoting:
             if what == "text":
-                self._db.execute("UPDATE aside SET text = NULL WHERE text = ?", (name,))
+                # Nobody can understand it any more: it is let go of, as one is that was understood after all.
+                self._db.execute(
+                    "UPDATE aside SET text = NULL, readmitted_at = coalesce(readmitted_at, recorded_at) WHERE text = ?",
+                    (name,),
+                )
             elif what == "reason":
                 self._db.execute("UPDATE memories SET retired_reason = '' WHERE retired_reason = ?", (name,))
         self._db.execute("DELETE FROM originals WHERE memory IN (SELECT row FROM gone)")

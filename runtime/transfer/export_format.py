@@ -194,7 +194,7 @@ class ExportedQuarantined(_WithText, frozen=True, kw_only=True):
     branch: str | None = None
     """The git branch."""
     readmitted_at: StoreInteger | None = None
-    """When it was understood after all."""
+    """When it was understood after all; of one that lost its words to an erase `recorded_at`: it waits no more."""
 
 
 class ExportedPart(_Line, frozen=True, kw_only=True):
