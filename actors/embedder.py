@@ -36,8 +36,6 @@ from mnemic.actors.protocol.messages import (
 from mnemic.actors.protocol.ports import IMPLEMENTATIONS, Encoder, Ports, Window
 from mnemic.actors.protocol.snapshot import Pending
 
-__all__ = ["EmbedderActor"]
-
 _FETCH = 8  # memories read at once: a text may be as long as it likes
 _BUNDLE_WINDOWS = 64  # windows kept by one transaction
 _PROBE_TEXT = "a"  # what every encoder can embed that can embed anything

@@ -19,8 +19,6 @@ from mnemic.actors.protocol.messages import Applied, Apply, Committed, Rebuild, 
 from mnemic.actors.protocol.ports import Ports, StorePort
 from mnemic.actors.protocol.shape_messages import VectorsChanged
 
-__all__ = ["StoreActor"]
-
 _TO_EMBED = (AddMemory, Unretire)
 _TO_BIND = (AddVectors, DropEncoder, Retire, RenameScope, MergeScopes, SplitScope)
 

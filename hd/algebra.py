@@ -43,8 +43,6 @@ except ModuleNotFoundError as missing:
 else:
     NATIVE = True
 
-__all__ = ["BACKENDS", "NATIVE", "Algebra", "PackedAlgebra", "algebra_named", "default_algebra"]
-
 BACKENDS = ("native", "numpy", "torch")
 _CHUNK = 1024
 """Rows that NumPy takes apart at a time: 10 MB of counted bits, 1.3 MB of distances."""

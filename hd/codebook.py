@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from mnemic.hd.space import Space
 
-__all__ = ["MAX_NAME_CHARS", "PathEncoder", "SymbolEncoder", "draw_bytes", "draw_hypervector", "draw_ranks"]
-
 
 def draw_bytes(space: Space, namespace: str, symbol: str, size_bytes: int) -> bytes:
     """Draw bytes of a symbol; a longer draw begins with the bytes of a shorter one.

@@ -22,19 +22,6 @@ from mnemic.hd.records import Pair, Record
 from mnemic.hd.roles import role_named, unknown_role_error
 from mnemic.hd.space import Space
 
-__all__ = [
-    "ENCODERS",
-    "Encoder",
-    "MeaningEncoder",
-    "NearEncoder",
-    "Projection",
-    "RecordEncoder",
-    "canonical",
-    "match_kind",
-    "quantise",
-    "register_encoder",
-]
-
 MatchKind = Literal["exact", "near", "meaning"]
 
 _LEVELS = 127

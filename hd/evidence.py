@@ -26,19 +26,6 @@ from numpy.typing import NDArray
 
 from mnemic.hd.algebra import Algebra
 
-__all__ = [
-    "TEMPERATURE",
-    "KnownFillers",
-    "bit_agreement",
-    "bit_agreements",
-    "decode_nearness",
-    "estimate_similarity",
-    "exclusive_posterior",
-    "expected_weights",
-    "log_likelihood_ratios",
-    "membership_posterior",
-]
-
 Floats = NDArray[np.float64]
 
 _MIN_ERROR = 1e-9

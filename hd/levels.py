@@ -27,8 +27,6 @@ from mnemic.hd.codebook import MAX_NAME_CHARS, draw_hypervector, draw_ranks
 from mnemic.hd.packing import pack
 from mnemic.hd.space import Space
 
-__all__ = ["WEEKDAYS", "DateEncoder", "HourEncoder", "LevelCodebook", "LevelEncoder", "NumberEncoder", "WeekdayEncoder"]
-
 _MAX_CACHED_ANCHORS = 1024
 """Anchors that are kept: 1.3 MB. They are drawn again when they are needed again."""
 

@@ -12,24 +12,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "MAX_EMBEDDING_LENGTH",
-    "as_rows",
-    "c_contiguous",
-    "check_embeddings",
-    "check_groups",
-    "check_hypervectors",
-    "check_normals",
-    "check_others",
-    "check_signs",
-    "check_weights",
-    "nearest_items",
-    "pack",
-    "pack_unchecked",
-    "unpack",
-    "unpack_unchecked",
-]
-
 MAX_EMBEDDING_LENGTH = 132_000
 """The most values of an embedding that is projected: then every sum stays under 2^24, and float32 holds it exactly."""
 _MAX_PAIRS = 4_000_000

@@ -29,19 +29,6 @@ from mnemic.hd.evidence import (
     membership_posterior,
 )
 
-__all__ = [
-    "MAX_MATCHES",
-    "FillerProbabilities",
-    "Matches",
-    "RecordVectors",
-    "StructuralQuery",
-    "decode_fillers",
-    "find_matches",
-    "match_weights",
-    "sample_rows",
-    "score_pairs",
-]
-
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 ExternalScorer = Callable[[NDArray[np.int64]], NDArray[np.float64]]

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from mnemic.hd.algebra import Algebra
 
-__all__ = ["Filler", "Pair", "Record", "decode_role", "nearest_candidates", "prototype", "typicality"]
-
 Filler = str | NDArray[np.float32]
 """A canonical name, or an embedding of unit length, ``(space.embedding,) float32``."""
 

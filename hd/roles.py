@@ -12,8 +12,6 @@ from typing import Literal
 
 import msgspec
 
-__all__ = ["BUILT_IN_ROLES", "ROLES", "TIERS", "Role", "Tier", "register_role", "role_named", "unknown_role_error"]
-
 Tier = Literal["episode", "fact", "step"]
 TIERS: tuple[Tier, ...] = ("episode", "fact", "step")
 

@@ -13,8 +13,6 @@ import msgspec
 
 from mnemic.hd.roles import ROLES, unknown_role_error
 
-__all__ = ["DIMENSIONS", "SEED_BYTES", "VERSION", "Space"]
-
 DIMENSIONS = 10_240
 _MOST_DIMENSIONS = 1 << 20
 """128 KB a hypervector, and below 2^24, up to which float32 counts exactly."""

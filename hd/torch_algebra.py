@@ -25,8 +25,6 @@ from mnemic.hd.packing import (
     nearest_items,
 )
 
-__all__ = ["TorchAlgebra", "find_device"]
-
 _CHUNK = 4096
 """Hypervectors that are taken apart at a time: 42 MB as bits, 168 MB as the floats that are multiplied."""
 _GROUPS = 1024

@@ -33,8 +33,6 @@ from mnemic.runtime.version import __version__
 if TYPE_CHECKING:
     from mnemic.runtime.engine.ray.cluster import Cluster
 
-__all__ = ["engine_factory", "open_actor_system", "ray_engine_factory"]
-
 _MAX_ATTEMPTS = 3
 """So often a mind is opened whose key is changed at that very moment."""
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from mnemic.actors.protocol.contract import Clock
     from mnemic.runtime.engine.reports import ActorSystemPort
 
-__all__ = ["mind_over", "open_here", "open_served"]
-
 
 def open_here(
     home: str | os.PathLike[str],

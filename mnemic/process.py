@@ -39,8 +39,6 @@ from mnemic.runtime.serve.metrics import CONTENT_TYPE, Metrics, RequestTracker
 from mnemic.runtime.version import __version__
 from mnemic.session_start import locked_hook_reply
 
-__all__ = ["ServerProcess", "serve_embedded", "serve_on_ray"]
-
 _log = logging.getLogger("mnemic.process")
 
 _TICK_S = 0.5

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from mnemic.actors.protocol.contract import Clock
     from mnemic.runtime.serve.http.tcp import TcpListener
 
-__all__ = ["ServeOptions", "acquire_home", "option_error", "serve_home"]
-
 _log = logging.getLogger("mnemic.serve")
 
 _CLUSTER_S = 5.0

@@ -27,8 +27,6 @@ from mnemic.runtime.minds.projects import resolve_scope
 from mnemic.runtime.store.read.brief import read_briefing_sources, scope_path_of
 from mnemic.runtime.store.schema import check_schema, connect, translate_errors
 
-__all__ = ["brief_without_server", "locked_hook_reply", "main"]
-
 _LOCKED = (
     "Mnemic's memory is locked by its passphrase: nothing from before can be recalled here{kept}. Its owner opens it"
     " with `mnemic unlock{named}` in a terminal."

@@ -16,8 +16,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FIELDS", "JsonLines", "log_to"]
-
 FIELDS = ("trace", "actor", "message_type", "message_id", "took_ms", "code")
 """What a line may say by name, in the order in which it is written."""
 

@@ -1,5 +1,3 @@
 """The version of this code, in one place: the package, the log and the processes all name it."""
 
-__all__ = ["__version__"]
-
 __version__ = "0.1.0"

@@ -9,7 +9,7 @@ from typing import Any
 
 from mnemic.actors.protocol.events import Event, Kind, Outcome, Role, to_bytes
 from mnemic.actors.protocol.shape_messages import Answer, BindPending, BindProgress, Shape, Shaped
-from mnemic.actors.shape.features import Triple
+from mnemic.algorithms.knowledge.triples import Triple
 from tests.harness import START_US, ActorHarness
 
 __all__ = ["AUTH", "MINUTE_US", "TESTS", "answers", "bind", "shape", "shaped", "work"]

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 import mnemic
 from mnemic.actors.protocol.events import to_bytes
+from mnemic.actors.protocol.message import parse_id
 from mnemic.errors import InvalidValue, UnknownScope
 from mnemic.runtime.api.mind import Mind
-from mnemic.runtime.api.views import parse_id
 from tests.clocks import ManualClock
 from tests.faces import EXAMPLE, Outcome, finish, run, start, turn
 from tests.serving import end

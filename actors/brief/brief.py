@@ -37,24 +37,6 @@ from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.recall.hits import densest_excerpt, token_count
 from mnemic.actors.recall.query import existing_scope, search_terms
 
-__all__ = [
-    "BRIEFING_NOTE",
-    "LEAST_COSINE",
-    "LEAST_COVERAGE",
-    "LEAST_RARITY",
-    "MOST_RECALLED",
-    "RECALLED_BYTES",
-    "BriefSettings",
-    "answer_brief",
-    "briefed",
-    "briefing_record",
-    "decode_note",
-    "drop_missing",
-    "encode_note",
-    "is_relevant",
-    "rarity",
-]
-
 MOST_RECALLED = 3
 """So many memories at most are told beside a prompt."""
 RECALLED_BYTES = 600

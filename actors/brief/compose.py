@@ -20,19 +20,6 @@ from mnemic.actors.protocol.ambient_messages import BriefingSources, LastSession
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, token_count
 
-__all__ = [
-    "BUDGET_TOKENS",
-    "FRAME_END",
-    "FRAME_START",
-    "compose_prompt",
-    "compose_session_start",
-    "format_day",
-    "prompt_reason",
-    "quote_inline",
-    "session_start_reasons",
-    "with_notices",
-]
-
 FRAME_START = "<mnemic-memory>"
 """The line before what is told."""
 FRAME_END = "</mnemic-memory>"

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-__all__ = ["CUE_WORDS", "MAX_STATEMENT_CHARS", "directive_start", "final_question", "open_items"]
-
 MAX_STATEMENT_CHARS = 4000
 """Characters; what is longer is mostly pasted, and what it says in passing is no wish of who pasted it."""
 

@@ -15,7 +15,7 @@ from mnemic.actors.capture.capture_filter import SETTINGS as LEFT_OUT
 from mnemic.actors.capture.capture_filter import CaptureFilter
 from mnemic.actors.capture.drain import SpoolDrainer
 from mnemic.actors.capture.forget import forget, forget_selection
-from mnemic.actors.capture.prepare import ChangeBuilder, apply_changes, identity_of, new_id
+from mnemic.actors.capture.prepare import ChangeBuilder, apply_changes, new_id
 from mnemic.actors.capture.rescope import apply_scope_changes
 from mnemic.actors.capture.transcript_queue import TranscriptQueue
 from mnemic.actors.capture.transcripts import TranscriptCapture
@@ -42,8 +42,6 @@ from mnemic.actors.protocol.messages import (
 from mnemic.actors.protocol.ports import Ports
 from mnemic.actors.protocol.scopes import ChangeScopes, ForgetSelection
 from mnemic.actors.protocol.snapshot import SnapshotSource
-
-__all__ = ["OWNER", "CaptureActor", "identity_of", "new_id"]
 
 OWNER = "direct"
 """Who gives a text as its `CaptureText.assistant` where no assistant does, but the owner of the mind: that is always

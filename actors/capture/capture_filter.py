@@ -19,17 +19,6 @@ from mnemic.actors.protocol.snapshot import SnapshotSource
 from mnemic.actors.protocol.times import to_iso
 from mnemic.actors.recall.query import existing_scope
 
-__all__ = [
-    "SETTINGS",
-    "CaptureFilter",
-    "SessionMode",
-    "describe_rules",
-    "is_paused_at",
-    "root_session",
-    "session_mode",
-    "session_mode_changes",
-]
-
 SessionMode = Literal["", "headless", "subagent"]
 
 SETTINGS = (

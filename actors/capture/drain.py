@@ -50,8 +50,6 @@ from mnemic.actors.protocol.events import (
 from mnemic.actors.protocol.ports import RecordReader, Scrub, SpoolBatch, SpoolPort, UndecodedRecord
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 
-__all__ = ["SpoolDrainer", "quarantine_change", "scrub_payload"]
-
 _log = logging.getLogger("mnemic.capture")
 
 _RETRY_BATCH_RECORDS = 64

@@ -27,8 +27,6 @@ from mnemic.actors.protocol.scopes import ForgetSelection, Selection, SelectionF
 from mnemic.actors.protocol.snapshot import SnapshotSource
 from mnemic.actors.recall.hits import excerpt
 
-__all__ = ["REASON_BYTES", "forget", "forget_selection"]
-
 REASON_BYTES = 4096
 """The longest reason that is kept."""
 _SHOWN_BYTES = 200

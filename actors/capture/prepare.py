@@ -19,8 +19,6 @@ from mnemic.actors.protocol.messages import Applied, Apply
 from mnemic.actors.protocol.ports import Digest, ResolveScope, Scrub
 from mnemic.algorithms.secrets import scrub as private
 
-__all__ = ["ChangeBuilder", "apply_changes", "identity_of", "new_id", "unstorable_reason"]
-
 _log = logging.getLogger("mnemic.capture")
 
 _APPLY_TIMEOUT_S = 600.0  # to index a text of 100 MB takes half a minute; whoever asked may be less patient

@@ -26,8 +26,6 @@ from mnemic.actors.protocol.scopes import (
     ScopesChanged,
 )
 
-__all__ = ["ScopeOutcome", "apply_scope_changes", "plan_merge", "plan_move", "scopes_under", "summarize_changes"]
-
 
 class ScopeOutcome(NamedTuple):
     """What became of one scope."""

@@ -24,8 +24,6 @@ from mnemic.actors.protocol.messages import CaptureTranscript, TranscriptCapture
 from mnemic.actors.protocol.ports import FileStat, StatFile
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 
-__all__ = ["TranscriptQueue"]
-
 _log = logging.getLogger("mnemic.capture")
 
 _MIN_POSTPONE_US = 60_000_000

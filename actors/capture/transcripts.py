@@ -30,8 +30,6 @@ from mnemic.actors.protocol.messages import AddOutcome, CaptureTranscript, Trans
 from mnemic.actors.protocol.ports import Source, TranscriptOpener
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 
-__all__ = ["NOT_KEPT_PREFIX", "OccurrenceCounter", "TranscriptCapture"]
-
 _MARGIN_US = 2_000_000
 """A hook may run after its host has written the same text to the transcript; by less than so."""
 

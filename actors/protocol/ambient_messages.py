@@ -13,25 +13,6 @@ import msgspec
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.message import Id, Message, Time, Verb
 
-__all__ = [
-    "NO_SOURCES",
-    "Brief",
-    "Briefed",
-    "BriefingSources",
-    "CaptureProgress",
-    "DrainSpool",
-    "Drained",
-    "GetCaptureProgress",
-    "LastSession",
-    "Occasion",
-    "QuarantineRetried",
-    "QueueTranscripts",
-    "Queued",
-    "Quote",
-    "RetryQuarantined",
-    "UnresolvedFailure",
-]
-
 Occasion = Literal["session-start", "prompt"]
 
 

@@ -17,48 +17,6 @@ import msgspec
 from mnemic.actors.protocol.events import Kind, Outcome, Role
 from mnemic.actors.protocol.message import Id
 
-__all__ = [
-    "AddCodes",
-    "AddEncoder",
-    "AddMemory",
-    "AddSpace",
-    "AddVectors",
-    "AdvanceSpool",
-    "Change",
-    "CodeInfo",
-    "CountOccurrences",
-    "DeliveredSpan",
-    "DiscardSpoolFile",
-    "DropEncoder",
-    "EmbeddedWindows",
-    "EncoderName",
-    "FinishTranscript",
-    "IgnoreSession",
-    "KeepOriginal",
-    "Logged",
-    "MergeScopes",
-    "MoveProject",
-    "OccurrenceCount",
-    "QuarantineRecord",
-    "QueueTranscript",
-    "RecordBackup",
-    "RecordDelivery",
-    "RecordSelfTest",
-    "RedactedChange",
-    "ReleaseRecord",
-    "RenameScope",
-    "Retire",
-    "ScopeRef",
-    "SetSessionMode",
-    "SplitScope",
-    "Supersede",
-    "Tombstone",
-    "TranscriptState",
-    "UnloggedChange",
-    "Unretire",
-    "idempotency_key",
-]
-
 
 class ScopeRef(msgspec.Struct, frozen=True):
     """Which scope something belongs to, and how that is known."""

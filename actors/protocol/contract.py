@@ -18,8 +18,6 @@ import msgspec
 from mnemic.actors.protocol.message import AnswerT, Request
 from mnemic.actors.protocol.ports import Ports
 
-__all__ = ["CONTRACT", "Actor", "Clock", "Context", "Setting", "raise_location"]
-
 CONTRACT = 1
 """Version of the contract; an actor made for another one is refused at start."""
 

@@ -11,26 +11,6 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-__all__ = [
-    "DEFAULT_KINDS",
-    "IGNORED_SESSION",
-    "KINDS",
-    "ROLES",
-    "Event",
-    "HookEvent",
-    "HookRecord",
-    "IgnoredSession",
-    "Kind",
-    "MalformedLine",
-    "Outcome",
-    "Role",
-    "SelfTestEvent",
-    "TranscriptRef",
-    "escape_surrogates",
-    "to_bytes",
-    "to_text",
-]
-
 Role = Literal["user", "assistant", "tool", "system"]
 Kind = Literal["turn", "tool_call", "tool_result", "decision", "note", "summary", "thinking", "injected"]
 Outcome = Literal["ok", "failed"]

@@ -13,27 +13,6 @@ from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.message import Id, MemoryExcerpt, MemoryText, Message, Text, Time, Verb
 from mnemic.actors.protocol.messages import Memory
 
-__all__ = [
-    "MOST_LISTED",
-    "CountUse",
-    "DeliveredMemory",
-    "DeliveriesListed",
-    "Delivery",
-    "DeliveryCount",
-    "ListDeliveries",
-    "ListMemories",
-    "MemoriesListed",
-    "MemoriesShown",
-    "MemoryDetail",
-    "MemoryEntry",
-    "NoteDelivery",
-    "ProjectUse",
-    "RelatedMemory",
-    "ShowMemories",
-    "Use",
-    "UseCounted",
-]
-
 MOST_LISTED = 1000
 """So many at most on a page."""
 

@@ -27,27 +27,6 @@ from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory
 from mnemic.actors.protocol.events import escape_surrogates, to_bytes, to_text
 from mnemic.actors.protocol.times import parse_time, to_iso
 
-__all__ = [
-    "AnswerT",
-    "Id",
-    "MemoryExcerpt",
-    "MemoryText",
-    "Message",
-    "Request",
-    "Text",
-    "Time",
-    "Verb",
-    "answer_type",
-    "check_fields",
-    "field_help",
-    "format_id",
-    "from_json",
-    "invalid_value_from",
-    "parse_id",
-    "safe_operand",
-    "to_json",
-]
-
 Id = Annotated[bytes, "id"]
 """A memory's id."""
 Time = Annotated[int, "time"]

@@ -13,51 +13,6 @@ from mnemic.actors.protocol.changes import Change, EncoderName, ScopeRef
 from mnemic.actors.protocol.events import DEFAULT_KINDS, Kind, Role
 from mnemic.actors.protocol.message import Id, MemoryExcerpt, MemoryText, Message, Request, Text, Time, Verb
 
-__all__ = [
-    "AddOutcome",
-    "Applied",
-    "Apply",
-    "BackupNoted",
-    "Candidate",
-    "CaptureText",
-    "CaptureTranscript",
-    "Committed",
-    "Count",
-    "Counts",
-    "DescribeEncoder",
-    "EmbedMore",
-    "EmbedPending",
-    "EmbedProgress",
-    "EmbedQuery",
-    "EncoderDescribed",
-    "Envelope",
-    "FindScope",
-    "FindSimilar",
-    "Forget",
-    "Forgotten",
-    "GetMemories",
-    "Hit",
-    "Memories",
-    "Memory",
-    "NightReport",
-    "NoteBackup",
-    "Preempt",
-    "QueryEmbedded",
-    "Rebuild",
-    "Rebuilt",
-    "Recall",
-    "Recalled",
-    "Recover",
-    "Retirement",
-    "ScopeCount",
-    "ScopeFound",
-    "SignalName",
-    "SimilarFound",
-    "Sleep",
-    "TextCaptured",
-    "TranscriptCaptured",
-]
-
 
 class FindSimilar(Verb["SimilarFound"], frozen=True, kw_only=True):
     """Name the memories that say nearly the same as a text; of what was replaced, what replaced it is named too."""

@@ -21,27 +21,6 @@ if TYPE_CHECKING:  # what is told at the start of a session is told without NumP
 
     from mnemic.actors.shape.features import TripleExtractor
 
-__all__ = [
-    "IMPLEMENTATIONS",
-    "Digest",
-    "Encoder",
-    "FileStat",
-    "PauseSpan",
-    "Ports",
-    "RecordReader",
-    "ResolveScope",
-    "Scrub",
-    "Scrubbed",
-    "Source",
-    "SpoolBatch",
-    "SpoolPort",
-    "StatFile",
-    "StorePort",
-    "TranscriptOpener",
-    "UndecodedRecord",
-    "Window",
-]
-
 Digest = Callable[..., bytes]
 """A keyed hash of a sequence of byte strings, 32 bytes."""
 

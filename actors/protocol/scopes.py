@@ -14,25 +14,6 @@ from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.message import Id, Message, Time, Verb, safe_operand
 from mnemic.actors.protocol.messages import Retirement, ScopeCount
 
-__all__ = [
-    "SCOPES_AUTHOR",
-    "SCOPES_UNDO_AUTHOR",
-    "BackupCopy",
-    "ChangeScopes",
-    "ForgetSelection",
-    "ListScopes",
-    "ScopeChange",
-    "ScopeInfo",
-    "ScopesChanged",
-    "ScopesListed",
-    "Selection",
-    "SelectionForgotten",
-    "Survey",
-    "Surveyed",
-    "normalize_scope_path",
-]
-
-
 _PART = re.compile(r"[^\x00-\x1f/*\ud800-\udfff]+")
 
 

@@ -16,24 +16,6 @@ from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.message import Id, Message, Time, Verb, check_fields, safe_operand
 from mnemic.actors.protocol.messages import Hit
 
-__all__ = [
-    "UNKNOWN",
-    "Answer",
-    "BindMore",
-    "BindPending",
-    "BindProgress",
-    "ListRoles",
-    "RetryBinding",
-    "RoleView",
-    "RolesListed",
-    "Shape",
-    "Shaped",
-    "VectorsChanged",
-    "analogy_names",
-    "pattern_texts",
-    "validate_shape",
-]
-
 UNKNOWN = "?"
 """The filler that asks what fills the role."""
 

@@ -31,23 +31,6 @@ if TYPE_CHECKING:  # what is told at the start of a session is told without NumP
         UseCounted,
     )
 
-__all__ = [
-    "NEAR_CALLS",
-    "CodeBlock",
-    "Columns",
-    "NearbyCall",
-    "Pending",
-    "Postings",
-    "QuarantinedRecord",
-    "Retired",
-    "Snapshot",
-    "SnapshotSource",
-    "SpaceRow",
-    "Superseded",
-    "Unbound",
-    "VectorBlock",
-]
-
 NEAR_CALLS = 8
 """So many calls and results of tools on each side are told of a call or a result."""
 

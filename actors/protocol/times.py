@@ -7,8 +7,6 @@ from datetime import UTC, date, datetime, timedelta
 
 from mnemic.actors.protocol.errors import BadTime, InvalidValue
 
-__all__ = ["parse_days", "parse_time", "to_iso"]
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _MONTHS = re.compile(r"(\d{4})(?:-(\d{2}))?")

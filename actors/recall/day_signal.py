@@ -25,8 +25,6 @@ from mnemic.hd.codebook import draw_hypervector
 from mnemic.hd.encoders import RecordEncoder
 from mnemic.hd.evidence import estimate_similarity
 
-__all__ = ["WEIGHT", "day_nearness", "days_in_question"]
-
 WEIGHT = 1.5
 """Its share of a recall's score, where each of the other signals has 1."""
 _ROLE = "date"

@@ -15,16 +15,6 @@ from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.events import to_bytes, to_text
 from mnemic.actors.protocol.messages import Hit, Memory
 
-__all__ = [
-    "BYTES_PER_TOKEN",
-    "character_start",
-    "delivered_span",
-    "densest_excerpt",
-    "excerpt",
-    "make_hit",
-    "token_count",
-]
-
 
 def make_hit(
     memory: Memory,

@@ -32,8 +32,6 @@ from mnemic.actors.recall.hits import BYTES_PER_TOKEN, delivered_span, token_cou
 from mnemic.actors.recall.query import scopes_below
 from mnemic.algorithms.secrets.scrub import drop_private
 
-__all__ = ["BROWSE_MESSAGES", "BrowseAnswer", "browse", "record_question"]
-
 BROWSE_MESSAGES = (ListMemories, ListDeliveries, ShowMemories, CountUse, NoteDelivery)
 """The messages that are handled here."""
 BrowseAnswer = MemoriesListed | DeliveriesListed | MemoriesShown | UseCounted

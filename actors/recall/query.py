@@ -16,8 +16,6 @@ from mnemic.actors.protocol.messages import EmbedQuery, QueryEmbedded
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.algorithms.text.keyphrases import STOP_WORDS, content_words
 
-__all__ = ["existing_scope", "query_vector", "scopes_below", "search_terms"]
-
 _TIMEOUT_S = 10.0  # an Embedder that hangs must leave time for the rest to answer
 _MOST_WORDS = 512  # of a question; each is looked up by itself
 

@@ -18,8 +18,6 @@ from mnemic.actors.protocol.snapshot import Columns, Postings, Retired, Snapshot
 from mnemic.actors.recall.query import scopes_below
 from mnemic.algorithms.retrieval.scan import QuantisedVectors, inner_products, pack_mask
 
-__all__ = ["GrowableArray", "RecallIndex"]
-
 _EMPTY = np.empty(0, np.int64)
 _MAX_INT = np.iinfo(np.int64).max
 

@@ -58,8 +58,6 @@ from mnemic.algorithms.retrieval.bm25 import bm25, bm25_grouped
 from mnemic.algorithms.retrieval.fusion import FusedScores, SignalScores, fuse, rank
 from mnemic.algorithms.retrieval.scan import NATIVE, RESCORE_ROWS, backend
 
-__all__ = ["NOT_NATIVE", "RetrieverActor"]
-
 NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
 SIGNALS = ("dense", "lexical", "session", "structural")
 _CORRECTION_MARGIN = 1e-3  # a correction stands this much above what it replaces

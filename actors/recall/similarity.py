@@ -23,8 +23,6 @@ from mnemic.actors.recall.hits import excerpt, make_hit
 from mnemic.actors.recall.query import query_vector, search_terms
 from mnemic.actors.recall.recall_index import RecallIndex
 
-__all__ = ["LEAST_COSINE", "LEAST_RESEMBLANCE", "find_similar", "resemblance"]
-
 LEAST_COSINE = 0.88
 """The cosine of two texts from which they say nearly the same."""
 LEAST_RESEMBLANCE = 0.6

@@ -26,8 +26,6 @@ from mnemic.hd.encoders import RecordEncoder
 from mnemic.hd.query import RecordVectors, StructuralQuery, score_pairs
 from mnemic.hd.records import Pair
 
-__all__ = ["TEMPERATURE", "AboutQuery", "WordScores", "nearness"]
-
 Floats = NDArray[np.float64]
 
 _COMMON_OCCURRENCES, _SHARE = 1024, 100

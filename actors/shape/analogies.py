@@ -21,8 +21,6 @@ from mnemic.hd.query import Matches
 from mnemic.hd.records import Pair, decode_role
 from mnemic.hd.roles import ROLES, Tier
 
-__all__ = ["AnalogyResult", "solve"]
-
 
 class _RelationPattern(NamedTuple):
     """A way in which two names may belong together: the roles that they fill in records of a tier."""

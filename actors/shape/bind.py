@@ -24,16 +24,6 @@ from mnemic.hd.records import Record
 from mnemic.hd.roles import ROLES, Tier
 from mnemic.hd.space import Space
 
-__all__ = [
-    "MAX_DIMENSIONS",
-    "WORD_BITS",
-    "RecordBinder",
-    "algebra_from_settings",
-    "extraction_version",
-    "settings_mismatch",
-    "space_from_settings",
-]
-
 _encode = msgspec.msgpack.Encoder().encode
 _log = logging.getLogger("mnemic.binder")
 

@@ -33,8 +33,6 @@ from mnemic.algorithms.knowledge.triples import triples
 from mnemic.hd.algebra import BACKENDS
 from mnemic.hd.space import DIMENSIONS
 
-__all__ = ["BinderActor"]
-
 _FETCH = 32  # memories bound by one step
 _COUNT_EVERY_STEPS = 16  # steps: to count at each, in a large mind, would take longer than to bind
 _TEXT_BYTES = 8192  # of a text so much is read for topics and facts

@@ -33,17 +33,6 @@ from mnemic.hd.levels import WEEKDAYS
 from mnemic.hd.records import Pair, Record
 from mnemic.hd.roles import ROLES, Tier
 
-__all__ = [
-    "EXTRACTION_VERSION",
-    "STEPS_BACK",
-    "CallContext",
-    "CallOutcome",
-    "FillerExtractor",
-    "Triple",
-    "TripleExtractor",
-    "extract_records",
-]
-
 _KINDS = ("tool_call", "tool_result")
 
 

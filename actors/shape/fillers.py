@@ -33,8 +33,6 @@ from mnemic.hd.query import (
 from mnemic.hd.records import Pair, nearest_candidates, prototype, typicality
 from mnemic.hd.roles import ROLES, Tier
 
-__all__ = ["Sample", "ShapeSearch", "is_graded", "list_roles"]
-
 Floats = NDArray[np.float64]
 
 _TIE_TOLERANCE = 0.02

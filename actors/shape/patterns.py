@@ -26,17 +26,6 @@ from mnemic.hd.encoders import canonical, match_kind
 from mnemic.hd.records import Pair
 from mnemic.hd.roles import ROLES, TIERS, Tier
 
-__all__ = [
-    "AFTER",
-    "STEP_ROLES",
-    "THEN",
-    "PatternPair",
-    "PatternQuery",
-    "parse_pattern",
-    "parse_steps",
-    "texts_to_embed",
-]
-
 AFTER, THEN = "after", "then"
 STEP_ROLES: tuple[str, ...] = ("action", "target", "tool", "outcome")
 """What a step is told by, in this order."""

@@ -20,8 +20,6 @@ from mnemic.hd.query import RecordVectors
 from mnemic.hd.roles import ROLES, TIERS, Tier
 from mnemic.hd.space import Space
 
-__all__ = ["MOST_FILLERS", "FillerTable", "ShapeIndex", "TierRecords"]
-
 MOST_FILLERS = 16_384
 """Of more fillers of a role the most frequent are compared: each takes as much memory as a record."""
 _EMPTY = np.empty(0, np.int64)

@@ -37,8 +37,6 @@ from mnemic.hd.query import Matches
 from mnemic.hd.records import Pair
 from mnemic.hd.roles import BUILT_IN_ROLES, ROLES, Tier
 
-__all__ = ["ShapeQueryEngine", "foreseen"]
-
 
 def _as_typed(asked: Shape) -> str:
     """A question as it is typed at the command."""

@@ -11,8 +11,6 @@ from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.messages import NightReport, Preempt, Sleep
 from mnemic.actors.protocol.ports import Ports
 
-__all__ = ["ConsolidatorActor"]
-
 
 class ConsolidatorActor:
     """Sleeps, and changes nothing."""

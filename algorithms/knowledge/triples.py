@@ -44,8 +44,6 @@ from mnemic.algorithms.text.clauses import (
 )
 from mnemic.algorithms.text.keyphrases import LOW_CONTENT_WORDS, STOP_WORDS
 
-__all__ = ["Triple", "triples"]
-
 MAX_CHARS = 8_000
 """Characters of a text that are looked at."""
 MAX_SUBJECT_WORDS = 4

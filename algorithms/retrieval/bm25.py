@@ -17,8 +17,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["K1", "B", "Postings", "bm25", "bm25_grouped", "inverse_document_frequency"]
-
 Postings = tuple[NDArray[np.int64], NDArray[np.float32]]
 """Where a term occurs: row indices, each once, and how often it occurs there; both ``(m,)``."""
 

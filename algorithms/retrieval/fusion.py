@@ -18,8 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["EQUAL_TOLERANCE", "FusedScores", "SignalScores", "fuse", "min_max_scale", "rank"]
-
 EQUAL_TOLERANCE = 1e-6
 """Scores within this part of the largest are taken for equal: float32 inner products of one text differ by about 1e-7,
 and stretched over the range that would outvote the words."""

@@ -26,8 +26,6 @@ except ModuleNotFoundError as missing:
 else:
     NATIVE = True
 
-__all__ = ["NATIVE", "RESCORE_ROWS", "QuantisedVectors", "backend", "inner_products", "pack_mask", "quantise"]
-
 RESCORE_ROWS = 512
 """Of 100,000 random unit vectors the best ten are among the best sixteen by their codes; 512 cost a tenth of a
 millisecond, and leave room for vectors that crowd together."""

@@ -20,22 +20,6 @@ import msgspec
 from mnemic.algorithms.secrets.rules import GITLEAKS_GENERIC_RANK, GITLEAKS_RANK, Match, SecretRules, entropy_bits
 from mnemic.algorithms.secrets.scrub import Finding, find_secrets, scrub_pieces, split_at_marks
 
-__all__ = [
-    "Allowlist",
-    "CompiledRegex",
-    "Extend",
-    "GitleaksRule",
-    "GitleaksRules",
-    "InvalidRuleFile",
-    "KeywordMatcher",
-    "RuleFile",
-    "RuleSpec",
-    "all_allowlists",
-    "compile_rule_file",
-    "read_rule_file",
-    "scrub_with_both",
-]
-
 
 class InvalidRuleFile(ValueError):
     """A file cannot be used; says why in a clause."""

@@ -21,28 +21,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import log2
 from typing import Any, NamedTuple, Protocol
 
-__all__ = [
-    "FIRST_RULE_GROUP",
-    "GITLEAKS_GENERIC_RANK",
-    "GITLEAKS_RANK",
-    "NAME_GROUPS",
-    "REDACTION_MARK",
-    "UNQUOTED_GROUP",
-    "CompileRegex",
-    "CompiledRegex",
-    "Match",
-    "SecretRule",
-    "SecretRules",
-    "compile_rules",
-    "entropy_bits",
-    "is_basic",
-    "is_key",
-    "is_password",
-    "is_placeholder",
-    "is_template",
-    "is_url_password",
-]
-
 REDACTION_MARK = rb"\[secret: [a-z0-9-]{1,60}\]"
 """What stands for a secret that was taken out."""
 _SHAPED_RANK, GITLEAKS_RANK, _GENERIC_RANK, _PLACED_RANK, _NAMED_RANK, GITLEAKS_GENERIC_RANK = 0, 1, 2, 3, 4, 1 << 16

@@ -44,17 +44,6 @@ from mnemic.algorithms.secrets.rules import (
     is_url_password,
 )
 
-__all__ = [
-    "Finding",
-    "drop_private",
-    "find_secrets",
-    "merge_overlapping",
-    "redaction_mark",
-    "scrub",
-    "scrub_pieces",
-    "split_at_marks",
-]
-
 _RESCAN_BYTES = 128
 """Bytes of what turned out to be no secret that are gone through again."""
 _SENTENCE = b".:?;,)"

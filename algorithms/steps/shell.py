@@ -32,17 +32,6 @@ from mnemic.algorithms.steps.shell_programs import (
     VIA,
 )
 
-__all__ = [
-    "Command",
-    "file_kind",
-    "is_program",
-    "looks_like_file",
-    "main_command",
-    "parse_commands",
-    "program_language",
-    "program_of",
-]
-
 _SUFFIXES = """
 python py pyi pyx ipynb
 rust rs

@@ -2,21 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "ACTION_PRIORITY",
-    "BUILD_TOOLS",
-    "INSTALL_SUBCOMMANDS",
-    "OPTIONS_WITH_VALUE",
-    "PROGRAMS",
-    "REMOTE_RUNNERS",
-    "RUNNERS",
-    "SCRIPT_ACTIONS",
-    "SCRIPT_RUNNERS",
-    "SHELL_BUILTINS",
-    "SUBCOMMANDS",
-    "VIA",
-]
-
 
 def _table(text: str) -> dict[str, str]:
     """Each word of a line to what stands before the line's first ``=``."""

@@ -23,16 +23,6 @@ from mnemic.algorithms.steps.shell import (
     program_of,
 )
 
-__all__ = [
-    "CHECK_ACTIONS",
-    "Step",
-    "ToolEvent",
-    "failing_files",
-    "pair_calls_with_results",
-    "parse_step",
-    "step_succeeded",
-]
-
 CHECK_ACTIONS = frozenset(("test", "build", "lint"))
 """Actions that tell how things are: what they say counts for whatever was done before them."""
 NEUTRAL_ACTIONS = frozenset(("read", "search", "list", "inspect", "fetch", "plan", "ask", "edit", "delegate"))

@@ -16,19 +16,6 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "ACTIVATIONS",
-    "POOLINGS",
-    "Bert",
-    "BertConfig",
-    "NativeBert",
-    "expected_shapes",
-    "gelu",
-    "pack_windows",
-    "relu",
-    "validate_tensors",
-]
-
 Floats = NDArray[np.float32]
 
 _GELU_BLOCK = 32_768

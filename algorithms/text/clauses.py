@@ -16,34 +16,6 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = [
-    "COMPLEMENT_VERBS",
-    "COMPLEMENT_WORDS",
-    "CONJUNCTIONS",
-    "CONTRAST_PREPOSITIONS",
-    "COPULA_PARTICLES",
-    "FIRST_PERSON_PREDICATES",
-    "HEDGES",
-    "LEADING_MODIFIERS",
-    "LEMMAS",
-    "NON_OBJECT_WORDS",
-    "OBJECT_TERMINATORS",
-    "PARTICIPLE_PREPOSITIONS",
-    "PRONOUNS",
-    "RELATION_SYNONYMS",
-    "RELATIVE_PRONOUNS",
-    "REQUIRED_PARTICLES",
-    "SENTENCE_OPENERS",
-    "STATIVE_VERBS",
-    "SUBORDINATORS",
-    "TIME_NOUNS",
-    "VAGUE_NOUNS",
-    "Clause",
-    "clauses",
-    "is_adverb",
-    "is_participle",
-]
-
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())

@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import NamedTuple
 
-__all__ = ["DateRange", "extract_dates"]
-
 _MONTHS = {
     name.lower(): number
     for names in (calendar.month_name, calendar.month_abbr)

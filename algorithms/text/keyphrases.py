@@ -19,8 +19,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-__all__ = ["LOW_CONTENT_WORDS", "STOP_WORDS", "content_words", "key_phrases"]
-
 _STOP_WORDS_TEXT = """
 a an the this that these those some any each every either neither both all such same other another i me my mine myself
 you your yours yourself yourselves he him his himself she her hers herself it its itself we us our ours ourselves they

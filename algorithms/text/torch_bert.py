@@ -18,8 +18,6 @@ from torch.nn import functional  # type: ignore[import-not-found, unused-ignore]
 
 from mnemic.algorithms.text.bert import BertConfig, Floats, pack_windows, validate_tensors
 
-__all__ = ["BUCKET_TOKENS", "DTYPES", "DeviceOutOfMemory", "TorchBert", "find_device"]
-
 DTYPES: dict[str, torch.dtype] = {"float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch.float32}
 """What it can compute in, by name."""
 

@@ -12,8 +12,6 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-__all__ = ["TokenSpan", "Tokenization", "cut_windows", "tokenizable"]
-
 _UNTOKENIZABLE = re.compile("[\x00\ud800-\udfff]")
 
 _PREFIX_FACTORS = (6, 16)

@@ -35,8 +35,6 @@ from mnemic.runtime.keys.keys import Keys, random_id
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.store.store import TransactionMetadata
 
-__all__ = ["CHECKS", "run"]
-
 CHECKS: dict[str, str] = {
     "class": "it can be imported by its name",
     "contract": "it says which version of the contract it keeps, and it is ours",

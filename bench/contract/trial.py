@@ -77,8 +77,6 @@ from mnemic.runtime.engine.engine import safe_cause
 from mnemic.runtime.engine.plugins import load_actor
 from mnemic.runtime.minds.homes import MindFolder
 
-__all__ = ["TRIALS", "TrialJob", "check_answer", "main", "valid_messages"]
-
 SLEEP_BUDGET_S = 0.2
 """Of a night that is asked for, seconds."""
 _SHELF = ScopeRef(path="work/shelf", project=None, found="named")

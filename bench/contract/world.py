@@ -26,8 +26,6 @@ from mnemic.runtime.engine.actor_system import ActorFactory
 from mnemic.runtime.engine.engine import safe_cause
 from mnemic.runtime.engine.plugins import load_actor
 
-__all__ = ["ActorHarness", "ContractViolation", "close_actor", "open_lines"]
-
 _START_US = 1_760_000_000_000_000
 _MAX_DELIVERIES = 500  # more messages than this, one setting off the other, end nowhere
 

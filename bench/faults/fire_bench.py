@@ -29,8 +29,6 @@ from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import MindFolder, create_mind
 from mnemic.runtime.spool.files import read_losses
 
-__all__ = ["Campaign", "run", "run_campaign"]
-
 _SESSIONS = 3
 _HOOKS = (2, 5)
 _KILLED = 0.3

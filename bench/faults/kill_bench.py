@@ -50,8 +50,6 @@ from mnemic.runtime.engine.ray.local import clean_up_home
 from mnemic.runtime.minds.homes import create_mind
 from mnemic.runtime.minds.run_dir import RunDir, ServerInfo
 
-__all__ = ["KINDS", "Campaign", "kill_repeatedly", "run"]
-
 KINDS = {
     "embedded": {"process": (1.0, 3.0)},
     "ray": {

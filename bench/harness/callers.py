@@ -15,8 +15,6 @@ from typing import Any, Protocol
 from mnemic.bench.harness.processes import COMMAND
 from mnemic.runtime.minds.run_dir import PROTOCOL, ServerInfo
 
-__all__ = ["McpHttpClient", "McpPipe", "McpSocketClient", "ToolCaller", "UnixHttp"]
-
 _WAIT_S = 120.0
 _HELLO: dict[str, Any] = {
     "protocolVersion": "2025-06-18",

@@ -35,20 +35,6 @@ from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 
-__all__ = [
-    "BENCH_SCOPE",
-    "IDLE_SETTINGS",
-    "MIND_NAME",
-    "MemoryDecorator",
-    "SyntheticCorpus",
-    "actors_of",
-    "fill_home",
-    "lexical_settings",
-    "quick_check",
-    "store_of",
-    "stored_texts",
-]
-
 MemoryDecorator = Callable[[AddMemory, int], AddMemory]
 """Makes of a memory of plain words, the one of that number from 0, the one that is kept."""
 

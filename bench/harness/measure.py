@@ -15,19 +15,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = [
-    "BARE_PYTHON",
-    "Row",
-    "goal",
-    "in_each_instruction_set",
-    "milliseconds",
-    "quantiles",
-    "skipped",
-    "take_turns",
-    "time_each",
-    "verdict",
-]
-
 Row = dict[str, Any]
 """One figure: what was measured, of what, and the numbers with their units."""
 BARE_PYTHON = (sys.executable, "-c", "pass")

@@ -24,23 +24,6 @@ from mnemic.actors.protocol.errors import NotServed
 from mnemic.runtime.client.unix_http import call
 from mnemic.runtime.minds.run_dir import RunDir, ServerInfo
 
-__all__ = [
-    "COMMAND",
-    "END_S",
-    "START_S",
-    "ProcessCensus",
-    "kill",
-    "process_family",
-    "pss_bytes",
-    "ready_card",
-    "role_of",
-    "run_mnemic",
-    "serve",
-    "served",
-    "stop_process",
-    "wait_until",
-]
-
 COMMAND = (sys.executable, "-m", "mnemic")
 """The command, as the benches start it."""
 START_S = 90.0

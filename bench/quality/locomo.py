@@ -21,22 +21,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "METRICS",
-    "Question",
-    "RankedHit",
-    "any_at",
-    "convert",
-    "distinct",
-    "evaluate",
-    "mean",
-    "ndcg_at",
-    "paired_test",
-    "read_questions",
-    "reciprocal_rank",
-    "score",
-]
-
 METRICS = ("any@1", "any@5", "any@10", "mrr", "ndcg@10", "turn_any@10")
 """What is measured: over sessions, except for the last."""
 

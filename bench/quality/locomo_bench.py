@@ -26,8 +26,6 @@ from mnemic.bench.quality.locomo import Question, RankedHit, convert, evaluate, 
 from mnemic.bench.speed.engine_bench import full_text_search
 from mnemic.runtime.engine.supervisor import Supervisor
 
-__all__ = ["run"]
-
 DEPTH = 300
 """Hits asked for when quality is measured, so that reciprocal ranks are not cut off."""
 RRF_K = 60

@@ -48,8 +48,6 @@ from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.minds.homes import open_mind
 from mnemic.runtime.store.read.reader import open_reader
 
-__all__ = ["run"]
-
 Part = Literal["questions", "recall", "roles"]
 DEPTH = 100
 """Hits asked for."""

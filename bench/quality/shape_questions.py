@@ -20,17 +20,6 @@ from mnemic.actors.protocol.messages import Memory
 from mnemic.actors.protocol.shape_messages import UNKNOWN
 from mnemic.algorithms.text.keyphrases import key_phrases
 
-__all__ = [
-    "Claim",
-    "StructuralQuestion",
-    "claim_questions",
-    "example_questions",
-    "following",
-    "known_fillers",
-    "observations",
-    "tool_questions",
-]
-
 _CLAIMED = re.compile(r"D\d+:\d+")
 _PHRASES = 5  # of a memory are bound, unless a setting says otherwise
 

@@ -22,8 +22,6 @@ from mnemic.bench.harness.measure import Row, goal, in_each_instruction_set, ski
 from mnemic.hd.algebra import NATIVE, PackedAlgebra
 from mnemic.hd.packing import pack, unpack
 
-__all__ = ["Tasks", "compare_tasks", "run"]
-
 WORDS = 160
 K = 10
 SMALL_COUNT = 1000

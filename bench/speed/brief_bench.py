@@ -31,8 +31,6 @@ from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.run_dir import PROTOCOL
 from mnemic.runtime.models.encoders import load_encoder
 
-__all__ = ["SMALL_TALK", "measure_prompt_recall", "run"]
-
 SMALL_TALK = (
     *("thanks", "yes", "no", "ok", "go on", "perfect, thank you!", "do it", "looks good to me", "why?", "try again"),
     *("run the tests", "commit this", "fix the failing test", "now push it to main", "show me the diff", "undo that"),

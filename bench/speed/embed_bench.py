@@ -26,8 +26,6 @@ from mnemic.bench.harness.measure import Row, goal, milliseconds, take_turns
 from mnemic.runtime.models.encoders import load_encoder
 from mnemic.runtime.models.models import default_model_folder
 
-__all__ = ["paragraphs", "run"]
-
 Embed = Callable[[NDArray[np.int64]], NDArray[np.float32]]
 """Embeds windows of one length, ``(n, tokens) int64``: ``(n, hidden) float32`` of unit length."""
 

@@ -46,8 +46,6 @@ from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.run_dir import RunDir, ServerInfo
 from mnemic.runtime.models.encoders import load_encoder
 
-__all__ = ["BusyConsolidator", "full_text_search", "run"]
-
 ADDED_GOAL_MS = 2.0
 BUSY_GOAL = 1.5
 PIPE_GOAL_MS = 300.0

@@ -29,18 +29,6 @@ from mnemic.hd.evidence import bit_agreement
 from mnemic.hd.space import DIMENSIONS, Space
 from mnemic.runtime.models.encoders import load_encoder
 
-__all__ = [
-    "Order",
-    "closed_form_capacity",
-    "count_correct",
-    "exact_accuracy",
-    "gaussian_accuracy",
-    "information_bits",
-    "most_pairs",
-    "run",
-    "tail_probability",
-]
-
 Order = Literal["roles", "places"]
 """What tells the pairs of a record apart: a role that each is bound with, or its place, by which it is permuted."""
 Part = Literal["capacity", "projection", "speed", "mind"]

@@ -31,8 +31,6 @@ from mnemic.hd.space import DIMENSIONS
 from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.models.encoders import load_encoder
 
-__all__ = ["BRANCHES", "make_work_memory", "measure_shape_queries", "work_patterns"]
-
 GOAL_P95_MS = 15.0
 GOAL_BYTES = 1331.0  # 1.3 KB
 PatternMaker = Callable[[int], dict[str, str]]

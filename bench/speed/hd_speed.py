@@ -21,8 +21,6 @@ from mnemic.hd.encoders import RecordEncoder
 from mnemic.hd.records import Pair, Record
 from mnemic.hd.space import Space
 
-__all__ = ["EMBEDDING", "measure_speeds"]
-
 EMBEDDING = 384
 EPISODES = 1000
 GOAL_MS = 50.0

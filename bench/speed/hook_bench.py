@@ -25,8 +25,6 @@ from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.spool.spool import Spool
 
-__all__ = ["EXECUTABLE", "SIZES", "TURNS", "WHOLE", "event", "peak_mib", "run"]
-
 EXECUTABLE = Path(sys.executable).parent / "mnemic-hook"
 """Where the executable is installed: beside `mnemic`."""
 SIZES = (2_000, 1_000_000)

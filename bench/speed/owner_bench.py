@@ -22,8 +22,6 @@ from mnemic.bench.harness.measure import BARE_PYTHON, Row, milliseconds
 from mnemic.bench.harness.processes import run_mnemic
 from mnemic.runtime.models.encoders import load_encoder
 
-__all__ = ["run"]
-
 _PROJECTS = 10
 _LOOKS = 10  # of what takes a moment; what rewrites a mind is done once
 

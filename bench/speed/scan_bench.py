@@ -25,8 +25,6 @@ from numpy.typing import NDArray
 from mnemic.algorithms.retrieval.scan import NATIVE, QuantisedVectors, backend, inner_products, pack_mask
 from mnemic.bench.harness.measure import Row, in_each_instruction_set, milliseconds, skipped
 
-__all__ = ["run"]
-
 DIMENSIONS = 384
 K = 10
 QUERIES = 100

@@ -23,8 +23,6 @@ import numpy as np
 from mnemic.bench.harness.measure import Row, goal, skipped, take_turns
 from mnemic.runtime.secrets.secrets import load_scrub
 
-__all__ = ["run"]
-
 TURN_BYTES = 2048
 OUTPUT_BYTES = HOSTILE_BYTES = 1_000_000
 GOAL_TURN_US = 50.0

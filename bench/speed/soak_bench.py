@@ -25,8 +25,6 @@ from mnemic.bench.harness.processes import pss_bytes, role_of, served
 from mnemic.runtime.minds.run_dir import ServerInfo
 from mnemic.runtime.models.encoders import load_encoder
 
-__all__ = ["run", "slope"]
-
 _MEMORIES = 1000
 _CAPTURED = 200
 _SAMPLES = 40

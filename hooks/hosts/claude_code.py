@@ -25,8 +25,6 @@ from mnemic.hooks.read.lines import (
 from mnemic.hooks.read.own_text import strip_own_output
 from mnemic.hooks.read.records import is_headless_claude
 
-__all__ = ["ClaudeReader", "blocks_text", "is_claude", "user_message_events"]
-
 # What the host writes into the user's place, always whole: `<tag>…</tag>`, one or several.
 HOST_TAGS = (
     "agent-notification|bash-input|bash-stderr|bash-stdout|command-args|command-message|command-name|ide_diagnostics|"

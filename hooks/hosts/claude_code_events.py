@@ -23,8 +23,6 @@ from mnemic.hooks.read.lines import InvalidInput, Json, call_events, nonblank_te
 from mnemic.hooks.read.own_text import is_cursor_payload
 from mnemic.hooks.read.records import RecordEventFactory, required_text
 
-__all__ = ["hook_events"]
-
 FILE_STATE_NOTE = " (file state is current in your context — no need to Read it back)"
 
 

@@ -29,8 +29,6 @@ from mnemic.hooks.read.lines import InvalidInput, Json, is_own_tool, nonblank_te
 from mnemic.hooks.read.own_text import strip_own_output
 from mnemic.hooks.read.records import is_headless_codex
 
-__all__ = ["MAX_HELD_EVENTS", "CodexReader", "is_codex"]
-
 TurnSource = Literal["completed", "shown", "read", "copied"]
 """``copied``: read by the model, in history copied from another thread, where nothing is shown."""
 

@@ -20,17 +20,6 @@ from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, Outcome
 from mnemic.hooks.read.lines import InvalidInput, Json, argument_files, is_own_tool, nonblank_text, render_call
 from mnemic.hooks.read.records import RecordEventFactory, required_text
 
-__all__ = [
-    "IMAGE_MARK",
-    "hook_events",
-    "is_capability_listing",
-    "is_host_text",
-    "parse_outcome",
-    "parse_output",
-    "render_codex_call",
-    "texts",
-]
-
 IGNORED_EVENTS = {"Interrupt", "PermissionRequest", "PreToolUse", "SubagentStart"}
 """Events of this version that tell nothing said or done, or nothing that another does not tell."""
 

@@ -15,8 +15,6 @@ from mnemic.actors.protocol.events import Event, HookEvent, HookRecord
 from mnemic.hooks.read.lines import InvalidInput, Json, call_events, nonblank_text, render_call
 from mnemic.hooks.read.records import RecordEventFactory, required_text
 
-__all__ = ["hook_events"]
-
 IGNORED_EVENTS = {
     *("afterAgentThought", "afterFileEdit", "afterMCPExecution", "afterShellExecution", "afterTabFileEdit"),
     *("beforeMCPExecution", "beforeReadFile", "beforeShellExecution", "beforeTabFileRead", "preCompact", "preToolUse"),

@@ -30,8 +30,6 @@ from mnemic.hooks.hosts.gemini_cli_events import (
 )
 from mnemic.hooks.read.lines import EventFactory, InvalidInput, Json, LineSource, RawLines, nonblank_text, parse_time_us
 
-__all__ = ["GeminiSource", "is_gemini"]
-
 ASSISTANT = "gemini-cli"
 MESSAGE_TYPES = ("user", "gemini", "info", "error", "warning")
 WORKSPACE_FOLDER = re.compile(r"\*\*Workspace Directories:\*\*\s*\n\s*- (.+)")

@@ -22,17 +22,6 @@ from mnemic.hooks.read.lines import EventFactory, InvalidInput, Json, call_event
 from mnemic.hooks.read.own_text import strip_own_output
 from mnemic.hooks.read.records import RecordEventFactory, required_text
 
-__all__ = [
-    "hook_context_events",
-    "hook_events",
-    "is_compression_summary",
-    "message_texts",
-    "result_text",
-    "split_hook_contexts",
-    "tool_events",
-    "user_message_events",
-]
-
 IGNORED_EVENTS = {"AfterModel", "BeforeModel", "BeforeTool", "BeforeToolSelection", "Notification"}
 """Events of this version that tell nothing said or done, or nothing that another does not tell."""
 

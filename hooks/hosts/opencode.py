@@ -26,16 +26,6 @@ from mnemic.runtime.files.file_stat import stat_transcript
 if TYPE_CHECKING:
     import apsw
 
-__all__ = [
-    "DATABASE",
-    "DatabaseSource",
-    "ExportSource",
-    "hook_events",
-    "is_export",
-    "parse_database_path",
-    "parse_export",
-]
-
 ASSISTANT = "opencode"
 FINAL_STATES = ("completed", "error")
 

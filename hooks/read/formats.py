@@ -24,8 +24,6 @@ from mnemic.hooks.hosts.opencode import (
 from mnemic.hooks.read.generic import GenericReader, TextSource, is_generic
 from mnemic.hooks.read.lines import BOM, InvalidInput, Json, LineReader, LineSource, RawLines, parse
 
-__all__ = ["FORMATS", "find_transcripts", "open_transcript"]
-
 DETECTION_BYTES = 1 << 20
 """How far ``auto`` looks for a line it knows. Host lines of 100 KB are common, and the first may be torn."""
 

@@ -16,8 +16,6 @@ from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import KINDS, ROLES, Event, MalformedLine, Outcome, to_bytes
 from mnemic.hooks.read.lines import InvalidInput, Json, RawLines, parse_time_us
 
-__all__ = ["ASSISTANT", "GenericReader", "TextSource", "is_generic", "paragraphs"]
-
 ASSISTANT = "generic"
 OUTCOMES: tuple[str, ...] = get_args(Outcome)
 

@@ -30,8 +30,6 @@ from mnemic.actors.recall.hits import token_count
 from mnemic.hooks.read.own_text import is_cursor_payload
 from mnemic.runtime.minds.projects import nearest_is_tracked
 
-__all__ = ["HookRequest", "check_reply_pid", "format_hook_reply", "hook_reply", "parse_hook_request"]
-
 _EMPTY_BRIEFING = Briefed(text="", memories=(), tokens=0)
 _EVENTS = {
     ("claude-code", "session-start"): "SessionStart",

@@ -15,23 +15,6 @@ from typing import Any, BinaryIO, Protocol
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import Event, Kind, MalformedLine, Role, to_bytes
 
-__all__ = [
-    "BOM",
-    "EventFactory",
-    "InvalidInput",
-    "Json",
-    "LineReader",
-    "LineSource",
-    "RawLines",
-    "argument_files",
-    "call_events",
-    "is_own_tool",
-    "nonblank_text",
-    "parse",
-    "parse_time_us",
-    "render_call",
-]
-
 Json = dict[str, Any]
 """A parsed line."""
 

@@ -16,8 +16,6 @@ from typing import Any
 
 from mnemic.actors.brief.compose import FRAME_END, FRAME_START
 
-__all__ = ["has_block", "is_cursor_payload", "put_block", "remove_block", "strip_own_output"]
-
 _BEGIN, _END = "<!-- mnemic: begin -->", "<!-- mnemic: end -->"
 _BEGIN_LINE, _END_LINE = (rf"^{re.escape(mark)}[ \t]*\r?(?:\n|\Z)" for mark in (_BEGIN, _END))
 _BLOCK = re.compile(rf"(?P<lead>(?:(?<=\n)\r?\n)?){_BEGIN_LINE}(?:(?!{_BEGIN_LINE}).*\n)*?{_END_LINE}", re.MULTILINE)

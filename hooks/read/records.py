@@ -33,16 +33,6 @@ from mnemic.actors.protocol.events import (
 )
 from mnemic.hooks.read.lines import EventFactory, InvalidInput, Json, nonblank_text, parse
 
-__all__ = [
-    "ADAPTERS",
-    "RecordEventFactory",
-    "is_headless",
-    "is_headless_claude",
-    "is_headless_codex",
-    "read_record",
-    "required_text",
-]
-
 _HEADLESS_ENTRYPOINTS = ("bench", "claude-code-github-action", "remote_trigger")
 _HEADLESS_ORIGINATORS = ("codex_exec", "codex_sdk_")
 _FIRST_LINE_BYTES = 1 << 20  # it holds the instructions of the model, about 20 kB

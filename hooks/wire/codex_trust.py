@@ -21,8 +21,6 @@ import msgspec
 from mnemic.hooks.wire.commands import event_in_command
 from mnemic.hooks.wire.edits import FileEdits, Member
 
-__all__ = ["CodexHook", "list_codex_hooks", "with_trusted_hooks"]
-
 _log = logging.getLogger("mnemic.hooks")
 
 _TIMEOUT_S = 20.0

@@ -16,8 +16,6 @@ import msgspec
 
 from mnemic.actors.protocol.errors import InvalidValue
 
-__all__ = ["ASSISTANTS", "Wiring", "event_in_command", "make_wiring"]
-
 ASSISTANTS = ("claude-code", "codex", "gemini-cli", "cursor", "opencode")
 """The hosts that can be wired, as the command line names them."""
 

@@ -26,23 +26,6 @@ from mnemic.hooks.wire.settings_formats import (
     value_at,
 )
 
-__all__ = [
-    "Default",
-    "Edit",
-    "FileEdits",
-    "Format",
-    "Hook",
-    "Item",
-    "Member",
-    "apply_edits",
-    "calls_this_home",
-    "edit_states",
-    "hook_commands",
-    "read_settings",
-    "remove_edits",
-    "settings_in",
-]
-
 
 class Member(msgspec.Struct, frozen=True):
     """An object of JSON or a table of TOML, by its path; what stands in it besides stays."""

@@ -14,18 +14,6 @@ from mnemic.hooks.wire.commands import Wiring
 from mnemic.hooks.wire.edits import FileEdits, Format, Hook, read_settings
 from mnemic.hooks.wire.settings_formats import value_at
 
-__all__ = [
-    "CONFIG_VARIABLES",
-    "INSTRUCTIONS",
-    "READ_ONLY_TOOLS",
-    "Host",
-    "HostTranscripts",
-    "OffSwitch",
-    "Place",
-    "existing_transcripts",
-    "hook_edits",
-]
-
 INSTRUCTIONS = """\
 ## Memory
 

@@ -20,8 +20,6 @@ from mnemic.hooks.wire.edits import Default, Edit, FileEdits, Item, Member, read
 from mnemic.hooks.wire.host import INSTRUCTIONS, READ_ONLY_TOOLS, Host, OffSwitch, Place, hook_edits
 from mnemic.hooks.wire.settings_formats import value_at
 
-__all__ = ["HOSTS", "absence_reason", "named_hosts", "plugin_command", "select_hosts"]
-
 
 def _server(table: str, wiring: Wiring, **more: Any) -> Member:
     """The entry of the MCP server in a table of servers, as a command with arguments."""

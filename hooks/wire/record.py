@@ -15,10 +15,8 @@ from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import BadConfiguration
 from mnemic.hooks.wire.commands import ASSISTANTS
 from mnemic.hooks.wire.edits import Format
+from mnemic.runtime.files.atomic_replace import write_error
 from mnemic.runtime.keys.keys import replace_private, write_private
-from mnemic.runtime.store.schema import write_error
-
-__all__ = ["BACKUP", "HostInstall", "InstallRecord", "InstalledFile"]
 
 BACKUP = re.compile(rf"\d{{8}}T\d{{6}}\.\d{{6}}Z-({'|'.join(ASSISTANTS)})-.+")
 """What the files under ``backups`` are called."""

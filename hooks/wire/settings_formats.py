@@ -17,17 +17,6 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
-__all__ = [
-    "ParseError",
-    "dotted_key",
-    "put_table",
-    "read_json",
-    "read_toml",
-    "remove_table",
-    "rewrite_json",
-    "value_at",
-]
-
 _COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
 _TRAILING_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]\s*,|,(?=\s*[\]}])', re.DOTALL)
 _HEADER = re.compile(r"^[ \t]*\[.*$", re.MULTILINE)

@@ -29,8 +29,6 @@ from mnemic.runtime.capture.pauses import current_pause
 from mnemic.runtime.doctor.checks import Check
 from mnemic.runtime.minds.homes import mind_folder, mind_options
 
-__all__ = ["HostStatus", "capture_blockers", "examine_host", "executable_state", "recorded_wiring", "wiring_checks"]
-
 
 class HostStatus(msgspec.Struct, kw_only=True):
     """How one host is wired."""

@@ -26,8 +26,6 @@ from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.keys.keys import random_id
 from mnemic.runtime.minds.run_dir import RunDir, ServerInfo
 
-__all__ = ["check_hosts", "run_trial"]
-
 _TRIAL_S = 20.0
 _ARRIVES_S, _POLL_S = 20.0, 0.25
 _MAX_QUESTIONS = 3  # a process that has just been started may need longer for the first than a hook waits

@@ -33,10 +33,8 @@ from mnemic.hooks.wire.edits import (
 from mnemic.hooks.wire.host import CONFIG_VARIABLES, Host
 from mnemic.hooks.wire.record import HostInstall, InstalledFile, InstallRecord
 from mnemic.hooks.wire.settings_formats import ParseError, value_at
+from mnemic.runtime.files.atomic_replace import write_error
 from mnemic.runtime.keys.keys import replace_private
-from mnemic.runtime.store.schema import write_error
-
-__all__ = ["FileChange", "apply_install", "apply_uninstall", "diff_of", "plan_install", "plan_uninstall", "read_text"]
 
 _CONTEXT_LINES = 2
 

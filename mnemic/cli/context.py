@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from mnemic.runtime.api.mind import Mind
     from mnemic.runtime.keys.keys import Keys
 
-__all__ = ["CLOCK", "FOLDER_SCOPE", "CommandContext", "cli", "common_options", "read_secret_line", "verb_options"]
-
 CLOCK = SystemClock()
 _DRAIN_FIRST_S = 3.0  # some thousand records
 

@@ -63,7 +63,7 @@ def remember(chosen: CommandContext, text: str, scope: str | None, kind: Any, se
 @common_options
 def correct(chosen: CommandContext, id_: str, text: str, session: str) -> None:
     """Say what holds instead of a memory. It outranks that one at once, which stays readable as the past."""
-    from mnemic.runtime.api.views import format_id, parse_id
+    from mnemic.actors.protocol.message import format_id, parse_id
 
     old, words = parse_id(id_), _read_text(text)
     with chosen.open(create=False) as mind:
@@ -121,7 +121,8 @@ def _read_text(text: str) -> str:
 
 
 def _captured_view(kept: TextCaptured) -> dict[str, Any]:
-    from mnemic.runtime.api.views import similar_view, to_json
+    from mnemic.actors.protocol.message import to_json
+    from mnemic.runtime.api.views import similar_view
 
     return to_json(kept) | {"similar": [similar_view(one, strict=False) for one in kept.similar]}
 

@@ -10,14 +10,13 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
+from mnemic.actors.protocol.message import format_id
 from mnemic.actors.protocol.times import to_iso
 from mnemic.cli.recall import answer_lines
 from mnemic.open_mind import open_here
 from mnemic.runtime.api.mind import Mind
-from mnemic.runtime.api.views import answer_view, format_id
+from mnemic.runtime.api.views import answer_view
 from mnemic.runtime.clock import SystemClock
-
-__all__ = ["run_demo"]
 
 _PATTERN, _EXPECTED_ANSWER = {"after": "edit, test failed", "then": "?"}, "test python ok"
 _CORRECTION = "The session token lasts 10 minutes from today: the tablet in the boathouse is shared."

@@ -48,7 +48,7 @@ def forget(
     Nothing that is hidden is lost: --undo takes it back. Memories are named by their ids, or selected by
     conditions, which all have to hold.
     """
-    from mnemic.runtime.api.views import parse_id
+    from mnemic.actors.protocol.message import parse_id
 
     selection = Selection(ids=tuple(parse_id(one) for one in ids), **selected)
     _check_options(selection, reason, undo, erase)

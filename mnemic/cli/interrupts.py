@@ -23,8 +23,6 @@ from mnemic.actors.protocol.errors import SourceUnreadable
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["Terminated", "ask", "install_sigterm_handler", "interruptible_stdin", "require_stdin"]
-
 T = TypeVar("T")
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from mnemic.runtime.keys.keys import Keys
     from mnemic.runtime.minds.homes import MindFolder
 
-__all__ = ["open_by_secret", "read_new_passphrase"]
-
 T = TypeVar("T")
 
 

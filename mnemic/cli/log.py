@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from mnemic.runtime.api.mind import Mind
 
 
-__all__ = ["delivery_lines", "log_lines", "memory_detail_lines"]
-
 _COLUMNS = 120
 """Of a table that is printed where there is no terminal."""
 _JSON_TEXT_BYTES = 8192
@@ -69,7 +67,8 @@ def log(
 @common_options
 def show(chosen: CommandContext, ids: tuple[str, ...]) -> None:
     """One memory whole: its text, source, links and use, and what superseded it."""
-    from mnemic.runtime.api.views import memory_detail_view, parse_id
+    from mnemic.actors.protocol.message import parse_id
+    from mnemic.runtime.api.views import memory_detail_view
 
     wanted = [parse_id(one) for one in ids]
     with chosen.open(create=False, asking=True) as mind:
@@ -84,7 +83,7 @@ def show(chosen: CommandContext, ids: tuple[str, ...]) -> None:
 
 
 def _log(chosen: CommandContext, asked: dict[str, Any], kinds: tuple[str, ...], forgotten: bool) -> None:
-    from mnemic.runtime.api.views import to_json
+    from mnemic.actors.protocol.message import to_json
 
     width = shutil.get_terminal_size((_COLUMNS, 24)).columns
     size = _JSON_TEXT_BYTES if chosen.as_json else 4 * width

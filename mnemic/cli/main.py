@@ -22,8 +22,6 @@ from mnemic.cli.interrupts import Terminated, install_sigterm_handler, require_s
 from mnemic.cli.output import OutputFailed, print_error, progress_bars
 from mnemic.runtime.keys.keys import disable_core_dumps
 
-__all__ = ["cli", "main"]
-
 
 @cli.command()
 @click.option(

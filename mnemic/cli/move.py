@@ -209,6 +209,6 @@ def _mind_options(chosen: CommandContext) -> str:
 
 
 def _id(memory: bytes) -> str:
-    from mnemic.runtime.api.views import format_id
+    from mnemic.actors.protocol.message import format_id
 
     return str(format_id(memory))

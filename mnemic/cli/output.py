@@ -14,17 +14,6 @@ import click
 
 from mnemic.actors.protocol.errors import MnemicError
 
-__all__ = [
-    "OutputFailed",
-    "escape_controls",
-    "hit_lines",
-    "memory_line",
-    "print_error",
-    "print_lines",
-    "progress_bars",
-    "searched_scope",
-]
-
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 
 

@@ -18,8 +18,6 @@ from mnemic.runtime.api.reports import pluralize
 if TYPE_CHECKING:
     pass
 
-__all__ = ["answer_lines", "read_pattern"]
-
 _BIND_S = 2.0  # whoever asks waits so long at most for what is to be bound first
 _NOTHING_ASKED = (
     "Nothing is asked for: give a role, such as file=?, or --analogy A B C. What there is: mnemic shape --roles"
@@ -174,7 +172,7 @@ def answer_lines(
 
 
 def _list_roles(chosen: CommandContext) -> None:
-    from mnemic.runtime.api.views import to_json
+    from mnemic.actors.protocol.message import to_json
 
     with chosen.open(create=False, asking=True) as mind:
         listed = mind.roles()

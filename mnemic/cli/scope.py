@@ -34,7 +34,7 @@ def scope(context: click.Context) -> None:
 @common_options
 def list_(chosen: CommandContext) -> None:
     """Which scopes there are, how each was found, and which folder's project it is."""
-    from mnemic.runtime.api.views import to_json
+    from mnemic.actors.protocol.message import to_json
 
     with chosen.open(create=False, asking=True) as mind:
         found = mind.scopes()

@@ -15,9 +15,6 @@ from mnemic.cli.output import progress_bars
 from mnemic.runtime.api.reports import format_size, pluralize
 from mnemic.runtime.version import __version__
 
-__all__ = ["usage_lines"]
-
-
 # --- status ----------------------------------------------------------------------------------------------------------
 
 

@@ -32,8 +32,6 @@ from mnemic.actors.protocol.scopes import (
 from mnemic.runtime.api.verbs import MindVerbs, fields_as_parameters
 from mnemic.runtime.minds.projects import resolve_scope
 
-__all__ = ["CorrectionVerbs"]
-
 _GIT = "/.git"
 
 

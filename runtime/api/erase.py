@@ -15,7 +15,6 @@ import msgspec
 
 from mnemic.actors.protocol.errors import InvalidValue, MnemicError
 from mnemic.actors.protocol.scopes import (
-    BackupCopy,
     ForgetSelection,
     Selection,
     SelectionForgotten,
@@ -29,8 +28,6 @@ from mnemic.runtime.api.verbs import MindVerbs
 if TYPE_CHECKING:
     from mnemic.actors.protocol.ambient_messages import Drained
     from mnemic.runtime.transfer.erase import Erasure
-
-__all__ = ["BackupCopy", "CopyHolders", "ErasureVerbs", "Selection", "SelectionForgotten", "Surveyed"]
 
 Progress = Callable[[str, int, int | None], None]
 """Told what is being done, how much of it is done, and how much there is."""

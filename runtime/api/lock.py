@@ -25,8 +25,6 @@ from mnemic.runtime.minds.homes import MindFolder, is_locked_mind, mind_folder, 
 if TYPE_CHECKING:
     from mnemic.runtime.client.client import RemoteActorSystem
 
-__all__ = ["LockVerbs", "RekeyResult", "is_unlocked", "lock", "rekey", "renew_key_file", "server_info", "unlock"]
-
 _CLOCK = SystemClock()
 
 

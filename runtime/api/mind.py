@@ -63,8 +63,6 @@ from mnemic.runtime.minds.projects import resolve_scope
 from mnemic.runtime.minds.run_dir import RunDir, settings_edited
 from mnemic.runtime.version import __version__
 
-__all__ = ["DRAIN_LOCK", "DRAIN_TIMEOUT_S", "Mind"]
-
 _log = logging.getLogger("mnemic.runtime.api.mind")
 
 DRAIN_LOCK = "drain.lock"

@@ -15,8 +15,6 @@ from mnemic.runtime.capture.pauses import Pause
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import mind_folder
 
-__all__ = ["PauseVerbs", "parse_duration_us"]
-
 _UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 _SPAN = re.compile(r"(?:\d+(?:\.\d+)?[smhdw])+")
 _LONGEST_S = 10 * 366 * 86_400

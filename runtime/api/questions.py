@@ -31,8 +31,6 @@ from mnemic.actors.protocol.times import to_iso
 from mnemic.runtime.api.pause import PauseVerbs
 from mnemic.runtime.api.verbs import fields_as_parameters
 
-__all__ = ["QuestionVerbs", "question"]
-
 FoundT = TypeVar("FoundT", Recalled, Shaped)
 QuestionT = TypeVar("QuestionT", bound=msgspec.Struct)
 

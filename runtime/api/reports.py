@@ -15,18 +15,6 @@ from mnemic.actors.protocol.times import to_iso
 from mnemic.runtime.engine.reports import ActorSystemReport
 from mnemic.runtime.spool.files import Backlog, Losses, measure_backlog, read_losses
 
-__all__ = [
-    "STALE_S",
-    "CaptureReport",
-    "CaptureStatus",
-    "HostPorts",
-    "Status",
-    "capture_status",
-    "format_size",
-    "pluralize",
-    "unbound_warning",
-]
-
 STALE_S = 600.0
 """What waits for longer than so is not on its way any more."""
 

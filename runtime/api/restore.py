@@ -65,8 +65,6 @@ from mnemic.runtime.store.store import Store, TransactionMetadata
 from mnemic.runtime.transfer.backup import BackupFile, open_backup, verify_store
 from mnemic.runtime.version import __version__
 
-__all__ = ["RestoreResult", "check_recovery_key", "restore"]
-
 _log = logging.getLogger("mnemic.runtime.api.restore")
 
 

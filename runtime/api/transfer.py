@@ -33,9 +33,7 @@ from mnemic.runtime.version import __version__
 if TYPE_CHECKING:
     from mnemic.actors.protocol.ambient_messages import Drained
     from mnemic.runtime.api.restore import RestoreResult
-    from mnemic.runtime.transfer.import_memories import ImportReport
-
-__all__ = ["CopyResult", "TransferVerbs"]
+    from mnemic.runtime.transfer.import_history import ImportReport
 
 Progress = Callable[[int, int | None], None]
 """Told how much is done, and how much there is."""

@@ -33,8 +33,6 @@ from mnemic.runtime.keys.keys import Keys, random_id
 from mnemic.runtime.minds.homes import MindFolder, mind_folder
 from mnemic.runtime.minds.run_dir import PROTOCOL, not_served
 
-__all__ = ["MindVerbs", "exclusive_mind", "fields_as_parameters"]
-
 MethodT = TypeVar("MethodT", bound=Callable[..., Any])
 
 _MAX_ATTEMPTS = 5

@@ -13,26 +13,9 @@ import msgspec
 
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.log_messages import Delivery, MemoryDetail, UseCounted
-from mnemic.actors.protocol.message import format_id, parse_id, to_json
+from mnemic.actors.protocol.message import to_json
 from mnemic.actors.protocol.messages import Hit, Memory, Recalled
 from mnemic.actors.protocol.shape_messages import Answer, Shaped
-
-__all__ = [
-    "answer_view",
-    "delivery_view",
-    "error_view",
-    "format_id",
-    "hit_view",
-    "memory_detail_view",
-    "memory_view",
-    "parse_id",
-    "recall_view",
-    "shape_view",
-    "similar_view",
-    "to_json",
-    "usage_view",
-]
-
 
 _NOT_OF_SIMILAR = {"source_id", "speaker", "session", "supersedes"}
 

@@ -14,8 +14,6 @@ from pathlib import PurePosixPath
 
 from mnemic.runtime.minds.projects import git_directory_of
 
-__all__ = ["AllowDenyRules"]
-
 
 class AllowDenyRules:
     """Says whether a project is let in."""

@@ -19,11 +19,9 @@ import msgspec
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import MindExists, MindLocked
+from mnemic.runtime.files.atomic_replace import write_error
 from mnemic.runtime.keys.keys import replace_private
 from mnemic.runtime.minds.homes import create_mind, mind_folder, open_mind
-from mnemic.runtime.store.schema import write_error
-
-__all__ = ["HookFile", "install_hook_files", "installed_hook_files", "remove_hook_files", "required_hook_files"]
 
 _PYTHON_HOOK = "mnemic.runtime.capture.python_hook"
 _CONFIG = "hook.json"

@@ -23,8 +23,6 @@ from mnemic.runtime.files.atomic_replace import LOCKS_UNSUPPORTED, write_error
 from mnemic.runtime.keys.keys import replace_private
 from mnemic.runtime.minds.homes import MindFolder, mind_folder, mind_options
 
-__all__ = ["CAPTURE_OFF_NOTICE", "Pause", "current_pause", "pause", "read_pauses", "resume", "session_notices"]
-
 CAPTURE_OFF_NOTICE = "Nothing of this session is captured: MNEMIC_OFF is set where it was started."
 """What is said where the shell of a session has switched the capture off."""
 

@@ -34,8 +34,6 @@ from mnemic.runtime.minds.projects import disabled_by_environment, is_ignored
 from mnemic.runtime.minds.run_dir import RunDir
 from mnemic.runtime.spool.append import append_record, count_loss
 
-__all__ = ["main", "read_input", "session_and_folder"]
-
 _PROBE_S, _ASK_S, _ANSWER_S, _RESTART_S = 0.1, 1.0, 2.0, 60.0
 _UNAVAILABLE = (404, 426, 503)  # it knows no hooks, it is of another version, or it is leaving
 _SILENCED, _SILENCED_AT = b"silenced", ("session-start", "prompt", "session-end")

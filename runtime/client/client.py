@@ -33,8 +33,6 @@ from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, not_served
 if TYPE_CHECKING:
     from mnemic.actors.protocol.contract import Clock
 
-__all__ = ["RemoteActorSystem"]
-
 _log = logging.getLogger("mnemic.client")
 
 _ENGINE_LOST_WAIT_S = 2.0  # that its engine is gone

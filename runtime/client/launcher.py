@@ -25,16 +25,6 @@ from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, not_serve
 if TYPE_CHECKING:
     from mnemic.actors.protocol.contract import Clock
 
-__all__ = [
-    "REPLACED",
-    "ensure_running",
-    "request_drain",
-    "startup_error",
-    "wait_exited",
-    "wait_replaced",
-    "wait_unpublished",
-]
-
 REPLACED = (OlderProcess, *CONNECTION_LOST)
 """What is met where a process is being replaced or was killed: after `wait_replaced`, ask the next one the same."""
 

@@ -27,8 +27,6 @@ from mnemic.runtime.minds.run_dir import LINE_BYTES, PROTOCOL, ServerInfo, not_s
 if TYPE_CHECKING:
     from mnemic.actors.protocol.contract import Clock
 
-__all__ = ["Pipe"]
-
 _log = logging.getLogger("mnemic.mcp")
 
 _MAX_ATTEMPTS = 10  # so often one request goes to another process before it is answered with an error

@@ -14,16 +14,6 @@ from typing import Any, TypeVar
 
 from mnemic.runtime.client.wire import decode_error
 
-__all__ = [
-    "CONNECTION_LOST",
-    "MAX_SILENCE_S",
-    "MalformedAnswer",
-    "ServerDraining",
-    "call",
-    "held_request",
-    "parse_answer",
-]
-
 CONNECTION_LOST = (ConnectionError, http.client.HTTPException, FileNotFoundError)
 """What `call` raises where there is no answer, or half of one."""
 

@@ -47,17 +47,6 @@ from mnemic.actors.protocol.message import (
 )
 from mnemic.actors.protocol.shape_messages import Shape, analogy_names, pattern_texts
 
-__all__ = [
-    "ASK_MESSAGES",
-    "TELL_MESSAGES",
-    "decode",
-    "decode_error",
-    "decode_message",
-    "encode",
-    "encode_error",
-    "message_path",
-]
-
 
 def message_path(message: Any) -> str:
     """A message's name in a path: ``capture-text`` for `CaptureText`; of a message or of its type."""

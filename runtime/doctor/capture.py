@@ -20,8 +20,6 @@ from mnemic.runtime.spool.files import QUARANTINE, Backlog, Losses, measure_back
 from mnemic.runtime.spool.frames import FrameDecryptor
 from mnemic.runtime.store.read.capture import capture_progress
 
-__all__ = ["check_capture", "check_pause", "format_span", "read_again"]
-
 _RECENT_S = 7 * 86_400.0
 """For so long a loss is wrong; from then on it is history."""
 _NAMED = 3

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from mnemic.runtime.api.mind import Mind, Progress
     from mnemic.runtime.keys.keys import Keys
 
-__all__ = ["Check", "Target", "failed_check", "run_check"]
-
 _log = logging.getLogger("mnemic.doctor")
 _LONGEST = 400
 

@@ -10,8 +10,6 @@ from mnemic.actors.protocol.errors import MnemicError
 from mnemic.runtime.doctor import capture, home, mind, process
 from mnemic.runtime.doctor.checks import Check, Target, run_check
 
-__all__ = ["RepairResult", "examine", "repair"]
-
 Look = Callable[[Target], Iterable[Check]]
 Repair = Callable[[Target], str]
 

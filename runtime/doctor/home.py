@@ -19,17 +19,6 @@ from mnemic.runtime.models.encoders import accelerator, encoder_from_settings
 from mnemic.runtime.models.models import check_instruction_set
 from mnemic.runtime.store.schema import remove_file
 
-__all__ = [
-    "check_disk",
-    "check_drafts",
-    "check_model",
-    "check_native",
-    "check_permissions",
-    "check_settings",
-    "remove_drafts",
-    "restrict_permissions",
-]
-
 _LOW_DISK_BYTES = 200 << 20
 _OTHERS_BITS = 0o077
 _OTHERS_WRITE = 0o022

@@ -22,20 +22,6 @@ from mnemic.runtime.minds.run_dir import log_path
 from mnemic.runtime.store.rebind_queue import BINDING_FAILED
 from mnemic.runtime.store.schema import BUSY_TIMEOUT_S, check_schema
 
-__all__ = [
-    "check_clock",
-    "check_embeddings",
-    "check_key",
-    "check_shape",
-    "check_store",
-    "check_wal",
-    "checkpoint",
-    "rebind",
-    "rebuild_words",
-    "rewrite_key_header",
-    "unembedded_count",
-]
-
 _FAULTS = 20
 _PAGE = re.compile(r"[Pp]age (\d+)")
 _SKEW_US = 60 * 1_000_000

@@ -24,17 +24,6 @@ from mnemic.runtime.engine.ray.local import clean_up_home, leftover_rays
 from mnemic.runtime.engine.reports import ActorSystemReport
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, log_path, not_served
 
-__all__ = [
-    "actor_checks",
-    "check_actors",
-    "check_engine",
-    "check_process",
-    "end_ray",
-    "release_actors",
-    "remove_stale_files",
-    "replay_letters",
-]
-
 _PATIENCE_S = 10.0
 _STARTING_S = 120.0
 _OPENING_S = 60.0  # the first who asks about a mind waits until it is open: on Ray, until its actors have processes

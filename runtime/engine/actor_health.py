@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import msgspec
 
-__all__ = ["FailureHistory", "Quarantine", "Restart", "RestartPolicy", "on_failure", "on_release"]
-
 _MAX_DOUBLINGS = 64  # beyond, no delay is below any longest one, and a float could not hold it
 
 

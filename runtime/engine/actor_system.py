@@ -39,8 +39,6 @@ from mnemic.runtime.spool.spool import Spool
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import Store, TransactionMetadata
 
-__all__ = ["ActorFactory", "start_actor_system"]
-
 
 def refuse_record(record: HookRecord) -> list[HookEvent]:
     """Understand none: for an actor system that no assistant's hooks write to."""

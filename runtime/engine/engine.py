@@ -36,23 +36,6 @@ from mnemic.actors.protocol.messages import Envelope
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder
 
-__all__ = [
-    "ANYWHERE",
-    "EmbeddedEngine",
-    "Engine",
-    "EngineFactory",
-    "Instance",
-    "InstanceDied",
-    "PendingReply",
-    "Placement",
-    "RemoteFailure",
-    "SupervisorPort",
-    "error_kind",
-    "error_location",
-    "redacted_line",
-    "safe_cause",
-]
-
 _MAX_DELIVERIES = 2  # of one message, where instances die of it
 
 _log = logging.getLogger("mnemic.engine")

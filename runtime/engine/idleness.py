@@ -25,27 +25,6 @@ from mnemic.actors.protocol.messages import Count, NightReport, Preempt, Sleep
 from mnemic.runtime.engine.engine import PendingReply, safe_cause
 from mnemic.runtime.engine.router import Router
 
-__all__ = [
-    "SETTINGS",
-    "ExitProcess",
-    "IdlePolicy",
-    "IdleState",
-    "Instruction",
-    "SleepScheduler",
-    "StartSleep",
-    "StopSleep",
-    "idle_policy_from",
-    "idle_s",
-    "on_answer",
-    "on_request",
-    "on_sleep_report",
-    "on_tick",
-    "postpone_sleep",
-    "should_sleep",
-    "sleep_run_name",
-    "sleep_run_seed",
-]
-
 _log = logging.getLogger("mnemic.nights")
 _COUNT_S = 60.0
 _STEP_GRACE_S = 60.0  # a step that is begun may end, and what it asks for with it

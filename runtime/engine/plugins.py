@@ -25,18 +25,6 @@ from mnemic.actors.shape.binder import BinderActor
 from mnemic.actors.sleep.consolidator import ConsolidatorActor
 from mnemic.actors.store import StoreActor
 
-__all__ = [
-    "BUILT_IN_ACTORS",
-    "CONTRACT_CHECKS",
-    "ENTRY_POINT_GROUP",
-    "SLOTS",
-    "class_path",
-    "contract_violation",
-    "find_class",
-    "load_actor",
-    "load_actors",
-]
-
 ENTRY_POINT_GROUP = "mnemic.actors"
 """The entry-point group by which a package offers actors."""
 BUILT_IN_ACTORS: dict[str, type[Actor]] = {

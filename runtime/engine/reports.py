@@ -13,16 +13,6 @@ import msgspec
 from mnemic.actors.protocol.message import AnswerT, Request
 from mnemic.actors.protocol.messages import NightReport
 
-__all__ = [
-    "ActorHealth",
-    "ActorState",
-    "ActorSystemPort",
-    "ActorSystemReport",
-    "DeadLetter",
-    "Observer",
-    "Progress",
-]
-
 Progress = Callable[[int, int | None], None]
 """Told, in any thread, how much is done and how much there is."""
 

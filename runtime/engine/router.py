@@ -25,8 +25,6 @@ from mnemic.actors.protocol.messages import Envelope
 from mnemic.runtime.engine.engine import Engine, PendingReply
 from mnemic.runtime.engine.reports import DeadLetter, Observer
 
-__all__ = ["TRACE_PREFIX", "DeadLetters", "Router", "log_fields"]
-
 _MAX_DEAD_LETTERS = 256  # the last ones are kept
 _MAX_LETTER_BYTES = 256 << 10  # of one that is kept whole, pickled
 

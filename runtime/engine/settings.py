@@ -19,8 +19,6 @@ from mnemic.runtime.engine import idleness
 from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS, SLOTS, load_actors
 from mnemic.runtime.models.models import check_instruction_set, model_folder
 
-__all__ = ["TABLE", "Settings", "as_markdown", "load_settings", "unknown_settings", "with_settings_path"]
-
 _EXAMPLES = {
     "class": "module:Class",
     "function": "module:function",

@@ -25,8 +25,6 @@ from mnemic.runtime.engine.idleness import IdlePolicy, SleepScheduler
 from mnemic.runtime.engine.reports import ActorHealth, ActorSystemReport, Observer, Progress
 from mnemic.runtime.engine.router import Router, log_fields
 
-__all__ = ["ActorSpec", "Supervisor"]
-
 _log = logging.getLogger("mnemic.supervisor")
 _REPORTED_DEAD_LETTERS = 20
 _TICKER_JOIN_S = 30.0

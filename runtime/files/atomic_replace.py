@@ -20,18 +20,6 @@ from pathlib import Path
 
 from mnemic.actors.protocol.errors import DiskFull, StoreBusy, StoreReadOnly
 
-__all__ = [
-    "LOCKS_UNSUPPORTED",
-    "LOCK_FILE",
-    "Draft",
-    "atomic_replace",
-    "finish_commit",
-    "fsync_path",
-    "lock_exclusive",
-    "lock_shared",
-    "write_error",
-]
-
 LOCK_FILE = "lock"
 """The file in a mind's folder that is locked."""
 EXCLUSIVE_S = 30.0

@@ -6,8 +6,6 @@ import os
 
 from mnemic.actors.protocol.ports import FileStat
 
-__all__ = ["stat_transcript"]
-
 
 def stat_transcript(path: str) -> FileStat | None:
     """Look at a transcript; ``None`` where there is none that can be looked at.

@@ -30,28 +30,6 @@ from mnemic.actors.protocol.errors import (
 )
 from mnemic.runtime.keys.keys import KEY_BYTES, Keys, Secrets, derive_key, generate_key, nonce_prefix, read_key
 
-__all__ = [
-    "HEADER_VERSION",
-    "KeyHeader",
-    "KeySlot",
-    "KeySlotKind",
-    "check_passphrase",
-    "format_recovery_key",
-    "has_other_key",
-    "is_locked",
-    "is_recovery_key",
-    "key_header_bytes",
-    "new_key_header",
-    "open_by_file",
-    "open_by_passphrase",
-    "open_by_recovery",
-    "parse_key_header",
-    "parse_recovery_key",
-    "read_keys_by_file",
-    "slot_of",
-    "with_slot",
-]
-
 HEADER_VERSION = 1
 SCRYPT = (1 << 17, 8, 1)
 """n, r and p: 128 MiB and about 0.4 s on a laptop of 2026."""

@@ -17,20 +17,6 @@ import msgspec
 
 from mnemic.actors.protocol.errors import KeyMismatch, KeyMissing
 
-__all__ = [
-    "KEY_BYTES",
-    "Keys",
-    "Secrets",
-    "derive_key",
-    "disable_core_dumps",
-    "generate_key",
-    "nonce_prefix",
-    "random_id",
-    "read_key",
-    "replace_private",
-    "write_private",
-]
-
 KEY_BYTES = 32
 _MAX_EARLIER_KEYS = 8
 """So many earlier keys of the spool are kept: a hook is done with the one it read within a second."""

@@ -13,16 +13,6 @@ from mnemic.actors.protocol.errors import MindLocked, WrongPassphrase, WrongReco
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, open_mind
 
-__all__ = [
-    "MAX_PROMPTS",
-    "ReadSecret",
-    "is_interactive",
-    "keys_for",
-    "open_with_prompt",
-    "prompt_hidden",
-    "prompt_until_open",
-]
-
 
 def is_interactive() -> bool:
     """Whether somebody is there to be asked."""

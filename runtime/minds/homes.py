@@ -51,24 +51,6 @@ from mnemic.runtime.spool.frames import key_id
 if TYPE_CHECKING:
     from mnemic.runtime.store.store import Store
 
-__all__ = [
-    "MindFolder",
-    "create_atomically",
-    "create_mind",
-    "default_home",
-    "ensure_spool",
-    "expand_home",
-    "fork_mind",
-    "is_locked_mind",
-    "locked_error",
-    "mind_folder",
-    "mind_options",
-    "open_mind",
-    "read_key_header",
-    "spool_config_bytes",
-    "write_key_header",
-]
-
 _log = logging.getLogger("mnemic.homes")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

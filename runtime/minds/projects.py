@@ -25,17 +25,6 @@ from mnemic.actors.protocol.errors import BadInput, BadSettings, InvalidValue
 from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.scopes import _PART, normalize_scope_path
 
-__all__ = [
-    "IGNORE_FILE",
-    "NO_SCOPE",
-    "disabled_by_environment",
-    "git_directory_of",
-    "is_ignored",
-    "is_tracked",
-    "nearest_is_tracked",
-    "resolve_scope",
-]
-
 NO_SCOPE = ScopeRef(path="", project=None, found="none")
 """Where what belongs to no project goes."""
 _SETTINGS = ".mnemic.toml"

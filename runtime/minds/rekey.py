@@ -17,8 +17,6 @@ from mnemic.runtime.keys.keys import Keys, generate_key, write_private
 from mnemic.runtime.minds.homes import MindFolder, read_key_header, spool_config_bytes, write_key_header
 from mnemic.runtime.store.schema import connect, copy_database, translate_errors
 
-__all__ = ["rekey_mind", "replace_key_file"]
-
 
 def rekey_mind(folder: MindFolder, keys: Keys, *, passphrase: str | None = None, recovery: bytes | None = None) -> Keys:
     """Give a mind a new root, and seal all of it with that; returns the new keys. The caller holds the mind alone.

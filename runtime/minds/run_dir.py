@@ -25,18 +25,6 @@ import msgspec
 from mnemic.actors.protocol.errors import NotServed, StoreReadOnly
 from mnemic.runtime.keys.keys import replace_private
 
-__all__ = [
-    "LINE_BYTES",
-    "PROTOCOL",
-    "RunDir",
-    "ServerInfo",
-    "log_path",
-    "not_served",
-    "process_start_time",
-    "settings_digest",
-    "settings_edited",
-]
-
 PROTOCOL = 6
 """Version of what command, hook and process say to each other."""
 LINE_BYTES = 64 << 20

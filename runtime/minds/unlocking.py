@@ -17,8 +17,6 @@ from mnemic.runtime.keys.key_slots import KeyHeader, is_locked
 from mnemic.runtime.keys.keys import Keys, Secrets
 from mnemic.runtime.minds.homes import mind_folder, read_key_header
 
-__all__ = ["UnlockedKeys"]
-
 
 class UnlockedKeys:
     """The keys of a home's unlocked minds. Any thread may use it."""

@@ -26,8 +26,6 @@ from mnemic.algorithms.text.bert import Bert, BertConfig, NativeBert
 from mnemic.algorithms.text.windows import Tokenization, cut_windows
 from mnemic.runtime.models.models import Tensors, check_instruction_set, model_folder, read_model
 
-__all__ = ["OVERLAP_TOKENS", "accelerator", "encoder_from_settings", "load_encoder", "may_use_torch"]
-
 _log = logging.getLogger("mnemic.encoders")
 
 OVERLAP_TOKENS = 16

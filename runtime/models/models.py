@@ -26,17 +26,6 @@ from mnemic.actors.protocol.errors import InvalidValue, ModelMissing, ModelUnusa
 from mnemic.algorithms.retrieval.scan import backend
 from mnemic.algorithms.text.bert import BertConfig, expected_shapes
 
-__all__ = [
-    "DEFAULT_PACKAGE",
-    "DEFAULT_SHA256",
-    "WINDOW_TOKENS",
-    "Model",
-    "check_instruction_set",
-    "default_model_folder",
-    "model_folder",
-    "read_model",
-]
-
 T = TypeVar("T")
 
 Tensors = Mapping[str, NDArray[np.floating]]

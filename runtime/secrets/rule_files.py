@@ -21,8 +21,6 @@ from mnemic.algorithms.secrets.gitleaks_rules import (
     read_rule_file,
 )
 
-__all__ = ["compile_for_bytes", "compile_for_text", "compile_word_set", "load_rules"]
-
 _MEMORY_BYTES = 32 << 20
 """What RE2 may use for the states that our expressions meet, or for a set of words; it takes only what those need.
 

@@ -20,8 +20,6 @@ from mnemic.algorithms.secrets import scrub as private
 from mnemic.algorithms.secrets.rules import SecretRules, compile_rules
 from mnemic.algorithms.secrets.scrub import scrub
 
-__all__ = ["drop_private", "load_scrub"]
-
 _FoundByType = tuple[tuple[str, int], ...]
 
 

@@ -20,8 +20,6 @@ from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.serve.metrics import Metrics
 from mnemic.runtime.serve.open_minds import OpenMinds
 
-__all__ = ["ActorSystems"]
-
 _log = logging.getLogger("mnemic.runtime.serve.actor_systems")
 
 StartActors = Callable[..., Supervisor]

@@ -23,8 +23,6 @@ from mnemic.runtime.engine.engine import safe_cause
 from mnemic.runtime.minds.run_dir import RunDir
 from mnemic.runtime.serve.open_minds import OpenMinds
 
-__all__ = ["SpoolDrainer", "SpoolState", "notify_queued"]
-
 _log = logging.getLogger("mnemic.runtime.serve.drainer")
 
 TICK_S = 0.5

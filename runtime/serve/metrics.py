@@ -32,8 +32,6 @@ from mnemic.runtime.engine.engine import safe_cause
 from mnemic.runtime.engine.reports import ActorSystemReport, Observer
 from mnemic.runtime.engine.router import TRACE_PREFIX
 
-__all__ = ["CONTENT_TYPE", "Metrics", "RequestTracker"]
-
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 """What `Metrics.exposition` is."""
 

@@ -9,8 +9,6 @@ from contextlib import ExitStack, contextmanager
 from mnemic.actors.protocol.errors import ActorStopped, StoreBusy
 from mnemic.runtime.api.mind import Mind
 
-__all__ = ["OpenMinds"]
-
 
 class OpenMinds:
     """Open minds by name. Any thread may use it."""

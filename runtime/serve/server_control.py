@@ -17,8 +17,6 @@ import anyio.to_thread
 
 from mnemic.runtime.engine.reports import Progress
 
-__all__ = ["MAX_CONCURRENT_VERBS", "ServerControl", "run_in_thread"]
-
 MAX_CONCURRENT_VERBS = 128
 """So many verbs run at a time; more wait for their turn."""
 

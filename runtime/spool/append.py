@@ -32,8 +32,6 @@ from mnemic.runtime.spool.frames import (
     key_id,
 )
 
-__all__ = ["append_record", "count_loss", "seal_record"]
-
 _CONTENT_BYTES = MAX_FRAME_BYTES - FRAME_HEADER_BYTES - TAG_BYTES
 _RETRY_S = (0.02, 0.04, 0.08, 0.16)  # a disk may be full for a moment only
 _LOCK_TIMEOUT_S, _POLL_S = 0.25, 0.002

@@ -33,20 +33,6 @@ from mnemic.runtime.spool.frames import (
     record_time,
 )
 
-__all__ = [
-    "QUARANTINE",
-    "SUFFIX",
-    "Backlog",
-    "Losses",
-    "SpoolFile",
-    "measure_backlog",
-    "open_spool_file",
-    "read_at",
-    "read_losses",
-    "spool_files",
-    "try_lock",
-]
-
 SUFFIX = ".spool"
 QUARANTINE = "aside"
 """The folder of files that are kept though they are read."""

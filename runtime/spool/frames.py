@@ -21,25 +21,6 @@ if TYPE_CHECKING:  # the ciphers are loaded by who seals or opens: a command tha
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
     from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
-__all__ = [
-    "FILE_HEADER_BYTES",
-    "FRAME_HEADER_BYTES",
-    "FRAME_MAGIC",
-    "MAX_FRAME_BYTES",
-    "TAG_BYTES",
-    "FileHeader",
-    "FrameDecryptor",
-    "FrameHeader",
-    "derive_cipher",
-    "file_header_bytes",
-    "frame_header_bytes",
-    "key_id",
-    "parse_file_header",
-    "parse_frame_header",
-    "parse_record",
-    "record_time",
-]
-
 FILE_HEADER_BYTES = 48
 FRAME_HEADER_BYTES = 80
 MAX_FRAME_BYTES = 1 << 20

@@ -35,8 +35,6 @@ from mnemic.runtime.spool.files import (
 from mnemic.runtime.spool.frames import FILE_HEADER_BYTES, FrameDecryptor
 from mnemic.runtime.spool.walk import scan_records
 
-__all__ = ["IDLE_S", "Spool"]
-
 _log = logging.getLogger("mnemic.spool")
 
 IDLE_S = 60.0

@@ -25,8 +25,6 @@ from mnemic.runtime.spool.frames import (
     parse_record,
 )
 
-__all__ = ["MAX_RECORD_BYTES", "ReadBytes", "ScanResult", "scan_records"]
-
 ReadBytes = Callable[[int, int], bytes]
 """Gives so many bytes from an offset; fewer only at the end."""
 

@@ -16,17 +16,6 @@ import apsw
 from mnemic.actors.protocol.snapshot import NEAR_CALLS
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 
-__all__ = [
-    "BINDING_FAILED",
-    "CALLS",
-    "MAX_SPEAKERS",
-    "TURNS",
-    "RebindQueue",
-    "adjacent_rows",
-    "first_speakers",
-    "set_fillers",
-]
-
 
 def set_fillers(connection: apsw.Connection, row: int, fillers: Iterable[tuple[str, str]]) -> None:
     """Have a memory have some fillers, each with its role, and no others; those that nobody has any more go.

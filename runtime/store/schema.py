@@ -29,23 +29,6 @@ from mnemic.runtime.files.atomic_replace import lock_shared, write_error
 from mnemic.runtime.keys.key_slots import has_other_key
 from mnemic.runtime.keys.keys import Keys
 
-__all__ = [
-    "LATEST_SCHEMA",
-    "MIGRATIONS",
-    "SAID_OR_KEPT",
-    "STEM_TOKENIZER",
-    "WORD_TOKENIZER",
-    "check_schema",
-    "connect",
-    "copy_database",
-    "create_file",
-    "migrate",
-    "remove_file",
-    "translate_errors",
-    "write_error",
-    "write_transaction",
-]
-
 WORD_TOKENIZER = ("unicode61", "remove_diacritics", "2")
 """The tokenizer that finds words."""
 STEM_TOKENIZER = ("porter", *WORD_TOKENIZER)

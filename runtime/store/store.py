@@ -49,8 +49,6 @@ from mnemic.runtime.store.schema import (
 )
 from mnemic.runtime.store.texts import drop_unused_texts, load_text
 
-__all__ = ["Store", "TransactionMetadata"]
-
 _encode = msgspec.msgpack.Encoder().encode
 _decode_change = msgspec.msgpack.Decoder(Logged).decode
 _decode_answer = msgspec.msgpack.Decoder(Applied).decode

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 
 import apsw
 
-__all__ = ["ChainLink", "Successor", "current_successor", "set_successor", "superseded_ids", "supersession_chain"]
-
 
 class Successor(NamedTuple):
     """What stands for a memory."""

@@ -9,16 +9,6 @@ import apsw
 
 from mnemic.actors.protocol.events import to_text
 
-__all__ = [
-    "decode_word_counts",
-    "drop_text_if_unused",
-    "drop_unused_texts",
-    "load_text",
-    "store_text",
-    "text_prefix",
-    "to_index_text",
-]
-
 _PACK_FROM_BYTES = 512  # below, deflate's own header and the lost time outweigh what it saves
 _PACKED_MORE_BYTES = 512  # deflate's tables come before what they pack
 _UNUSED = " AND ".join(

@@ -21,21 +21,11 @@ from typing import BinaryIO, NamedTuple
 import msgspec
 
 from mnemic.actors.protocol.errors import DamagedStore, NewerSchema, NotABackup
-from mnemic.runtime.files.atomic_replace import fsync_path
+from mnemic.runtime.files.atomic_replace import fsync_path, write_error
 from mnemic.runtime.keys.key_slots import KeyHeader, key_header_bytes, new_key_header, parse_key_header
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, read_key_header
-from mnemic.runtime.store.schema import (
-    check_schema,
-    connect,
-    copy_database,
-    create_file,
-    remove_file,
-    translate_errors,
-    write_error,
-)
-
-__all__ = ["BackupFile", "BackupManifest", "open_backup", "verify_store", "write_backup"]
+from mnemic.runtime.store.schema import check_schema, connect, copy_database, create_file, remove_file, translate_errors
 
 FORMAT = "mnemic-backup"
 VERSION = 1

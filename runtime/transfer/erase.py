@@ -21,7 +21,7 @@ import msgspec
 
 from mnemic.actors.protocol.errors import DamagedStore
 from mnemic.actors.protocol.scopes import Selection, Surveyed
-from mnemic.runtime.files.atomic_replace import atomic_replace
+from mnemic.runtime.files.atomic_replace import atomic_replace, write_error
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder
 from mnemic.runtime.spool.files import QUARANTINE, SpoolFile, open_spool_file, spool_files, try_lock
@@ -30,7 +30,7 @@ from mnemic.runtime.store.apply.memories import text_tombstone
 from mnemic.runtime.store.read.capture import spool_offsets
 from mnemic.runtime.store.read.selections import select_rows
 from mnemic.runtime.store.rebind_queue import RebindQueue, first_speakers
-from mnemic.runtime.store.schema import connect, copy_database, translate_errors, write_error, write_transaction
+from mnemic.runtime.store.schema import connect, copy_database, translate_errors, write_transaction
 from mnemic.runtime.store.supersession import set_successor
 from mnemic.runtime.store.texts import drop_text_if_unused, load_text
 from mnemic.runtime.transfer.redact_log import (
@@ -41,8 +41,6 @@ from mnemic.runtime.transfer.redact_log import (
     scope_change_paths,
     touches,
 )
-
-__all__ = ["Erasure", "erase", "migration_copies", "quarantined_files", "wipe_consumed"]
 
 _ZEROS = bytes(1 << 20)
 

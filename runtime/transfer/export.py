@@ -24,8 +24,9 @@ from mnemic.actors.protocol.errors import AlreadyThere
 from mnemic.actors.protocol.events import Event
 from mnemic.actors.protocol.ports import Digest
 from mnemic.actors.protocol.times import to_iso
+from mnemic.runtime.files.atomic_replace import write_error
 from mnemic.runtime.keys.keys import Keys, write_private
-from mnemic.runtime.store.schema import translate_errors, write_error
+from mnemic.runtime.store.schema import translate_errors
 from mnemic.runtime.store.texts import load_text
 from mnemic.runtime.transfer.export_format import (
     FORMAT,
@@ -48,8 +49,6 @@ from mnemic.runtime.transfer.export_format import (
     Manifest,
     text_fields,
 )
-
-__all__ = ["export_to"]
 
 _encode = msgspec.json.Encoder().encode
 _PAGE = 1000

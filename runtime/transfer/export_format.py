@@ -23,31 +23,6 @@ import msgspec
 from mnemic.actors.protocol.errors import NotAnExport
 from mnemic.actors.protocol.events import Kind, Outcome, Role, to_text
 
-__all__ = [
-    "FILES",
-    "FORMAT",
-    "MANIFEST",
-    "VERSION",
-    "ExportSource",
-    "ExportedBackup",
-    "ExportedDelivery",
-    "ExportedErased",
-    "ExportedIgnoredSession",
-    "ExportedMemory",
-    "ExportedOccurrences",
-    "ExportedOriginal",
-    "ExportedPart",
-    "ExportedQuarantined",
-    "ExportedScope",
-    "ExportedSession",
-    "FileEntry",
-    "IdentityBasis",
-    "Line",
-    "Manifest",
-    "text_bytes",
-    "text_fields",
-]
-
 FORMAT = "mnemic-export"
 VERSION = 1
 MANIFEST = "manifest.json"

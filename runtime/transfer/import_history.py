@@ -57,8 +57,6 @@ from mnemic.runtime.transfer.export_format import (
 )
 from mnemic.runtime.transfer.redact_log import find_quotes
 
-__all__ = ["AUTHOR", "HistoryImporter", "ImportReport", "Match", "MemoryMatcher"]
-
 _ContentKey = tuple[str, str, str, str, int | None, bytes]
 
 

@@ -30,8 +30,6 @@ from mnemic.runtime.store.supersession import supersession_chain
 from mnemic.runtime.transfer.export_format import ExportedMemory, ExportedScope, ExportSource, text_bytes
 from mnemic.runtime.transfer.import_history import AUTHOR, HistoryImporter, ImportReport
 
-__all__ = ["ImportReport", "SupersessionDecision", "decide_supersession", "import_into"]
-
 
 class SupersessionDecision(NamedTuple):
     """What is to be done so that it is so here."""

@@ -35,16 +35,6 @@ from mnemic.actors.protocol.changes import (
 from mnemic.actors.protocol.messages import AddOutcome, Applied
 from mnemic.actors.protocol.scopes import ScopeChange
 
-__all__ = [
-    "QUOTE_BYTES",
-    "LogRedactor",
-    "Relinked",
-    "find_quotes",
-    "retirement_reasons",
-    "scope_change_paths",
-    "touches",
-]
-
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Logged).decode
 _decode_undo = msgspec.msgpack.Decoder(ScopeChange).decode

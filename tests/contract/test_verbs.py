@@ -27,7 +27,7 @@ from mnemic.actors.protocol.messages import (
 )
 from mnemic.actors.protocol.scopes import ForgetSelection, Selection, Survey
 from mnemic.actors.protocol.shape_messages import Shape
-from mnemic.cli.main import cli
+from mnemic.cli.context import cli
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES
 from mnemic.runtime.serve.mcp.tools import make_server

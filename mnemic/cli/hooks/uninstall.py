@@ -21,19 +21,8 @@ from mnemic.cli.hooks.wiring import WiringResult, uninstall
 from mnemic.hooks.wire.record import BACKUP
 from mnemic.runtime.capture.hook_files import installed_hook_files, remove_hook_files
 from mnemic.runtime.client.launcher import request_drain, wait_unpublished
+from mnemic.runtime.files.atomic_replace import write_error
 from mnemic.runtime.minds.run_dir import RunDir
-from mnemic.runtime.store.schema import write_error
-
-__all__ = [
-    "UninstallResult",
-    "erase_data",
-    "mnemic_files",
-    "mnemic_folders",
-    "remaining_files",
-    "require_home",
-    "uninstall_home",
-    "uninstall_view",
-]
 
 _HOME_FILES = {  # not hooks.json: leaving removes the one that it can read, and others' assistants have one too
     ".": re.compile(r"(mnemic|serve)\.log(\.[0-9])?|mnemic\.toml|http-token|\.http-token-\w+"),

@@ -35,8 +35,6 @@ from mnemic.runtime.client.launcher import ensure_running
 from mnemic.runtime.minds.homes import mind_folder
 from mnemic.runtime.serve.drainer import notify_queued
 
-__all__ = ["FileResult", "HostResult", "WiringResult", "backfill", "install", "uninstall"]
-
 _TRUST = (
     "Codex runs a hook only once you trust it: start `codex`, type /hooks, look at those of mnemic-hook and trust them"
 )

@@ -22,8 +22,6 @@ from mnemic.runtime.engine.engine import InstanceDied, RemoteFailure
 from mnemic.runtime.engine.ray.protocol import SealRecipe
 from mnemic.runtime.engine.ray.worker import Worker
 
-__all__ = ["Cluster"]
-
 _ray: Any = ray  # what its own annotations know is not all that it takes
 _RENAME_S = 0.05
 _MAX_LOG_CHARS = 300  # characters of what Ray has to say; it goes on to print the last lines of its own log

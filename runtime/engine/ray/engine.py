@@ -49,8 +49,6 @@ from mnemic.runtime.engine.ray.protocol import (
 if TYPE_CHECKING:  # importing it imports Ray, which only `mnemic.runtime.engine.ray.local` may set off
     from mnemic.runtime.engine.ray.cluster import Cluster
 
-__all__ = ["RayEngine"]
-
 _log = logging.getLogger("mnemic.engine")
 
 _POLL_S = 0.25

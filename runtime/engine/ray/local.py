@@ -26,8 +26,6 @@ from mnemic.runtime.minds.run_dir import RunDir, process_start_time
 if TYPE_CHECKING:  # importing it imports Ray, which reads the environment first and takes a second
     from mnemic.runtime.engine.ray.cluster import Cluster
 
-__all__ = ["LocalRay", "clean_up", "clean_up_home", "connect", "leftover_rays", "ray_folder", "require_token"]
-
 _GONE_S = 5.0
 _OBJECT_STORE_BYTES = 100 << 20  # shared memory for what is larger than 100 KB; Ray wants 75 MiB at least
 _PREFIX = "mnemic-ray-"

@@ -24,8 +24,6 @@ from mnemic.actors.protocol.errors import NotServed
 from mnemic.runtime.engine.actor_health import FailureHistory, Quarantine, RestartPolicy, on_failure
 from mnemic.runtime.minds.run_dir import RunDir, ServerInfo, not_served
 
-__all__ = ["ENGINE_LOST", "DriverParent", "kill_session"]
-
 _log = logging.getLogger("mnemic.parent")
 
 ENGINE_LOST = 70

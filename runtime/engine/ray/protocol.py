@@ -19,23 +19,6 @@ from mnemic.actors.protocol.errors import MnemicError
 from mnemic.runtime.keys.key_slots import read_keys_by_file
 from mnemic.runtime.keys.keys import nonce_prefix
 
-__all__ = [
-    "FROM_WORKER",
-    "TO_WORKER",
-    "Call",
-    "Close",
-    "Kind",
-    "LogLine",
-    "Make",
-    "MindSealRecipe",
-    "ProgressReport",
-    "Resume",
-    "Seal",
-    "SealRecipe",
-    "Step",
-    "ToldMessage",
-]
-
 TO_WORKER = b"to worker"
 FROM_WORKER = b"from worker"
 

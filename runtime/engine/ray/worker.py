@@ -40,8 +40,6 @@ from mnemic.runtime.engine.ray.protocol import (
 from mnemic.runtime.keys.keys import disable_core_dumps
 from mnemic.runtime.logs import FIELDS
 
-__all__ = ["ActorThread", "Worker"]
-
 _FLUSH_EVERY_S = 0.05
 """So long may pass before what was told, logged and reported is on its way: a crossing takes about a millisecond."""
 

@@ -23,8 +23,6 @@ from mnemic.runtime.serve.http.tcp import TcpGuard, TcpListener
 from mnemic.runtime.serve.mcp.stream import McpSocketServer
 from mnemic.runtime.serve.server_control import MAX_CONCURRENT_VERBS
 
-__all__ = ["FaceServer"]
-
 _log = logging.getLogger("mnemic.faces")
 
 _BACKLOG = 512

@@ -33,20 +33,6 @@ from mnemic.runtime.engine.reports import Progress
 from mnemic.runtime.minds.run_dir import PROTOCOL
 from mnemic.runtime.serve.server_control import ServerControl, run_in_thread
 
-__all__ = [
-    "BODY_BYTES",
-    "JSON",
-    "NDJSON",
-    "ProgressStream",
-    "ReleaseMindResponse",
-    "check_protocol",
-    "draining_error",
-    "error_response",
-    "json_response",
-    "not_found",
-    "read_body",
-]
-
 _log = logging.getLogger("mnemic.http")
 
 BODY_BYTES = 64 << 20

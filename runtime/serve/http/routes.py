@@ -47,8 +47,6 @@ from mnemic.runtime.serve.mcp.http import McpHttp
 from mnemic.runtime.serve.open_minds import OpenMinds
 from mnemic.runtime.serve.server_control import ServerControl, run_in_thread
 
-__all__ = ["make_app"]
-
 _log = logging.getLogger("mnemic.http")
 
 _TRACE = re.compile(r"[A-Za-z0-9._:-]{1,128}")

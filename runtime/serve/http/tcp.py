@@ -31,8 +31,6 @@ from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.runtime.client.wire import encode_error
 from mnemic.runtime.keys.keys import generate_key, replace_private
 
-__all__ = ["ALLOWED_PATHS", "TcpGuard", "TcpListener", "bind_tcp", "new_token", "tcp_listener", "verify_token"]
-
 
 def new_token(path: Path) -> str:
     """Make a token and keep its hash; one that was there before is worth nothing from then on.

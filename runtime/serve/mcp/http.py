@@ -28,8 +28,6 @@ from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.runtime.serve.http.responses import BODY_BYTES, read_body
 from mnemic.runtime.serve.mcp.tools import CURRENT_CALLER, Caller
 
-__all__ = ["McpHttp", "escape_line_surrogates"]
-
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 

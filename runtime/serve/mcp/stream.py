@@ -42,8 +42,6 @@ from mnemic.runtime.serve.mcp.http import escape_line_surrogates
 from mnemic.runtime.serve.mcp.tools import CURRENT_CALLER, Caller
 from mnemic.runtime.serve.server_control import ServerControl
 
-__all__ = ["McpSocketServer"]
-
 _log = logging.getLogger("mnemic.mcp")
 
 _HANDSHAKE_TIMEOUT_S = 10.0

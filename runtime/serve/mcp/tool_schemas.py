@@ -18,8 +18,6 @@ from pydantic import ValidationError
 from mnemic.actors.protocol.errors import BadInput, InvalidValue, MissingArgument, MnemicError, UnknownArgument
 from mnemic.actors.protocol.message import Id, Text, Time, from_json
 
-__all__ = ["IDEMPOTENT_ADD", "IDEMPOTENT_HIDE", "READ_ONLY", "error_text", "read_arguments", "takes", "tool"]
-
 T = TypeVar("T")
 
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)

@@ -23,20 +23,13 @@ from pydantic import BeforeValidator
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import BadInput, InvalidValue, MnemicError, SwitchedOff
+from mnemic.actors.protocol.message import format_id, parse_id, to_json
 from mnemic.actors.protocol.messages import CaptureText, Forget, GetMemories, Memory, Recall
 from mnemic.actors.protocol.shape_messages import Shape, pattern_texts
 from mnemic.actors.protocol.times import to_iso
 from mnemic.actors.recall.hits import character_start, delivered_span
 from mnemic.runtime.api.mind import Mind
-from mnemic.runtime.api.views import (
-    format_id,
-    memory_view,
-    parse_id,
-    recall_view,
-    shape_view,
-    similar_view,
-    to_json,
-)
+from mnemic.runtime.api.views import memory_view, recall_view, shape_view, similar_view
 from mnemic.runtime.engine.reports import Progress
 from mnemic.runtime.minds.projects import NO_SCOPE
 from mnemic.runtime.serve.mcp.tool_schemas import (
@@ -50,8 +43,6 @@ from mnemic.runtime.serve.mcp.tool_schemas import (
 )
 from mnemic.runtime.serve.open_minds import OpenMinds
 from mnemic.runtime.serve.server_control import ServerControl, run_in_thread
-
-__all__ = ["CURRENT_CALLER", "INSTRUCTIONS", "PAGE_BYTES", "Caller", "make_server"]
 
 INSTRUCTIONS = """Long-term memory of earlier conversations. Call memory_recall before you answer anything that may \
 have been discussed, decided or tried before, and when the user refers to the past (memory_shape: who, when, by which \

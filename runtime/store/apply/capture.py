@@ -29,9 +29,6 @@ from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext,
 from mnemic.runtime.store.read.capture import TOTALS_ROW, read_occurrences, read_transcript_state
 from mnemic.runtime.store.texts import drop_text_if_unused, store_text
 
-__all__ = ["CAPTURE_HANDLERS"]
-
-
 # --- the spool -------------------------------------------------------------------------------------------------------
 
 

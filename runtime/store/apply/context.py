@@ -16,8 +16,6 @@ from mnemic.actors.protocol.messages import AddOutcome
 from mnemic.actors.protocol.scopes import ScopeChange
 from mnemic.runtime.store.rebind_queue import RebindQueue
 
-__all__ = ["CHANGED", "UNCHANGED", "ApplyContext", "ChangeResult", "Handler"]
-
 
 class ChangeResult(NamedTuple):
     """What came of a change."""

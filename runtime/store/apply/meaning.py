@@ -25,8 +25,6 @@ from mnemic.actors.protocol.changes import (
 from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
 from mnemic.runtime.store.rebind_queue import BINDING_FAILED, set_fillers
 
-__all__ = ["CODE_TABLES", "MEANING_HANDLERS", "encoder_row", "newest_space_id"]
-
 CODE_TABLES = ("bound", "fillers", "codes", "spaces", "unbound")
 """What holds hypervectors and what belongs to them."""
 _decode = msgspec.msgpack.Decoder(tuple[tuple[CodeInfo, ...], ...]).decode

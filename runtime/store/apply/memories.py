@@ -22,8 +22,6 @@ from mnemic.runtime.store.read.scopes import project_scope
 from mnemic.runtime.store.supersession import current_successor, set_successor, supersession_chain
 from mnemic.runtime.store.texts import decode_word_counts, store_text, to_index_text
 
-__all__ = ["MEMORY_HANDLERS", "text_tombstone"]
-
 _KINDS_WITH_IDS = ("tool_call", "tool_result")
 """Kinds that hosts give ids: one of them that is said once more is another one, and is kept."""
 _HOSTS_WITHOUT_IDS = ("gemini-cli",)

@@ -16,8 +16,6 @@ from mnemic.actors.protocol.scopes import normalize_scope_path
 from mnemic.runtime.store.apply.context import UNCHANGED, ApplyContext, ChangeResult, Handler
 from mnemic.runtime.store.read.scopes import project_scope, scopes_below
 
-__all__ = ["SCOPE_HANDLERS"]
-
 
 def _rename(context: ApplyContext, change: RenameScope, at: int) -> ChangeResult:
     if change.path == change.to:

@@ -29,8 +29,6 @@ from mnemic.runtime.store.schema import SAID_OR_KEPT
 from mnemic.runtime.store.supersession import current_successor
 from mnemic.runtime.store.texts import text_prefix
 
-__all__ = ["BriefQueries", "read_briefing_sources", "read_delivered_ids", "scope_path_of"]
-
 _MAX_STATEMENTS = 40
 """So many things that hold, at most, are told of: more than any budget has room for."""
 _MAX_SCANNED = 400

@@ -15,15 +15,6 @@ from mnemic.actors.protocol.changes import OccurrenceCount, TranscriptState
 from mnemic.actors.protocol.snapshot import QuarantinedRecord
 from mnemic.runtime.store.texts import load_text
 
-__all__ = [
-    "TOTALS_ROW",
-    "CaptureQueries",
-    "capture_progress",
-    "read_occurrences",
-    "read_transcript_state",
-    "spool_offsets",
-]
-
 _SHOWN = 20
 TOTALS_ROW = b""
 """In place of a file's id: the row of the spool files that are gone."""

@@ -22,8 +22,6 @@ from mnemic.runtime.store.rebind_queue import BINDING_FAILED, CALLS, TURNS, adja
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 from mnemic.runtime.store.texts import decode_word_counts, text_prefix
 
-__all__ = ["CodeQueries"]
-
 _PAGE = 4096
 _MAX_OTHER_SPEAKERS = 3
 """So many speakers other than its own are told of a memory."""

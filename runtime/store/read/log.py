@@ -39,8 +39,6 @@ from mnemic.runtime.store.schema import SAID_OR_KEPT
 from mnemic.runtime.store.supersession import current_successor
 from mnemic.runtime.store.texts import text_prefix
 
-__all__ = ["LogQueries"]
-
 _LINK_BYTES = 200
 _MOST_LINKS = 100
 _decode_change = msgspec.msgpack.Decoder(Logged).decode

@@ -37,8 +37,6 @@ from mnemic.runtime.store.schema import (
 from mnemic.runtime.store.supersession import current_successor, superseded_ids
 from mnemic.runtime.store.texts import load_text, text_prefix, to_index_text
 
-__all__ = ["Reader", "StoreSnapshot", "open_reader"]
-
 _BULK = "(" + ", ".join(f"'{kind}'" for kind in KINDS if kind not in DEFAULT_KINDS) + ")"
 _MEMORY_FIELDS = (
     *("id", "source_id", "assistant", "session", "scope", "found", "kind", "role", "speaker", "branch", "tool"),

@@ -14,8 +14,6 @@ import msgspec
 from mnemic.actors.protocol.scopes import SCOPES_AUTHOR, SCOPES_UNDO_AUTHOR, ScopeChange, ScopeInfo
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 
-__all__ = ["ScopeQueries", "project_scope", "scopes_below"]
-
 _decode = msgspec.msgpack.Decoder(ScopeChange).decode
 
 

@@ -18,8 +18,6 @@ from mnemic.runtime.store.read.scopes import scopes_below
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 from mnemic.runtime.store.texts import load_text
 
-__all__ = ["SelectionQueries", "select_rows", "survey"]
-
 _PREVIEW_BYTES = 200
 _PREVIEW_FIELDS = "id", "retired_at", "reason", "size_bytes", "kind", "role", "speaker", "session", "scope", "said_at"
 

@@ -15,9 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.capture.capture import identity_of, new_id
 from mnemic.actors.capture.capture_filter import CaptureFilter
-from mnemic.actors.capture.prepare import ChangeBuilder
+from mnemic.actors.capture.prepare import ChangeBuilder, identity_of, new_id
 from mnemic.actors.capture.transcripts import TranscriptCapture
 from mnemic.actors.protocol.changes import AddMemory, CountOccurrences, ScopeRef
 from mnemic.actors.protocol.contract import Context

@@ -21,7 +21,8 @@ from mnemic.actors.protocol.messages import Apply, Committed, Counts, DescribeEn
 from mnemic.actors.protocol.ports import Window
 from mnemic.actors.protocol.shape_messages import BindMore, BindPending, BindProgress, RetryBinding
 from mnemic.actors.shape.binder import BinderActor
-from mnemic.actors.shape.features import EXTRACTION_VERSION, Triple, extract_records
+from mnemic.actors.shape.features import EXTRACTION_VERSION, extract_records
+from mnemic.algorithms.knowledge.triples import Triple
 from mnemic.hd.encoders import RecordEncoder
 from mnemic.hd.roles import ROLES
 from mnemic.hd.space import Space

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from mnemic.actors.protocol.messages import Memory
 from mnemic.actors.protocol.snapshot import NearbyCall, Unbound
-from mnemic.actors.shape.features import MOST_FACTS, MOST_FILES, Triple, extract_records
-from mnemic.algorithms.knowledge.triples import triples
+from mnemic.actors.shape.features import MOST_FACTS, MOST_FILES, extract_records
+from mnemic.algorithms.knowledge.triples import Triple, triples
 from mnemic.hd.encoders import canonical
 from mnemic.hd.records import Record
 from mnemic.hd.roles import ROLES, Role, Tier

@@ -15,7 +15,7 @@ from mnemic.actors.protocol.log_messages import ListDeliveries
 from mnemic.actors.protocol.messages import EmbedQuery, Forget, Memory
 from mnemic.actors.protocol.shape_messages import ListRoles, RetryBinding, RolesListed, Shape, Shaped
 from mnemic.actors.recall.retriever import RetrieverActor
-from mnemic.actors.shape.features import Triple
+from mnemic.algorithms.knowledge.triples import Triple
 from mnemic.hd.roles import ROLES, Role
 from tests.harness import ActorHarness
 from tests.shaped import AUTH, TESTS, answers, bind, event, shape, shaped, work

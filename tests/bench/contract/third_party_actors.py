@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.capture.capture import new_id
+from mnemic.actors.capture.prepare import new_id
 from mnemic.actors.protocol.changes import AddMemory, RecordDelivery, ScopeRef
 from mnemic.actors.protocol.contract import Setting
 from mnemic.actors.protocol.errors import MnemicError

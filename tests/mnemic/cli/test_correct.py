@@ -138,7 +138,7 @@ def test_a_correction_outranks_at_once_and_recall_says_which_is_which(
 
 
 def mnemic_id(memory: bytes) -> str:
-    from mnemic.runtime.api.views import format_id
+    from mnemic.actors.protocol.message import format_id
 
     return str(format_id(memory))
 

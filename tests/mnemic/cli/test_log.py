@@ -11,7 +11,7 @@ import pytest
 
 import mnemic
 from mnemic.actors.protocol.changes import DeliveredSpan
-from mnemic.runtime.api.views import format_id
+from mnemic.actors.protocol.message import format_id
 from tests.faces import EXAMPLE, Outcome, finish, lines, start, turn
 from tests.serving import serving
 from tests.waiting import until

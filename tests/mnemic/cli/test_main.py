@@ -19,7 +19,7 @@ import pytest
 import mnemic
 from mnemic.actors.protocol.events import DEFAULT_KINDS
 from mnemic.algorithms.retrieval.scan import NATIVE, backend
-from mnemic.cli.main import cli
+from mnemic.cli.context import cli
 from mnemic.hooks.read.formats import FORMATS
 from mnemic.runtime.models.encoders import load_encoder
 from mnemic.runtime.models.models import DEFAULT_SHA256

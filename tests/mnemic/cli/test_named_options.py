@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import click
 
-from mnemic.cli.main import cli
+from mnemic.cli.context import cli
 from tests.paths import ROOT
 
 FOLDERS = ("actors", "algorithms", "hooks", "mnemic", "runtime")

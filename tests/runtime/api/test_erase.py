@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 
 import mnemic
 from mnemic.actors.protocol.events import HookRecord
+from mnemic.actors.protocol.message import format_id, parse_id
 from mnemic.actors.protocol.ports import UndecodedRecord
+from mnemic.actors.protocol.scopes import Selection
 from mnemic.errors import InvalidValue, NoSuchMemory
 from mnemic.open_mind import open_served
-from mnemic.runtime.api.erase import Selection
 from mnemic.runtime.api.mind import Mind
-from mnemic.runtime.api.views import format_id, parse_id
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import open_mind
 from mnemic.runtime.spool.frames import FrameDecryptor

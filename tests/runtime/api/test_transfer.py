@@ -29,11 +29,11 @@ from mnemic.actors.protocol.errors import (
     WrongPassphrase,
     WrongRecoveryKey,
 )
+from mnemic.actors.protocol.message import format_id, parse_id
 from mnemic.actors.protocol.scopes import Selection
 from mnemic.open_mind import open_served
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.restore import restore
-from mnemic.runtime.api.views import format_id, parse_id
 from mnemic.runtime.capture.hook_files import install_hook_files
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys import key_slots

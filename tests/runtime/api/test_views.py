@@ -7,13 +7,9 @@ from typing import Any
 
 import msgspec
 
+from mnemic.actors.protocol.message import to_json
 from mnemic.actors.protocol.messages import Hit, Memory, Recalled, Retirement
-from mnemic.runtime.api.views import (
-    hit_view,
-    memory_view,
-    recall_view,
-    to_json,
-)
+from mnemic.runtime.api.views import hit_view, memory_view, recall_view
 
 HIT = Hit(
     id=bytes(range(16)),

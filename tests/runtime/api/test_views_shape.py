@@ -9,8 +9,9 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemic.actors.protocol.message import format_id, to_json
 from mnemic.actors.protocol.shape_messages import Answer, RolesListed, RoleView, Shaped
-from mnemic.runtime.api.views import answer_view, format_id, shape_view, to_json
+from mnemic.runtime.api.views import answer_view, shape_view
 from tests.runtime.api.test_views import HIT
 
 IDS = tuple(bytes([number]) * 16 for number in range(3))

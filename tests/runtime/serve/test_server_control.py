@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import DiskFull
-from mnemic.runtime.serve.server_control import Progress, run_in_thread
+from mnemic.runtime.engine.reports import Progress
+from mnemic.runtime.serve.server_control import run_in_thread
 from tests.waiting import BOUND_S
 
 

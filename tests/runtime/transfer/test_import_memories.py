@@ -44,7 +44,8 @@ from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 from mnemic.runtime.transfer.export import export_to
 from mnemic.runtime.transfer.export_format import FILES, MANIFEST, ExportSource, FileEntry, IdentityBasis, Manifest
-from mnemic.runtime.transfer.import_memories import ImportReport, import_into
+from mnemic.runtime.transfer.import_history import ImportReport
+from mnemic.runtime.transfer.import_memories import import_into
 from tests.paths import ROOT
 from tests.runtime.building import KEYS, answers, apply, delivery, held, id_of, keys_of, memory, said
 

@@ -10,7 +10,7 @@ import pytest
 from mcp.types import Implementation
 
 from mnemic.actors.protocol.log_messages import Delivery
-from mnemic.runtime.api.views import format_id, parse_id
+from mnemic.actors.protocol.message import format_id, parse_id
 from tests.hosted import HELLO, Hosted, Wire, hosted, message, tool_call
 from tests.mcp_client import Client, over_http, over_stream, with_client
 from tests.waiting import until

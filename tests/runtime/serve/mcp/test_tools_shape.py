@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 from mcp.types import Implementation
 
-from mnemic.runtime.api.views import format_id
+from mnemic.actors.protocol.message import format_id
 from tests.faces import git_project, lines, turn
 from tests.hosted import HELLO, Hosted, Wire, hosted, tool_call
 from tests.mcp_client import Client, over_http, over_stream, with_client
