@@ -118,7 +118,6 @@ def test_of_a_text_of_any_length_no_more_than_the_beginning_is_read(
     calls = dict.fromkeys((1, 3), "tool_call") | {2: "tool_result"}
     apply(store, *(memory(n, b"%d " % n + b"x" * 10_000, kind=kind, said_at=n) for n, kind in calls.items()))
     monkeypatch.setattr("mnemic.runtime.store.read.reader.load_text", pytest.fail)
-    monkeypatch.setattr("mnemic.runtime.store.read.codes.load_text", pytest.fail, raising=False)
     found = read(path, 100)
     assert [len(found[n].memory.data) for n in (1, 2, 3)] == [100, 100, 100]
     assert [len(one.text) for one in (*found[2].before, *found[2].after)] == [2048, 2048]
