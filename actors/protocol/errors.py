@@ -26,6 +26,7 @@ __all__ = [
     "BadPassphrase",
     "BadSettings",
     "BadTime",
+    "BadToken",
     "CapturePaused",
     "DamagedStore",
     "DeadlineExceeded",
@@ -152,6 +153,14 @@ class BadBody(InvalidValue):
     """What was sent as a whole; it may hold anything, and is shown nowhere."""
 
     sentence = "The body cannot be taken: {why}."
+
+
+class BadToken(BadInput):
+    """What was shown instead is told nowhere."""
+
+    http_status = 401
+    sentence = "This needs the home's bearer token, and none or another one was shown."
+    remedy = "Send the header `Authorization: Bearer TOKEN`; `mnemic serve --new-token` makes a new one."
 
 
 class MissingArgument(BadInput):
@@ -285,6 +294,7 @@ class StoreError(MnemicError):
 
 
 class MindMissing(StoreError):
+    http_status = 404
     sentence = "There is no mind {mind!r} in {home}."
     remedy = "Make one with `mnemic init --mind {mind}`, or capture something into it: that makes it."
 

@@ -16,7 +16,7 @@ import sys
 import textwrap
 import types
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import pairwise
 from typing import Annotated, Any, Generic, TypeVar, Union, get_args, get_origin
@@ -29,6 +29,8 @@ from mnemic.actors.protocol.times import parse_time, to_iso
 
 Id = Annotated[bytes, "id"]
 """A memory's id."""
+MemoryId = bytes | uuid.UUID | str
+"""A memory's id as the Python API takes it: 16 bytes, a UUID, or the text of one."""
 Time = Annotated[int, "time"]
 """Microseconds since 1970 UTC."""
 Text = Annotated[bytes, "text"]
@@ -37,6 +39,7 @@ Text = Annotated[bytes, "text"]
 _NOT_CARRIED = re.compile(rb"\xed[\xa0-\xaf][\x80-\xbf]\xed[\xb0-\xbf]")
 """Two halves of a surrogate pair, kept as two: JSON's readers make one character of them."""
 _BEYOND_CALENDAR = re.compile(r"-?\d{17,19}")
+_ID_EXPECTED = "16 bytes, a uuid.UUID or its text"
 _Convert = Callable[[Any], Any]
 
 AnswerT = TypeVar("AnswerT")
@@ -124,6 +127,35 @@ def parse_id(text: str) -> bytes:
         return uuid.UUID(text).bytes
     except ValueError:
         raise NoSuchMemory(id=text) from None
+
+
+def id_bytes(given: MemoryId) -> bytes:
+    """A memory's id as a program gives it.
+
+    Raises:
+        InvalidValue: it is neither 16 bytes nor a UUID nor the text of one.
+    """
+    try:
+        if isinstance(given, uuid.UUID):
+            return given.bytes
+        return (uuid.UUID(bytes=given) if isinstance(given, bytes) else uuid.UUID(given)).bytes
+    except (ValueError, TypeError, AttributeError):  # by programs, it may be anything
+        raise InvalidValue(
+            name="a memory's id", value=safe_operand(given), why="it is no UUID", expected=_ID_EXPECTED
+        ) from None
+
+
+def ids_bytes(given: Iterable[MemoryId]) -> tuple[bytes, ...]:
+    """Ids of memories as a program gives them; one alone is no list of them.
+
+    Raises:
+        InvalidValue: one is none, or these are no ids.
+    """
+    if isinstance(given, str | bytes | uuid.UUID) or not isinstance(given, Iterable):
+        raise InvalidValue(
+            name="the ids", value=safe_operand(given), why="it is no list", expected=f"a list, each {_ID_EXPECTED}"
+        )
+    return tuple(map(id_bytes, given))
 
 
 def to_json(struct: msgspec.Struct, *, strict: bool = False, exact: bool = False) -> dict[str, Any]:

@@ -33,7 +33,12 @@ _EXPECTED = "ROLE=FILLER, or ROLE=? to ask for it; `mnemic shape --roles` lists 
     scope=FOLDER_SCOPE,
     kinds={"type": click.Choice(KINDS), "show_default": True},
 )
-@click.option("--explain", is_flag=True, help="Show what each signal contributes.")
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Show what each signal contributes: dense (meaning), lexical (its words), session (the words of its "
+    "conversation), structural (the day named); and prior, what a correction takes over from what it replaces.",
+)
 @common_options
 def recall(chosen: CommandContext, query: str, scope: str | None, explain: bool, **asked: Any) -> None:
     """Find the memories that matter."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -12,6 +12,7 @@ from mnemic.actors.capture.rescope import ScopeOutcome, plan_merge, plan_move, s
 from mnemic.actors.protocol.changes import MoveProject, RenameScope, ScopeRef
 from mnemic.actors.protocol.errors import InvalidValue, MnemicError
 from mnemic.actors.protocol.events import escape_surrogates, to_bytes
+from mnemic.actors.protocol.message import MemoryId, id_bytes, ids_bytes
 from mnemic.actors.protocol.messages import (
     CaptureText,
     FindScope,
@@ -44,7 +45,7 @@ class CorrectionVerbs(MindVerbs):
         text: str,
         *,
         scope: ScopeRef | str | None = None,
-        supersedes: bytes | None = None,
+        supersedes: MemoryId | None = None,
         similar: bool = True,
         **asked: Any,
     ) -> TextCaptured:
@@ -52,6 +53,7 @@ class CorrectionVerbs(MindVerbs):
 
         Args:
             scope: where it belongs; where absent, the scope of what it replaces, else none.
+            supersedes: id of what it replaces: the 16 bytes, the UUID or its text.
             similar: whether what says nearly the same is named with the answer; that takes as long as a recall.
 
         Raises:
@@ -60,8 +62,9 @@ class CorrectionVerbs(MindVerbs):
             NoSuchMemory: there is nothing of the id to replace.
         """
         place = scope if isinstance(scope, ScopeRef) else resolve_scope(scope, None)
-        if supersedes is not None:
-            there = self._get_memory(supersedes).scope
+        replaced = None if supersedes is None else id_bytes(supersedes)
+        if replaced is not None:
+            there = self._get_memory(replaced).scope
             if scope is None:
                 place = ScopeRef(path=there, project=None, found="named")
             elif self._find_scope_path(place) != there:
@@ -71,24 +74,27 @@ class CorrectionVerbs(MindVerbs):
                     why="what is replaced is in another scope, where this would not be seen",
                     expected="the scope of what is replaced, or none",
                 )
-        kept = self._capture_text(CaptureText(text=to_bytes(text), place=place, supersedes=supersedes, **asked))
-        return self._with_similar(kept, text, supersedes) if similar and not kept.erased else kept
+        kept = self._capture_text(CaptureText(text=to_bytes(text), place=place, supersedes=replaced, **asked))
+        return self._with_similar(kept, text, replaced) if similar and not kept.erased else kept
 
-    def correct(self, memory: bytes, text: str, **asked: Any) -> TextCaptured:
+    def correct(self, memory: MemoryId, text: str, **asked: Any) -> TextCaptured:
         """Say what holds instead of a memory: it outranks that one at once, which stays readable as the past.
 
         It belongs to the same scope; it is a decision where that was one, and else a note. All else is as in
         `remember`.
 
+        Args:
+            memory: the 16 bytes of its id, the UUID or its text.
+
         Raises:
             NoSuchMemory: there is nothing of the id.
-            InvalidValue: the text is empty.
+            InvalidValue: the text is empty, or the id is none.
         """
-        old = self._get_memory(memory)
+        old = self._get_memory(id_bytes(memory))
         kind = "decision" if old.kind == "decision" else "note"
         return self.remember(text, kind=kind, supersedes=memory, **asked)
 
-    def similar(self, text: str, *, scope: str, exclude: Sequence[bytes] = (), limit: int = 3) -> SimilarFound:
+    def similar(self, text: str, *, scope: str, exclude: Iterable[MemoryId] = (), limit: int = 3) -> SimilarFound:
         """Name the memories of a scope, and of those below it, that say nearly the same as a text.
 
         Args:
@@ -98,7 +104,9 @@ class CorrectionVerbs(MindVerbs):
             UnknownScope: no memory is in the scope.
             InvalidValue: the limit is less than 1.
         """
-        return self._ask(FindSimilar(text=text, scope=normalize_scope_path(scope), exclude=tuple(exclude), limit=limit))
+        return self._ask(
+            FindSimilar(text=text, scope=normalize_scope_path(scope), exclude=ids_bytes(exclude), limit=limit)
+        )
 
     def _capture_text(self, message: CaptureText) -> TextCaptured:
         """Have a text kept: where it belongs, though the same was said elsewhere, and on top of what it replaces."""

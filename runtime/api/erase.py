@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mnemic.actors.protocol.errors import InvalidValue, MnemicError
+from mnemic.actors.protocol.message import ids_bytes
 from mnemic.actors.protocol.scopes import (
     ForgetSelection,
     Selection,
@@ -136,6 +137,7 @@ class ErasureVerbs(MindVerbs):
 
 
 def _check_selection(selection: Selection) -> Selection:
+    selection = msgspec.structs.replace(selection, ids=ids_bytes(selection.ids))
     if selection.empty:
         why, expected = "nothing says which memories", "ids, a scope, a session or a time"
         raise InvalidValue(name="the selection", value="", why=why, expected=expected)

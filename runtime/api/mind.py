@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
-import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -32,7 +31,7 @@ from mnemic.actors.protocol.ambient_messages import (
 )
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import BadInput, MnemicError, ModelError, RuntimeFault, StoreError
-from mnemic.actors.protocol.message import Request
+from mnemic.actors.protocol.message import MemoryId, Request, format_id, ids_bytes
 from mnemic.actors.protocol.messages import (
     CaptureTranscript,
     Committed,
@@ -239,16 +238,20 @@ class Mind(QuestionVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerb
             total = msgspec.structs.replace(part, readmitted=total.readmitted + part.readmitted)
         return total
 
-    def get(self, ids: Sequence[bytes]) -> tuple[Memory, ...]:
+    def get(self, ids: Iterable[MemoryId]) -> tuple[Memory, ...]:
         """Give memories whole, in the order asked for.
+
+        Args:
+            ids: of each the 16 bytes, the UUID or its text, here as in every verb.
 
         Raises:
             NoSuchMemory: one of them is not there.
+            InvalidValue: one of them is no id.
         """
-        answer = self._ask(GetMemories(ids=tuple(ids)))
+        answer = self._ask(GetMemories(ids=ids_bytes(ids)))
         return answer.memories
 
-    def forget(self, ids: Sequence[bytes], reason: str = "") -> Forgotten:
+    def forget(self, ids: Iterable[MemoryId], reason: str = "") -> Forgotten:
         """Hide memories from recall from now on, all or none. Nothing is lost: `recover` takes it back.
 
         Args:
@@ -256,22 +259,22 @@ class Mind(QuestionVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerb
 
         Raises:
             NoSuchMemory: one of them is not there; none was forgotten.
-            InvalidValue: none is named, or the reason is too long.
+            InvalidValue: none is named, one is no id, or the reason is too long.
         """
-        return self._ask(Forget(ids=tuple(ids), reason=reason))
+        return self._ask(Forget(ids=ids_bytes(ids), reason=reason))
 
-    def recover(self, ids: Sequence[bytes]) -> Forgotten:
+    def recover(self, ids: Iterable[MemoryId]) -> Forgotten:
         """Take back that memories were forgotten, all or none: they are as if it had never been said.
 
         Raises:
             NoSuchMemory: one of them is not there; nothing was changed.
-            InvalidValue: none is named.
+            InvalidValue: none is named, or one is no id.
         """
-        return self._ask(Recover(ids=tuple(ids)))
+        return self._ask(Recover(ids=ids_bytes(ids)))
 
-    def undo_command(self, ids: Sequence[bytes]) -> str:
+    def undo_command(self, ids: Iterable[MemoryId]) -> str:
         """The command that takes back that memories were forgotten, whichever home the shell is set to."""
-        return self.command("forget", "--undo", *(str(uuid.UUID(bytes=one)) for one in ids))
+        return self.command("forget", "--undo", *(str(format_id(one)) for one in ids_bytes(ids)))
 
     def folder_scope(self, folder: str) -> tuple[str | None, ScopeRef]:
         """The scope of a folder's project: its path, if anything was captured there, and how it was found."""

@@ -5,7 +5,7 @@ Verbs of `mnemic.runtime.api.mind.Mind`; `mnemic.runtime.api.pause` below has wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -23,7 +23,7 @@ from mnemic.actors.protocol.log_messages import (
     ShowMemories,
     UseCounted,
 )
-from mnemic.actors.protocol.message import safe_operand
+from mnemic.actors.protocol.message import MemoryId, ids_bytes, safe_operand
 from mnemic.actors.protocol.messages import Recall, Recalled
 from mnemic.actors.protocol.scopes import normalize_scope_path
 from mnemic.actors.protocol.shape_messages import ListRoles, RolesListed, Shape, Shaped, analogy_names, pattern_texts
@@ -34,8 +34,8 @@ from mnemic.runtime.api.verbs import fields_as_parameters
 FoundT = TypeVar("FoundT", Recalled, Shaped)
 QuestionT = TypeVar("QuestionT", bound=msgspec.Struct)
 
-_MAX_TIME_US = 2**63
-"""Microseconds that a column of the store has no room for: 292,000 years."""
+_TWO_63 = 2**63
+"""What an integer of the store has no room for; in microseconds, 292,000 years."""
 
 
 class QuestionVerbs(PauseVerbs):
@@ -118,13 +118,17 @@ class QuestionVerbs(PauseVerbs):
         """
         return self._ask(question(ListDeliveries, **asked))
 
-    def show(self, ids: Sequence[bytes]) -> tuple[MemoryDetail, ...]:
+    def show(self, ids: Iterable[MemoryId]) -> tuple[MemoryDetail, ...]:
         """Give memories whole, with links, source, use, and what superseded each, in the order asked for.
+
+        Args:
+            ids: of each the 16 bytes, the UUID or its text.
 
         Raises:
             NoSuchMemory: one of them is not there.
+            InvalidValue: one of them is no id.
         """
-        answer = self._ask(ShowMemories(ids=tuple(ids)))
+        answer = self._ask(ShowMemories(ids=ids_bytes(ids)))
         return answer.memories
 
     def use(self, weeks: int = 8) -> UseCounted:
@@ -150,9 +154,13 @@ def question(kind: type[QuestionT], **asked: Any) -> QuestionT:
     """A question of what is given of its fields: the scope a path, any sequence a tuple.
 
     Raises:
-        InvalidValue: the scope is none, or the span of time holds nothing.
+        InvalidValue: the scope is none, the span of time holds nothing, or a number is larger than 64 bits.
     """
     _check_time_range(asked.get("since"), asked.get("until"))
+    for name, given in asked.items():
+        if isinstance(given, int) and not -_TWO_63 <= given < _TWO_63:
+            why, expected = "it is larger than 64 bits", "a smaller number"
+            raise InvalidValue(name=name, value=given, why=why, expected=expected)
     if asked.get("scope", "*") != "*":
         asked["scope"] = normalize_scope_path(asked["scope"])
     lists = {name: tuple(one) for name, one in asked.items() if isinstance(one, Sequence) and not isinstance(one, str)}
@@ -168,7 +176,7 @@ def _check_time_range(since: int | None, until: int | None) -> None:
     for name, at in (("since", since), ("until", until)):
         given: Any = at  # by programs, it may be anything
         whole = isinstance(given, int)
-        if given is not None and not (whole and -_MAX_TIME_US <= given < _MAX_TIME_US):
+        if given is not None and not (whole and -_TWO_63 <= given < _TWO_63):
             raise InvalidValue(
                 name=name,
                 value=safe_operand(given),

@@ -19,6 +19,7 @@ from mnemic.runtime.engine import idleness
 from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS, SLOTS, load_actors
 from mnemic.runtime.models.models import check_instruction_set, model_folder
 
+_KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 _EXAMPLES = {
     "class": "module:Class",
     "function": "module:function",
@@ -177,7 +178,7 @@ def _checked(setting: Setting, value: Any, path: Path) -> Any:
     if kind is float and type(value) is int:
         value = float(value)
     if type(value) is not kind:
-        why = f"it is no {kind.__name__}"
+        why = f"it is not {_KINDS[kind]}"
     elif setting.minimum is not None and not value >= setting.minimum:  # nan is not
         why = f"it is not {setting.minimum:g} or more"
     elif setting.maximum is not None and value > setting.maximum:

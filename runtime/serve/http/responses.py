@@ -14,6 +14,7 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -95,6 +96,18 @@ def error_response(error: MnemicError) -> Response:
 def not_found(path: str, known: Mapping[str, Any]) -> Response:
     error = InvalidValue(name="the message", value=path, why="nobody takes it here", expected=", ".join(sorted(known)))
     return json_response(encode_error(error), 404)
+
+
+def unrouted(method: str, path: str, error: HTTPException) -> Response:
+    """What is answered where the router knows no such path, or not that method of it."""
+    allowed = (error.headers or {}).get("Allow")
+    if allowed is None:
+        refusal = InvalidValue(
+            name="the path", value=path, why="nobody answers there", expected="one that docs/http.md lists"
+        )
+    else:
+        refusal = InvalidValue(name="the method", value=method, why=f"{path} does not take it", expected=allowed)
+    return json_response(encode_error(refusal), error.status_code, error.headers)
 
 
 def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

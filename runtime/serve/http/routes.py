@@ -18,6 +18,7 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
@@ -42,6 +43,7 @@ from mnemic.runtime.serve.http.responses import (
     json_response,
     not_found,
     read_body,
+    unrouted,
 )
 from mnemic.runtime.serve.mcp.http import McpHttp
 from mnemic.runtime.serve.open_minds import OpenMinds
@@ -254,11 +256,14 @@ class _Middleware:
 
         try:
             refusal = self._refusal(scope)
-            await (self._app if refusal is None else refusal)(scope, receive, say)
+            # With an application named in it, the router raises what it would else answer as plain text.
+            await (self._app if refusal is None else refusal)({**scope, "app": self._app}, receive, say)
         except ClientDisconnect:
             _log.info("a caller left before it had said what it wants")  # its path is a text of its own choice
         except MnemicError as error:
             await error_response(error)(scope, receive, send)
+        except HTTPException as error:
+            await unrouted(scope["method"], scope["path"], error)(scope, receive, send)
         except Exception as error:  # the face's own loop: logged, counted by its caller as an error, never swallowed
             _log.error("a request failed: %s", safe_cause(error))
             if not begun:

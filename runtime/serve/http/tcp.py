@@ -27,7 +27,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.protocol.errors import BadToken, InvalidValue
 from mnemic.runtime.client.wire import encode_error
 from mnemic.runtime.keys.keys import generate_key, replace_private
 
@@ -158,16 +158,18 @@ class TcpGuard:
     def _refusal(self, headers: Headers, path: str) -> Response | None:
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
         if len(hosts) != 1 or not self._is_own_host(f"//{hosts[0]}"):
-            return _refusal_response(421, "Host", "this is not its name", "a name of this machine")
+            return _refusal_response(421, "Host", ", ".join(hosts), "this is not its name", "a name of this machine")
         if origins and not all(map(self._is_own_host, origins)):
-            return _refusal_response(403, "Origin", "a page of somebody else's asks", "no page, or one of this machine")
+            why = "a page of somebody else's asks"
+            return _refusal_response(403, "Origin", ", ".join(origins), why, "no page, or one of this machine")
         if self._token is not None and path != "/healthz":
             scheme, _, given = headers.get("authorization", "").partition(" ")
             if scheme.lower() != "bearer" or not verify_token(self._token, given.strip()):
-                return _refusal_response(401, "Authorization", "it is not the token", "Bearer and the token")
+                challenge = {"WWW-Authenticate": "Bearer"}
+                return Response(json.dumps(encode_error(BadToken())), 401, challenge, "application/json")
         if path not in ALLOWED_PATHS:  # whatever else there is, or will be
             answered = f"one of {', '.join(sorted(ALLOWED_PATHS))}; the rest is answered on the home's own socket"
-            return _refusal_response(404, "the path", "over TCP nobody answers there", answered)
+            return _refusal_response(404, "the path", path, "over TCP nobody answers there", answered)
         return None
 
     def _is_own_host(self, url: str) -> bool:
@@ -179,10 +181,9 @@ class TcpGuard:
         return parts.hostname in self._hosts and parts.username is None
 
 
-def _refusal_response(status: int, name: str, why: str, expected: str) -> Response:
-    error = InvalidValue(name=name, value="what was given", why=why, expected=expected)
-    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
-    return Response(json.dumps(encode_error(error)), status, headers, "application/json")
+def _refusal_response(status: int, name: str, value: str, why: str, expected: str) -> Response:
+    error = InvalidValue(name=name, value=value, why=why, expected=expected)
+    return Response(json.dumps(encode_error(error)), status, media_type="application/json")
 
 
 def _split_address(address: str) -> tuple[str, int]:

@@ -16,7 +16,7 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import ValidationError
 
 from mnemic.actors.protocol.errors import BadInput, InvalidValue, MissingArgument, MnemicError, UnknownArgument
-from mnemic.actors.protocol.message import Id, Text, Time, from_json
+from mnemic.actors.protocol.message import Id, Text, Time, from_json, safe_operand
 
 T = TypeVar("T")
 
@@ -152,7 +152,7 @@ def _argument_error(error: ValidationError, tool: str, known: list[str]) -> BadI
         return MissingArgument(tool=tool, name=name, known=", ".join(known))
     return InvalidValue(
         name=name,
-        value=type(first["input"]).__name__,
+        value=safe_operand(first["input"]),
         why=first["msg"][:1].lower() + first["msg"][1:],
         expected="the arguments that the tool's schema names",
     )

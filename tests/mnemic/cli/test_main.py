@@ -546,7 +546,7 @@ def test_wrong_input_is_told_in_one_sentence(
 
 SETTINGS = [
     ("recall.k = ", "it is no TOML"),
-    ("[recall]\nk = 'ten'", "recall.k in {path} cannot be 'ten': it is no int"),
+    ("[recall]\nk = 'ten'", "recall.k in {path} cannot be 'ten': it is not a whole number"),
     ("[recall]\nk = 0", "it is not 1 or more"),
     ("[recall]\nkk = 1", "there is no such setting"),
     ("recall = 1", "there is no such setting"),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import inspect
+import re
+import uuid
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +16,12 @@ from mnemic.actors.protocol.errors import InvalidValue, UnknownScope
 from mnemic.actors.protocol.scopes import Selection
 from mnemic.runtime.api.mind import Mind
 from tests.faces import lines, turn
+from tests.paths import ROOT
 from tests.waiting import until
 
 CAPITALS = {"france": ("paris", "euro"), "japan": ("tokyo", "yen"), "norway": ("oslo", "krone")}
+
+CALL = re.compile(r"mind\.(\w+)\(([^()\n]*)")
 
 
 @pytest.fixture
@@ -108,6 +114,52 @@ def test_times_that_no_store_can_tell_are_refused_by_every_verb_that_takes_them(
         with pytest.raises(InvalidValue, match="no time is as far from 1970 as that"):
             verb()
     assert mind.log(since=-(2**63), until=2**63 - 1).memories
+
+
+def test_a_number_that_no_store_can_hold_is_refused_by_its_name(mind: Mind) -> None:
+    for verb in (lambda: mind.recall("yen", k=2**63), lambda: mind.log(limit=2**63)):
+        with pytest.raises(InvalidValue, match=rf"^(k|limit) cannot be {2**63}: it is larger than 64 bits\.$"):
+            verb()
+
+
+@pytest.mark.parametrize("form", [bytes, uuid.UUID, str])
+def test_an_id_is_taken_as_bytes_as_a_uuid_and_as_its_text_by_every_verb(mind: Mind, form: type) -> None:
+    kept = mind.remember("the yen is weak", scope="japan", similar=False).id
+    named = uuid.UUID(bytes=kept)
+    one: Any = {bytes: kept, uuid.UUID: named, str: str(named)}[form]
+    assert mind.get([one])[0].id == mind.show([one])[0].memory.id == kept
+    assert mind.undo_command([one]).split()[3] == str(named)
+    assert mind.survey(Selection(ids=(one,))).memories == 1
+    assert mind.forget([one]).memories[0].id == mind.recover([one]).memories[0].id == kept
+    assert mind.correct(one, "the yen is strong", similar=False).created
+    assert mind.get([one])[0].superseded_by is not None
+
+
+def test_what_is_no_id_is_refused_in_one_sentence(mind: Mind) -> None:
+    verbs: list[Callable[[Any], Any]] = [
+        lambda one: mind.get([one]),
+        lambda one: mind.show([one]),
+        lambda one: mind.forget([one]),
+        lambda one: mind.correct(one, "x"),
+        lambda one: mind.remember("x", supersedes=one),
+        lambda one: mind.similar("x", scope="japan", exclude=[one]),
+        lambda one: mind.erase(Selection(ids=(one,))),
+    ]
+    for verb, one in zip(verbs, ("x", b"x", 3, 1.5, [], "", b""), strict=True):
+        with pytest.raises(InvalidValue, match=r"^a memory's id cannot be .*: it is no UUID\.$") as error:
+            verb(one)
+        assert error.value.remedy_text == "Give 16 bytes, a uuid.UUID or its text."
+    with pytest.raises(InvalidValue, match=r"the ids cannot be .*: it is no list"):
+        mind.get(str(uuid.uuid4()))
+
+
+def test_what_the_docs_call_of_a_mind_is_there_and_takes_what_they_give_it() -> None:
+    texts = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    calls = [(path.name, *call) for path in texts for call in CALL.findall(path.read_text("utf-8"))]
+    assert len(calls) > 15
+    for page, name, given in calls:
+        takes = inspect.signature(getattr(Mind, name)).parameters
+        assert set(re.findall(r"(\w+)=", given)) <= set(takes), (page, name, given)
 
 
 def test_numbers_are_taken_as_their_text(mind: Mind) -> None:

@@ -171,7 +171,7 @@ def test_a_card_of_a_newer_version_is_left_alone(home: Home) -> None:
     ("content", "told"),
     [
         ("recall.k = -", "it is no TOML"),
-        ("[recall]\nk = 'ten'", "it is no int"),
+        ("[recall]\nk = 'ten'", "it is not a whole number"),
         ("[recall]\nkk = 1\n[elsewhere]\nx = 2", "names what is no setting: recall.kk, elsewhere.x"),
         ("[actors]\nconsolidator = 'no.such:Actor'", "no.such"),
     ],

@@ -109,8 +109,8 @@ def test_another_actor_is_another_hash() -> None:
     ("text", "why"),
     [
         ("[fine]\ndepth = 0\n", "it is not 1 or more"),
-        ("[fine]\ndepth = 'x'\n", "it is no int"),
-        ("[fine]\neager = 1\n", "it is no bool"),
+        ("[fine]\ndepth = 'x'\n", "it is not a whole number"),
+        ("[fine]\neager = 1\n", "it is not true or false"),
         ("[fine]\nbreadth = 1\n", "there is no such setting"),
     ],
 )
@@ -181,7 +181,7 @@ def test_a_module_that_fails_or_exits_when_it_is_imported_is_refused(
 
 @pytest.mark.parametrize("value", ["3", "true", "[]"])
 def test_what_is_no_name_is_refused_as_any_setting(tmp_path: Path, value: str) -> None:
-    with pytest.raises(InvalidValue, match="it is no str"):
+    with pytest.raises(InvalidValue, match="it is not a text"):
         settings_of(tmp_path, f"[actors]\nconsolidator = {value}\n")
 
 

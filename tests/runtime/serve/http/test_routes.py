@@ -78,8 +78,8 @@ def test_what_is_captured_is_recalled(faces: Hosted) -> None:
 
 
 def test_each_mind_is_its_own_and_made_only_when_that_is_said(faces: Hosted) -> None:
-    assert faces.post("/api/count", Mnemic_Mind="other").status == 500
-    assert faces.post("/api/count", Mnemic_Mind="other").json["code"] == "mind_missing"
+    missing = faces.post("/api/count", Mnemic_Mind="other")
+    assert (missing.status, missing.json["code"]) == (404, "mind_missing")
     counts = decode(faces.post("/api/count", Mnemic_Mind="other", Mnemic_Create="1").json)
     assert isinstance(counts, Counts)
     assert counts.memories == 0
@@ -175,8 +175,13 @@ def test_what_no_face_may_say_is_not_found(faces: Hosted, path: str) -> None:
 
 
 def test_other_paths_and_methods_are_refused(faces: Hosted) -> None:
-    assert faces.request("GET", "/").status == 404
-    assert faces.request("GET", "/api/recall").status == 405
+    refused(faces.request("GET", "/"), 404, InvalidValue)
+    wrong = faces.request("GET", "/api/recall")
+    refused(wrong, 405, InvalidValue)
+    assert (wrong.json["error"], wrong.json["remedy"]) == (
+        "the method cannot be 'GET': /api/recall does not take it.",
+        "Give POST.",
+    )
     assert faces.request("GET", "/mcp").status == 405
     assert faces.request("DELETE", "/mcp").status == 405
 

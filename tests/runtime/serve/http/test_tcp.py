@@ -139,8 +139,11 @@ def test_over_tcp_no_file_of_the_users_is_read(home: Path, tmp_path: Path) -> No
         refused = connection.getresponse()
         said = json.loads(refused.read())
         assert (refused.status, said["code"]) == (404, "invalid_value")
-        assert "over TCP nobody answers there" in said["error"]
+        assert said["error"] == "the path cannot be '/api/capture-transcript': over TCP nobody answers there."
         assert "the home's own socket" in said["remedy"]
+        connection.request("POST", "/api/count", b"", {"Host": "evil.example"})
+        said = json.loads(connection.getresponse().read())
+        assert said["error"] == "Host cannot be 'evil.example': this is not its name."
         connection.close()
         assert faces.post("/api/count", Mnemic_Create="1").json["memories"] == 0
         assert faces.request("POST", "/api/capture-transcript", json.dumps(asked).encode(), headers).json["new"] == 1

@@ -294,7 +294,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("memory_status", {"mind": "other"}, "unknown_argument"),
     ("memory_recall", {"query": "", "scope": "*"}, "invalid_value"),
     ("memory_recall", {"query": "x", "scope": "*", "k": 0}, "invalid_value"),
-    ("memory_recall", {"query": "x", "k": "many"}, "invalid_value"),
+    ("memory_recall", {"query": "x", "k": "many"}, "invalid_value: k cannot be 'many'"),
     ("memory_recall", {"query": "x", "scope": "a/../b"}, "invalid_value"),
     ("memory_recall", {"query": "x", "scope": "nowhere"}, "unknown_scope"),
     ("memory_recall", {"query": "x", "scope": "*", "kinds": ["rumour"]}, "invalid_value"),
