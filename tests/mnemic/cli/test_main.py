@@ -484,6 +484,7 @@ WRONG: list[tuple[list[str], int, str]] = [
     (["capture"], 2, "Missing argument"),
     (["recall", ""], 2, "it is empty"),
     (["recall", " \t\n"], 2, "it is empty"),
+    (["recall", "x", "-k", "9" * 20], 2, f"k cannot be {'9' * 20}: it is larger than 64 bits"),
     (["recall", "x", "-k", "0"], 2, "it is less than 1"),
     (["recall", "x", "-k", "-3"], 2, "it is less than 1"),
     (["recall", "x", "-k", "many"], 2, "not a valid integer"),
