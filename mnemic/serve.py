@@ -154,6 +154,8 @@ def acquire_home(home: Path, clock: Clock, *, foreground: bool) -> RunDir | None
 
 def option_error(options: ServeOptions) -> str | None:
     """What is wrong where an option was given that nothing would come of; ``None`` where nothing is."""
+    if options.address is not None and options.engine != "ray":
+        return f"--address goes with --engine ray: the {options.engine} engine uses no cluster"
     if options.http is None:
         for name in ("tls_cert", "tls_key", "new_token", "token"):
             if getattr(options, name):

@@ -102,6 +102,15 @@ def make_wiring(
     return Wiring(home=home, mind=mind, recall_prompts=recall_prompts, environment=environment)
 
 
+def home_in_command(command: str) -> Path | None:
+    """The home whose hook a command calls, however it was edited; ``None`` where that cannot be told."""
+    try:
+        called = next((word for word in shlex.split(command) if word.endswith("/bin/mnemic-hook")), None)
+    except ValueError:  # a quotation that does not end
+        return None
+    return None if called is None else Path(called).parent.parent
+
+
 def event_in_command(command: object, assistant: str) -> str | None:
     """The event that a command of a configuration passes on, if it is one of these hooks', of whatever home."""
     found = _HOOK.search(command) if isinstance(command, str) else None

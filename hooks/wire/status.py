@@ -7,6 +7,7 @@ that what is wired works.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -17,8 +18,8 @@ from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import BadConfiguration
 from mnemic.hooks.read.own_text import has_block, remove_block
 from mnemic.hooks.wire.codex_trust import list_codex_hooks
-from mnemic.hooks.wire.commands import Wiring, make_wiring
-from mnemic.hooks.wire.edits import FileEdits, Hook, Member, edit_states
+from mnemic.hooks.wire.commands import Wiring, home_in_command, make_wiring
+from mnemic.hooks.wire.edits import FileEdits, Hook, Member, edit_states, hook_commands
 from mnemic.hooks.wire.host import Host
 from mnemic.hooks.wire.hosts import HOSTS, absence_reason, plugin_command
 from mnemic.hooks.wire.record import HostInstall, InstallRecord
@@ -53,6 +54,8 @@ class HostStatus(msgspec.Struct, kw_only=True):
     """What keeps it from working, a sentence each."""
     notes: list[str] = msgspec.field(default_factory=list)
     """What can be known and is no fault."""
+    other_home: str | None = None
+    """The home that its hooks call, where that is another one, and what they call is there."""
     remedy: str
     """The command that wires it as it was wired."""
 
@@ -65,7 +68,7 @@ class HostStatus(msgspec.Struct, kw_only=True):
     def is_healthy(self) -> bool:
         """Whether nothing of it is wrong, or it is not wired at all."""
         works = self.trial in (None, "arrived") and self.asked in (None, "answered") and not self.missing_parts
-        return not self.wrong and (works or not self.wired)
+        return not self.wrong and (works or not self.wired or self.other_home is not None)
 
     @property
     def missing_parts(self) -> list[str]:
@@ -101,13 +104,17 @@ def examine_host(host: Host, wiring: Wiring, clock: Clock) -> HostStatus:
         events=dict.fromkeys(host.events, "missing"),
         remedy=" ".join(again) + mind_options(mind_folder(wiring.home, wiring.mind)),
     )
+    called: set[Path] = set()
     for file in host.file_edits(wiring):
         try:
-            _examine_file(file, host, status)
+            called |= _examine_file(file, host, status)
         except (BadConfiguration, ParseError) as error:
             why = error.operands["why"] if isinstance(error, BadConfiguration) else error
             status.wrong.append(f"{file.path} cannot be read: {why}")
-    if status.wired:
+    others = sorted(str(home) for home in called if os.access(home / "bin" / "mnemic-hook", os.X_OK))
+    if others and wiring.home not in called:
+        status.other_home = others[0]
+    elif status.wired:
         status.wrong += capture_blockers(wiring, clock)
         if blocked := host.blocked_reason(wiring.environment):
             status.wrong.append(f"its own settings keep hooks from running: {blocked}")
@@ -116,23 +123,28 @@ def examine_host(host: Host, wiring: Wiring, clock: Clock) -> HostStatus:
     return status
 
 
-def _examine_file(file: FileEdits, host: Host, status: HostStatus) -> None:
+def _examine_file(file: FileEdits, host: Host, status: HostStatus) -> set[Path]:
+    """Enter how what belongs into a file stands there; returns the homes that its hooks call."""
     text = read_text(file)
+    commands: list[str] = []
     if file.format == "block":
         text = text or ""
         ours = has_block(text, file.text)
         status.instructions = "wired" if ours else "differs" if remove_block(text) != text else "missing"
     elif text is None:
-        return
+        return set()
     elif file.format == "whole" and file.path.suffix == ".js":
         state = "wired" if text == file.text else "differs" if plugin_command(text) else "missing"
         status.events = dict.fromkeys(status.events, state)
+        commands = [shlex.join(plugin_command(text) or [])]
     names = {name: event for event, name in host.events.items()}
     for edit, state in edit_states(text, file, host.name):
         if isinstance(edit, Hook):
             status.events[names[edit.path[-1]]] = state
         elif isinstance(edit, Member):
             status.mcp = "wired" if state == "wired" else "missing"
+    commands += [told for _, told in hook_commands(text, file, host.name)]
+    return {home for home in map(home_in_command, commands) if home is not None}
 
 
 def _examine_trust(host: Host, wiring: Wiring, status: HostStatus) -> None:
@@ -204,6 +216,10 @@ def executable_state(home: Path) -> Check:
 
 def _check(host: Host, status: HostStatus, arrived: bool) -> Check:
     lacks = status.missing_parts
+    if status.other_home is not None and not status.wrong:
+        told = f"{host.title} is wired to another home: {status.other_home}"
+        remedy = f"Leave it so, or see to it there: mnemic hooks status --home {shlex.quote(status.other_home)}"
+        return Check(f"hooks {host.name}", "advice", told, remedy)
     if status.wrong or lacks:
         told = "; ".join([*status.wrong, *([f"not as they were installed: {', '.join(lacks)}"] if lacks else [])])
         state: Literal["advice", "wrong"] = "wrong" if status.wrong or not status.wired else "advice"

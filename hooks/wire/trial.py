@@ -55,7 +55,7 @@ def check_hosts(
     for host in named_hosts(names):
         wiring = recorded_wiring(base, record.hosts.get(host.name))
         status = examine_host(host, wiring, clock)
-        if trial and status.wired and not capture_blockers(wiring, clock):
+        if trial and status.wired and status.other_home is None and not capture_blockers(wiring, clock):
             nonce = random_id()
             status.trial = _trial_event(host, wiring, clock, opened, nonce)
             if status.trial == "arrived":

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
+from pathlib import Path
 
 import click
 import msgspec
@@ -34,7 +35,7 @@ from mnemic.runtime.api.reports import pluralize, unbound_warning
 def capture(
     chosen: CommandContext, sources: tuple[str, ...], format_: str, scope: str | None, no_meaning: bool
 ) -> None:
-    """Take in transcripts: files, folders of *.jsonl, or - for standard input. Twice is once."""
+    """Take in transcripts. They are files, folders of *.jsonl, or - for standard input; twice is once."""
     from mnemic.actors.protocol.scopes import normalize_scope_path
 
     started = CLOCK.monotonic_s()
@@ -97,7 +98,7 @@ def capture(
 @click.option("--for", "for_", metavar="SPAN", help="For so long: 30m, 2h, 1d12h. Default: until `mnemic resume`.")
 @common_options
 def pause(chosen: CommandContext, for_: str | None) -> None:
-    """Capture nothing for a while; what is known can still be recalled."""
+    """Capture nothing for a while. What is known can still be recalled."""
     from mnemic.runtime.api.pause import parse_duration_us
     from mnemic.runtime.capture.pauses import pause
 
@@ -113,7 +114,7 @@ def pause(chosen: CommandContext, for_: str | None) -> None:
 @cli.command()
 @common_options
 def resume(chosen: CommandContext) -> None:
-    """Capture again, from now on: what happened in the pause is not taken in later."""
+    """Capture again, from now on. What happened in the pause is not taken in later."""
     from mnemic.runtime.capture.pauses import resume
 
     ended = resume(chosen.home, chosen.mind, CLOCK.now_us())
@@ -138,9 +139,14 @@ def _check_format(name: str) -> str:
 
 
 def _require_source(sources: Sequence[str]) -> None:
-    """Refuse sources of which none is there, before a mind is made for them."""
+    """Refuse an export, and sources of which none is there, before a mind is made for them."""
     from mnemic.hooks.hosts.opencode import parse_database_path
+    from mnemic.runtime.transfer.export_format import is_export
 
+    for source in sources:
+        if is_export(Path(source)):
+            why = "it is what `mnemic export` wrote, and holds no transcripts"
+            raise InvalidValue(name="what is captured", value=source, why=why, expected="it to `mnemic import`")
     if any(source == "-" or os.path.exists(source) or parse_database_path(source) for source in sources):
         return
     missing: dict[str, str] = {}

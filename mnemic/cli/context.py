@@ -113,13 +113,13 @@ class CommandContext:
 
     def prompt_for_keys(self) -> Keys | None:
         """The keys of a mind that is locked, where whoever sits at the terminal says its passphrase."""
-        from mnemic.runtime.minds.ask_passphrase import keys_for
-        from mnemic.runtime.minds.homes import is_locked_mind
+        from mnemic.runtime.minds.ask_passphrase import open_with_prompt
+        from mnemic.runtime.minds.homes import is_locked_mind, open_mind
 
         if not is_interactive() or not is_locked_mind(self.home, self.mind):
             return None
         try:
-            return keys_for(self.home, self.mind)[1]
+            return open_with_prompt(lambda said: open_mind(self.home, self.mind, said, looking=True), self.mind)[1]
         except (WrongPassphrase, WrongRecoveryKey):  # each was answered, and the doctor looks at the rest
             return None
 

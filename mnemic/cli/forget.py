@@ -43,10 +43,10 @@ def forget(
     yes: bool,
     **selected: Any,
 ) -> None:
-    """Hide memories from recall from now on; or, with --erase, remove them for good.
+    """Hide memories from recall; or, with --erase, remove them.
 
-    Nothing that is hidden is lost: --undo takes it back. Memories are named by their ids, or selected by
-    conditions, which all have to hold.
+    Nothing that is hidden is lost: --undo takes it back. What is removed is gone for good. Memories are named by
+    their ids, or selected by conditions, which all have to hold.
     """
     from mnemic.actors.protocol.message import parse_id
 
@@ -158,9 +158,10 @@ def _preview_lines(view: dict[str, Any]) -> Iterator[str]:
     if not view["memories"]:
         return
     if view["originals"]:
-        yield f"with {pluralize(view['originals'], 'text')} kept as it was before secrets were taken out of it"
+        yield f"removed with them: {pluralize(view['originals'], 'text')} from before secrets were taken out"
     if view["given"]:
-        yield f"out of {pluralize(view['given'], 'record')} of what a recall found or an assistant was given"
+        records = pluralize(view["given"], "record")
+        yield f"removed with them: their words in {records} of what a recall found or an assistant was given"
     if view["corrected"]:
         yield f"{pluralize(view['corrected'], 'memory')} that they replace will stand for themselves again"
     for name in view["migration_copies"]:

@@ -57,7 +57,7 @@ def init(chosen: CommandContext, passphrase: bool) -> None:
 @click.option("--recovery", is_flag=True, help="By the recovery key; for a lost key file a new one is written.")
 @common_options
 def unlock(chosen: CommandContext, recovery: bool) -> None:
-    """Open a mind that a passphrase locks: the home's process holds its key in memory until `mnemic lock`."""
+    """Open a mind that a passphrase locks. The home's process holds its key in memory until `mnemic lock`."""
     from mnemic.runtime.api.lock import renew_key_file
     from mnemic.runtime.api.lock import unlock as give
     from mnemic.runtime.keys.key_slots import is_locked, open_by_recovery
@@ -100,7 +100,7 @@ def unlock(chosen: CommandContext, recovery: bool) -> None:
 @cli.command()
 @common_options
 def lock(chosen: CommandContext) -> None:
-    """Have the home's process forget the key of a mind that a passphrase locks."""
+    """Forget the key of a mind that a passphrase locks. It is the home's process that holds it."""
     from mnemic.runtime.api.lock import lock as take
 
     folder = _mind_folder(chosen)

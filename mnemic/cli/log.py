@@ -51,7 +51,7 @@ _HEADINGS = ("WHEN (UTC)", "WHAT", "SCOPE", "TEXT", "ID")
 def log(
     chosen: CommandContext, kinds: tuple[str, ...], forgotten: bool, injected: bool, recalls: bool, **asked: Any
 ) -> None:
-    """What was captured, newest first; --injected: what assistants were given. --json: one object a line."""
+    """What was captured, newest first, or what assistants were given. --json prints one object a line."""
     if injected and recalls:
         raise click.UsageError("--injected is of assistants, --recalls of yourself: name one of them")
     if (injected or recalls) and (kinds or forgotten):
@@ -66,7 +66,7 @@ def log(
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @common_options
 def show(chosen: CommandContext, ids: tuple[str, ...]) -> None:
-    """One memory whole: its text, source, links and use, and what superseded it."""
+    """One memory whole: its text, source, links and use."""
     from mnemic.actors.protocol.message import parse_id
     from mnemic.runtime.api.views import memory_detail_view
 

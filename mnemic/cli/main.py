@@ -41,7 +41,7 @@ from mnemic.runtime.keys.keys import disable_core_dumps
 @click.option("--child", metavar="N,...", hidden=True, help="Descriptors that the parent hands over.")
 @common_options
 def serve(chosen: CommandContext, **options: Any) -> None:
-    """Serve this home to all assistants until told to stop (Ctrl-C, SIGTERM).
+    """Serve this home to all assistants. It goes on until told to stop (Ctrl-C, SIGTERM).
 
     Nobody has to: an assistant's `mnemic mcp` starts a process in the background where none runs. This one takes over
     from it, on the engine you name.
@@ -58,7 +58,7 @@ def serve(chosen: CommandContext, **options: Any) -> None:
 @cli.command()
 @common_options
 def mcp(chosen: CommandContext) -> None:
-    """Serve the memory to an assistant: MCP over standard input and output, by way of the home's process."""
+    """Serve the memory to an assistant by MCP. That is over standard input and output, through the home's process."""
     from mnemic.runtime.client.mcp_pipe import Pipe
     from mnemic.runtime.minds.projects import disabled_by_environment
 
@@ -71,11 +71,12 @@ def mcp(chosen: CommandContext) -> None:
 
 
 @cli.command()
-@common_options
-def demo(chosen: CommandContext) -> None:
-    """The main job on the example conversation that ships, in a throw-away home."""
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def demo(as_json: bool) -> None:
+    """Show the main job on the example that ships. It works in a home of its own, which is thrown away."""
     from mnemic.cli.demo import run_demo
 
+    chosen = CommandContext(None, "default", as_json)
     with progress_bars(chosen.as_json) as progress:
         view, lines = run_demo(progress)
     chosen.print_answer(view, lambda: iter(lines))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--replace", is_flag=True, help="Put it in the place of a file of that name.")
 @common_options
 def backup(chosen: CommandContext, file: str, passphrase: bool, replace: bool) -> None:
-    """Write a sealed copy of the mind, while it is used, and prove it by opening it."""
+    """Write a sealed copy of the mind. It can be used meanwhile; the copy is proved by opening it."""
     from mnemic.cli.keys import read_new_passphrase
 
     said = read_new_passphrase() if passphrase else None
@@ -111,7 +111,7 @@ def restore(
 @click.argument("folder", metavar="DIR")
 @common_options
 def export(chosen: CommandContext, folder: str) -> None:
-    """Write everything that cannot be rebuilt as JSON Lines into a new folder, in clear."""
+    """Write the mind as JSON Lines, in clear, into a new folder. It is everything that cannot be rebuilt."""
     started = CLOCK.monotonic_s()
     with chosen.open(create=False, whole=True) as mind, progress_bars(chosen.as_json) as progress:
         done = mind.export(folder, progress=_labelled(progress, "export"))
@@ -131,7 +131,7 @@ def export(chosen: CommandContext, folder: str) -> None:
 @click.option("--no-meaning", is_flag=True, help="Do not wait for the meaning; what is missing is added later.")
 @common_options
 def import_(chosen: CommandContext, folder: str, no_meaning: bool) -> None:
-    """Take in what a mind exported, this one or another: twice is once, and two minds become one."""
+    """Take in what a mind exported, this one or another. Twice is once, and two minds become one."""
     from mnemic.runtime.minds.homes import mind_folder
     from mnemic.runtime.transfer.export_format import ExportSource
 
@@ -187,7 +187,7 @@ def _embedding_counts(mind: Mind, progress: Callable[[str, int, int | None], Non
     """How many are found by their meaning; waits for those that are not, where somebody is told of the progress."""
     from mnemic.actors.protocol.errors import ModelError, RuntimeFault
 
-    why, counts = "", mind.counts()
+    why, counts = None, mind.counts()
     if counts.pending and progress is not None:
         try:
             mind.embed(progress)

@@ -73,7 +73,7 @@ def recall(chosen: CommandContext, query: str, scope: str | None, explain: bool,
 def shape(
     chosen: CommandContext, pairs: tuple[str, ...], analogy: bool, roles: bool, scope: str | None, **asked: Any
 ) -> None:
-    """Find memories by their structure: who said or did what, with which tool, how it ended, what came before it.
+    """Find memories by their structure. That is who said or did what, with which tool, how it ended, what came before.
 
     ROLE=? asks what fills a role. Quote what your shell would read: 'file=?'.
     """

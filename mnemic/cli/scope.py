@@ -25,7 +25,7 @@ _NAMED_EXPLICITLY = ("named", ".mnemic.toml")
 )
 @click.pass_context
 def scope(context: click.Context) -> None:
-    """Which scopes there are; projects that changed their name or their folder. All of it can be taken back."""
+    """Which scopes there are, and projects that moved. All of it can be taken back."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
@@ -33,7 +33,7 @@ def scope(context: click.Context) -> None:
 @scope.command("list")
 @common_options
 def list_(chosen: CommandContext) -> None:
-    """Which scopes there are, how each was found, and which folder's project it is."""
+    """Which scopes there are. Of each: how it was found, and its project's folder."""
     from mnemic.actors.protocol.message import to_json
 
     with chosen.open(create=False, asking=True) as mind:
@@ -72,7 +72,7 @@ def rename(chosen: CommandContext, old: str, new: str) -> None:
 @click.argument("into", metavar="INTO")
 @common_options
 def merge(chosen: CommandContext, from_: str, into: str) -> None:
-    """Put a scope, and those below it, into another one, and what their projects bring from now on."""
+    """Put a scope, and those below it, into another one. What their projects bring from now on goes there too."""
     with chosen.open(create=False, asking=True) as mind:
         _run_rescope(chosen, mind, lambda: mind.merge_scopes(from_, into))
 
@@ -82,7 +82,7 @@ def merge(chosen: CommandContext, from_: str, into: str) -> None:
 @click.argument("folder", metavar="NEW_FOLDER")
 @common_options
 def move(chosen: CommandContext, what: str, folder: str) -> None:
-    """Say where a project is now; of a folder, where all projects are that were in it."""
+    """Say where a project is now. Of a folder it says so of all projects that were in it."""
     with chosen.open(create=False, asking=True) as mind:
         _run_rescope(chosen, mind, lambda: mind.move_scope(what, folder))
 

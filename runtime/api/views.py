@@ -112,9 +112,10 @@ def memory_detail_view(shown: MemoryDetail) -> dict[str, Any]:
     """A memory with all that belongs to it."""
     view = to_json(shown)
     del view["memory"]
+    view["original_kept"] = view.pop("original")
     kept_by = {name: view.pop(name) for name in ("seq", "author", "run", "machine", "code")}
     own = memory_view(shown.memory, shown.memory.data, strict=False)
-    return own | view | {"kept_by": kept_by, "original_kept": view.pop("original")}
+    return own | view | {"kept_by": kept_by}
 
 
 def usage_view(use: UseCounted) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from mnemic.runtime.api.reports import STALE_S, format_size, pluralize
 from mnemic.runtime.capture.pauses import current_pause
 from mnemic.runtime.doctor.checks import Check, Target
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.minds.homes import MindFolder
+from mnemic.runtime.minds.homes import MindFolder, ensure_spool
 from mnemic.runtime.spool.files import QUARANTINE, Backlog, Losses, measure_backlog, read_losses
 from mnemic.runtime.spool.frames import FrameDecryptor
 from mnemic.runtime.store.read.capture import capture_progress
@@ -61,17 +61,26 @@ def read_again(target: Target) -> str:
     return f"understood {again.readmitted} of the records now, and read {again.queued} transcripts again"
 
 
+def restore_spool_config(target: Target) -> str:
+    """Make again what hooks need to write; says so."""
+    assert target.keys is not None, "it was looked at with them"
+    ensure_spool(target.folder, target.keys)
+    return "made again what hooks need to write"
+
+
 def _spool_config(folder: MindFolder, keys: Keys) -> Check:
     """Whether hooks seal to this mind's key."""
-    remedy = f"See that {folder.path} can be written; the next command that opens the mind mends it."
+    remedy = f"--repair makes it again, where {folder.path} can be written."
     try:
         public = json.loads(folder.spool_config.read_bytes())["public"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        return Check("hooks", "wrong", f"{folder.spool_config} cannot be read ({type(error).__name__})", remedy)
+        return Check("hooks", "wrong", f"{folder.spool_config} cannot be read ({type(error).__name__})", remedy, True)
     if public != keys.spool_public().hex():
-        return Check("hooks", "wrong", f"{folder.spool_config} names another key: what hooks write is lost", remedy)
+        return Check(
+            "hooks", "wrong", f"{folder.spool_config} names another key: what hooks write is lost", remedy, True
+        )
     if not folder.spool.is_dir():
-        return Check("hooks", "wrong", f"{folder.spool} is not there: hooks cannot write", remedy)
+        return Check("hooks", "wrong", f"{folder.spool} is not there: hooks cannot write", remedy, True)
     return Check("hooks", "ok", "what they need to write is there")
 
 

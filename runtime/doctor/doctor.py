@@ -30,7 +30,15 @@ _TABLE: tuple[tuple[str, Look, dict[str, Repair]], ...] = (
     ("actors", process.check_actors, {"actors": process.release_actors, "letters": process.replay_letters}),
     ("meaning", mind.check_embeddings, {}),
     ("shape", mind.check_shape, {"shape": mind.rebind}),
-    ("capture", capture.check_capture, {"records": capture.read_again, "transcripts": capture.read_again}),
+    (
+        "capture",
+        capture.check_capture,
+        {
+            "hooks": capture.restore_spool_config,
+            "records": capture.read_again,
+            "transcripts": capture.read_again,
+        },
+    ),
 )
 """The name of each check, what looks, and what mends the findings of a name; a check may stand on those before it."""
 

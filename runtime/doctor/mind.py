@@ -40,7 +40,7 @@ def check_key(target: Target) -> Iterator[Check]:
     """Whether key, key header and store belong together; finds the keys with which all others look at the store."""
     folder, said, target.keys = target.folder, target.keys, None
     try:
-        target.keys = open_mind(target.home, target.mind)[1]
+        target.keys = open_mind(target.home, target.mind, looking=True)[1]
         yield Check("key", "ok", "it is this mind's")
     except MindLocked:
         target.keys = said

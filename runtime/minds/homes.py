@@ -195,10 +195,13 @@ def fork_mind(store: Store, source: MindFolder, keys: Keys, home: Path, mind: st
     return create_atomically(home, mind, fill)
 
 
-def open_mind(home: Path, mind: str, passphrase: str | None = None) -> tuple[MindFolder, Keys]:
+def open_mind(
+    home: Path, mind: str, passphrase: str | None = None, *, looking: bool = False
+) -> tuple[MindFolder, Keys]:
     """Find a mind and its keys; what its hooks need is made again where it is missing, or another key's.
 
     Args:
+        looking: whether nothing is made again.
         passphrase: of a mind that is locked by one; the recovery key will do in its place, here and for any mind.
 
     Raises:
@@ -220,12 +223,13 @@ def open_mind(home: Path, mind: str, passphrase: str | None = None) -> tuple[Min
         finish_commit(folder.path)
         keys = _open_keys(folder, passphrase)
     try:
-        ensure_spool(folder, keys)
-        _sync_header_copy(folder)
+        if not looking:
+            ensure_spool(folder, keys)
+            _sync_header_copy(folder)
     except OSError as error:  # whoever only asks need not write; the examination says that hooks cannot
         _log.warning("what the hooks of %s need cannot be made: %s", mind, error)
     if has_other_key(folder.key_header, keys):  # replaced meanwhile: what was just written belongs to the one of before
-        return open_mind(home, mind, passphrase)
+        return open_mind(home, mind, passphrase, looking=looking)
     return folder, keys
 
 

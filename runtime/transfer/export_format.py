@@ -14,6 +14,7 @@ import base64
 import binascii
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -363,6 +364,17 @@ class ExportSource:
     def line_error(self, name: str, number: int, why: str) -> NotAnExport:
         """What is said of a line that cannot be imported, without its text."""
         return NotAnExport(path=str(self.folder), why=f"line {number} of {name} cannot be: {why}")
+
+
+def is_export(folder: Path) -> bool:
+    """Whether a mind was exported into a folder, as its manifest says."""
+    if not os.path.isfile(folder / MANIFEST):
+        return False
+    try:
+        _read_manifest(folder)
+    except NotAnExport:
+        return False
+    return True
 
 
 def _read_manifest(folder: Path) -> Manifest:

@@ -44,7 +44,7 @@ def _assistant(help_: str, default: Sequence[str] | None = None) -> Callable[[Ca
 )
 @click.pass_context
 def hooks(context: click.Context) -> None:
-    """Wire assistants, so that they remember by themselves: their hooks, MCP, and a word in their instructions."""
+    """Wire assistants, so that they remember by themselves. That takes hooks, MCP, and a word in their instructions."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
@@ -94,7 +94,7 @@ def install(
 @click.option("--apply", "write", is_flag=True, help="Write it; without, it is only shown.")
 @common_options
 def uninstall(chosen: CommandContext, assistants: tuple[str, ...], write: bool) -> None:
-    """Unwire assistants: their files as they were, or without what is Mnemic's where others wrote to them since."""
+    """Unwire assistants. Their files become what they were, or lose what is Mnemic's where others wrote since."""
     from mnemic.cli.hooks.wiring import uninstall
 
     wired = uninstall(chosen.home, assistants, os.environ, CLOCK, write=write)
@@ -108,7 +108,7 @@ def uninstall(chosen: CommandContext, assistants: tuple[str, ...], write: bool) 
 @click.option("--no-trial", is_flag=True, help="Only look; fire no trial event.")
 @common_options
 def status(chosen: CommandContext, assistants: tuple[str, ...], no_trial: bool) -> None:
-    """How assistants are wired; trials through each one's own commands prove that it works."""
+    """How assistants are wired. Trials through each one's own commands prove that it works."""
     from mnemic.hooks.wire.status import executable_state
     from mnemic.hooks.wire.trial import check_hosts
 
@@ -125,7 +125,7 @@ def status(chosen: CommandContext, assistants: tuple[str, ...], no_trial: bool) 
     def lines() -> Iterator[str]:
         for one in found:
             yield from _status_lines(one)
-        if any(one.wired for one in found):
+        if any(one.wired and one.other_home is None for one in found):
             yield f"executable: {executable.detail}{f' -> {executable.remedy}' if executable.remedy else ''}"
 
     chosen.print_answer(view, lines)
@@ -142,7 +142,7 @@ def status(chosen: CommandContext, assistants: tuple[str, ...], no_trial: bool) 
 )
 @common_options
 def leave(chosen: CommandContext, erase: bool, yes: bool) -> None:
-    """Undo every assistant's wiring, stop the process, remove the executables, and list what remains."""
+    """Undo all that an install did, and list what remains. It unwires every assistant and stops the process."""
     from mnemic.cli.hooks.uninstall import (
         erase_data,
         remaining_files,
@@ -309,7 +309,9 @@ def _host_lines(name: str, host: HostResult, home: Path, applied: bool) -> Itera
 
 def _status_lines(status: HostStatus) -> Iterator[str]:
     """The same for a person."""
-    if status.wired:
+    if status.other_home is not None:
+        yield f"{status.name}: wired to another home: {status.other_home}"
+    elif status.wired:
         good = ", ".join(event for event, state in status.events.items() if state == "wired")
         number = sum(state == "wired" for state in status.events.values())
         yield f"{status.name}: {number} of {len(status.events)} events wired{f' ({good})' if good else ''}"

@@ -28,7 +28,7 @@ _HOME_FILES = {  # not hooks.json: leaving removes the one that it can read, and
     ".": re.compile(r"(mnemic|serve)\.log(\.[0-9])?|mnemic\.toml|http-token|\.http-token-\w+"),
     "backups": BACKUP,
     "run": re.compile(
-        r"serve\.(lock|json|err)|\.serve\.json-\w+|start\.lock|hook-start|queued-[\w.-]+|(http|mcp)\.sock"
+        r"serve\.(lock|json|err)|drain\.lock|\.serve\.json-\w+|start\.lock|hook-start|queued-[\w.-]+|(http|mcp)\.sock"
     ),
 }
 _STATE_FILES = (

@@ -6,6 +6,7 @@ commands (`mnemic.cli.hooks.commands`), which print what comes back, or put it i
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -38,6 +39,7 @@ from mnemic.runtime.serve.drainer import notify_queued
 _TRUST = (
     "Codex runs a hook only once you trust it: start `codex`, type /hooks, look at those of mnemic-hook and trust them"
 )
+_TRUST_BY_HAND = f"{_TRUST}; with `codex` in $PATH, --apply does it"
 _RESTART = "sessions that are open go on as they were; new ones have it"
 
 
@@ -157,7 +159,9 @@ def _wire(
     if write:
         backups = apply_install(host, changes, wiring, record)
     if host.name == "codex" and not write and changes_any:  # asked for its hooks, Codex writes to its own folder
-        result.notes.append("Codex runs no hook that is not trusted: --apply marks these as trusted in config.toml")
+        marks = "Codex runs no hook that is not trusted: --apply marks these as trusted in config.toml"
+        can_ask = shutil.which("codex", path=wiring.environment.get("PATH", "")) is not None
+        result.notes.append(marks if can_ask else _TRUST_BY_HAND)
     elif host.name == "codex" and write:
         try:
             trusted, note = _trust_codex_hooks(host, wiring, record, backups)
@@ -178,7 +182,7 @@ def _trust_codex_hooks(
     """Mark Codex's hooks as trusted, where Codex can be asked what it calls them; says what is left to do."""
     seen = list_codex_hooks(wiring.environment)
     if seen is None:
-        return [], f"{_TRUST}; with `codex` in $PATH, --apply does it"
+        return [], _TRUST_BY_HAND
     untrusted = {hook.key: hook.hash for hook in seen if not hook.trusted}
     if not untrusted:
         return [], ""

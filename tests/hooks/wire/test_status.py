@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemic.hooks.wire.commands import ASSISTANTS, Wiring
+from mnemic.hooks.wire.commands import ASSISTANTS, Wiring, make_wiring
 from mnemic.hooks.wire.status import HostStatus, examine_host, executable_state, recorded_wiring, wiring_checks
 from mnemic.hooks.wire.trial import run_trial
 from mnemic.runtime.capture.hook_files import required_hook_files
@@ -203,6 +203,21 @@ def test_the_doctor_names_hosts_that_are_here_and_not_wired(tmp_path: Path) -> N
     found = checks(one)
     assert {name: check.state for name, check in found.items()} == {"hooks cursor": "advice"}
     assert found["hooks cursor"].remedy == f"mnemic hooks install --assistant cursor --apply --home {one.wiring.home}"
+
+
+@pytest.mark.parametrize("name", ASSISTANTS)
+def test_a_home_from_which_nothing_was_installed_is_well_while_another_one_is_wired(tmp_path: Path, name: str) -> None:
+    one = user(tmp_path, name, home="it's home")
+    one.install()
+    other = User(one.host, make_wiring(tmp_path / "other", one.wiring.environment), one.record)
+    assert not status(other).is_healthy, "what its hooks call is not there, in whichever home"
+    executable(one)
+    seen = status(other)
+    assert (seen.is_healthy, seen.other_home, seen.wrong) == (True, str(one.wiring.home), [])
+    found = checks(other)[f"hooks {name}"]
+    assert (found.state, str(one.wiring.home) in found.detail) == ("advice", True)
+    assert "hooks install" not in found.remedy
+    assert status(one).other_home is None
 
 
 def test_the_doctor_sees_a_whole_wiring_and_a_broken_one(tmp_path: Path) -> None:

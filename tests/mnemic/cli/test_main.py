@@ -68,7 +68,18 @@ def test_the_version_is_the_packages(command: Command) -> None:
 def test_every_command_has_help_and_the_common_options(command: Command, name: str) -> None:
     shown = command(name, "--help").out
     assert cli.commands[name].help
-    assert {"--home", "--mind", "--json"} <= set(re.findall(r"--[a-z-]+", shown))
+    common = {"--home", "--mind", "--json"}
+    assert common & set(re.findall(r"--[a-z-]+", shown)) == ({"--json"} if name == "demo" else common)
+
+
+def test_no_commands_summary_is_cut_in_a_terminal_of_80_columns(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for group in ([], ["scope"], ["hooks"]):
+        listed = command(*group, "--help").out.partition("\nCommands:\n")[2]
+        assert listed
+        assert "..." not in listed
 
 
 @pytest.mark.parametrize("name", sorted(cli.commands))
@@ -512,6 +523,7 @@ WRONG: list[tuple[list[str], int, str]] = [
         2,
         "one of auto, claude-code, codex, gemini-cli, opencode, jsonl, text",
     ),
+    (["serve", "--engine", "embedded", "--address", "x:1"], 2, "--address goes with --engine ray"),
     (["capture", "--scope", "a/*", str(EXAMPLE / "call.jsonl")], 2, "it is no path"),
     (["capture", __file__, "--mind", "\udcff"], 2, "a mind's name cannot be"),
 ]
@@ -603,6 +615,32 @@ def test_a_mind_that_cannot_be_used_is_told_in_one_sentence(
     seen = command("doctor", "--home", home, "--json")
     assert seen.code == 1
     assert any(check["state"] == "wrong" and said in check["detail"] for check in seen.json["checks"])
+
+
+def test_an_export_is_no_transcript_and_the_command_that_takes_it_is_named(
+    command: Command, example_home: Path, tmp_path: Path
+) -> None:
+    assert command("export", tmp_path / "out", "--home", example_home).code == 0
+    refused = command("capture", tmp_path / "out", "--home", tmp_path / "new")
+    assert (refused.code, "`mnemic import`" in sentence(refused)) == (2, True)
+    assert not (tmp_path / "new").exists()
+    taken = command("import", tmp_path / "out", "--home", tmp_path / "new", "--no-meaning", "--json").json
+    assert taken["meaning_error"] is None
+    section = DOCS.read_text("utf-8").partition("\n## `mnemic import")[2].partition("\n## ")[0]
+    assert set(taken) <= set(re.findall(r"`(\w+)`", section))
+
+
+def test_the_fields_of_a_capture_and_of_a_memory_are_documented(
+    command: Command, captured_example: tuple[Path, Outcome]
+) -> None:
+    home, captured = captured_example
+    section = DOCS.read_text("utf-8").partition("\n## `mnemic capture")[2].partition("\n## ")[0]
+    assert set(captured.json) <= set(re.findall(r"`(\w+)`", section))
+    newest = command("log", "-n", 1, "--home", home, "--json").json["id"]
+    (shown,) = command("show", newest, "--home", home, "--json").json["memories"]
+    assert "original" not in shown
+    section = (ROOT / "docs" / "log.md").read_text("utf-8").partition("\n## One memory")[2].partition("\n## ")[0]
+    assert set(shown) <= set(re.findall(r"`(\w+)`", section))
 
 
 def test_json_errors_name_the_code(command: Command, home: Path) -> None:

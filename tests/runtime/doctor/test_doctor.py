@@ -100,6 +100,18 @@ def test_a_healthy_mind_is_well_and_nothing_is_changed(home: Home) -> None:
     assert files_of(home.path) == before
 
 
+def test_what_hooks_need_is_told_as_missing_and_only_a_repair_makes_it(home: Home) -> None:
+    config = home.folder.spool_config
+    kept = config.read_bytes()
+    config.unlink()
+    before = files_of(home.path)
+    assert home.states() == dict.fromkeys(ALL, "ok") | {"hooks": "wrong"}
+    assert files_of(home.path) == before
+    assert home.repair()["hooks"].succeeded
+    assert config.read_bytes() == kept
+    assert home.states() == dict.fromkeys(ALL, "ok")
+
+
 def test_a_check_that_fails_itself_is_said_and_hides_nothing(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*given: object) -> Iterator[Check]:
         yield Check("leftovers", "ok", "so far")

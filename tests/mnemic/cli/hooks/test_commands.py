@@ -63,6 +63,19 @@ def test_it_is_shown_before_anything_is_written(command: Command, user: Path, ho
     assert not (home / "minds").exists()
 
 
+def test_another_home_names_the_one_that_is_wired_and_finds_nothing_wrong(
+    command: Command, user: Path, home: Path, tmp_path: Path
+) -> None:
+    install(command, home, "claude-code")
+    before = everything(user)
+    for tried in ([], ["--no-trial"]):
+        status = command("hooks", "status", "--home", tmp_path / "other", *tried)
+        assert status.code == 0, status
+        assert f"claude-code: wired to another home: {home}\n" in status.out
+        assert "wrong" not in status.out
+    assert everything(user) == before
+
+
 @pytest.mark.parametrize("name", ASSISTANTS)
 def test_an_install_a_trial_and_an_uninstall(command: Command, user: Path, home: Path, name: str) -> None:
     installed = install(command, home, name, "--json")
@@ -261,6 +274,19 @@ def transcripts(user: Path, number: int) -> None:
     (user / "proj").mkdir()
     for one in range(number):
         lines(folder / f"{one}.jsonl", claude_turn(f"an otter, the {one}th", user / "proj", one))
+
+
+def test_a_preview_promises_trust_only_where_codex_can_be_asked(
+    command: Command, user: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def preview() -> str:
+        return command("hooks", "install", "--assistant", "codex", "--home", home).out
+
+    assert "--apply marks these as trusted" not in preview()
+    assert "start `codex`, type /hooks" in preview()
+    (tmp_path / "codex").touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert "--apply marks these as trusted in config.toml" in preview()
 
 
 def test_transcripts_from_before_are_counted_and_wait_for_a_yes(command: Command, user: Path, home: Path) -> None:

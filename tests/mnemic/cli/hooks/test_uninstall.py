@@ -47,6 +47,7 @@ WRITTEN = (
     "serve.log",
     "run/serve.lock",
     "run/serve.err",
+    "run/drain.lock",
     "run/start.lock",
     "run/hook-start",
     "run/http.sock",
