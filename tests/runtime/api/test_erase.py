@@ -273,12 +273,14 @@ def test_whoever_sits_there_is_shown_what_goes_and_asked(
 ) -> None:
     import io
 
+    assert command("recall", "otter", "--scope", "work", "--home", filled).code == 0
     given = io.StringIO(answer)
     given.isatty = lambda: True  # type: ignore[method-assign]
     monkeypatch.setattr("sys.stdin", given)
     shown = command("forget", "--scope", "work", "--erase", "--home", filled)
     assert shown.code == 0
     assert "2 memories to be erased, for good, of 1 session" in shown.out
+    assert "removed with them: their words in 1 record of what a recall found or an assistant was given\n" in shown.out
     assert "There is no way back. Erase 2 memories?" in shown.out
     assert ("nothing was erased" in shown.out) == (stays == 4)
     monkeypatch.undo()
