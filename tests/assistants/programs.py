@@ -195,7 +195,6 @@ def _codex(prompt: str, resume: bool) -> tuple[list[Any], bytes]:
 def _gemini_settings(home: Path, project: Path) -> dict[Path, str]:
     return {
         home / ".gemini" / "settings.json": """{
-  // no account here
   "security": { "auth": { "selectedType": "gemini-api-key" } },
   "privacy": { "usageStatisticsEnabled": false },
   "telemetry": { "enabled": false },
