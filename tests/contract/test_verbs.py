@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import re
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import click
@@ -15,7 +15,7 @@ import pytest
 
 from mnemic.actors.protocol.ambient_messages import Brief
 from mnemic.actors.protocol.log_messages import CountUse, ListDeliveries, ListMemories, ShowMemories
-from mnemic.actors.protocol.message import Text, field_help
+from mnemic.actors.protocol.message import Id, MemoryId, Text, field_help
 from mnemic.actors.protocol.messages import (
     CaptureText,
     FindSimilar,
@@ -102,16 +102,19 @@ def fields_of(verb: Struct) -> dict[str, msgspec.structs.FieldInfo]:
 
 
 def python_type(hint: Any) -> Any:
-    """The type that a method has for what a field has: texts as `str`, any sequence for a tuple."""
+    """The type that a method has for what a field has: texts as `str`, ids in any form, an iterable for a tuple."""
     if hint == Text:
         return str
+    if hint == Id:
+        return frozenset(get_args(MemoryId))
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return python_type(parts[0])
     if origin in (Union, types.UnionType):
-        return frozenset(map(python_type, parts))
-    if origin is tuple and parts[-1] is Ellipsis:
-        return Sequence[python_type(parts[0])]  # type: ignore[misc]
+        found = [python_type(part) for part in parts]
+        return frozenset().union(*(one if isinstance(one, frozenset) else {one} for one in found))
+    if origin in (Sequence, Iterable) or (origin is tuple and parts[-1] is Ellipsis):
+        return Iterable, python_type(parts[0])
     return hint
 
 
@@ -245,5 +248,5 @@ def test_a_difference_between_method_and_message_is_seen() -> None:
 
 def test_types_are_compared_through_their_marks() -> None:
     assert python_type(fields_of(ListMemories)["since"].type) == python_type(int | None)
-    assert python_type(fields_of(Forget)["ids"].type) == Sequence[bytes]
+    assert python_type(fields_of(Forget)["ids"].type) == python_type(Iterable[MemoryId]) != python_type(Iterable[str])
     assert python_type(Mapping[str, str]) == Mapping[str, str]
