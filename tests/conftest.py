@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from mnemic.cli.main import main
-from tests.faces import EXAMPLE, Outcome, run
-from tests.ray_fixture import local_ray as local_ray
-from tests.serving import end
+from tests.processes.faces import EXAMPLE, Outcome, run
+from tests.processes.ray_fixture import local_ray as local_ray
+from tests.processes.serving import end
 
 # No deadline and no health check of speed: they measure the machine, not the law.
 settings.register_profile(

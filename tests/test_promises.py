@@ -23,8 +23,8 @@ from mnemic.actors.protocol.message import parse_id
 from mnemic.errors import InvalidValue, UnknownScope
 from mnemic.runtime.api.mind import Mind
 from tests.clocks import ManualClock
-from tests.faces import EXAMPLE, Outcome, finish, run, start, turn
-from tests.serving import end
+from tests.processes.faces import EXAMPLE, Outcome, finish, run, start, turn
+from tests.processes.serving import end
 from tests.waiting import until
 
 EXAMPLES = settings(max_examples=40)

@@ -30,9 +30,9 @@ from mnemic.algorithms.text.bert import BertConfig
 from mnemic.hooks.read.formats import open_transcript
 from mnemic.runtime.models.encoders import load_encoder
 from mnemic.runtime.models.models import DEFAULT_SHA256, WINDOW_TOKENS
-from tests.faces import EXAMPLE
 from tests.modelling import VOCABULARY, draw, write_model
 from tests.paths import ROOT
+from tests.processes.faces import EXAMPLE
 
 GOLDEN: dict[str, Any] = json.loads((ROOT / "tests" / "golden" / "minilm.json").read_bytes())
 

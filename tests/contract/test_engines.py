@@ -50,8 +50,8 @@ from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from tests.clocks import ManualClock
-from tests.faces import EXAMPLE, lines, turn
 from tests.harness import START_US
+from tests.processes.faces import EXAMPLE, lines, turn
 from tests.runtime import spooling
 from tests.waiting import BOUND_S, until
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemic.hd.codebook import draw_bytes, draw_hypervector, draw_ranks
-from tests.hd.spaces import NOISE, similarity, space
+from mnemic.hd.codebook import MAX_NAME_CHARS, draw_bytes, draw_hypervector, draw_ranks
+from mnemic.hd.encoders import RecordEncoder, canonical
+from tests.hd.spaces import NOISE, similarities, similarity, space
 
 NAMES = st.text(st.characters(), max_size=20) | st.sampled_from(["", "\0", "\ud800", "a\0b"])
 
@@ -56,3 +57,88 @@ def test_ranks_have_every_place_once_and_are_in_disorder(dimensions: int) -> Non
     order = draw_ranks(space(dimensions=dimensions), "date")
     assert sorted(order) == list(range(dimensions))
     assert abs(np.corrcoef(order, np.arange(dimensions))[0, 1]) < 5 / np.sqrt(dimensions)
+
+
+# --- symbols ----------------------------------------------------------------------------------------------------------
+
+ENCODERS = RecordEncoder(space())
+TEXTS = st.text(st.characters() | st.sampled_from("/\\. a"), max_size=300).filter(str.strip)
+
+
+@pytest.mark.parametrize("role", ["who", "file"])
+@given(text=TEXTS)
+@example(text="/")
+@example(text="./" * 500)
+@example(text="e\u0301" * 200)
+@example(text="\u0130\u0301")
+@example(text="./")
+@example(text="a./b" + "c" * 117)
+@example(text="\ud800")
+@example(text="\u0130" * 200)
+def test_the_form_of_a_name_is_its_own_form_and_not_too_long(role: str, text: str) -> None:
+    kept = canonical(role, text)
+    assert 0 < len(kept) <= MAX_NAME_CHARS
+    assert canonical(role, kept) == kept
+    assert ENCODERS.encode_fillers(role, [kept]).shape == (1, 160)
+
+
+@pytest.mark.parametrize("role", ["who", "file"])
+@pytest.mark.parametrize("nothing", ["", " ", "\n\t"])
+def test_nothing_is_no_name(role: str, nothing: str) -> None:
+    with pytest.raises(ValueError, match="a name is expected"):
+        canonical(role, nothing)
+
+
+def test_a_symbol_has_its_words_in_lower_case() -> None:
+    assert canonical("who", "  Ada\n Lovelace ") == "ada lovelace"
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("README.md", "README.md"),
+        ("./src/Auth.py", "src/Auth.py"),
+        ("src//auth/", "src/auth"),
+        ("C:\\Work\\a.py", "C:/Work/a.py"),
+        ("/etc/hosts", "/etc/hosts"),
+        ("my notes/a  b.md", "my notes/a b.md"),
+        ("/", "/"),
+        (".", "."),
+        ("../up.py", "../up.py"),
+    ],
+)
+def test_a_path_has_one_form_and_keeps_its_case(given: str, kept: str) -> None:
+    assert canonical("file", given) == kept
+
+
+def test_of_a_long_path_the_last_parts_are_taken_and_of_a_long_name_the_end() -> None:
+    kept = canonical("file", "/home/" + "deep/" * 40 + "test_auth.py")
+    assert kept.startswith("deep/deep/")
+    assert kept.endswith("/deep/test_auth.py")
+    assert canonical("file", "x" * 500 + ".py") == "x" * (MAX_NAME_CHARS - 3) + ".py"
+    assert canonical("who", "a" + "b" * 500) == "b" * MAX_NAME_CHARS
+
+
+def test_a_path_of_a_million_parts_is_cut_off_at_once() -> None:
+    assert canonical("file", "ab/" * 1_000_000 + "c.py") == "ab/" * 38 + "c.py"
+
+
+@pytest.mark.parametrize("role", ["who", "file"])
+def test_a_letter_and_its_accent_are_the_letter_that_has_it(role: str) -> None:
+    assert canonical(role, "cafe\u0301.py") == canonical(role, "caf\u00e9.py") == "caf\u00e9.py"
+
+
+def test_paths_that_differ_in_case_alone_have_the_same_bits() -> None:
+    one, other = ENCODERS.encode_fillers("file", ["docs/README.md", "docs/readme.MD"])
+    assert np.array_equal(one, other)
+
+
+@given(st.lists(TEXTS.map(lambda text: canonical("who", text)), min_size=2, max_size=2, unique=True))
+def test_two_names_have_nothing_in_common(names: list[str]) -> None:
+    assert abs(similarities(ENCODERS, "who", names)[1]) < NOISE
+
+
+def test_a_name_in_one_role_has_nothing_to_do_with_it_in_another() -> None:
+    assert (
+        abs(similarity(ENCODERS.encode_fillers("who", ["ada"])[0], ENCODERS.encode_fillers("to", ["ada"])[0])) < NOISE
+    )

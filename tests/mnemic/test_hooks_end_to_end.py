@@ -19,9 +19,9 @@ import pytest
 import mnemic
 from mnemic.actors.protocol.errors import DiskFull
 from mnemic.runtime.minds.run_dir import RunDir
-from tests.faces import Outcome, git_project, lines, run, turn
 from tests.paths import PYTHON_HOOK
-from tests.serving import end, gone, ready, serving
+from tests.processes.faces import Outcome, git_project, lines, run, turn
+from tests.processes.serving import end, gone, ready, serving
 from tests.waiting import BOUND_S, until
 
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "MNEMIC_OFF"}

@@ -16,8 +16,8 @@ import pytest
 from mnemic.open_mind import mind_over
 from mnemic.runtime.client.client import RemoteActorSystem
 from mnemic.runtime.clock import SystemClock
+from tests.processes.serving import end, gone, ready
 from tests.runtime.keys.test_keys_core_dumps import allow_cores
-from tests.serving import end, gone, ready
 from tests.waiting import BOUND_S, until
 
 NAMES = ("tomllib", "json", "msgspec", "psutil", "numpy", "cryptography", "ray", "grpc", "apsw", "uvicorn", "mcp")

@@ -27,9 +27,9 @@ from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo
 from mnemic.runtime.serve.http.tcp import bind_tcp, new_token, verify_token
 from mnemic.runtime.serve.metrics import CONTENT_TYPE
-from tests.faces import finish, git_project, lines, run, start, turn
-from tests.hosted import HELLO, UnixConnection, message, tool_call
-from tests.serving import Assistant, card_of, end, gone, ready, serving
+from tests.processes.faces import finish, git_project, lines, run, start, turn
+from tests.processes.hosted import HELLO, UnixConnection, message, tool_call
+from tests.processes.serving import Assistant, card_of, end, gone, ready, serving
 from tests.waiting import until
 
 CLOCK = SystemClock()

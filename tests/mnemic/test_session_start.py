@@ -17,7 +17,7 @@ from mnemic.open_mind import mind_over
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.ray.local import LocalRay
 from mnemic.runtime.minds.homes import open_mind
-from tests.faces import EXAMPLE, Outcome, git_project, run
+from tests.processes.faces import EXAMPLE, Outcome, git_project, run
 from tests.waiting import BOUND_S
 
 SLIPWAY = "/home/ines/slipway"

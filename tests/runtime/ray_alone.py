@@ -27,7 +27,7 @@ from mnemic.runtime.engine.ray.local import LocalRay, connect
 from mnemic.runtime.engine.ray.protocol import Seal
 from tests.clocks import ManualClock
 from tests.contract.engine_contract import Echo, ProbeActor, Raise, Say, Watch, letter
-from tests.ray_fixture import OpenSeal
+from tests.processes.ray_fixture import OpenSeal
 from tests.runtime.engine.ray.test_engine import Die, MortalActor, Pid
 from tests.waiting import BOUND_S
 

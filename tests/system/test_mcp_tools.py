@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from mnemic.runtime.serve.http.tcp import bind_tcp
-from tests.hosted import Hosted, hosted
 from tests.paths import ROOT
+from tests.processes.hosted import Hosted, hosted
 from tests.waiting import BOUND_S
 
 TOOLS = ROOT / "build" / "node-tools" / "node_modules"

@@ -17,7 +17,7 @@ from mnemic.actors.brief.statement_cues import (
 )
 from mnemic.actors.protocol.events import Event, to_text
 from mnemic.hooks.read.formats import find_transcripts, open_transcript
-from tests.faces import EXAMPLE
+from tests.processes.faces import EXAMPLE
 
 LABELLED = {  # every turn of the example's users that states something standing, and whether the rules take it
     "Decision: our database becomes Postgres 17": True,

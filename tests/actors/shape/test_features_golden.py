@@ -23,8 +23,8 @@ from mnemic.hd.roles import ROLES
 from mnemic.runtime.minds.homes import open_mind
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import Store
-from tests.faces import EXAMPLE
 from tests.paths import ROOT
+from tests.processes.faces import EXAMPLE
 
 GOLDEN = ROOT / "tests" / "golden" / "records.json"
 TOPICS = 5

@@ -14,11 +14,11 @@ from mnemic.actors.protocol.ambient_messages import Brief
 from mnemic.runtime.minds.projects import resolve_scope
 from mnemic.session_start import brief_without_server
 from tests.clocks import ManualClock
-from tests.faces import Outcome, claude_turn, git_project, lines, run
 from tests.harness import START_US
-from tests.hosted import hosted
-from tests.mcp_client import Client, with_client
-from tests.serving import ready, serving
+from tests.processes.faces import Outcome, claude_turn, git_project, lines, run
+from tests.processes.hosted import hosted
+from tests.processes.mcp_client import Client, with_client
+from tests.processes.serving import ready, serving
 
 Command = Callable[..., Outcome]
 TOKEN = "The session token lasts 30 minutes for everybody."

@@ -15,8 +15,8 @@ import pytest
 
 from mnemic.actors.protocol.errors import ModelMissing
 from mnemic.runtime.engine import actor_system
-from tests.faces import Outcome, run
 from tests.paths import ROOT
+from tests.processes.faces import Outcome, run
 
 LAYERS = ("actors", "algorithms", "bench", "hd", "hooks", "runtime")
 ASKED = [

@@ -21,10 +21,10 @@ from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys import key_slots
 from mnemic.runtime.keys.key_slots import format_recovery_key
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
-from tests.faces import COMMAND, Outcome, finish
-from tests.hosted import tool_call
 from tests.paths import PYTHON_HOOK
-from tests.serving import Assistant, card_of, end, ready, serving
+from tests.processes.faces import COMMAND, Outcome, finish
+from tests.processes.hosted import tool_call
+from tests.processes.serving import Assistant, card_of, end, ready, serving
 from tests.waiting import BOUND_S, until
 
 Command = Callable[..., Outcome]

@@ -12,8 +12,8 @@ import pytest
 import mnemic
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.message import format_id
-from tests.faces import EXAMPLE, Outcome, finish, lines, start, turn
-from tests.serving import serving
+from tests.processes.faces import EXAMPLE, Outcome, finish, lines, start, turn
+from tests.processes.serving import serving
 from tests.waiting import until
 
 Command = Callable[..., Outcome]

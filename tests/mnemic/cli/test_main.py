@@ -23,8 +23,8 @@ from mnemic.cli.context import cli
 from mnemic.hooks.read.formats import FORMATS
 from mnemic.runtime.models.encoders import load_encoder
 from mnemic.runtime.models.models import DEFAULT_SHA256
-from tests.faces import EXAMPLE, Outcome, claude_turn, git_project, lines, turn
 from tests.paths import ROOT
+from tests.processes.faces import EXAMPLE, Outcome, claude_turn, git_project, lines, turn
 
 Command = Callable[..., Outcome]
 DOCS = ROOT / "docs" / "cli.md"

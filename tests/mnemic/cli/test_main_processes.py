@@ -15,7 +15,7 @@ import pytest
 import mnemic
 from mnemic.actors.protocol.messages import Counts
 from mnemic.algorithms.retrieval.scan import NATIVE
-from tests.faces import COMMAND, EXAMPLE, Outcome, finish, lines, run, start, turn
+from tests.processes.faces import COMMAND, EXAMPLE, Outcome, finish, lines, run, start, turn
 from tests.waiting import BOUND_S, until
 
 TURNS = 1000

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.cli.recall import answer_lines, read_pattern
 from mnemic.hd.roles import ROLES
-from tests.faces import Outcome, finish, lines, start, turn
 from tests.paths import ROOT
-from tests.serving import serving
+from tests.processes.faces import Outcome, finish, lines, start, turn
+from tests.processes.serving import serving
 
 Command = Callable[..., Outcome]
 

@@ -20,8 +20,8 @@ from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.engine import actor_system
 from mnemic.runtime.minds.projects import resolve_scope
 from tests.clocks import ManualClock
-from tests.faces import claude_turn, git_project, lines
 from tests.harness import START_US, BagEncoder
+from tests.processes.faces import claude_turn, git_project, lines
 
 TOKEN = "The session token lasts thirty minutes for everybody."
 QUESTIONS = ("session token", "otter", "what lasts for everybody?")

@@ -30,9 +30,9 @@ from mnemic.runtime.spool.frames import FrameDecryptor
 from mnemic.runtime.spool.walk import scan_records
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.transfer.redact_log import QUOTE_BYTES
-from tests.faces import Outcome, git_project, lines, start, turn
 from tests.mnemic.test_hooks_end_to_end import hook, prompt
-from tests.serving import serving
+from tests.processes.faces import Outcome, git_project, lines, start, turn
+from tests.processes.serving import serving
 from tests.waiting import until
 
 Command = Callable[..., Outcome]

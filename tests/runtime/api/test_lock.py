@@ -19,8 +19,8 @@ from mnemic.runtime.keys import key_slots
 from mnemic.runtime.keys.key_slots import format_recovery_key, is_recovery_key
 from mnemic.runtime.minds import ask_passphrase
 from mnemic.runtime.minds.homes import create_mind, open_mind
-from tests.faces import lines, turn
-from tests.serving import serving
+from tests.processes.faces import lines, turn
+from tests.processes.serving import serving
 
 WORDS = "nine books on a shelf"
 OTHER = "ten jars on a sill"

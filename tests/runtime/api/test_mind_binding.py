@@ -21,8 +21,8 @@ from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.minds.homes import open_mind
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import Store
-from tests.faces import Outcome, lines, start, turn
 from tests.paths import FIXTURES
+from tests.processes.faces import Outcome, lines, start, turn
 from tests.waiting import until
 
 

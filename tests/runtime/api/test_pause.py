@@ -18,10 +18,10 @@ from mnemic.runtime.api.pause import parse_duration_us
 from mnemic.runtime.capture.pauses import CAPTURE_OFF_NOTICE, read_pauses
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import create_mind
-from tests.faces import Outcome, git_project, lines, run
-from tests.hosted import tool_call
 from tests.paths import PYTHON_HOOK
-from tests.serving import Assistant, serving
+from tests.processes.faces import Outcome, git_project, lines, run
+from tests.processes.hosted import tool_call
+from tests.processes.serving import Assistant, serving
 from tests.waiting import BOUND_S
 
 PAUSED = "The memory is paused, since "

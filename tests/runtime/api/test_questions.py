@@ -15,8 +15,8 @@ import mnemic
 from mnemic.actors.protocol.errors import InvalidValue, UnknownScope
 from mnemic.actors.protocol.scopes import Selection
 from mnemic.runtime.api.mind import Mind
-from tests.faces import lines, turn
 from tests.paths import ROOT
+from tests.processes.faces import lines, turn
 from tests.waiting import until
 
 CAPITALS = {"france": ("paris", "euro"), "japan": ("tokyo", "yen"), "norway": ("oslo", "krone")}

@@ -43,9 +43,9 @@ from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 from tests.clocks import ManualClock
-from tests.faces import EXAMPLE, Outcome, lines, turn
+from tests.processes.faces import EXAMPLE, Outcome, lines, turn
+from tests.processes.serving import card_of, ready, serving
 from tests.runtime.building import said
-from tests.serving import card_of, ready, serving
 
 Command = Callable[..., Outcome]
 WORDS = "nine books on a shelf"

@@ -19,8 +19,8 @@ from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.files.atomic_replace import atomic_replace, lock_exclusive
 from mnemic.runtime.minds.homes import MindFolder
 from mnemic.runtime.store.schema import connect, copy_database
-from tests.hosted import Hosted, hosted
-from tests.serving import gone, ready, serving
+from tests.processes.hosted import Hosted, hosted
+from tests.processes.serving import gone, ready, serving
 from tests.waiting import until
 
 CLOCK = SystemClock()

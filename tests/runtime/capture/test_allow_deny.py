@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.runtime.capture.allow_deny import AllowDenyRules
-from tests.faces import git_project
+from tests.processes.faces import git_project
 
 NAMES = st.lists(st.sampled_from(["a", "b", "ab"]), min_size=1, max_size=3).map("/".join)
 

@@ -15,7 +15,7 @@ from mnemic.errors import InvalidValue
 from mnemic.runtime.capture import hook_files as module
 from mnemic.runtime.capture.hook_files import install_hook_files, remove_hook_files, required_hook_files, rust_hook
 from mnemic.runtime.clock import SystemClock
-from tests.serving import ready
+from tests.processes.serving import ready
 from tests.waiting import BOUND_S
 
 CLOCK = SystemClock()

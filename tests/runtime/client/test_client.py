@@ -35,9 +35,9 @@ from mnemic.runtime.client.client import RemoteActorSystem
 from mnemic.runtime.client.launcher import ensure_running, request_drain
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo
-from tests.faces import COMMAND, lines, turn
-from tests.hosted import together
-from tests.serving import card_of, end, gone, ready, serving
+from tests.processes.faces import COMMAND, lines, turn
+from tests.processes.hosted import together
+from tests.processes.serving import card_of, end, gone, ready, serving
 from tests.waiting import BOUND_S, until
 
 CLOCK = SystemClock()

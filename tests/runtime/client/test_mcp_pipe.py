@@ -20,7 +20,7 @@ from mnemic.runtime.client.wire import encode_error
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.settings import TABLE
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo
-from tests.hosted import HELLO, message, note
+from tests.processes.hosted import HELLO, message, note
 from tests.waiting import BOUND_S, until
 
 Life = Callable[["Connection"], None]

@@ -28,7 +28,7 @@ from mnemic.runtime.store import schema
 from mnemic.runtime.store.schema import LATEST_SCHEMA, connect
 from mnemic.runtime.store.store import Store
 from tests.clocks import ManualClock
-from tests.faces import Outcome
+from tests.processes.faces import Outcome
 from tests.runtime.building import add_encoder, add_space, apply, codes, files_of, held, memory, vectors
 from tests.runtime.targets import target_of
 

@@ -36,8 +36,8 @@ from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, process_s
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 from tests.clocks import ManualClock
-from tests.faces import finish, run, start
-from tests.hosted import Hosted, OpenMinds, hosted
+from tests.processes.faces import finish, run, start
+from tests.processes.hosted import Hosted, OpenMinds, hosted
 from tests.runtime.building import add_encoder, apply, memory, vectors
 from tests.runtime.targets import target_of
 from tests.waiting import BOUND_S, until

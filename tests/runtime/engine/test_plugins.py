@@ -20,8 +20,8 @@ from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS, SLOTS, class_path, co
 from mnemic.runtime.engine.settings import TABLE, Settings, load_settings
 from mnemic.runtime.minds.homes import create_mind, open_mind
 from tests.clocks import ManualClock
-from tests.faces import Outcome
 from tests.harness import START_US
+from tests.processes.faces import Outcome
 from tests.runtime import strangers
 from tests.runtime.building import ROOT, said
 

@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 from mnemic.runtime.keys.keys import disable_core_dumps
-from tests.faces import start
-from tests.hosted import tool_call
-from tests.serving import Assistant, ready
+from tests.processes.faces import start
+from tests.processes.hosted import tool_call
+from tests.processes.serving import Assistant, ready
 from tests.waiting import BOUND_S, until
 
 SECRET = "the tea is in the blue tin behind the flour"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.faces import Outcome, lines, turn
 from tests.paths import PYTHON_HOOK
+from tests.processes.faces import Outcome, lines, turn
 from tests.waiting import BOUND_S
 
 Command = Callable[..., Outcome]

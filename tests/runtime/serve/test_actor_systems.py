@@ -23,7 +23,7 @@ from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.serve.actor_systems import ActorSystems
 from mnemic.runtime.serve.metrics import Metrics
-from tests.hosted import together
+from tests.processes.hosted import together
 from tests.waiting import until
 
 SOON = "[runtime]\nidle_exit_s = 0.1\nsleep_after_s = 0.1\n"

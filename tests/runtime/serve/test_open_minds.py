@@ -11,7 +11,7 @@ import pytest
 from mnemic.actors.protocol.errors import ActorStopped, MindMissing, StoreBusy
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.serve.open_minds import OpenMinds
-from tests.hosted import together
+from tests.processes.hosted import together
 from tests.waiting import BOUND_S
 
 

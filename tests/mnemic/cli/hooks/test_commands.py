@@ -14,9 +14,9 @@ import pytest
 
 from mnemic.hooks.wire.commands import ASSISTANTS
 from mnemic.runtime.capture.hook_files import rust_hook
-from tests.faces import Outcome, claude_turn, lines
 from tests.hooks.wirings import FIXTURES
-from tests.serving import card_of, serving
+from tests.processes.faces import Outcome, claude_turn, lines
+from tests.processes.serving import card_of, serving
 from tests.waiting import until
 
 Command = Callable[..., Outcome]

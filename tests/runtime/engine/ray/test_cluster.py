@@ -34,11 +34,11 @@ from mnemic.runtime.engine.ray.local import (
 )
 from mnemic.runtime.keys.keys import write_private
 from mnemic.runtime.minds.run_dir import RunDir
-from tests.faces import run, start
 from tests.paths import ROOT
+from tests.processes.faces import run, start
+from tests.processes.serving import ready, serving
 from tests.runtime.ray_alone import CONTROL, MARK
 from tests.runtime.targets import target_of
-from tests.serving import ready, serving
 from tests.waiting import BOUND_S, until
 
 

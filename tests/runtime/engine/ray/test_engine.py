@@ -39,7 +39,7 @@ from tests.contract.engine_contract import (
     Who,
     letter,
 )
-from tests.ray_fixture import OpenSeal
+from tests.processes.ray_fixture import OpenSeal
 from tests.waiting import BOUND_S, until
 
 pytestmark = pytest.mark.system

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from mnemic.runtime.engine.ray.parent import ENGINE_LOST
 from mnemic.runtime.minds.run_dir import RunDir, ServerInfo
-from tests.serving import gone
+from tests.processes.serving import gone
 from tests.waiting import BOUND_S, until
 
 PARENT = """

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from mnemic.runtime.clock import SystemClock
-from tests.hosted import HELLO, Hosted, UnixConnection, hosted, tool_call
 from tests.paths import ROOT
+from tests.processes.hosted import HELLO, Hosted, UnixConnection, hosted, tool_call
 from tests.waiting import BOUND_S
 
 MAIN = """
 import signal, socket, sys, tempfile, threading
 from pathlib import Path
-from tests.hosted import Hosted, NotedDoor, OpenMinds
+from tests.processes.hosted import Hosted, NotedDoor, OpenMinds
 from mnemic.runtime.clock import SystemClock
 
 home, folder = Path(sys.argv[1]), Path(tempfile.mkdtemp(dir="/tmp"))

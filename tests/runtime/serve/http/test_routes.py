@@ -35,8 +35,8 @@ from mnemic.actors.protocol.messages import Counts, Recalled, TextCaptured
 from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES, decode, decode_error
 from mnemic.runtime.minds.run_dir import PROTOCOL
 from mnemic.runtime.serve.http.responses import BODY_BYTES
-from tests.hosted import Answer, Hosted, UnixConnection, hosted, together
 from tests.paths import ROOT
+from tests.processes.hosted import Answer, Hosted, UnixConnection, hosted, together
 from tests.waiting import BOUND_S, until
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from mnemic.actors.protocol.errors import StoreBusy
 from mnemic.hooks.read.hook_reply import check_reply_pid
-from tests.faces import git_project
-from tests.hosted import Answer, Hosted, hosted
+from tests.processes.faces import git_project
+from tests.processes.hosted import Answer, Hosted, hosted
 from tests.waiting import BOUND_S
 
 TURN = {"role": "user", "session": "old", "assistant": "claude-code"}

@@ -26,8 +26,8 @@ from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.messages import Count
 from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES
 from mnemic.runtime.serve.http.tcp import ALLOWED_PATHS, bind_tcp, new_token
-from tests.faces import lines, turn
-from tests.hosted import Hosted, hosted, message
+from tests.processes.faces import lines, turn
+from tests.processes.hosted import Hosted, hosted, message
 from tests.waiting import BOUND_S
 
 

@@ -18,7 +18,7 @@ from mnemic.runtime.client.wire import decode_error
 from mnemic.runtime.minds.run_dir import PROTOCOL
 from mnemic.runtime.serve.mcp import stream as mcp_stream
 from mnemic.runtime.serve.server_control import MAX_CONCURRENT_VERBS
-from tests.hosted import HELLO, Hosted, Wire, hosted, message, note, together, tool_call
+from tests.processes.hosted import HELLO, Hosted, Wire, hosted, message, note, together, tool_call
 from tests.waiting import BOUND_S, until
 
 

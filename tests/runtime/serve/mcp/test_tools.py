@@ -18,10 +18,10 @@ from mcp.types import TextResourceContents
 
 import mnemic
 from mnemic.runtime.serve.mcp.tools import INSTRUCTIONS, PAGE_BYTES
-from tests.faces import claude_turn, git_project, lines, turn
-from tests.hosted import Hosted, hosted
-from tests.mcp_client import Client, Transport, over_http, over_stream, with_client
 from tests.paths import ROOT
+from tests.processes.faces import claude_turn, git_project, lines, turn
+from tests.processes.hosted import Hosted, hosted
+from tests.processes.mcp_client import Client, Transport, over_http, over_stream, with_client
 from tests.waiting import BOUND_S
 
 SCHEMA_TOKENS = 745  # of four bytes; the promise is 1,000 for all seven tools

@@ -11,8 +11,8 @@ from mcp.types import Implementation
 
 from mnemic.actors.protocol.log_messages import Delivery
 from mnemic.actors.protocol.message import format_id, parse_id
-from tests.hosted import HELLO, Hosted, Wire, hosted, message, tool_call
-from tests.mcp_client import Client, over_http, over_stream, with_client
+from tests.processes.hosted import HELLO, Hosted, Wire, hosted, message, tool_call
+from tests.processes.mcp_client import Client, over_http, over_stream, with_client
 from tests.waiting import until
 
 BOOKS = "the shelf holds nine books"

@@ -11,9 +11,9 @@ import pytest
 from mcp.types import Implementation
 
 from mnemic.actors.protocol.message import format_id
-from tests.faces import git_project, lines, turn
-from tests.hosted import HELLO, Hosted, Wire, hosted, tool_call
-from tests.mcp_client import Client, over_http, over_stream, with_client
+from tests.processes.faces import git_project, lines, turn
+from tests.processes.hosted import HELLO, Hosted, Wire, hosted, tool_call
+from tests.processes.mcp_client import Client, over_http, over_stream, with_client
 from tests.waiting import until
 
 FAILED = {"tool": "pytest", "outcome": "failed"}

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from mnemic.runtime.minds.run_dir import RunDir, ServerInfo, process_start_time
-from tests.faces import start
-from tests.hosted import HELLO
+from tests.processes.faces import start
+from tests.processes.hosted import HELLO
 from tests.waiting import BOUND_S, until
 
 _OTHER = (

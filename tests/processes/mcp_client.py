@@ -19,7 +19,7 @@ from mcp.shared.message import SessionMessage
 from mcp.types import InitializeResult, ListToolsResult, jsonrpc_message_adapter
 
 from mnemic.runtime.minds.run_dir import PROTOCOL
-from tests.hosted import Hosted
+from tests.processes.hosted import Hosted
 from tests.waiting import BOUND_S
 
 
