@@ -20,7 +20,8 @@ TEST := $(VENV)/.test-$(BUILD)
 DEV := $(VENV)/.dev-$(BUILD)
 FULL := $(VENV)/.full-$(BUILD)
 WORKERS := 2
-PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --durations 20
+# A worker has a core: where each has threads of OpenBLAS on all cores, they spin and wait for each other.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --durations 20
 FOLDERS := actors algorithms bench hd hooks runtime
 RUST := $(shell find native -path native/target -prune -o -type f -print)
 

@@ -174,7 +174,7 @@ def test_the_homes_process_takes_in_what_hooks_keep_by_itself_and_transcripts_ad
     made: Path, project: Path, tmp_path: Path, engine: str
 ) -> None:
     transcript = tmp_path / "s1.jsonl"
-    with serving(made, "--engine", engine):
+    with serving(made, engine=engine):
         prompt(made, "the otter is number one", project)
         until(lambda: found(made, "otter") == ["the otter is number one"])
         line = {"sessionId": "s1", "cwd": str(project), "timestamp": "2026-11-21T14:05:00Z", "type": "user"}
@@ -200,7 +200,7 @@ def test_whoever_is_killed_when_every_event_is_kept_once(made: Path, project: Pa
             pool.submit(prompt, made, f"event number {number % 7}", project, f"s{number % 3}") for number in range(40)
         ]
         for _ in range(3):
-            with serving(made, "--engine", "embedded") as process:
+            with serving(made) as process:
                 enough = min(40, sum(one.done() for one in writing) + draw.randrange(3, 15))
                 until(lambda enough=enough: sum(one.done() for one in writing) >= enough)  # type: ignore[misc]
                 os.kill(process.pid, signal.SIGKILL)

@@ -121,7 +121,7 @@ def test_the_foreground_takes_over_while_requests_are_under_way_and_nothing_is_l
             one.start()
         until(lambda: answers.qsize() > 10)
         assistant.send(*(tool_call(n, "memory_capture", text=f"piped {n}") for n in range(2, 40)))
-        with serving(home, "--engine", "embedded") as process:
+        with serving(home) as process:
             piped = assistant.hear_all(38)
             seen = answers.qsize()
             until(lambda: answers.qsize() > seen + 10)
@@ -148,7 +148,7 @@ def refused(home: Path, *options: str) -> str:
 
 @pytest.mark.parametrize("engine", ["embedded", "ray"])
 def test_a_second_one_in_the_foreground_is_refused_by_the_first_ones_name(home: Path, engine: str) -> None:
-    with serving(home, "--engine", "embedded") as process:
+    with serving(home) as process:
         said = refused(home, "--engine", engine)
         assert f"is served already, by process {process.pid} (mnemic serve --engine embedded)" in said
         assert served(home).remember("the first one serves on").created
@@ -173,7 +173,7 @@ def test_requests_under_way_when_it_is_killed_are_answered_by_the_next_one(home:
 
 
 def test_a_capture_through_an_older_process_is_neither_lost_nor_doubled(home: Path) -> None:
-    with serving(home, "--engine", "embedded", protocol=PROTOCOL - 1) as older, Assistant(home) as assistant:
+    with serving(home, protocol=PROTOCOL - 1) as older, Assistant(home) as assistant:
         assistant.send(*(tool_call(n, "memory_capture", text=f"otter {n}") for n in range(2, 12)))
         assert sorted(assistant.hear_all(10)) == list(range(2, 12))
         assert older.wait(STOP_S) == 0
@@ -219,7 +219,7 @@ def test_a_token_is_made_only_once_the_address_has_been_taken(home: Path) -> Non
             assert (ended.code, ended.err.count("\n")) == (2, 1)
             assert why in ended.err
     assert verify_token(home / "http-token", kept)
-    with serving(home, "--engine", "embedded", "--http", "127.0.0.1:0", "--token", "--new-token") as process:
+    with serving(home, "--http", "127.0.0.1:0", "--token", "--new-token") as process:
         process.terminate()
         told = process.communicate(timeout=STOP_S)[1].decode().partition("told this once: ")[2].split()[0]
     assert verify_token(home / "http-token", told)
@@ -228,7 +228,7 @@ def test_a_token_is_made_only_once_the_address_has_been_taken(home: Path) -> Non
 
 def test_a_home_that_is_not_there_is_made(tmp_path: Path) -> None:
     home = tmp_path / "a" / "new" / "home"
-    with serving(home, "--engine", "embedded"):
+    with serving(home):
         assert served(home).counts().memories == 0
     assert home.stat().st_mode & 0o777 == 0o700
 
@@ -268,7 +268,7 @@ def test_requests_of_the_protocol_without_a_handshake_pass(home: Path) -> None:
 def test_told_to_leave_it_answers_what_is_under_way(home: Path, tmp_path: Path, sent: signal.Signals) -> None:
     pipe = tmp_path / "pipe.jsonl"
     os.mkfifo(pipe)
-    with serving(home, "--engine", "embedded") as process:
+    with serving(home) as process:
         actor_system, kept = RemoteActorSystem(home, "default", True, CLOCK), []
         request = CaptureTranscript(path=str(pipe), format="jsonl", scope="pier", skip=0)
         writing = threading.Thread(target=lambda: kept.append(actor_system.ask(request)))
@@ -287,7 +287,7 @@ def test_told_to_leave_it_answers_what_is_under_way(home: Path, tmp_path: Path, 
 def test_what_hangs_does_not_keep_it(home: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.jsonl"
     os.mkfifo(pipe)
-    with serving(home, "--engine", "embedded") as process:
+    with serving(home) as process:
         asked = start("capture", pipe, "--format", "jsonl", "--no-meaning", "--home", home)
         with pipe.open("wb"):  # nobody will ever write
             process.terminate()
@@ -321,7 +321,7 @@ def test_of_two_minds_one_hangs_and_the_process_is_gone_in_time(
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setenv("HANGING", str(tmp_path / "hangs"))
     setting(home, '[actors]\nretriever = "hanging:Hanging"')
-    with serving(home, "--engine", "embedded") as process:
+    with serving(home) as process:
         assert served(home, "other").remember("a heron").created
         assert served(home).remember("an otter").created
         asked = start("recall", "hang", "--home", home)
@@ -331,7 +331,7 @@ def test_of_two_minds_one_hangs_and_the_process_is_gone_in_time(
         assert process.wait(STOP_S) == 0
         asked.kill()
         asked.communicate()
-    with serving(home, "--engine", "embedded"):
+    with serving(home):
         assert [hit.data for hit in served(home).recall("otter").hits] == [b"an otter"]
         assert [hit.data for hit in served(home, "other").recall("heron").hits] == [b"a heron"]
 
@@ -360,7 +360,7 @@ def opened(process: subprocess.Popen[bytes], home: Path) -> set[str]:
 @pytest.mark.system
 def test_minds_that_nobody_uses_are_closed_by_a_process_that_stays(home: Path) -> None:
     setting(home, "[runtime]\nidle_exit_s = 0.3\nsleep_after_s = 0.2")
-    with serving(home, "--engine", "embedded") as process:
+    with serving(home) as process:
         for mind in ("default", "other"):
             assert served(home, mind).remember("an otter").created
         until(lambda: len(opened(process, home)) == 1)  # the last one is ready for whoever comes next
@@ -373,7 +373,7 @@ def test_minds_that_nobody_uses_are_closed_by_a_process_that_stays(home: Path) -
 
 
 def test_what_is_read_again_closes_all_minds_and_metrics_show_those_that_are_used_since(home: Path) -> None:
-    with serving(home, "--engine", "embedded") as process:
+    with serving(home) as process:
         for mind in ("default", "other"):
             assert served(home, mind).remember("an otter").created
         assert opened(process, home) == {"default", "other"}
@@ -384,7 +384,7 @@ def test_what_is_read_again_closes_all_minds_and_metrics_show_those_that_are_use
 
 
 def test_settings_are_read_again_and_bad_ones_change_nothing(home: Path) -> None:
-    with serving(home, "--engine", "embedded") as process:
+    with serving(home) as process:
         mind = served(home)
         for number in range(12):
             mind.remember(f"otter {number}", session=str(number))
@@ -412,7 +412,7 @@ def test_an_edit_of_the_settings_is_said_to_have_no_effect_until_they_are_read_a
         assert (check["state"] == "ok") is (f"kill -HUP {process.pid}" not in check["remedy"])
         return check["state"], [line for line in served(home).status().degraded if line.startswith("settings: ")]
 
-    with serving(home, "--engine", "embedded") as process:
+    with serving(home) as process:
         served(home).remember("an otter")
         assert said() == ("ok", [])
         setting(home, "[recall]\nk = 3")
@@ -430,7 +430,7 @@ def test_a_process_that_read_settings_nothing_can_be_opened_with_takes_them_anew
 ) -> None:
     good = (home / "mnemic.toml").read_text("utf-8")
     setting(home, '[binder]\nleave_out = ["colour"]')
-    with serving(home, "--engine", "embedded") as process:
+    with serving(home) as process:
         for _ in range(2):
             with pytest.raises(InvalidValue, match=r"binder\.leave_out in .*mnemic\.toml cannot be 'colour'"):
                 served(home).remember("an otter")
@@ -449,7 +449,7 @@ def test_a_process_that_read_settings_nothing_can_be_opened_with_takes_them_anew
 
 def test_a_capture_of_which_nothing_is_new_leaves_what_waits_to_the_process(home: Path, tmp_path: Path) -> None:
     source = lines(tmp_path / "a.jsonl", turn("an otter"))
-    with serving(home, "--engine", "embedded"):
+    with serving(home):
         new = run("capture", source, "--home", home, "--json").json
         assert (new["new"], new["pending"]) == (1, 1)
         assert new["meaning_error"], "it asked for the meaning, and there is no model"
@@ -478,11 +478,11 @@ def test_an_option_that_nothing_would_come_of_is_refused_before_anything_starts(
 
 
 def test_killed_it_leaves_nothing_that_hinders_the_next_one(home: Path) -> None:
-    with serving(home, "--engine", "embedded") as process:
+    with serving(home) as process:
         process.kill()
         process.wait()
         assert (home / "run" / "serve.json").exists()
-        with serving(home, "--engine", "embedded") as second:
+        with serving(home) as second:
             assert ready(home).pid == second.pid
             assert served(home).counts().memories == 0
 
@@ -531,7 +531,7 @@ def ray_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, s
     home = tmp_path_factory.mktemp("ray") / "home"
     home.mkdir()
     (home / "mnemic.toml").write_text('[embedder]\nmodel = "/nowhere"\n', "utf-8")
-    with serving(home) as process:
+    with serving(home, engine="ray") as process:
         yield home, process
     end(home)
 
@@ -629,7 +629,7 @@ def test_told_to_leave_ray_leaves_nothing(ray_home: tuple[Path, subprocess.Popen
 
 @pytest.mark.system
 def test_when_its_parent_is_killed_nothing_of_ray_stays_and_the_next_one_clears_its_files(home: Path) -> None:
-    with serving(home) as process:
+    with serving(home, engine="ray") as process:
         assert served(home).remember("an otter").created
         before = family(process.pid)
         assert {"raylet", "gcs_server"} <= set(before)

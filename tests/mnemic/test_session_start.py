@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -25,10 +26,18 @@ PAYLOAD = json.dumps({"session_id": "new", "source": "startup", "hook_event_name
 LOADED = {"numpy", "click", "mcp", "ray", "sqlite_vec", "starlette", "uvicorn"}
 
 
-@pytest.fixture
-def example(home: Path) -> Path:
-    """A home without a model that holds the example."""
+@pytest.fixture(scope="module")
+def captured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home that holds the example, without its meaning; each test has a copy."""
+    home = tmp_path_factory.mktemp("captured")
     assert run("capture", EXAMPLE, "--home", home, "--no-meaning").code == 0
+    return home
+
+
+@pytest.fixture
+def example(home: Path, captured: Path) -> Path:
+    """A home without a model that holds the example."""
+    shutil.copytree(captured, home, dirs_exist_ok=True)
     return home
 
 

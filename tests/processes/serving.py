@@ -60,12 +60,15 @@ def end(home: Path) -> None:
 
 
 @contextmanager
-def serving(home: Path, *options: object, protocol: int | None = None) -> Iterator[subprocess.Popen[bytes]]:
+def serving(
+    home: Path, *options: object, engine: str = "embedded", protocol: int | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
     """A process in the foreground, from when it is ready; of another protocol, where one is given."""
+    arguments = ["serve", "--engine", engine, "--home", str(home), *map(str, options)]
     if protocol is None:
-        process = start("serve", "--home", home, *options)
+        process = start(*arguments)
     else:
-        command = [sys.executable, "-c", _OTHER.format(protocol), "serve", "--home", str(home), *map(str, options)]
+        command = [sys.executable, "-c", _OTHER.format(protocol), *arguments]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         until(lambda: process.poll() is not None or _ready(home, process.pid))

@@ -264,7 +264,7 @@ def test_a_project_is_renamed_moved_merged_and_all_of_it_taken_back(
     if not served:
         story()
         return
-    with serving(home, "--engine", "embedded"):
+    with serving(home):
         ready(home)
         story()
 

@@ -368,7 +368,7 @@ def test_a_session_s_start_is_told_that_the_memory_is_locked_with_a_process_and_
         f" kept for later. Its owner opens it with `mnemic unlock --home {locked}` in a terminal."
     )
     assert (alone, shown) == (f"<mnemic-memory>\n{sentence}\n</mnemic-memory>", f"Mnemic: {sentence}")
-    with serving(locked, "--engine", "embedded"):
+    with serving(locked):
         asked = hook(locked, "session-start", PAYLOAD, "--ask")
         assert read(asked.json) == (alone, shown)
         assert "locked" not in hook(locked, "prompt", said(2, "what swims?"), "--ask").out
@@ -377,7 +377,7 @@ def test_a_session_s_start_is_told_that_the_memory_is_locked_with_a_process_and_
 @pytest.mark.system
 def test_a_session_of_a_mind_that_is_locked_and_paused_is_shown_both(locked: Path, say: Say) -> None:
     paused = say("pause", "--home", locked, "--json").json["paused"]["told"]
-    with serving(locked, "--engine", "embedded"):
+    with serving(locked):
         shown = hook(locked, "session-start", PAYLOAD, "--ask").json["systemMessage"]
     assert shown.startswith(f"Mnemic: {paused} Mnemic's memory is locked by its passphrase")
     assert "kept for later" not in shown
@@ -385,7 +385,7 @@ def test_a_session_of_a_mind_that_is_locked_and_paused_is_shown_both(locked: Pat
 
 def test_a_session_that_is_to_be_told_nothing_is_not_told_that_it_is_locked(locked: Path) -> None:
     (locked / "mnemic.toml").write_text("[brief]\nbudget_tokens = 0\n")
-    with serving(locked, "--engine", "embedded"):
+    with serving(locked):
         assert "locked" not in hook(locked, "session-start", PAYLOAD, "--ask").out
 
 
@@ -426,7 +426,7 @@ def served(home: Path, say: Say) -> Iterator[Path]:
     """A home that a process serves, whose mind holds a memory."""
     with mnemic.open(home) as mind:
         mind.remember("the heron stands on the pier")
-    with serving(home, "--engine", "embedded"):
+    with serving(home):
         assert say("recall", "heron", "--home", home).code == 0
         yield home
 

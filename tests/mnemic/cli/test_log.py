@@ -270,7 +270,7 @@ def test_it_is_the_same_by_way_of_the_process(command: Command, shelf: Path) -> 
     ids = [one["id"] for one in entries(command("log", "--home", shelf, "--json"))]
     asked = [["log"], ["log", "-n", "2", "--scope", "work"], ["log", "--injected"], ["show", *ids]]
     alone = [command(*one, "--home", shelf, "--json") for one in asked]
-    with serving(shelf, "--engine", "embedded"):
+    with serving(shelf):
         served = [finish(start(*one, "--home", shelf, "--json")) for one in asked]
         refused = finish(start("log", "--after", "x", "--home", shelf))
         assert "served by process" in finish(start("status", "--home", shelf)).out

@@ -265,7 +265,7 @@ def test_an_unknown_role_lists_those_there_are(command: Command, boat: Path) -> 
 def test_the_home_process_answers_as_the_command_does_alone(command: Command, boat: Path) -> None:
     asked = ("tool=pytest", "outcome=failed", "file=?")
     alone = shaped(command, boat, *asked)
-    with serving(boat, "--engine", "embedded"):
+    with serving(boat):
         served = finish(start("shape", *asked, "--home", boat, "--json"))
         assert served.code == 0, served
         roles = finish(start("shape", "--roles", "--home", boat, "--json")).json

@@ -112,7 +112,7 @@ def test_what_is_erased_is_in_no_file_of_the_home_and_never_comes_back(
     shutil.copytree(home / "minds" / "default" / "spool", kept)
     prompt(home, f"and that {OTHER}", project, session="hooked")
     command("capture", transcript, "--home", home, "--no-meaning")
-    with serving(home, "--engine", "embedded") if served else nullcontext():
+    with serving(home) if served else nullcontext():
         until(lambda: len(found(command, home, QUERY)) == 4)  # what recalls find is in the log, too
         exported = command("export", tmp_path / "exported", "--home", home)
         assert (exported.code, command("backup", tmp_path / "backup", "--home", home).code) == (0, 0)

@@ -267,7 +267,7 @@ def test_the_start_of_a_session_says_so_with_a_process_and_without_and_the_same(
         f"<mnemic-memory>\n{told}\n</mnemic-memory>",
         f"Mnemic: {told}",
     ), "one that goes on has the rest"
-    with serving(made, "--engine", "embedded"):
+    with serving(made):
         assert asked(made, project) == (text, shown)
         assert command("resume", "--home", made).code == 0
         assert hook(made, "session-start", started(project), "--ask") == before
@@ -288,7 +288,7 @@ def test_a_session_whose_shell_switched_the_capture_off_is_told_that_it_is_not_r
         context(alone(made, project, "--off", "capture"))[0]
         == f"<mnemic-memory>\n{CAPTURE_OFF_NOTICE}\n</mnemic-memory>"
     )
-    with serving(made, "--engine", "embedded"):
+    with serving(made):
         assert (
             asked(made, project, MNEMIC_OFF="capture")[0] == f"<mnemic-memory>\n{CAPTURE_OFF_NOTICE}\n</mnemic-memory>"
         )
@@ -335,7 +335,7 @@ def refused(answer: Any) -> str:
 def test_what_an_assistant_hands_over_in_a_pause_is_refused_and_it_is_told_why(
     made: Path, project: Path, command: Any
 ) -> None:
-    with serving(made, "--engine", "embedded"), Assistant(made, project) as assistant:
+    with serving(made), Assistant(made, project) as assistant:
         assert assistant.tool(tool_call(2, "memory_capture", text="the otter before"))["created"]
         assert command("pause", "--for", "1h", "--home", made).code == 0
         assistant.send(tool_call(3, "memory_capture", text="the otter in it"))
@@ -356,7 +356,7 @@ def test_an_assistant_hands_nothing_over_from_a_project_that_is_left_out(made: P
     prompt(made, "the otter of a hook", project)
     with mnemic.open(made) as mind:
         assert mind.drain_spool().left_out == 1
-    with serving(made, "--engine", "embedded"), Assistant(made, project) as assistant:
+    with serving(made), Assistant(made, project) as assistant:
         for number, given in enumerate(({}, {"scope": "elsewhere"}), start=2):
             assistant.send(tool_call(number, "memory_capture", text="the otter", **given))
             assert refused(assistant.hear()).startswith("left_out: The settings leave the project 'work/shelf' out")

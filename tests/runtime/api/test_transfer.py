@@ -658,7 +658,7 @@ def test_on_a_full_disk_nothing_is_written_and_that_is_said(
 @pytest.fixture
 def served(home: Path) -> Iterator[Path]:
     otters(home, "one")
-    with serving(home, "--engine", "embedded"):
+    with serving(home):
         ready(home)
         yield home
 

@@ -344,7 +344,7 @@ def test_a_home_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 
 def test_a_newer_process_is_one_sentence_and_stays(home: Path) -> None:
-    with serving(home, "--engine", "embedded", protocol=PROTOCOL + 1) as process:
+    with serving(home, protocol=PROTOCOL + 1) as process:
         with pytest.raises(NewerProcess, match=rf"is newer \(protocol {PROTOCOL + 1}\)") as raised:
             served(home).counts()
         assert f"kill {process.pid}" in raised.value.remedy_text
@@ -353,7 +353,7 @@ def test_a_newer_process_is_one_sentence_and_stays(home: Path) -> None:
 
 @pytest.mark.system
 def test_an_older_process_is_drained_and_replaced_once(home: Path) -> None:
-    with serving(home, "--engine", "embedded", protocol=PROTOCOL - 1) as older:
+    with serving(home, protocol=PROTOCOL - 1) as older:
         kept = together([lambda n=n: served(home).remember(f"otter {n}", session=f"s{n}") for n in range(6)])  # type: ignore[misc]
         assert older.wait(BOUND_S) == 0
     assert all(one.created for one in kept)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol import ambient_messages, log_messages, messages, scopes, shape_messages
@@ -74,6 +74,7 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_a_message_arrives_as_it_was_sent(kind: type[msgspec.Struct], data: st.DataObject) -> None:
     message = data.draw(values(kind))
@@ -81,6 +82,7 @@ def test_a_message_arrives_as_it_was_sent(kind: type[msgspec.Struct], data: st.D
 
 
 @pytest.mark.parametrize("kind", ANSWERS)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_an_answer_arrives_as_it_was_sent(kind: type[msgspec.Struct], data: st.DataObject) -> None:
     answer = data.draw(values(kind))

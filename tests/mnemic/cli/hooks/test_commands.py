@@ -249,7 +249,7 @@ def test_a_process_that_takes_no_part_is_told_though_a_session_would_be_answered
     alone = f'exec {sys.executable} -P -m mnemic.session_start --assistant "$1" --event "$2" --home "{home}"'
     hook.write_text(f'#!/bin/sh\ncase $2 in session-start) {alone};; esac\nexec "${{0%/*}}/own" "$@"\n', "utf-8")
     hook.chmod(0o700)
-    with serving(home, "--engine", "embedded"):
+    with serving(home):
         told = command("hooks", "status", "--assistant", "cursor", "--home", home)
     assert told.code == 1
     assert "which serves the home, did not take part" in told.out
@@ -258,7 +258,7 @@ def test_a_process_that_takes_no_part_is_told_though_a_session_would_be_answered
 @pytest.mark.skipif(rust_hook() is None, reason="the hook's executable is not built: nothing of it is proved here")
 def test_the_process_that_serves_is_asked_and_answers(command: Command, user: Path, home: Path) -> None:
     install(command, home, "cursor")
-    with serving(home, "--engine", "embedded"):
+    with serving(home):
         told = command("hooks", "status", "--assistant", "cursor", "--home", home)
     assert told.code == 0
     assert re.search(r"asked as at a session's start, and answered in \d+ ms", told.out)
@@ -315,7 +315,7 @@ def test_on_a_yes_they_are_taken_in_by_the_homes_process(command: Command, user:
 @pytest.mark.system
 def test_a_process_that_serves_already_is_told_of_them(command: Command, user: Path, home: Path) -> None:
     install(command, home, "cursor")
-    with serving(home, "--engine", "embedded"):
+    with serving(home):
         command("recall", "otter", "--home", home)
         until(lambda: "drain: ok" in (home / "serve.log").read_text("utf-8"))  # it was asked, and would not be so soon
         transcripts(user, 3)

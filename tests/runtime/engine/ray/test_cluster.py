@@ -277,7 +277,7 @@ def test_what_a_dead_process_left_is_mended_while_a_process_serves_the_home(home
 
 def test_taking_a_home_sweeps_what_a_dead_process_left(home: Path) -> None:
     record = dead_record(home)
-    with serving(home, "--engine", "embedded"):
+    with serving(home):
         assert not record.exists()
 
 
