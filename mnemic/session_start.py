@@ -9,7 +9,6 @@ NumPy, the faces and the actors are not loaded: Python's own start is most of wh
 from __future__ import annotations
 
 import sys
-import tomllib
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -22,6 +21,7 @@ from mnemic.actors.protocol.errors import BadSettings, MindLocked, MnemicError
 from mnemic.hooks.read.hook_reply import hook_reply
 from mnemic.runtime.capture.pauses import session_notices
 from mnemic.runtime.clock import SystemClock
+from mnemic.runtime.files.foreign import read_toml
 from mnemic.runtime.minds.homes import is_locked_mind, mind_folder, mind_options, open_mind
 from mnemic.runtime.minds.projects import resolve_scope
 from mnemic.runtime.store.read.brief import read_briefing_sources, scope_path_of
@@ -163,7 +163,7 @@ def _read_brief_settings(home: Path) -> BriefSettings:
     """
     path = home / "mnemic.toml"
     try:
-        section = tomllib.loads(path.read_text("utf-8")).get("brief", {})
+        section = read_toml(path).get("brief", {})
     except FileNotFoundError:
         return BriefSettings()
     except (OSError, ValueError) as error:
@@ -172,12 +172,12 @@ def _read_brief_settings(home: Path) -> BriefSettings:
         raise BadSettings(path=str(path), why="brief is no table")
     default = BriefSettings()
     budget = section.get("budget_tokens", default.budget_tokens)
-    subagents, tracked = (section.get(name, getattr(default, name)) for name in ("subagents", "tracked_scopes"))
+    subagents = section.get("subagents", default.subagents)
     if type(budget) is not int or budget < 0:
         raise BadSettings(path=str(path), why="brief.budget_tokens is no number of tokens")
-    if not isinstance(subagents, bool) or not isinstance(tracked, bool):
-        raise BadSettings(path=str(path), why="a switch in brief is neither true nor false")
-    return BriefSettings(budget, subagents, tracked)
+    if not isinstance(subagents, bool):
+        raise BadSettings(path=str(path), why="brief.subagents is neither true nor false")
+    return BriefSettings(budget, subagents)
 
 
 def _log(home: Path, why: str, what: str = "a session was told nothing") -> None:

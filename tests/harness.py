@@ -193,21 +193,22 @@ class ActorHarness:
         self.extents: dict[str, FileStat] = {}
 
         settings = {"capture.batch_events": batch_events, "capture.batch_bytes": 1 << 20, "recall.hit_bytes": hit_bytes}
-        self.ports = Ports(
-            settings=Settings(settings | {"embedder.max_windows": max_windows} | more).values(),
-            open_store=lambda: Store.open(self.folder.store, self.keys),
-            open_snapshots=self.reader,
-            load_encoder=lambda: self.load(),
-            open_transcript=lambda path, format: self.open_source(path, format),
-            resolve_scope=resolve_scope,
-            is_ignored_folder=is_ignored,
-            stat_file=lambda path: self.extents.get(path),
-            open_spool=lambda: self.spool,
-            read_record=lambda record: self.read_record(record),
-            scrub=lambda text: self.scrub(text),
-            identity=self.keys.identity_hash(),
-            **({"seed": self.keys.seed} | dict(ports or {})),
-        )
+        own: dict[str, Any] = {
+            "settings": Settings(settings | {"embedder.max_windows": max_windows} | more).values(),
+            "seed": self.keys.seed,
+            "open_store": lambda: Store.open(self.folder.store, self.keys),
+            "open_snapshots": self.reader,
+            "load_encoder": lambda: self.load(),
+            "open_transcript": lambda path, format: self.open_source(path, format),
+            "resolve_scope": resolve_scope,
+            "is_ignored_folder": is_ignored,
+            "stat_file": lambda path: self.extents.get(path),
+            "open_spool": lambda: self.spool,
+            "read_record": lambda record: self.read_record(record),
+            "scrub": lambda text: self.scrub(text),
+            "identity": self.keys.identity_hash(),
+        }
+        self.ports = Ports(**own | dict(ports or {}))
         self.supervisor = Supervisor(
             EmbeddedEngine(self.clock, stop_timeout_s=BOUND_S),
             [ActorSpec(slot, kind, partial(kind.make, self.ports)) for slot, kind in BUILT_IN_ACTORS.items()],

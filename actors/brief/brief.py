@@ -54,14 +54,10 @@ class BriefSettings(NamedTuple):
     """How long it may be."""
     subagents: bool = False
     """Whether subagents are told anything."""
-    tracked_scopes: bool = False
-    """Whether a scope is heeded that a file of the repository itself names."""
 
     def budget(self, asked: Brief) -> int:
         """How long the answer to a brief may be: as it asks itself, else as the settings say; 0 where none is told."""
         if "/" in asked.session and not self.subagents:  # `<session>/<agent>`, as it is captured
-            return 0
-        if asked.scope_from_repository and not self.tracked_scopes:
             return 0
         return max(0, self.budget_tokens if asked.budget_tokens is None else asked.budget_tokens)
 

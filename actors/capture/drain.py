@@ -34,7 +34,7 @@ from mnemic.actors.protocol.changes import (
     ScopeRef,
     idempotency_key,
 )
-from mnemic.actors.protocol.contract import Context
+from mnemic.actors.protocol.contract import Context, raise_location
 from mnemic.actors.protocol.errors import ActorFailed, BadInput, MnemicError, UnreadableRecord
 from mnemic.actors.protocol.events import (
     Event,
@@ -62,18 +62,22 @@ def quarantine_change(record: HookRecord | UndecodedRecord, why: str, scrub: Scr
     """What keeps a record out of the way.
 
     Args:
-        why: what is wrong with it, without its text; one that was never taken apart says that itself.
+        why: what is wrong with it, without its text.
         scrub: takes out what must not be kept.
     """
+    try:
+        text = scrub_payload(record.payload if isinstance(record, HookRecord) else record.body, scrub)
+    except Exception as error:  # it must not stop what others keep, and with its secrets it may not be kept: logged
+        _log.error("secrets could not be taken out of a record: %s", type(error).__name__)
+        text, why = b"", f"taking secrets out of it failed ({type(error).__name__}), so its words are not kept; {why}"
     if isinstance(record, UndecodedRecord):
-        text = scrub_payload(record.body, scrub)
-        return QuarantineRecord(record=record.id, assistant="", event="", why=record.why[:_WHY_CHARS], text=text)
+        return QuarantineRecord(record=record.id, assistant="", event="", why=why[:_WHY_CHARS], text=text)
     return QuarantineRecord(
         record=record.id,
         assistant=str(escape_surrogates(record.assistant)),
         event=str(escape_surrogates(record.event)),
         why=str(escape_surrogates(why))[:_WHY_CHARS],
-        text=scrub_payload(record.payload, scrub),
+        text=text,
         at=record.at,
         cwd=escape_surrogates(record.cwd),
         branch=escape_surrogates(record.branch),
@@ -195,8 +199,9 @@ class SpoolDrainer:
             understood = self._interpret(record) if one.at else "it could not be taken apart"
             if isinstance(understood, str):
                 continue
-            with self._snapshots.snapshot() as snapshot:
-                changes = self._changes([understood], snapshot, context)
+            changes = self._changes([understood], context)
+            if isinstance(changes, str):
+                continue
             try:
                 apply_changes(
                     [*changes, ReleaseRecord(record=one.record)],
@@ -230,8 +235,11 @@ class SpoolDrainer:
                 left_out += found.left_out
             else:
                 aside.append(quarantine_change(record, found, self._keeping.scrub))
-        with self._snapshots.snapshot() as snapshot:
-            changes = self._changes(understood, snapshot, context)
+        changes = self._changes(understood, context)
+        if isinstance(changes, str):
+            if len(part.records) > 1:  # one of them is at fault: they come again, each for itself
+                return self._one_by_one(len(part.records))
+            aside, changes = [quarantine_change(part.records[0], changes, self._keeping.scrub)], []
         advance = AdvanceSpool(file=part.file, offset=part.offset, records=len(part.records), torn=part.torn)
         # A power cut may take back what was read; what comes then at the same place is another part, one tear later.
         key = idempotency_key("drain", "spool", part.file, b"%d" % start, b"%d" % tears)
@@ -242,9 +250,8 @@ class SpoolDrainer:
         except _REJECTIONS as error:
             if not part.records:
                 raise
-            if len(part.records) > 1:  # one of them is at fault: they come again, each for itself
-                self._single_records_left = len(part.records)
-                return Drained(more=True)
+            if len(part.records) > 1:
+                return self._one_by_one(len(part.records))
             _log.error("the store refused a record of %s: %s", _assistant(part.records[0]), error.code)
             why = f"the store refused it ({error.code})"
             kept, aside = (), [quarantine_change(part.records[0], why, self._keeping.scrub)]
@@ -261,8 +268,24 @@ class SpoolDrainer:
             more=bool(part.records) or part.offset != start,
         )
 
+    def _one_by_one(self, count: int) -> Drained:
+        self._single_records_left = count
+        return Drained(more=True)
+
     def _interpret(self, record: HookRecord) -> _Interpretation | str:
-        """What a record stands for; or why that cannot be told, or cannot be kept."""
+        """What a record stands for; or why that cannot be told, or cannot be kept.
+
+        Raises:
+            PausesUnreadable, StoreError, RuntimeFault: that is no record's fault.
+        """
+        try:
+            return self._understand(record)
+        except MnemicError:
+            raise
+        except Exception as error:  # whatever it is about this record, it must not stop what others keep: logged
+            return _defect(record, error)
+
+    def _understand(self, record: HookRecord) -> _Interpretation | str:
         if record.event == BRIEFING_NOTE:
             told = decode_note(record)
             return told if isinstance(told, str) else _Interpretation(briefings=[told])
@@ -309,12 +332,18 @@ class SpoolDrainer:
             return str(error.operands.get("why", error.code))
         except MnemicError as error:
             return str(error)
-        except Exception as error:  # an adapter's defect must not stop what others keep: logged, and doctor shows it
-            _log.error("a record of %s (%s) failed: %s", record.assistant, record.event, type(error).__name__)
-            return f"reading it failed ({type(error).__name__})"
 
-    def _changes(self, understood: Sequence[_Interpretation], snapshot: Snapshot, context: Context) -> list[Change]:
-        """What keeps all of it, in order."""
+    def _changes(self, understood: Sequence[_Interpretation], context: Context) -> list[Change] | str:
+        """What keeps all of it, in order; or why one of them cannot be kept."""
+        try:
+            with self._snapshots.snapshot() as snapshot:
+                return self._all_changes(understood, snapshot, context)
+        except MnemicError:
+            raise
+        except Exception as error:  # as above
+            return _defect(None, error)
+
+    def _all_changes(self, understood: Sequence[_Interpretation], snapshot: Snapshot, context: Context) -> list[Change]:
         changes: list[Change] = []
         counting = OccurrenceCounter(snapshot)
         for event, place, at in (found for one in understood for found in one.events):
@@ -362,6 +391,13 @@ def _with_record_defaults(event: Event, record: HookRecord) -> Event:
         branch=record.branch if event.branch is None else event.branch,
         said_at=record.at if event.said_at is None else event.said_at,
     )
+
+
+def _defect(record: HookRecord | None, error: Exception) -> str:
+    """Log what a record ran into, and say it as `doctor` shows it; the error's own words may quote the record."""
+    of = "a hook" if record is None else f"{record.assistant} ({record.event})"
+    _log.error("a record of %s failed: %s at %s", of, type(error).__name__, raise_location(error))
+    return f"reading it failed ({type(error).__name__})"
 
 
 def _assistant(record: HookRecord | UndecodedRecord) -> str:

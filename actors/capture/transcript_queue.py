@@ -18,7 +18,7 @@ from mnemic.actors.capture.transcripts import NOT_KEPT_PREFIX, TranscriptCapture
 from mnemic.actors.protocol.ambient_messages import CaptureProgress, Drained, Queued, QueueTranscripts
 from mnemic.actors.protocol.changes import Change, FinishTranscript, QueueTranscript, idempotency_key
 from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.errors import BadInput, InvalidValue, MnemicError
+from mnemic.actors.protocol.errors import ActorFailed, BadInput, InvalidValue, MnemicError
 from mnemic.actors.protocol.events import TranscriptRef, escape_surrogates
 from mnemic.actors.protocol.messages import CaptureTranscript, TranscriptCaptured
 from mnemic.actors.protocol.ports import FileStat, StatFile
@@ -44,6 +44,7 @@ class TranscriptQueue:
         self._measure = measure
         self._transcribing = transcribing
         self._silence_us = round(silence_s * 1e6)
+        self._refused: set[str] = set()  # that the Store has failed on once
         self._partly_read: dict[str, tuple[int, str]] = {}  # of those half read: items, and what could not be kept
 
     def queue(self, message: QueueTranscripts, context: Context) -> Queued:
@@ -111,12 +112,19 @@ class TranscriptQueue:
         path, format = due
         skip, unkept = self._partly_read.pop(path, (0, ""))
         extent = self._measure(path)  # before: what is written meanwhile has changed it since
+        if extent is None:
+            return self._finish(path, 0, f"{path} is no file that can be read", context)
         try:
             taken = self._transcribing.capture_part(
                 CaptureTranscript(path=path, format=format, scope=None, skip=skip), context, by_itself=True
             )
         except BadInput as error:
             return self._finish(path, 0, str(error), context)
+        except ActorFailed as error:  # the second time it is this transcript that the Store fails on
+            if path in self._refused:
+                return self._finish(path, 0, str(error), context)
+            self._refused.add(path)
+            raise
         except MnemicError:
             raise
         except Exception as error:  # a reader's defect must not keep the others waiting: logged, and doctor shows it
@@ -126,8 +134,7 @@ class TranscriptQueue:
         if not taken.done:
             self._partly_read[path] = taken.taken, unkept
             return Drained(new=taken.new, known=taken.known, left_out=taken.left_out, transcript=path, more=True)
-        size_bytes = taken.position_bytes if extent is None else extent.size_bytes
-        return self._finish(path, size_bytes, unkept, context, taken)
+        return self._finish(path, extent.size_bytes, unkept, context, taken)
 
     def progress(self, context: Context) -> CaptureProgress:
         """What is on its way, and what became of it."""

@@ -143,8 +143,6 @@ class Brief(Verb["Briefed"], frozen=True, kw_only=True):
     """At most so much text, a token counted as four bytes of UTF-8; as much as the setting says where absent."""
     repeat: bool = False
     """Whether the session has lost what it was told: all of it is told once more."""
-    scope_from_repository: bool = False
-    """Whether a file that came with the project's repository says where that is: its author may name any scope."""
     notices: tuple[str, ...] = ()
     """What is to be said before anything else at the start of a session, a sentence each."""
 

@@ -95,12 +95,6 @@ class RetrieverActor:
             0,
         ),
         Setting("brief.subagents", False, "-", "Whether the subagents of an assistant are told anything, too."),
-        Setting(
-            "brief.tracked_scopes",
-            False,
-            "-",
-            "Whether a project is told unasked what is known of a scope that its own repository names.",
-        ),
     )
     pinned: ClassVar[bool] = True
 
@@ -108,9 +102,7 @@ class RetrieverActor:
         settings = ports.settings
         self._source = ports.open_snapshots()
         self._pauses = ports.pauses
-        self._brief_settings = BriefSettings(
-            settings["brief.budget_tokens"], settings["brief.subagents"], settings["brief.tracked_scopes"]
-        )
+        self._brief_settings = BriefSettings(settings["brief.budget_tokens"], settings["brief.subagents"])
         self._k = settings["recall.k"]
         self._hit_bytes = settings["recall.hit_bytes"]
         self._index = RecallIndex()

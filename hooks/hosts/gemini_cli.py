@@ -29,6 +29,7 @@ from mnemic.hooks.hosts.gemini_cli_events import (
     user_message_events,
 )
 from mnemic.hooks.read.lines import EventFactory, InvalidInput, Json, LineSource, RawLines, nonblank_text, parse_time_us
+from mnemic.runtime.files.foreign import open_regular, read_regular
 
 ASSISTANT = "gemini-cli"
 MESSAGE_TYPES = ("user", "gemini", "info", "error", "warning")
@@ -170,6 +171,7 @@ def _thought(thought: Json) -> str:
 
 SESSION_FILE = re.compile(r"session-.*-(?P<begin>[^-]{8})\.jsonl")
 OUTPUTS_FOLDER = "tool-outputs"
+_MOST_OUTPUT_BYTES = 1 << 26
 
 
 class GeminiSource:
@@ -193,7 +195,7 @@ class GeminiSource:
 
     def _add(self, path: str) -> None:
         try:
-            stream = open(path, "rb")  # noqa: SIM115 - closed with the others
+            stream = open_regular(path)  # closed with the others
         except FileNotFoundError:  # its user may delete a session at any time
             return
         except OSError as error:
@@ -254,7 +256,6 @@ def _read_full_output(path: str, named: str) -> str | None:
     if not os.path.realpath(named).startswith(outputs + os.sep):
         return None
     try:
-        with open(named, encoding="utf-8", newline="") as text:
-            return text.read()
+        return read_regular(named, _MOST_OUTPUT_BYTES).decode("utf-8")
     except (OSError, ValueError):  # it went, or is no text any more; what is left of it stands in the transcript
         return None

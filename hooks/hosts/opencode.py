@@ -22,6 +22,7 @@ from mnemic.hooks.read.lines import EventFactory, InvalidInput, Json, RawLines, 
 from mnemic.hooks.read.own_text import strip_own_output
 from mnemic.hooks.read.records import RecordEventFactory, required_text
 from mnemic.runtime.files.file_stat import stat_transcript
+from mnemic.runtime.files.foreign import open_regular
 
 if TYPE_CHECKING:
     import apsw
@@ -212,7 +213,7 @@ def parse_database_path(path: str) -> tuple[str, str | None] | None:
 
 def _is_database(path: str) -> bool:
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             return file.read(len(MAGIC)) == MAGIC
     except (OSError, ValueError):  # what cannot be opened is reported by whoever needs it
         return False

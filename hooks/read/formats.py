@@ -7,6 +7,7 @@ import stat
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from typing import BinaryIO
 
 from mnemic.actors.protocol.errors import AmbiguousFormat, InvalidValue, SourceUnreadable
 from mnemic.actors.protocol.ports import Source
@@ -23,6 +24,7 @@ from mnemic.hooks.hosts.opencode import (
 )
 from mnemic.hooks.read.generic import GenericReader, TextSource, is_generic
 from mnemic.hooks.read.lines import BOM, InvalidInput, Json, LineReader, LineSource, RawLines, parse
+from mnemic.runtime.files.foreign import open_regular
 
 DETECTION_BYTES = 1 << 20
 """How far ``auto`` looks for a line it knows. Host lines of 100 KB are common, and the first may be torn."""
@@ -91,7 +93,7 @@ def find_transcripts(path: str) -> list[str]:
             continue
         seen.add(os.path.realpath(folder))
         found += [os.path.join(folder, name) for name in names if name.endswith(".jsonl") or name == DATABASE]
-    return sorted(found)
+    return sorted(path for path in found if os.path.isfile(path) or not os.path.exists(path))
 
 
 def _raise_unreadable(error: OSError) -> None:
@@ -144,8 +146,8 @@ def _open(path: str) -> RawLines:
     if os.path.isdir(path):
         raise SourceUnreadable(path=path, why="it is a folder, not a file")
     try:
-        stream = open(path, "rb")  # noqa: SIM115 - the source that is returned closes it
+        is_pipe = stat.S_ISFIFO(os.stat(path).st_mode)  # somebody named it: `find_transcripts` finds none
+        stream: BinaryIO = open(path, "rb") if is_pipe else open_regular(path)  # noqa: SIM115 - the source closes it
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise SourceUnreadable(path=path, why=getattr(error, "strerror", None) or str(error)) from error
-    found = os.fstat(stream.fileno())
-    return RawLines(path, stream, found.st_size if stat.S_ISREG(found.st_mode) else None)
+    return RawLines(path, stream, None if is_pipe else os.fstat(stream.fileno()).st_size)

@@ -28,7 +28,6 @@ from mnemic.actors.protocol.events import Event, HookRecord, to_text
 from mnemic.actors.protocol.ports import ResolveScope
 from mnemic.actors.recall.hits import token_count
 from mnemic.hooks.read.own_text import is_cursor_payload
-from mnemic.runtime.minds.projects import nearest_is_tracked
 
 _EMPTY_BRIEFING = Briefed(text="", memories=(), tokens=0)
 _EVENTS = {
@@ -43,7 +42,6 @@ _EVENTS = {
     ("opencode", "prompt"): "",
 }
 """Where a host takes something for the model, and what it calls that event itself, if its answer has to say so."""
-_SCOPE_FILE = ".mnemic.toml"
 
 
 class HookRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -180,7 +178,6 @@ def hook_reply(
                 session=asked.session,
                 prompt=asked.prompt,
                 repeat=asked.after_compaction,
-                scope_from_repository=place.found == _SCOPE_FILE and nearest_is_tracked(cwd or "", _SCOPE_FILE),
                 notices=told_first,
             )
         )

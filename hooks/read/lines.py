@@ -19,6 +19,7 @@ Json = dict[str, Any]
 """A parsed line."""
 
 BOM = b"\xef\xbb\xbf"
+_MOST_LINE_BYTES = 1 << 29
 FILE_ARGUMENTS = ("file_path", "absolute_path", "filePath", "notebook_path", "path", "target_file")
 # Hosts put the server's name before the tool's, and one or two lines between; Cursor says `MCP:` and the tool alone.
 OWN_TOOL = re.compile(
@@ -80,9 +81,12 @@ class RawLines:
 
     def _readline(self) -> bytes:
         try:
-            return self._stream.readline()
+            line = self._stream.readline(_MOST_LINE_BYTES)
         except OSError as error:
             raise SourceUnreadable(path=self.path, why=error.strerror or type(error).__name__) from error
+        if len(line) == _MOST_LINE_BYTES:
+            raise SourceUnreadable(path=self.path, why=f"a line of it is longer than {_MOST_LINE_BYTES:,} bytes")
+        return line
 
     def close(self) -> None:
         """Close the stream; standard input is not ours to close."""

@@ -32,6 +32,7 @@ from mnemic.actors.protocol.events import (
     TranscriptRef,
 )
 from mnemic.hooks.read.lines import EventFactory, InvalidInput, Json, nonblank_text, parse
+from mnemic.runtime.files.foreign import open_regular
 
 _HEADLESS_ENTRYPOINTS = ("bench", "claude-code-github-action", "remote_trigger")
 _HEADLESS_ORIGINATORS = ("codex_exec", "codex_sdk_")
@@ -73,7 +74,7 @@ def _read_headless(path: str) -> bool:
     Raises:
         OSError, ValueError: it cannot be read, or says nothing yet.
     """
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         line = parse(file.readline(_FIRST_LINE_BYTES), first=True)
     meta = None if line is None else line.get("payload")
     if not isinstance(meta, dict):

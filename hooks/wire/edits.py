@@ -17,6 +17,7 @@ import msgspec
 from mnemic.hooks.read.own_text import put_block, remove_block
 from mnemic.hooks.wire.commands import Wiring, event_in_command
 from mnemic.hooks.wire.settings_formats import (
+    MOST_SETTINGS_BYTES,
     ParseError,
     put_table,
     read_json,
@@ -25,6 +26,7 @@ from mnemic.hooks.wire.settings_formats import (
     rewrite_json,
     value_at,
 )
+from mnemic.runtime.files.foreign import read_regular
 
 
 class Member(msgspec.Struct, frozen=True):
@@ -249,7 +251,7 @@ def settings_in(text: str, file: FileEdits) -> dict[str, Any]:
 def read_settings(path: Path, format: Format) -> dict[str, Any]:
     """The settings in a file, where a fault in it is somebody else's to tell: none where it cannot be read."""
     try:
-        return settings_in(path.read_text("utf-8"), FileEdits(path=path, format=format))
+        return settings_in(read_regular(path, MOST_SETTINGS_BYTES).decode("utf-8"), FileEdits(path=path, format=format))
     except (OSError, UnicodeDecodeError, ParseError):
         return {}
 

@@ -17,6 +17,8 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
+MOST_SETTINGS_BYTES = 1 << 24
+"""No settings of a host are longer."""
 _COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
 _TRAILING_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]\s*,|,(?=\s*[\]}])', re.DOTALL)
 _HEADER = re.compile(r"^[ \t]*\[.*$", re.MULTILINE)

@@ -32,8 +32,9 @@ from mnemic.hooks.wire.edits import (
 )
 from mnemic.hooks.wire.host import CONFIG_VARIABLES, Host
 from mnemic.hooks.wire.record import HostInstall, InstalledFile, InstallRecord
-from mnemic.hooks.wire.settings_formats import ParseError, value_at
+from mnemic.hooks.wire.settings_formats import MOST_SETTINGS_BYTES, ParseError, value_at
 from mnemic.runtime.files.atomic_replace import write_error
+from mnemic.runtime.files.foreign import read_regular
 from mnemic.runtime.keys.keys import replace_private
 
 _CONTEXT_LINES = 2
@@ -256,7 +257,7 @@ def _without_space(text: str, file: FileEdits) -> str:
 
 def _read(path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
+        return read_regular(path, MOST_SETTINGS_BYTES)
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -281,7 +281,7 @@ class Mind(QuestionVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerb
         place = resolve_scope(None, folder)
         return self._find_scope_path(place), place
 
-    @fields_as_parameters(Brief, "place", "scope_from_repository", "notices")
+    @fields_as_parameters(Brief, "place", "notices")
     def brief(self, occasion: Occasion = "session-start", *, scope: ScopeRef | str, **asked: Any) -> Briefed:
         """Say what an assistant should know unasked; see `mnemic.actors.protocol.ambient_messages.Brief` for what each
         argument means.

@@ -29,15 +29,15 @@ class AllowDenyRules:
         Args:
             scopes: every path that its scope goes by.
             folders: every folder that it goes by; each counts as it is written, as it is without links, and by the
-                repository that it is of.
+                repository that it is of. One that only leads to a repository is denied with it, and not allowed.
         """
         if not self._deny and not self._allow:
             return True
-        every = [name for folder in folders for name in (folder, _resolved(folder), git_directory_of(folder))]
-        found = [name for name in dict.fromkeys(every) if name is not None]
-        if self._deny.matches(scopes, found):
+        named = [name for folder in folders for name in (folder, _resolved(folder))]
+        found = [git for folder in folders if (git := git_directory_of(folder)) is not None]
+        if self._deny.matches(scopes, [*named, *(git for git, _ in found)]):
             return False
-        return not self._allow or self._allow.matches(scopes, found)
+        return not self._allow or self._allow.matches(scopes, [*named, *(git for git, ours in found if ours)])
 
 
 class _Patterns:

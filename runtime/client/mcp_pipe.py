@@ -12,7 +12,6 @@ import select
 import socket
 import struct
 import threading
-import tomllib
 from collections.abc import Iterable
 from io import RawIOBase
 from pathlib import Path
@@ -22,6 +21,7 @@ from mnemic.actors.protocol.errors import MnemicError, NotServed
 from mnemic.runtime.client.launcher import REPLACED, ensure_running, wait_exited, wait_replaced
 from mnemic.runtime.client.unix_http import ServerDraining
 from mnemic.runtime.client.wire import decode_error
+from mnemic.runtime.files.foreign import read_toml
 from mnemic.runtime.minds.run_dir import LINE_BYTES, PROTOCOL, ServerInfo, not_served
 
 if TYPE_CHECKING:
@@ -304,7 +304,7 @@ class Pipe:
 def _ask_timeout_s(home: Path) -> float:
     """How long an answer may take, as the home's settings say; what is wrong with them, the process says."""
     try:
-        return float(tomllib.loads((home / "mnemic.toml").read_text("utf-8"))["runtime"]["ask_timeout_s"])
+        return float(read_toml(home / "mnemic.toml")["runtime"]["ask_timeout_s"])
     except (OSError, ValueError, LookupError, TypeError):
         return _ASK_TIMEOUT_S
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from mnemic.actors.protocol.contract import Actor, Setting
 from mnemic.actors.protocol.errors import BadSettings, InvalidValue, SourceUnreadable
 from mnemic.runtime.engine import idleness
 from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS, SLOTS, load_actors
+from mnemic.runtime.files.foreign import read_toml
 from mnemic.runtime.models.models import check_instruction_set, model_folder
 
 _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
@@ -135,7 +135,7 @@ def _toml_default(default: Any) -> str:
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Setting]]:
     """What a file gives, unchecked, and what settings there are, those of the actors it names included."""
     try:
-        document = tomllib.loads(path.read_text("utf-8"))
+        document = read_toml(path)
     except FileNotFoundError:
         document = {}
     except OSError as error:
@@ -145,7 +145,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Setting]]:
             raise SourceUnreadable(path=str(path.parent), why=whole.strerror or type(whole).__name__) from error
         raise BadSettings(path=str(path), why=error.strerror or type(error).__name__) from error
     except ValueError as error:
-        raise BadSettings(path=str(path), why=f"it is no TOML: {error}") from error
+        raise BadSettings(path=str(path), why=str(error)) from error
     given = dict(_flatten(document))
     own = {setting.name: setting for setting in _ACTORS}
     named = {name: _checked(own[name], value, path) for name, value in given.items() if name in own}

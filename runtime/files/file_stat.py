@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from mnemic.actors.protocol.ports import FileStat
 
 
 def stat_transcript(path: str) -> FileStat | None:
-    """Look at a transcript; ``None`` where there is none that can be looked at.
+    """Look at a transcript; ``None`` where there is none that can be looked at, or what is there is no regular file.
 
     Where it is a database, what it has not taken over from its write-ahead log counts too; and where one session of a
     database is named, behind a ``#``, it is measured with all others.
@@ -27,5 +28,7 @@ def _stat(path: str) -> FileStat | None:
     try:
         found = os.stat(path)
     except (OSError, ValueError):  # ValueError: no file can have this name
+        return None
+    if not stat.S_ISREG(found.st_mode):
         return None
     return FileStat(found.st_size, found.st_mtime_ns // 1000)

@@ -1,7 +1,8 @@
 """Which scope (project) a folder belongs to: by .mnemic.toml, by its git repository, or by its path.
 
 A project is its common git directory, so that worktrees and subfolders are one project and two folders of the same
-name are two; or the folder of a ``.mnemic.toml`` that names a scope; or, where neither is there, the folder itself.
+name are two; or, without one, the folder itself. A ``.mnemic.toml`` that its owner put there names a scope by hand. One
+that git tracks came with the repository, and says nothing: whoever wrote that has no say in what is remembered here.
 
 A file ``.mnemicignore`` in a folder silences it and all below it. Hooks look for it themselves, before they write
 (docs/spool.md); what is taken from transcripts in the background is asked here. For one shell there is ``MNEMIC_OFF``,
@@ -16,7 +17,7 @@ waits and an index may have a million of them. Whatever cannot be told apart cou
 from __future__ import annotations
 
 import os
-import tomllib
+import re
 from collections.abc import Mapping
 from pathlib import Path, PurePath
 
@@ -24,11 +25,17 @@ from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import BadInput, BadSettings, InvalidValue
 from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.scopes import _PART, normalize_scope_path
+from mnemic.runtime.files.foreign import read_regular, read_toml
 
 NO_SCOPE = ScopeRef(path="", project=None, found="none")
 """Where what belongs to no project goes."""
 _SETTINGS = ".mnemic.toml"
+_MOST_SETTINGS_BYTES = 1 << 16
 _GIT_FOLDER = ("HEAD", "objects", "refs")
+_POINTER = "gitdir:"
+_MOST_POINTER_BYTES = 1 << 13  # a path has 4,096 bytes at most
+_MOST_INDEX_BYTES = 1 << 28  # of a million files it has 100 MB
+_WORKTREE = re.compile(r"^\s*worktree\s*=\s*(.+)$", re.MULTILINE | re.IGNORECASE)
 _LONGEST = 0xFFF  # the flags have twelve bits for the length of a name
 _EXTENDED = 0x4000  # two more bytes of flags stand before the name
 
@@ -49,14 +56,17 @@ def resolve_scope(scope: str | None, folder: str | None, *, anyway: bool = False
     return _scope_of_folder(folder, anyway=anyway) if folder else NO_SCOPE
 
 
-def git_directory_of(folder: str) -> str | None:
-    """The common git directory of a folder, whatever a ``.mnemic.toml`` there says; ``None`` where it has none."""
+def git_directory_of(folder: str) -> tuple[str, bool] | None:
+    """The common git directory of a folder, whatever a ``.mnemic.toml`` there says; ``None`` where it has none.
+
+    Returns the directory, and whether it is the folder's own: somebody else's may be what a file there leads to.
+    """
     path = Path(folder)
     if not path.is_absolute():
         return None
     path = _resolved(path)
-    common = next((found for place in (path, *path.parents) if (found := _common_git_folder(place)) is not None), None)
-    return None if common is None else _printable_path(common)
+    found = next((found for place in (path, *path.parents) if (found := _git_directory(place)) is not None), None)
+    return None if found is None else (_printable_path(found[0]), found[1])
 
 
 def _scope_of_folder(folder: str, *, anyway: bool) -> ScopeRef:
@@ -65,14 +75,18 @@ def _scope_of_folder(folder: str, *, anyway: bool) -> ScopeRef:
     if path.is_absolute():
         path = _resolved(path)
         for place in (path, *path.parents):
-            if os.path.lexists(place / _SETTINGS):
+            if os.path.lexists(place / _SETTINGS) and not is_tracked(place / _SETTINGS):
                 try:
                     return ScopeRef(path=_scope_in(place / _SETTINGS), project=None, found=_SETTINGS)
                 except BadInput:
                     if not anyway:
                         raise
-            common = _common_git_folder(place)
-            if common is not None:
+            found = _git_directory(place)
+            if found is not None:
+                common, ours = found
+                if not ours:  # git would work there as in somebody else's repository; the folder is no part of that
+                    path = place
+                    break
                 # A worktree's folder or a submodule is named for itself; .git and the like for what they lie in.
                 root = common.parent if common.name.startswith(".") else common
                 return ScopeRef(
@@ -100,34 +114,59 @@ def _resolved(path: Path) -> Path:
 
 def _scope_in(settings: Path) -> str:
     try:
-        scope = tomllib.loads(settings.read_text("utf-8")).get("scope")
+        scope = read_toml(settings, _MOST_SETTINGS_BYTES).get("scope")
     except OSError as error:
         raise BadSettings(path=_printable_path(settings), why=error.strerror or type(error).__name__) from error
     except ValueError as error:
-        raise BadSettings(path=_printable_path(settings), why=f"it is no TOML: {error}") from error
+        raise BadSettings(path=_printable_path(settings), why=str(error)) from error
     name = f"scope in {_printable_path(settings)}"
     if not isinstance(scope, str) or not scope.strip("/"):
-        raise InvalidValue(name=name, value=scope, why="it names no scope", expected='scope = "a/b"')
+        given = scope if isinstance(scope, str | int | float | None) else type(scope).__name__
+        raise InvalidValue(name=name, value=given, why="it names no scope", expected='scope = "a/b"')
     return normalize_scope_path(scope, name)
 
 
-def _common_git_folder(place: Path) -> Path | None:
-    """The git directory that all worktrees share, read as git reads it (gitrepository-layout(5)); none if it is none.
+def _git_directory(place: Path) -> tuple[Path, bool] | None:
+    """The git directory that all worktrees of a folder's repository share, and whether it is the folder's own.
 
-    What cannot be read is none: git would not work there either.
+    A repository is reached through a ``.git``, as git finds it (gitrepository-layout(5)). That may be a file or a link
+    which somebody packed, so what it leads to lies in the folder itself, or has to name the folder in turn: a
+    worktree's directory does so in ``gitdir``, a submodule's in ``core.worktree``. What cannot be read is no
+    repository: git would not work there.
+
+    Args:
+        place: a folder, without links.
     """
-    pointer = _first_line(place / ".git")
-    if pointer is not None and pointer.startswith("gitdir:"):
-        folder = place / pointer.removeprefix("gitdir:").strip()
-    else:
-        folder = place / ".git" if os.path.lexists(place / ".git") else place  # a bare repository is its own
-    common = folder / (_first_line(folder / "commondir") or "")
-    return _resolved(common) if all(os.path.lexists(common / name) for name in _GIT_FOLDER) else None
+    own = place / ".git"
+    line = _first_line(own) or ""
+    found = _resolved(place / line.removeprefix("gitdir:").strip() if line.startswith("gitdir:") else own)
+    if found.parent == place:
+        return (found, True) if _is_git_directory(found) else None
+    common = found.parent.parent
+    if found.parent.name == "worktrees" and _is_git_directory(common):
+        return common, _resolved(found / (_first_line(found / "gitdir") or "")) == own
+    if not _is_git_directory(found):
+        return None
+    return found, _resolved(found / (_worktree_setting(found) or "")) == place
+
+
+def _is_git_directory(folder: Path) -> bool:
+    return all(os.path.lexists(folder / name) for name in _GIT_FOLDER)
+
+
+def _worktree_setting(folder: Path) -> str | None:
+    """`core.worktree` of a git directory; git writes it bare, or in quotation marks where it has to."""
+    try:
+        text = read_regular(folder / "config", _MOST_SETTINGS_BYTES).decode("utf-8", "surrogateescape")
+    except (OSError, ValueError):
+        return None
+    found = _WORKTREE.search(text)
+    return found and found[1].strip().strip('"')
 
 
 def _first_line(path: Path) -> str | None:
     try:
-        return path.read_text("utf-8", "surrogateescape").strip()
+        return read_regular(path, _MOST_POINTER_BYTES).decode("utf-8", "surrogateescape").strip()
     except (OSError, ValueError):
         return None
 
@@ -157,14 +196,6 @@ def disabled_by_environment(environment: Mapping[str, str]) -> str:
 # --- git's index ---------------------------------------------------------------------------------------------------
 
 
-def nearest_is_tracked(folder: str, name: str) -> bool:
-    """Whether the nearest file of a name, in a folder or above it, is tracked; one that is gone may have been."""
-    place = Path(os.path.realpath(folder))
-    files = (above / name for above in (place, *place.parents))
-    nearest = next((file for file in files if os.path.lexists(file)), None)
-    return nearest is None or is_tracked(nearest)
-
-
 def is_tracked(file: Path) -> bool:
     """Whether a repository around a file lists it, or may."""
     return any(_index_lists(folder, file) for folder in file.parents)
@@ -174,8 +205,9 @@ def _index_lists(folder: Path, file: Path) -> bool:
     git = folder / ".git"
     try:
         if git.is_file():  # of a worktree or a submodule: it says where its git folder is
-            git = folder / git.read_text("utf-8", "surrogateescape").removeprefix("gitdir:").strip()
-        index = (git / "index").read_bytes()
+            pointer = read_regular(git, _MOST_POINTER_BYTES).decode("utf-8", "surrogateescape")
+            git = folder / pointer.removeprefix(_POINTER).strip()
+        index = read_regular(git / "index", _MOST_INDEX_BYTES)
         split = any(name.startswith("sharedindex.") for name in os.listdir(git))
     except (FileNotFoundError, NotADirectoryError):
         return False

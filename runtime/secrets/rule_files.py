@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import stat
-import tomllib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, reduce
 from pathlib import Path
@@ -20,6 +18,7 @@ from mnemic.algorithms.secrets.gitleaks_rules import (
     compile_rule_file,
     read_rule_file,
 )
+from mnemic.runtime.files.foreign import parse_toml, read_regular
 
 _MEMORY_BYTES = 32 << 20
 """What RE2 may use for the states that our expressions meet, or for a set of words; it takes only what those need.
@@ -27,6 +26,7 @@ _MEMORY_BYTES = 32 << 20
 Through 20 MB of code ours then make 220 MB/s; with its own 8 MB 140, and with 4, where it gives up on states, 0.4. Of
 words, 50,000 fit; gitleaks has 244 keywords and 1,446 stopwords.
 """
+_MOST_BYTES = 1 << 24  # gitleaks' own file has 100 kB
 _DEPTH = 2
 """So many files may stand below one, as in gitleaks."""
 
@@ -72,25 +72,20 @@ def _contents(named: str) -> Iterator[bytes]:
 
 def _content(path: Path) -> bytes:
     try:
-        regular = stat.S_ISREG(path.stat().st_mode)
-        content = path.read_bytes() if regular else b""
+        return read_regular(path, _MOST_BYTES)
     except OSError as error:
         raise InvalidRuleFile(f"{path} cannot be read: {error.strerror or type(error).__name__}") from error
     except ValueError as error:  # a NUL in it
         raise InvalidRuleFile(f"it is no path: {error}") from error
-    if not regular:
-        raise InvalidRuleFile(f"{path} is no file")
-    return content
 
 
 @lru_cache(1 + _DEPTH)
 def _file_of(content: bytes) -> RuleFile:
     try:
-        return read_rule_file(tomllib.loads(content.decode("utf-8")))
-    except UnicodeDecodeError as error:
-        raise InvalidRuleFile("it is no TOML: it is not in UTF-8") from error
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidRuleFile(f"it is no TOML: {error}") from error
+        document = parse_toml(content)
+    except ValueError as error:
+        raise InvalidRuleFile(str(error)) from error
+    return read_rule_file(document)
 
 
 @lru_cache(2)

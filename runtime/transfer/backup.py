@@ -16,12 +16,13 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from mnemic.actors.protocol.errors import DamagedStore, NewerSchema, NotABackup
 from mnemic.runtime.files.atomic_replace import fsync_path, write_error
+from mnemic.runtime.files.foreign import open_regular
 from mnemic.runtime.keys.key_slots import KeyHeader, key_header_bytes, new_key_header, parse_key_header
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, read_key_header
@@ -238,7 +239,7 @@ def open_backup(path: Path) -> Iterator[BackupFile]:
         NewerSchema: a newer version made it.
     """
     try:
-        file: BinaryIO = path.open("rb")
+        file = open_regular(path)
     except OSError as error:
         raise NotABackup(path=str(path), why=error.strerror or type(error).__name__) from error
     with file:

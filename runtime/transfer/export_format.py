@@ -23,6 +23,7 @@ import msgspec
 
 from mnemic.actors.protocol.errors import NotAnExport
 from mnemic.actors.protocol.events import Kind, Outcome, Role, to_text
+from mnemic.runtime.files.foreign import open_regular, read_regular
 
 FORMAT = "mnemic-export"
 VERSION = 1
@@ -308,6 +309,7 @@ def text_bytes(line: _WithText) -> bytes:
 Line = TypeVar("Line", bound=msgspec.Struct)
 
 _CHUNK_BYTES = 1 << 20
+_MOST_MANIFEST_BYTES = 1 << 24
 
 
 class ExportSource:
@@ -352,7 +354,7 @@ class ExportSource:
         """
         decode = msgspec.json.Decoder(kind).decode
         try:
-            with (self.folder / name).open("rb") as file:
+            with open_regular(self.folder / name) as file:
                 for number, line in enumerate(file, start=1):
                     try:
                         yield decode(line)
@@ -380,7 +382,7 @@ def is_export(folder: Path) -> bool:
 def _read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST
     try:
-        written = path.read_bytes()
+        written = read_regular(path, _MOST_MANIFEST_BYTES)
     except OSError as error:
         why = f"there is no {MANIFEST} in it" if folder.is_dir() else "it is no folder"
         why = why if isinstance(error, FileNotFoundError | NotADirectoryError) else f"{error.strerror}: {path.name}"
@@ -400,7 +402,7 @@ def _read_manifest(folder: Path) -> Manifest:
 
 def _sha256(path: Path) -> str:
     digest = hashlib.sha256()
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         while chunk := file.read(_CHUNK_BYTES):
             digest.update(chunk)
     return digest.hexdigest()

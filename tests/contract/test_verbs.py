@@ -65,7 +65,7 @@ METHODS: dict[Struct, Offer] = {
     ListDeliveries: offer("log_given"),
     ShowMemories: offer("show"),
     CountUse: offer("use"),
-    Brief: offer("brief", lacks="place scope_from_repository notices", own="scope"),
+    Brief: offer("brief", lacks="place notices", own="scope"),
     Survey: offer("survey"),
     ForgetSelection: offer("forget_all", lacks="restore"),
     Rebuild: offer("rebuild", own="progress"),

@@ -98,6 +98,39 @@ def test_what_is_not_understood_is_shown_by_status_and_doctor_and_the_rest_is_fo
     assert found(made, "otter") == ["the otter is well"], "what is not understood still waits, and doubles nothing"
 
 
+def nested(file: Path) -> None:
+    file.write_text(f"scope = {'[' * 500}")
+
+
+def endless(file: Path) -> None:
+    file.symlink_to("/dev/zero")
+
+
+@pytest.mark.parametrize("name", [".mnemic.toml", ".git"])
+def test_no_file_of_a_project_stops_the_capture_of_any(
+    made: Path, project: Path, tmp_path: Path, command: Callable[..., Outcome], name: str
+) -> None:
+    for make in (nested, endless, os.mkfifo):
+        folder = tmp_path / make.__name__
+        folder.mkdir()
+        make(folder / name)
+        prompt(made, f"number {make.__name__}", folder, session=make.__name__)
+        prompt(made, f"number after {make.__name__}", project)
+    transcript = tmp_path / "transcript.jsonl"
+    os.mkfifo(transcript)
+    about = {"session_id": "t", "hook_event_name": "SessionEnd", "transcript_path": str(transcript)}
+    hook(made, "session-end", about | {"cwd": str(project)})
+    assert len(found(made, "number")) == 6
+
+    def looked_at() -> dict[str, Any]:
+        checks = command("doctor", "--home", made, "--json").json["checks"]
+        return {check["name"]: check["detail"] for check in checks if check["state"] != "ok"}
+
+    with serving(made):
+        until(lambda: f"{transcript} is no file that can be read" in looked_at().get("transcripts", ""))
+    assert "records" not in looked_at()
+
+
 @pytest.mark.system
 def test_a_command_waits_for_nobody_who_drains_at_this_moment(made: Path, project: Path) -> None:
     prompt(made, "the otter is well", project)

@@ -161,7 +161,7 @@ def test_the_settings_say_how_long_it_may_be(example: Path, section: str, most: 
             assert mind.hook_reply("claude-code", "session-start", SLIPWAY, PAYLOAD).decode() == told
 
 
-def test_a_scope_that_a_clone_names_is_told_of_only_if_the_settings_say_so(example: Path, tmp_path: Path) -> None:
+def test_a_scope_that_a_clone_names_is_not_told_of(example: Path, tmp_path: Path) -> None:
     folder = git_project(tmp_path / "clone")
     (folder / ".mnemic.toml").write_text('scope = "slipway"\n')
 
@@ -176,10 +176,6 @@ def test_a_scope_that_a_clone_names_is_told_of_only_if_the_settings_say_so(examp
     index = b"DIRC\0\0\0\2\0\0\0\1" + entry + bytes.fromhex(own) + b".mnemic.toml\0"
     (folder / ".git" / "index").write_bytes(index)
     assert told() == ["", ""]
-    with (example / "mnemic.toml").open("a", encoding="utf-8") as settings:
-        settings.write("\n[brief]\ntracked_scopes = true\n")
-    assert "Where we left off" in told()[0]
-    assert len(set(told())) == 1
 
 
 @pytest.mark.parametrize(
@@ -191,7 +187,6 @@ def test_a_scope_that_a_clone_names_is_told_of_only_if_the_settings_say_so(examp
         "[brief]\nbudget_tokens = 'x'",
         "[brief]\nbudget_tokens = true",
         "[brief]\nsubagents = 'no'",
-        "[brief]\ntracked_scopes = 0",
     ],
 )
 def test_settings_that_cannot_be_read_tell_nothing_since_they_may_forbid_it(example: Path, settings: str) -> None:

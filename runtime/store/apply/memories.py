@@ -18,7 +18,7 @@ from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.messages import AddOutcome
 from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
-from mnemic.runtime.store.read.scopes import project_scope
+from mnemic.runtime.store.read.scopes import project_scope, scopes_below
 from mnemic.runtime.store.supersession import current_successor, set_successor, supersession_chain
 from mnemic.runtime.store.texts import decode_word_counts, store_text, to_index_text
 
@@ -143,7 +143,8 @@ def _scope_row(db: apsw.Connection, place: ScopeRef) -> tuple[int, str]:
     if found is not None:
         return int(found[0]), str(found[1])
     path, number = place.path, 1
-    while db.execute("SELECT 1 FROM scopes WHERE path = ?", (path,)).get is not None:
+    # A folder's name is nobody's word: what has it is neither what is known by that name nor what that lies in.
+    while place.project is not None and scopes_below(db, path):
         number += 1
         path = f"{place.path}~{number}"
     db.execute("INSERT INTO scopes(path, project, found) VALUES(?, ?, ?)", (path, place.project, place.found))

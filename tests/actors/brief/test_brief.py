@@ -197,17 +197,6 @@ def test_subagents_are_told_nothing_unless_the_settings_say_so(actor_system: Act
         assert started(asked_for, "new/agent").memories
 
 
-def test_a_scope_that_the_repository_names_is_told_of_only_if_the_settings_say_so(
-    actor_system: ActorHarness, tmp_path: Path
-) -> None:
-    keep(actor_system, LANTERN, kind="decision")
-    assert started(actor_system, scope_from_repository=True) == Briefed(text="", memories=(), tokens=0)
-    assert prompted(actor_system, scope_from_repository=True) == Briefed(text="", memories=(), tokens=0)
-    assert given_to(actor_system, "new") == []
-    with ActorHarness(tmp_path, **{"brief.tracked_scopes": True}) as heeded:
-        assert started(heeded, scope_from_repository=True).memories
-
-
 def test_settings_of_nothing_are_nothing() -> None:
     brief = Brief(occasion="session-start", place=PLACE, assistant="codex", session="s")
     assert BriefSettings(0).budget(brief) == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -307,6 +308,33 @@ def test_an_event_that_no_store_can_keep_is_set_aside_and_no_actor_fails(tmp_pat
         answer = drained(actor_system)
         assert (answer.new, answer.quarantined) == (2, 1)
         assert actor_system.texts() == [b"one", b"two"]
+        assert not any(actor.failures for actor in actor_system.supervisor.report().actors)
+
+
+@pytest.mark.parametrize("port", ["resolve_scope", "scrub", "identity", "stat_file"])
+def test_whatever_a_record_raises_sets_it_aside_and_no_actor_fails(tmp_path: Path, port: str) -> None:
+    def poisoned(honest: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*given: Any, **more: Any) -> Any:
+            if any(word in str(given) for word in ("poison", "transcript.jsonl")):
+                raise RecursionError("what it said")
+            return honest(*given, **more)
+
+        return call
+
+    with ActorHarness(tmp_path / "other") as other:
+        ports = {} if port == "scrub" else {port: poisoned(getattr(other.ports, port))}
+    with opened(tmp_path, ports=ports) as actor_system:
+        if port == "scrub":
+            actor_system.scrub = poisoned(actor_system.scrub)
+        for number in range(7):  # more than a supervisor takes of failures
+            bad = {"transcript": "/transcript.jsonl", "ended": True} if port == "stat_file" else "poison"
+            actor_system.spool.write(record([f"text {number}"]), record([bad], cwd=f"/poison/{number}"))
+        answer = drained(actor_system)
+        assert (answer.new, answer.quarantined, answer.records) == (7, 7, 14)
+        assert actor_system.texts() == [b"text %d" % number for number in range(7)]
+        for _, _, why in waiting(actor_system).quarantined:
+            assert "(RecursionError)" in why
+            assert "what it said" not in why
         assert not any(actor.failures for actor in actor_system.supervisor.report().actors)
 
 

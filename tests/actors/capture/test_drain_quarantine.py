@@ -91,5 +91,5 @@ def test_a_record_and_one_that_was_never_taken_apart_are_both_cleaned() -> None:
     kept = quarantine_change(record, "why" * 1000, wholly)
     assert (kept.text, kept.assistant, kept.at, kept.cwd) == (b'[""]', "t\\ud800", 5, "/x")
     assert len(kept.why) == 400
-    kept = quarantine_change(UndecodedRecord(id=b"r", why="its meta is odd", body=b"\0hunter2\xff"), "", wholly)
+    kept = quarantine_change(UndecodedRecord(id=b"r", why="", body=b"\0hunter2\xff"), "its meta is odd", wholly)
     assert (kept.text, kept.why, kept.at) == (b"\0\xff", "its meta is odd", 0)

@@ -162,7 +162,7 @@ def test_one_that_went_is_finished_with_the_reason(tmp_path: Path) -> None:
         actor_system.open_source = gone
         actor_system.spool.write(record([{"transcript": "/a", "ended": True}]))
         drained(actor_system)
-        assert "No such file" in waiting(actor_system).transcripts_failed[0][1]
+        assert "/a is no file that can be read" in waiting(actor_system).transcripts_failed[0][1]
 
 
 def test_a_relative_path_is_refused_and_nothing_is_queued(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def test_the_message_says_all_of_it() -> None:
     (brief,) = briefs
     assert (brief.occasion, brief.place, brief.assistant) == ("session-start", place, "codex")
     assert (brief.session, brief.prompt, brief.budget_tokens, brief.repeat) == ("s", "", None, True)
-    assert (brief.notices, brief.scope_from_repository) == (("Mind you.",), False)
+    assert brief.notices == ("Mind you.",)
 
 
 # --- what it prints --------------------------------------------------------------------------------------------------

@@ -68,9 +68,13 @@ def test_a_worktree_elsewhere_counts_as_its_repository_whatever_its_scope_is_cal
     (tree / "src").mkdir(parents=True)
     (tree / ".git").write_text(f"gitdir: {main}/.git/worktrees/trial\n")
     (tree / ".mnemic.toml").write_text('scope = "work/boat"\n')
-    admission = AllowDenyRules([], [str(main)])
-    assert not admission.allows(["work/boat"], [str(tree / "src")])
-    assert admission.allows(["work/boat"], [str(tmp_path / "elsewhere")])
+    inside, of_main = [str(tree / "src")], [str(main)]
+    assert not AllowDenyRules([], of_main).allows(["work/boat"], inside)
+    assert not AllowDenyRules(of_main, []).allows(["work/boat"], inside), "it only says that it is of that repository"
+    (main / ".git" / "worktrees" / "trial" / "gitdir").write_text(f"{tree}/.git\n")
+    assert not AllowDenyRules([], of_main).allows(["work/boat"], inside)
+    assert AllowDenyRules(of_main, []).allows(["work/boat"], inside)
+    assert AllowDenyRules([], of_main).allows(["work/boat"], [str(tmp_path / "elsewhere")])
 
 
 @pytest.mark.parametrize("rest", ["", "/", "/*", "/s?b", "/su[b]"])

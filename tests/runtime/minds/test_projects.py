@@ -78,8 +78,8 @@ def test_a_bare_repository_and_its_worktrees_are_one_project(git: Git, tmp_path:
     git("clone", "-q", "--bare", tmp_path / "origin", tmp_path / "shelf.git")
     git("worktree", "add", "-q", tmp_path / "trial", inside=tmp_path / "shelf.git")
     expected = ScopeRef(path="shelf", project=str(tmp_path / "shelf.git"), found="git")
-    for folder in (tmp_path / "trial", tmp_path / "shelf.git", tmp_path / "shelf.git" / "hooks"):
-        assert place_of(folder) == expected
+    assert place_of(tmp_path / "trial") == expected
+    assert place_of(tmp_path / "shelf.git").project == expected.project
 
 
 def test_a_hidden_bare_repository_is_named_for_the_folder_it_is_in(git: Git, tmp_path: Path) -> None:
@@ -91,11 +91,101 @@ def test_a_hidden_bare_repository_is_named_for_the_folder_it_is_in(git: Git, tmp
     assert place_of(tmp_path / "shelf") == place_of(tmp_path / "shelf" / "main2") == expected
 
 
-def test_a_git_folder_kept_elsewhere_is_found(git: Git, tmp_path: Path) -> None:
+def test_a_git_folder_kept_elsewhere_counts_where_it_names_the_folder(git: Git, tmp_path: Path) -> None:
     for folder in ("shelf", "kept"):
         (tmp_path / folder).mkdir()
-    git("init", "-q", "--separate-git-dir", tmp_path / "kept" / "shelf.git", inside=tmp_path / "shelf")
-    assert place_of(tmp_path / "shelf") == ScopeRef("shelf", str(tmp_path / "kept" / "shelf.git"), "git")
+    shelf, kept = tmp_path / "shelf", tmp_path / "kept" / "shelf.git"
+    git("init", "-q", "--separate-git-dir", kept, inside=shelf)
+    (shelf / "src").mkdir()
+    assert place_of(shelf) == place_of(shelf / "src") == ScopeRef("shelf", str(shelf), "folder")
+    git("config", "core.worktree", shelf, inside=shelf)
+    assert place_of(shelf / "src") == ScopeRef("shelf", str(kept), "git")
+
+
+# --- somebody else's -------------------------------------------------------------------------------------------------
+
+
+def at_the_repository(own: Path, shelf: Path) -> None:
+    own.write_text(f"gitdir: {shelf / '.git'}\n")
+
+
+def at_a_worktree(own: Path, shelf: Path) -> None:
+    own.write_text(f"gitdir: {shelf / '.git' / 'worktrees' / 'trial'}\n")
+
+
+def at_a_submodule(own: Path, shelf: Path) -> None:
+    own.write_text(f"gitdir: {shelf / '.git' / 'modules' / 'parts'}\n")
+
+
+def by_a_link(own: Path, shelf: Path) -> None:
+    own.symlink_to(shelf / ".git")
+
+
+def by_a_link_to_a_worktree(own: Path, shelf: Path) -> None:
+    own.symlink_to(shelf.parent / "trial" / ".git")
+
+
+def by_a_commondir(own: Path, shelf: Path) -> None:
+    own.mkdir()
+    (own / "HEAD").write_text("ref: refs/heads/main\n")
+    (own / "commondir").write_text(str(shelf / ".git"))
+
+
+def by_a_commondir_without_git(own: Path, shelf: Path) -> None:
+    (own.parent / "commondir").write_text(str(shelf / ".git"))
+
+
+@pytest.mark.parametrize("committed", [False, True])
+@pytest.mark.parametrize(
+    "lead",
+    [
+        *(at_the_repository, at_a_worktree, at_a_submodule, by_a_link, by_a_link_to_a_worktree),
+        *(by_a_commondir, by_a_commondir_without_git),
+    ],
+)
+def test_no_file_of_a_folder_makes_it_another_project(
+    git: Git, tmp_path: Path, lead: Callable[[Path, Path], None], committed: bool
+) -> None:
+    checkout(git, tmp_path / "upstream")
+    shelf = checkout(git, tmp_path / "shelf")
+    git("worktree", "add", "-q", tmp_path / "trial", inside=shelf)
+    git("submodule", "add", "-q", tmp_path / "upstream", "parts", inside=shelf)
+    theirs = {place_of(one).project for one in (shelf, tmp_path / "trial", shelf / "parts")}
+    repository = checkout(git, tmp_path / "hostile") if committed else tmp_path / "hostile"
+    folder = repository / "sub"
+    (folder / "src").mkdir(parents=True)
+    lead(folder / ".git", shelf)
+    for one in (folder, folder / "src", folder / "gone"):
+        assert place_of(one).project not in theirs
+        assert Path(str(place_of(one).project)).is_relative_to(repository)
+
+
+NAMES = st.sampled_from(["work", "secret", "shelf", "a"])
+TREES = st.recursive(st.just({}), lambda below: st.dictionaries(NAMES, below, max_size=3), max_leaves=8)
+LEADS = (at_the_repository, by_a_link, by_a_commondir, by_a_commondir_without_git)
+
+
+def grow(place: Path, tree: dict[str, Any]) -> list[Path]:
+    place.mkdir()
+    return [place, *(folder for name, below in tree.items() for folder in grow(place / name, below))]
+
+
+@given(tree=TREES, repositories=st.sets(st.integers(0, 20)), data=st.data())
+def test_in_any_tree_a_folder_is_of_itself_or_of_what_it_lies_in(
+    tmp_path_factory: pytest.TempPathFactory, tree: dict[str, Any], repositories: set[int], data: st.DataObject
+) -> None:
+    root = tmp_path_factory.mktemp("tree")
+    folders = grow(root / "top", tree)
+    for number in repositories:
+        if number < len(folders):
+            for name in ("objects", "refs"):
+                (folders[number] / ".git" / name).mkdir(parents=True)
+            (folders[number] / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    for folder in folders:
+        if not (folder / ".git").exists() and data.draw(st.booleans()):
+            data.draw(st.sampled_from(LEADS))(folder / ".git", data.draw(st.sampled_from(folders)))
+    for folder in folders:
+        assert folder.is_relative_to(Path(str(place_of(folder).project).removesuffix("/.git")))
 
 
 def test_two_folders_of_one_name_are_two_projects(git: Git, tmp_path: Path) -> None:
@@ -170,11 +260,40 @@ def test_a_file_that_names_no_scope_is_one_clear_error(tmp_path: Path, content: 
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_that_cannot_be_read_is_one_clear_error(tmp_path: Path) -> None:
-    (tmp_path / ".mnemic.toml").mkdir()
+def a_link_to_zeros(file: Path) -> None:
+    file.symlink_to("/dev/zero")
+
+
+def a_sparse_file(file: Path) -> None:
+    file.touch()
+    os.truncate(file, 1 << 40)
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (Path.mkdir, "it is no regular file"),
+        (os.mkfifo, "it is no regular file"),
+        (a_link_to_zeros, "it is no regular file"),
+        (a_sparse_file, "it is longer than 65,536 bytes"),
+        (lambda file: file.write_bytes(b"scope = " + b"[" * 500), "it is nested too deeply"),
+        (lambda file: file.write_bytes(b"scope = " + b"9" * 5000), "it is no TOML: Exceeds the limit"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_one_clear_error(
+    tmp_path: Path, make: Callable[[Path], object], why: str
+) -> None:
+    make(tmp_path / ".mnemic.toml")
     with pytest.raises(BadSettings) as caught:
         place_of(tmp_path)
-    assert said(caught.value) == f"The settings in {tmp_path / '.mnemic.toml'} cannot be read: Is a directory."
+    assert said(caught.value).startswith(f"The settings in {tmp_path / '.mnemic.toml'} cannot be read: {why}")
+    assert resolve_scope(None, str(tmp_path), anyway=True).found == "folder"
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, a_link_to_zeros, a_sparse_file])
+def test_a_git_file_that_never_ends_makes_no_project(tmp_path: Path, make: Callable[[Path], object]) -> None:
+    make(tmp_path / ".git")
+    assert place_of(tmp_path).found == "folder"
 
 
 def test_a_scope_that_is_named_wins_and_no_folder_is_no_place(tmp_path: Path) -> None:

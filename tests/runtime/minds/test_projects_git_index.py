@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.runtime.minds.projects import is_tracked, nearest_is_tracked
+from mnemic.actors.protocol.changes import ScopeRef
+from mnemic.runtime.minds.projects import is_tracked, resolve_scope
 
 Git = Callable[..., None]
 NAME = ".mnemic.toml"
@@ -72,13 +73,12 @@ def test_a_file_is_tracked_if_the_index_lists_it_and_else_is_not(git: Git, shelf
     assert not is_tracked(shelf / NAME)
 
 
-def test_the_file_that_counts_is_the_nearest_one_and_one_that_is_gone_may_have_been_tracked(shelf: Path) -> None:
+def test_a_file_that_a_repository_tracks_names_no_scope_and_one_of_its_owners_does(shelf: Path) -> None:
     (shelf / "own" / "below").mkdir()
     (shelf / "short").symlink_to(shelf / "part")
-    assert not nearest_is_tracked(str(shelf / "own" / "below"), NAME)
-    assert nearest_is_tracked(str(shelf / "part" / "gone"), NAME)
-    assert nearest_is_tracked(str(shelf / "short"), NAME)
-    assert nearest_is_tracked(str(shelf), ".no-such-file-anywhere")
+    assert resolve_scope(None, str(shelf / "own" / "below")) == ScopeRef("work", None, NAME)
+    for folder in (shelf, shelf / "part", shelf / "part" / "gone", shelf / "short"):
+        assert resolve_scope(None, str(folder)) == ScopeRef("shelf", str(shelf / ".git"), "git")
 
 
 def test_a_file_system_that_knows_no_case_shows_another_spelling(git: Git, tmp_path: Path) -> None:
@@ -137,7 +137,17 @@ def a_folder(git: Git, folder: Path) -> None:
     (folder / ".git" / "index").mkdir()
 
 
-@pytest.mark.parametrize("spoil", [version_4, split, damaged, a_folder])
+def endless(git: Git, folder: Path) -> None:
+    (folder / ".git" / "index").unlink()
+    (folder / ".git" / "index").symlink_to("/dev/zero")
+
+
+def a_pipe(git: Git, folder: Path) -> None:
+    (folder / ".git" / "index").unlink()
+    os.mkfifo(folder / ".git" / "index")
+
+
+@pytest.mark.parametrize("spoil", [version_4, split, damaged, a_folder, endless, a_pipe])
 def test_where_it_cannot_be_told_the_file_counts_as_tracked(
     git: Git, shelf: Path, spoil: Callable[[Git, Path], None]
 ) -> None:

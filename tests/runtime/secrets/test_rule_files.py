@@ -264,7 +264,7 @@ def test_a_file_that_cannot_be_used_is_said_in_one_sentence(write: Callable[[str
 def test_a_path_that_leads_to_no_file_is_said(tmp_path: Path) -> None:
     for named, why in (
         (str(tmp_path / "x.toml"), "x.toml cannot be read: No such file or directory"),
-        (str(tmp_path), "is no file"),
+        (str(tmp_path), "it is no regular file"),
         ("rules.toml", "it is no absolute path"),
         ("~nobody-of-that-name/x", "there is no such user"),
         ("/a\0b", "it is no path"),

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mnemic.actors.protocol.changes import (
     AddCodes,
@@ -86,6 +88,32 @@ def test_a_project_does_not_move_into_a_scope_that_was_named(store: Store) -> No
     project = ScopeRef(path="shelf", project="/a/shelf", found="folder")
     kept = apply(store, memory(1, place=named), memory(2, place=project), memory(3, place=named)).kept
     assert [one.scope for one in kept] == ["shelf", "shelf~2", "shelf"]
+
+
+@pytest.mark.parametrize(("known", "expected"), [("work/secret", "work~2"), ("work", "work~2"), ("workshop", "work")])
+def test_a_project_gets_no_name_of_what_is_known_or_lies_above_it(store: Store, known: str, expected: str) -> None:
+    named = ScopeRef(path=known, project=None, found="named")
+    project = ScopeRef(path="work", project="/a/work/.git", found="git")
+    kept = apply(store, memory(1, place=named), memory(2, place=project), memory(3, place=project)).kept
+    assert [one.scope for one in kept] == [known, expected, expected]
+
+
+NAMES = st.sampled_from(["a", "a/b", "a/b/c", "b", "b/c", "c"])
+
+
+@given(named=st.lists(NAMES, unique=True), projects=st.lists(st.sampled_from(["a", "b", "c"])))
+def test_what_its_owner_named_first_lies_below_no_folder(
+    tmp_path_factory: pytest.TempPathFactory, named: list[str], projects: list[str]
+) -> None:
+    with closing(Store.create(tmp_path_factory.mktemp("store") / "store.db", KEYS)) as store:
+        places = [ScopeRef(path=path, project=None, found="named") for path in named]
+        places += [ScopeRef(path=path, project=f"/{n}/{path}", found="folder") for n, path in enumerate(projects)]
+        kept = apply(store, *(memory(n, place=place) for n, place in enumerate(places, start=1))).kept
+    scopes = [str(one.scope) for one in kept]
+    assert scopes[: len(named)] == named
+    found = scopes[len(named) :]
+    assert len(set(found)) == len(found)
+    assert not any(f"{one}/".startswith(f"{path}/") for one in named for path in found)
 
 
 # --- two clocks, corrections -----------------------------------------------------------------------------------------

@@ -1,0 +1,67 @@
+"""Reading files that somebody else may have made: a project's, a host's, a copy that came from elsewhere.
+
+A repository that is cloned brings links to devices and files of any length. Such a file is opened without waiting, read
+only where it is a regular one, and never beyond a length that its reader names.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import tomllib
+from typing import Any, BinaryIO
+
+
+def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a file for reading, links followed.
+
+    Raises:
+        OSError: it cannot be opened, or is no regular file: a folder, a pipe, a device.
+        ValueError: no file can have this name.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is no regular file", os.fspath(path))
+    return os.fdopen(descriptor, "rb")
+
+
+def read_regular(path: str | os.PathLike[str], most_bytes: int) -> bytes:
+    """Read a file whole, links followed.
+
+    Raises:
+        OSError: it cannot be read, is no regular file, or is longer than `most_bytes`.
+        ValueError: no file can have this name.
+    """
+    with open_regular(path) as file:
+        content = file.read(most_bytes + 1)
+    if len(content) > most_bytes:
+        raise OSError(errno.EFBIG, f"it is longer than {most_bytes:,} bytes", os.fspath(path))
+    return content
+
+
+def read_toml(path: str | os.PathLike[str], most_bytes: int = 1 << 20) -> dict[str, Any]:
+    """Read a file of settings.
+
+    Raises:
+        OSError: it cannot be read, is no regular file, or is longer than `most_bytes`.
+        ValueError: it is no TOML, or no file can have this name; says why in a clause.
+    """
+    return parse_toml(read_regular(path, most_bytes))
+
+
+def parse_toml(content: bytes) -> dict[str, Any]:
+    """Parse TOML.
+
+    Raises:
+        ValueError: it is none; says why in a clause.
+    """
+    try:
+        return tomllib.loads(content.decode("utf-8"))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except UnicodeDecodeError:
+        raise ValueError("it is no TOML: it is not in UTF-8") from None
+    except ValueError as error:  # also where a number has more digits than Python converts
+        raise ValueError(f"it is no TOML: {error}") from error
