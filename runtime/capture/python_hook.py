@@ -29,6 +29,7 @@ from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.runtime.capture.pauses import current_pause
 from mnemic.runtime.clock import SystemClock
+from mnemic.runtime.keys.keys import disable_core_dumps
 from mnemic.runtime.minds.homes import mind_folder
 from mnemic.runtime.minds.projects import disabled_by_environment, is_ignored
 from mnemic.runtime.minds.run_dir import RunDir
@@ -348,5 +349,6 @@ def _slow_answer(command: argparse.Namespace, home: Path, cwd: bytes, payload: b
 
 if __name__ == "__main__":
     with suppress(BaseException):  # counted where a record was at stake; a host shows its user what a hook says
+        disable_core_dumps()
         main(sys.argv[1:], SystemClock())
     os._exit(0)

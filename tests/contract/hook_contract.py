@@ -42,6 +42,7 @@ from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.spool.files import Losses, read_losses
 from mnemic.runtime.spool.spool import Spool
 from tests.clocks import ManualClock
+from tests.runtime.keys.test_keys_core_dumps import allow_cores
 from tests.runtime.spooling import drain
 from tests.waiting import BOUND_S, until
 
@@ -444,6 +445,26 @@ class HookContract:
         assert torn == 0
         taken += [one for one in records if isinstance(one, HookRecord)]
         return len(spool.remove_consumed(offsets))
+
+    @pytest.mark.parametrize("fatal", [signal.SIGQUIT, signal.SIGABRT])
+    def test_a_hook_that_dies_while_it_reads_leaves_no_core(
+        self, place: Place, tmp_path: Path, fatal: signal.Signals
+    ) -> None:
+        cwd = tmp_path / "here"
+        cwd.mkdir()
+        arguments = [*self.command, "codex", "tool", "--home", str(place.home)]
+        with subprocess.Popen(
+            arguments, stdin=subprocess.PIPE, cwd=cwd, env=surroundings({}), preexec_fn=allow_cores
+        ) as process:
+            assert process.stdin is not None
+            process.stdin.write(SECRET.encode() * 50_000)  # more than a pipe takes: some of it is read
+            process.stdin.flush()
+            soft, hard = psutil.Process(process.pid).rlimit(psutil.RLIMIT_CORE)
+            process.send_signal(fatal)
+            assert process.wait(BOUND_S) == -fatal
+        assert soft in (0, 1)
+        assert hard == resource.getrlimit(resource.RLIMIT_CORE)[1]
+        assert list(cwd.iterdir()) == []
 
     @pytest.mark.parametrize("room", [100_000, 1_500_000, 10_000_000])
     def test_a_hook_that_is_killed_half_way_takes_nobody_with_it(self, place: Place, room: int) -> None:

@@ -13,6 +13,7 @@ pub mod frame;
 pub mod hook;
 pub mod input;
 pub mod json;
+pub mod limits;
 pub mod losses;
 pub mod mind;
 pub mod programs;

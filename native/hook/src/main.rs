@@ -4,7 +4,7 @@ use std::panic;
 use std::process::exit;
 
 use mnemic_hook::command::Command;
-use mnemic_hook::{hook, spool};
+use mnemic_hook::{hook, limits};
 
 fn main() {
     // Instead of a message that the host would show, and of the signal that follows it.
@@ -12,7 +12,8 @@ fn main() {
         hook::lost(0).ok();
         exit(0);
     }));
-    spool::survive_limits();
+    limits::survive_file_size();
+    limits::disable_core_dumps();
     hook::run(Command::parse(std::env::args_os().skip(1))).ok();
     exit(0);
 }

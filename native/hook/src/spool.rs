@@ -22,12 +22,6 @@ const PAUSES_MS: [u64; 4] = [20, 40, 80, 160];
 const BESIDE: u32 = 64;
 const REMOVED: u32 = 16;
 
-/// From now on a write beyond the size that a file may have here is an error, as on a full disk, and no death.
-pub fn survive_limits() {
-    // SAFETY: a plain system call, before there is any thread; nothing runs when the signal comes.
-    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
-}
-
 /// Append a record to the file that a stem names in a spool's folder.
 ///
 /// When this returns without an error the record is in the file: it survives any kill, not a power cut.
