@@ -138,7 +138,8 @@ def restore(
 
     Raises:
         AlreadyThere: there is such a mind, and it may not go.
-        NotABackup, NewerSchema, DamagedStore: the file is no backup that can be read.
+        NotABackup, NewerSchema, DamagedStore: the file is no backup that can be read, or of another mind than the one
+            that it would replace.
         SourceUnreadable: there is no such key file.
         BackupLocked, WrongPassphrase, WrongRecoveryKey, KeyMismatch: that does not open it.
         StoreError: it could not be written. Whatever is raised, what was there is as it was.
@@ -155,11 +156,18 @@ def restore(
             remedy = "Add --replace to put the backup in its place (what it holds now is lost), or name another --mind"
             raise AlreadyThere(path=str(folder.path), remedy=remedy)
         opened = _open_backup(archive, folder, passphrase, copy, known)
+        if there and mind != archive.manifest.mind and has_other_key(folder.key_header, opened.keys):
+            named = archive.manifest.mind
+            raise NotABackup(
+                path=str(source),
+                why=f"it is of the mind {named!r}, and {mind!r}, which it would replace, is another one",
+                remedy=f"Add --mind {named}, or a --mind that is not there; nothing was changed",
+            )
         told: list[tuple[int, tuple[bytes, ...]]] = []
         marks_lost = None
 
         def fill(into: MindFolder, since: _ReplacedState | None = None) -> None:
-            archive.extract_store(into.store, progress)
+            archive.extract_store(into.store, opened.keys, progress)
             told.append(_complete_store(archive, into.store, opened.keys, since or _ReplacedState(), clock.now_us()))
             write_key_header(into, opened.card)
             if opened.file is not None:

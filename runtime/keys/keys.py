@@ -102,6 +102,10 @@ class Keys:
 
         return hash_parts
 
+    def backup_key(self) -> bytes:
+        """What every byte of a backup is hashed with, 32 bytes."""
+        return derive_key(self._root, b"backup")
+
     def engine_key(self, run: str) -> bytes:
         """The key that seals what an engine's processes say to each other in one run, 32 bytes."""
         return derive_key(self._root, b"engine/" + run.encode())

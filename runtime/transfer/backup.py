@@ -2,13 +2,15 @@
 
 The file is a ZIP archive whose entries are not compressed (what is sealed cannot be): ``backup.json`` says what it is,
 ``mind.json`` is the mind's card, ``passphrase.json``, where there is one, a card whose passphrase opens the same,
-``pauses`` says when nothing was to be captured, and ``store.db`` is the store, sealed as it lay in its home. Above
-stands `mnemic.runtime.api.transfer`; docs/backup.md describes the form.
+``pauses`` says when nothing was to be captured, and ``store.db`` is the store, sealed as it lay in its home. The
+archive's comment is a keyed hash of all bytes before it, so that nothing of it can be altered, added or left out.
+Above stands `mnemic.runtime.api.transfer`; docs/backup.md describes the form.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import os
 import shutil
@@ -16,7 +18,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import msgspec
 
@@ -37,6 +39,7 @@ _PAUSES = "pauses"
 _STORE = "store.db"
 _FINISHED_NAME = "backup"  # the finished file, before it has its name
 _CHUNK_BYTES = 1 << 20
+_SEAL_BYTES = 64  # a SHA-256 in hexadecimal
 _FIXED_TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # when it was made is said in backup.json
 
 Progress = Callable[[int, int | None], None]
@@ -69,6 +72,8 @@ class BackupFile(NamedTuple):
 
     path: Path
     """Where it is."""
+    file: BinaryIO
+    """Its bytes."""
     archive: zipfile.ZipFile
     """Its entries."""
     manifest: BackupManifest
@@ -80,14 +85,19 @@ class BackupFile(NamedTuple):
     pauses: bytes | None
     """When the mind captured nothing, as its file said; ``None`` where it never paused."""
 
-    def extract_store(self, target: Path, progress: Progress = lambda done, total: None) -> None:
-        """Write the store into a new file.
+    def extract_store(self, target: Path, keys: Keys, progress: Progress = lambda done, total: None) -> None:
+        """Write the store into a new file, if the backup is in every byte as it was written with these keys.
 
         Raises:
             NotABackup: it is not what was backed up.
             MindExists: there is a file of that name.
             DiskFull, StoreReadOnly: it cannot be written.
         """
+        with _read_as_backup(self.path):
+            self.file.seek(-_SEAL_BYTES, os.SEEK_END)
+            found = self.file.read(_SEAL_BYTES)
+            if not hmac.compare_digest(found, _seal(self.file, self.file.tell() - _SEAL_BYTES, keys)):
+                raise NotABackup(path=str(self.path), why="it was altered since it was written")
         create_file(target)
         digest, done = hashlib.sha256(), 0
         try:
@@ -171,6 +181,7 @@ def _pack(
     size = store.stat().st_size
     with (draft / _FINISHED_NAME).open("r+b") as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+            archive.comment = bytes(_SEAL_BYTES)  # the place of the seal
             digest = _pack_store(archive, store, size, progress)
             card = BackupManifest(
                 format=FORMAT,
@@ -189,6 +200,10 @@ def _pack(
             if passphrase is not None:
                 own = new_key_header(keys, mind_card.made_at_us, passphrase=passphrase)
                 _write_entry(archive, _PASSPHRASE, key_header_bytes(own))
+        length = file.seek(-_SEAL_BYTES, os.SEEK_END)
+        seal = _seal(file, length, keys)
+        file.seek(length)
+        file.write(seal)
         file.flush()
         os.fsync(file.fileno())
 
@@ -206,11 +221,21 @@ def _pack_store(archive: zipfile.ZipFile, store: Path, size: int, progress: Prog
     return digest.hexdigest()
 
 
+def _seal(file: BinaryIO, length: int, keys: Keys) -> bytes:
+    """A keyed hash of a file's first bytes, as its last ones have it."""
+    digest = hmac.new(keys.backup_key(), digestmod="sha256")
+    file.seek(0)
+    while length and (chunk := file.read(min(length, _CHUNK_BYTES))):
+        digest.update(chunk)
+        length -= len(chunk)
+    return digest.hexdigest().encode()
+
+
 def _verify_backup(path: Path, keys: Keys, store: Path) -> int:
     """Open a finished backup as a restore would, and count what is in it."""
     try:
         with open_backup(path) as archive:
-            archive.extract_store(store)
+            archive.extract_store(store, keys)
         return verify_store(store, keys)
     except NotABackup as error:
         raise DamagedStore(path=str(path), why=f"the backup does not open: {error}") from error
@@ -256,7 +281,7 @@ def open_backup(path: Path) -> Iterator[BackupFile]:
                 opens = None if own is None else parse_key_header(own, path)
             except DamagedStore as error:
                 raise NotABackup(path=str(path), why="what opens it cannot be read") from error
-            yield BackupFile(path, archive, card, mind, opens, pauses)
+            yield BackupFile(path, file, archive, card, mind, opens, pauses)
 
 
 def _archive_card(path: Path, archive: zipfile.ZipFile) -> BackupManifest:

@@ -306,6 +306,24 @@ def test_what_is_no_backup_leaves_the_mind_as_it_was(home: Path, tmp_path: Path)
     assert not (tmp_path / "other" / "minds" / "default").exists()
 
 
+def test_a_mind_is_not_replaced_by_another_one_of_another_name(
+    command: Command, home: Path, tmp_path: Path, typed: Callable[[str], None]
+) -> None:
+    otters(home, "one")
+    with mnemic.open(home, mind="work") as mind:
+        mind.remember("otter at work")
+        mind.backup(tmp_path / "k", passphrase=WORDS)
+    typed(WORDS)
+    refused = command("restore", tmp_path / "k", "--replace", "--passphrase", "--home", home)
+    assert refused.code != 0
+    assert "it is of the mind 'work', and 'default', which it would replace, is another one" in refused.err
+    assert "--mind work" in refused.err
+    assert texts(home) == [b"otter one"]
+    assert restore(tmp_path / "k", home, "trial", passphrase=WORDS).memories == 1
+    done = restore(tmp_path / "k", home, "trial", replace=True, passphrase=WORDS)  # the same mind by another name
+    assert (done.replaced, texts(home, mind="trial")) == (True, [b"otter at work"])
+
+
 def test_backups_and_exports_that_were_made_are_known_to_the_mind_and_to_what_was_restored_from_them(
     home: Path, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import stat
 import zipfile
 from contextlib import closing
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import DamagedStore, DiskFull, MnemicError, NewerSchema, NotABackup, StoreReadOnly
 from mnemic.runtime.keys.key_slots import open_by_passphrase
-from mnemic.runtime.keys.keys import Keys
+from mnemic.runtime.keys.keys import Keys, Secrets
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.store.store import Store
 from mnemic.runtime.transfer import backup as module
@@ -47,7 +48,7 @@ def made(mind: tuple[MindFolder, Keys], tmp_path_factory: pytest.TempPathFactory
 
 def unpacked(path: Path, target: Path, keys: Keys) -> int:
     with open_backup(path) as archive:
-        archive.extract_store(target)
+        archive.extract_store(target, keys)
     return verify_store(target, keys)
 
 
@@ -123,7 +124,7 @@ def test_what_an_earlier_try_left_is_in_nobodys_way(mind: tuple[MindFolder, Keys
 
 @settings(max_examples=40)
 @given(data=st.data())
-def test_cut_or_altered_anywhere_it_is_refused_in_words_or_opens_as_it_was(
+def test_cut_or_altered_anywhere_it_is_refused_in_words(
     mind: tuple[MindFolder, Keys], made: Path, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     whole, folder = made.read_bytes(), tmp_path_factory.mktemp("altered")
@@ -133,16 +134,65 @@ def test_cut_or_altered_anywhere_it_is_refused_in_words_or_opens_as_it_was(
     cut = data.draw(st.booleans())
     altered = whole[:place] if cut else whole[:place] + bytes([whole[place] ^ 0x41]) + whole[place + 1 :]
     (folder / "k").write_bytes(altered)
-    refused: MnemicError | None = None
+    with pytest.raises((NotABackup, NewerSchema)) as refused:
+        unpacked(folder / "k", folder / "store.db", mind[1])
+    assert str(folder / "k") in said(refused.value)
+    assert not (folder / "store.db").exists()
+
+
+def packed_again(made: Path, path: Path, **entries: bytes | None) -> None:
+    """An archive as ours is, with other entries in it; ``None`` leaves one out."""
+    with zipfile.ZipFile(made) as ours, zipfile.ZipFile(path, "w") as other:
+        other.comment = ours.comment
+        names = [*ours.namelist(), *(name for name in entries if name not in ours.namelist())]
+        for name in names:
+            data = entries.get(name, ours.read(name) if name in ours.namelist() else None)
+            if data is not None:
+                other.writestr(zipfile.ZipInfo(name), data)
+
+
+def test_with_more_in_it_or_less_or_something_else_it_is_refused(mind: tuple[MindFolder, Keys], tmp_path: Path) -> None:
+    mind[0].pauses.write_bytes(b"1 2\n")
     try:
-        count = unpacked(folder / "k", folder / "store.db", mind[1])
-    except (NotABackup, NewerSchema) as error:
-        refused = error
-    if refused is None:  # a byte that says nothing, such as the time of an entry
-        assert (cut, count) == (False, 40)
-    else:
-        assert str(folder / "k") in said(refused)
-        assert not (folder / "store.db").exists()
+        made = archive(mind, tmp_path / "made", PASSPHRASE)
+    finally:
+        mind[0].pauses.unlink()
+    with zipfile.ZipFile(made) as ours:
+        card = ours.read("backup.json")
+    forged = tmp_path / "k"
+
+    def refused() -> None:
+        with pytest.raises(NotABackup) as told:
+            unpacked(forged, tmp_path / "store.db", mind[1])
+        assert str(forged) in said(told.value)
+        assert not (tmp_path / "store.db").exists()
+
+    for more in (b"\n", b"more", bytes(100_000)):
+        forged.write_bytes(made.read_bytes() + more)
+        refused()
+        forged.write_bytes(more + made.read_bytes())
+        refused()
+    shutil.copy(made, forged)
+    with zipfile.ZipFile(forged, "a") as more_entries:
+        more_entries.writestr("more", b"x")
+    refused()
+    assert b'"default"' in card
+    changes: list[dict[str, bytes | None]] = [
+        {"backup.json": card.replace(b'"default"', b'"another"')},
+        {"backup.json": card.replace(b'"made_at": 5', b'"made_at": 6')},
+        {"pauses": None},
+        {"passphrase.json": None},
+        {"pauses": b"1 -\n"},
+    ]
+    for change in changes:
+        packed_again(made, forged, **change)
+        refused()
+    assert unpacked(made, tmp_path / "store.db", mind[1]) == 40
+
+
+def test_what_another_key_wrote_is_refused(made: Path, tmp_path: Path) -> None:
+    with pytest.raises(NotABackup, match="altered"):
+        unpacked(made, tmp_path / "store.db", Keys(Secrets.generate()))
 
 
 @pytest.mark.parametrize(
