@@ -217,7 +217,7 @@ def _cut(text: str, columns: int) -> str:
 
 def _cut_front(text: str, columns: int) -> str:
     """The end of a text, where that is what tells: as much as fits, an ellipsis before it where that is not all."""
-    return _cut(text[::-1], columns)[::-1] if _text_width(text) > columns else escape_controls(text)
+    return _cut(escape_controls(text)[::-1], columns)[::-1]
 
 
 def _padded(text: str, columns: int, cut_to: Callable[[str, int], str] = _cut) -> str:

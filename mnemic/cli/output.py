@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,7 +14,7 @@ import click
 
 from mnemic.actors.protocol.errors import MnemicError
 
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
+_STEERING = ("Cc", "Cf", "Zl", "Zp")  # controls; what is unseen, or reorders what is seen; ends of lines
 
 
 class OutputFailed(MnemicError):
@@ -50,8 +50,21 @@ def print_error(view: dict[str, str], as_json: bool) -> None:
 
 
 def escape_controls(line: str) -> str:
-    """A line for a terminal: what a memory holds shall not steer it."""
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", line)
+    """A line for a terminal: what a memory holds shall not steer it, nor be there and not be seen.
+
+    Written out, as Python writes them, are Unicode's categories Cc (but the tab), Cf, Zl and Zp. None of them comes
+    through: letters that a joiner holds together stand apart.
+    """
+    if line.isprintable():
+        return line
+    return "".join(_written_out(letter) if unicodedata.category(letter) in _STEERING else letter for letter in line)
+
+
+def _written_out(letter: str) -> str:
+    code = ord(letter)
+    if letter == "\t":
+        return letter
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def hit_lines(number: int, hit: dict[str, Any]) -> Iterator[str]:

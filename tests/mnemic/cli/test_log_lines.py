@@ -63,6 +63,8 @@ def test_in_a_narrow_one_it_is_two() -> None:
 def test_of_a_long_scope_the_end_is_shown() -> None:
     _, row, _ = log_lines([entry(scope="work/somewhere/far/away/shelf")], 80)
     assert "  …way/shelf  " in row
+    _, row, _ = log_lines([entry(scope="work/somewhere/far/away/\x1bf")], 80)
+    assert r"  …way/\x1bf  " in row
 
 
 def test_no_entry_is_no_table() -> None:
@@ -81,6 +83,7 @@ def test_no_entry_is_no_table() -> None:
         ({"retired_at": "x", "retired_reason": "wrong"}, "user", f"(forgotten: wrong) {ENTRY['text']}"),
         ({"text": "one\n\n two\tthree ", "size_bytes": 16}, "user", "one two three"),
         ({"text": "red \x1b[31m", "size_bytes": 9}, "user", "red \\x1b[31m"),
+        ({"text": "red \u202eder", "size_bytes": 10}, "user", "red \\u202eder"),
     ],
 )
 def test_what_it_is_and_how_it_stands_is_seen(fields: dict[str, Any], what: str, text: str) -> None:

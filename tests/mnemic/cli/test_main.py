@@ -8,6 +8,7 @@ import shlex
 import stat
 import subprocess
 import sys
+import unicodedata
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -370,6 +371,27 @@ def test_text_that_no_terminal_should_see_is_written_out_and_json_carries_it(
     assert r"an otter, NUL \x00, half a letter \ud83d, escape \x1b]0;title\x07 \x9b31m, and ä" in shown.out
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", shown.out)
     assert texts(command("recall", "otter", "--home", home, "--json")) == [ODD]
+
+
+UNSEEN = "a heron \u202etxt.exe\u202c \u2066x\u2069 a\u200bb \u200f \ufeff \u061c so\xadft \u2060 \U000e0041 \u2029 end"
+
+
+def test_what_turns_letters_or_is_not_seen_reaches_no_terminal_and_json_is_exact(
+    command: Command, home: Path, tmp_path: Path
+) -> None:
+    about = {"session": f"s{UNSEEN}", "speaker": UNSEEN, "scope": f"work/{UNSEEN}"}
+    assert command("capture", lines(tmp_path / "a.jsonl", turn(UNSEEN, **about)), "--home", home).code == 0
+    (hit,) = command("recall", "heron", "--home", home, "--json").json["hits"]
+    assert (hit["text"], hit["speaker"]) == (UNSEEN, UNSEEN)
+    asked = [("recall", "heron"), ("show", hit["id"]), ("log",), ("status",), ("forget", hit["id"])]
+    for arguments in asked:
+        told = command(*arguments, "--home", home)
+        assert told.code == 0
+        steering = {one for one in told.out + told.err if unicodedata.category(one) in ("Cc", "Cf", "Zl", "Zp")}
+        assert steering <= {"\n"}, arguments
+    assert r"a heron \u202etxt.exe\u202c \u2066x\u2069 a\u200bb" in command("show", hit["id"], "--home", home).out
+    nobody = command("show", f"\u202e{UNSEEN}", "--home", home)
+    assert (nobody.code, "\u202e" in nobody.err) == (2, False)
 
 
 # --- forget ----------------------------------------------------------------------------------------------------------
