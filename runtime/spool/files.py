@@ -44,7 +44,7 @@ class SpoolFile(NamedTuple):
     descriptor: int
     """Of the open file."""
     id: bytes
-    """The file's id, 16 bytes; of a damaged header, a hash of it."""
+    """The file's id, 16 bytes; of a damaged header, a hash of it, and of one that was cut, of the inode as well."""
     header: FileHeader | None
     """What its first bytes say; ``None`` where they are damaged, or not all there."""
 
@@ -55,6 +55,10 @@ class SpoolFile(NamedTuple):
     def is_damaged(self) -> bool:
         """Whether its header is there, and not as it was written: what follows may be anybody's."""
         return self.header is None and self.size() >= FILE_HEADER_BYTES
+
+    def is_cut(self) -> bool:
+        """Whether it ends within its header: no hook leaves that, so its records are lost."""
+        return self.header is None and 0 < self.size() < FILE_HEADER_BYTES
 
     def unread_from(self, offsets: Mapping[bytes, int]) -> int:
         """The byte from which it is not taken in.
@@ -101,8 +105,10 @@ def open_spool_file(path: Path) -> Iterator[SpoolFile | None]:
 def _identified(descriptor: int) -> SpoolFile:
     data = os.pread(descriptor, FILE_HEADER_BYTES, 0)
     header = parse_file_header(data)
-    id = hashlib.sha256(b"mnemic/1/spool-file" + data).digest()[:16] if header is None else header.file
-    return SpoolFile(descriptor, id, header)
+    if header is not None:
+        return SpoolFile(descriptor, header.file, header)
+    told = data if len(data) == FILE_HEADER_BYTES else b"%d " % os.fstat(descriptor).st_ino + data
+    return SpoolFile(descriptor, hashlib.sha256(b"mnemic/1/spool-file" + told).digest()[:16], None)
 
 
 @contextmanager

@@ -3,7 +3,8 @@
 A hook appends under the lock of its file, so whoever gets the lock knows that nobody is writing. A file is known by
 the id in its header: renamed, it is read on. Files sealed to another key, or by a newer version, are not touched. A
 file that holds what a cut does not explain gets a second name in ``aside/`` before it is read past, and so outlives
-its removal; one whose header is damaged is moved there unread, since nobody can tell how far it was taken in. Below
+its removal; one whose header is damaged is moved there unread, since nobody can tell how far it was taken in, and one
+that was cut within its header once that is counted as a tear. Below
 stand `mnemic.runtime.spool.walk` and `mnemic.runtime.spool.files`; above stands `mnemic.actors.capture.capture`.
 """
 
@@ -122,8 +123,10 @@ class Spool:
                 with open_spool_file(self._folder / name) as file:
                     if file is None:
                         continue
-                    if file.is_damaged():
+                    if file.is_damaged() or (file.is_cut() and file.id in offsets):
                         self._move_aside(name, file)
+                    elif file.is_cut():
+                        waiting.append((os.fstat(file.descriptor).st_mtime_ns // 1000, name))
                     elif file.is_readable(self._opener.key_ids) and file.size() != file.unread_from(offsets):
                         waiting.append((self._since_us(file), name))
             except OSError as error:
@@ -135,6 +138,8 @@ class Spool:
         self, name: str, offsets: Mapping[bytes, int], limit_records: int, limit_bytes: int
     ) -> SpoolBatch | None:
         with open_spool_file(self._folder / name) as file:
+            if file is not None and file.is_cut() and file.id not in offsets:
+                return SpoolBatch(file=file.id, records=(), offset=file.size(), torn=1)
             if file is None or not file.is_readable(self._opener.key_ids):
                 return None
             size, settled = self._size_and_settled(file)

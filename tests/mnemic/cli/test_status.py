@@ -1,8 +1,17 @@
-"""What the status says of use."""
+"""What the status says of use, and of what hooks lost."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from pathlib import Path
+
 from mnemic.cli.status import usage_lines
+from mnemic.runtime.clock import SystemClock
+from mnemic.runtime.spool.append import append_record
+from tests.processes.faces import Outcome
+
+Command = Callable[..., Outcome]
 
 
 def test_use_is_told_by_project_and_of_the_weeks_that_have_any() -> None:
@@ -22,3 +31,15 @@ def test_use_is_told_by_project_and_of_the_weeks_that_have_any() -> None:
         "by week, from Monday on (UTC):",
         "  2026-11-16: 3 memories, 1.6 kB",
     ]
+
+
+def test_a_spool_file_that_was_cut_within_its_header_is_counted(command: Command, home: Path) -> None:
+    command("init", "--home", home)
+    spool = home / "minds" / "default" / "spool"
+    append_record(spool, SystemClock(), b"{}", assistant=b"codex", event=b"tool", session=b"s")
+    (path,) = spool.glob("*.spool")
+    os.truncate(path, 47)
+    counted = "1 place of the spool held no whole record"
+    assert counted in command("status", "--home", home).out
+    assert "1 spool file held what cannot be opened" in command("status", "--home", home).out
+    assert counted in command("doctor", "--home", home).out

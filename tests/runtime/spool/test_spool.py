@@ -363,14 +363,32 @@ def test_a_file_without_a_record_and_a_draft_of_a_dead_hook_go(folder: Path, spo
     (folder / "empty.spool").touch()
     (folder / "short.spool").write_bytes(spooling.file_header()[:20])
     (folder / ".new-00").write_bytes(b"draft")
-    assert spool.read({}, *EVERYTHING) is None
+    assert drain(spool) == ([], 1)
     clock.advance(2 * IDLE_S)
-    assert len(spool.remove_consumed({})) == 3
+    assert len(spool.remove_consumed({})) == 2
     assert {path.name for path in folder.iterdir()} == {QUARANTINE, ".new-00"}
     assert [path.read_bytes() for path in (folder / QUARANTINE).iterdir()] == [spooling.file_header()[:20]]
     clock.advance(3600)
     spool.remove_consumed({})
     assert {path.name for path in folder.iterdir()} == {QUARANTINE}
+
+
+@pytest.mark.parametrize("length", [1, 8, FILE_HEADER_BYTES - 1])
+def test_files_that_are_cut_within_their_header_are_counted_once_each_and_kept_aside(
+    folder: Path, spool: Spool, length: int
+) -> None:
+    write(folder, "whole", sealed(record(1)))
+    for name, number in (("cut", 1), ("another", 2)):
+        write(folder, name, sealed(record(number + 1)), number=number)
+        os.truncate(folder / f"{name}.spool", length)
+    offsets: dict[bytes, int] = {}
+    assert drain(spool, offsets) == ([record(1)], 2)
+    assert drain(spool, offsets) == ([], 0)
+    assert [path.name for path in folder.glob("*.spool")] == ["whole.spool"]
+    assert sorted(path.stat().st_size for path in (folder / QUARANTINE).iterdir()) == [length] * 2
+    assert len(spool.remove_consumed(offsets)) == 2
+    write(folder, "cut", sealed(record(4)), number=3)
+    assert drain(spool, offsets) == ([record(4)], 0)
 
 
 def test_what_is_no_file_is_passed_over(folder: Path, spool: Spool, clock: ManualClock) -> None:
