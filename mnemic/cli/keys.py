@@ -12,6 +12,7 @@ from mnemic.actors.protocol.errors import BadPassphrase, KeyMismatch, KeyMissing
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options, read_secret_line
 from mnemic.cli.interrupts import require_stdin
 from mnemic.cli.output import print_error
+from mnemic.runtime.files.atomic_replace import write_error
 from mnemic.runtime.minds.ask_passphrase import is_interactive, prompt_hidden
 
 if TYPE_CHECKING:
@@ -29,13 +30,17 @@ def init(chosen: CommandContext, passphrase: bool) -> None:
     from mnemic.runtime.engine.settings import load_settings
     from mnemic.runtime.keys.key_slots import format_recovery_key
     from mnemic.runtime.keys.keys import generate_key
-    from mnemic.runtime.minds.homes import create_mind, mind_folder, mind_options
+    from mnemic.runtime.minds.homes import create_mind, mind_folder, mind_options, restrict_home
 
     load_settings(chosen.home / "mnemic.toml")  # what no later command could work with is said first
     if mind_folder(chosen.home, chosen.mind).path.exists():  # before anybody thinks of a passphrase
         passphrase = False
     said = read_new_passphrase() if passphrase else None
     recovery = generate_key()
+    try:
+        opened_to_others = restrict_home(chosen.home)
+    except OSError as error:
+        raise write_error(chosen.home, error) from error
     folder = create_mind(chosen.home, chosen.mind, CLOCK, passphrase=said, recovery=recovery)
     told = format_recovery_key(recovery)
     view = {
@@ -51,6 +56,8 @@ def init(chosen: CommandContext, passphrase: bool) -> None:
 
     chosen.print_answer(view, lines)
     _warn_output_kept()
+    if opened_to_others is not None:
+        print_error({"error": opened_to_others, "remedy": "`mnemic doctor` looks at all of it."}, as_json=False)
 
 
 @cli.command()

@@ -13,6 +13,7 @@ import os
 import re
 import shlex
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("mnemic.homes")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_OTHERS_WRITE = 0o022
 _SPOOL_CARD = 1
 """Version of ``spool.json``."""
 _LOSSES_BYTES = 64
@@ -328,6 +330,9 @@ def create_atomically(home: Path, mind: str, fill: Callable[[MindFolder], None])
     if folder.path.exists():
         raise MindExists(path=str(folder.path))
     try:
+        told = restrict_home(home)
+        if told is not None:
+            _log.warning("%s", told)
         _make_private(home / "minds")
         draft = MindFolder(Path(tempfile.mkdtemp(prefix=".new-", dir=home / "minds")))
     except OSError as error:
@@ -342,6 +347,28 @@ def create_atomically(home: Path, mind: str, fill: Callable[[MindFolder], None])
     finally:
         shutil.rmtree(draft.path, ignore_errors=True)  # gone already where the rename went through
     return folder
+
+
+def restrict_home(home: Path) -> str | None:
+    """Take from others the right to write to a home: a program that they name there is started as its user.
+
+    Who may look into it stays as it is: what it holds is its user's alone. Returns what was done, or why it was not, in
+    a sentence; ``None`` where nothing is to be done.
+
+    Raises:
+        OSError: the folder cannot be looked at, or changed.
+    """
+    try:
+        seen = home.stat()
+    except FileNotFoundError:
+        return None
+    mode = stat.S_IMODE(seen.st_mode)
+    if not mode & _OTHERS_WRITE:
+        return None
+    if mode & stat.S_ISVTX or seen.st_uid != os.geteuid():  # meant for all, such as /tmp; or another user's
+        return f"Others may write to the home {home} (mode {mode:04o}), and so have programs of theirs started by you."
+    home.chmod(mode & ~_OTHERS_WRITE)
+    return f"Others could write to the home {home} (mode {mode:04o}): they may not any more."
 
 
 def _make_private(folder: Path) -> None:

@@ -108,6 +108,19 @@ def test_init_prints_a_recovery_key_once_and_says_so_where_nobody_reads_it(comma
     assert found[0].encode() not in written
 
 
+def test_init_says_that_others_may_not_write_to_the_home_any_more(command: Command, home: Path) -> None:
+    home.mkdir(exist_ok=True)
+    home.chmod(0o777)
+    made = command("init", "--home", home, "--json")
+    assert (made.code, made.json["folder"]) == (0, str(folder(home).path))
+    assert f"mnemic: Others could write to the home {home} (mode 0777): they may not any more." in made.err
+    assert stat.S_IMODE(home.stat().st_mode) == 0o755
+    home.chmod(0o1777)
+    assert "Others may write to the home" in command("init", "--home", home, "--mind", "two").err
+    home.chmod(0o755)
+    assert "Others" not in command("init", "--home", home, "--mind", "three").err
+
+
 def test_init_on_a_terminal_shows_it_without_a_warning(home: Path, say: Say) -> None:
     ours, theirs = pty.openpty()
     done = subprocess.run(

@@ -81,6 +81,24 @@ def test_a_home_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "minds").stat().st_mode) == 0o700
 
 
+@pytest.mark.parametrize(("mode", "left"), [(0o777, 0o755), (0o720, 0o700), (0o1777, 0o1777), (0o711, 0o711)])
+def test_the_first_mind_takes_from_others_the_right_to_write_to_a_home(tmp_path: Path, mode: int, left: int) -> None:
+    tmp_path.chmod(mode)
+    create_mind(tmp_path, "default", CLOCK)
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == left
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_home_of_another_user_that_others_may_write_to_is_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    tmp_path.chmod(0o777)
+    os.chown(tmp_path, 65_534, -1)
+    create_mind(tmp_path, "default", CLOCK)
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o777
+    assert f"Others may write to the home {tmp_path} (mode 0777)" in caplog.text
+
+
 @pytest.mark.parametrize("name", ["", ".", "..", ".hidden", "a/b", "a\\b", "a b", "-x", "a\n", "é", "a" * 65, "a\0"])
 def test_a_name_that_no_folder_should_have_is_refused(tmp_path: Path, name: str) -> None:
     for use in (lambda: create_mind(tmp_path, name, CLOCK), lambda: open_mind(tmp_path, name)):
