@@ -1,7 +1,7 @@
 """Compiles our rules for secrets into three regular expressions, each run once over a text, and judges what they find.
 
 All rules of a kind become one expression, so that a text is gone through three times however many rules there are: for
-what has a shape of its own (an issuer's prefix), for what is known by its place (the password in an address), and for
+what has a shape of its own (an issuer's prefix), for what is known by its place (a password behind an option), and for
 what stands behind a name (``token = …``). The syntax is RE2's, on single bytes: no looking ahead, no going back, and so
 no text that takes longer than its length. In each the first alternative is a mark that stands for a secret already: it
 is stepped over as a whole, ends nothing and begins nothing.
@@ -63,7 +63,8 @@ class SecretRule(NamedTuple):
     rank: int
     """How specific it is; less is more specific."""
     value_check: str
-    """Which question: ``password``, ``key``, ``basic``, ``url`` or ``entropy``."""
+    """Which question: ``password``, ``setting``, ``said``, ``key``, ``basic``, ``url``, ``entropy``; or what the
+    value is part of: ``address``, ``column``, ``cookies``, ``key-end``."""
     entropy: float
     """Bits a character that it has at least."""
     words: re.Pattern[bytes] | None = None
@@ -72,6 +73,12 @@ class SecretRule(NamedTuple):
     """What must be in its whole name."""
     value: re.Pattern[bytes] | None = None
     """What it must be itself."""
+    is_argument: bool = False
+    """Whether the group of its expression is its first character alone."""
+    before: re.Pattern[bytes] | None = None
+    """What must stand before it on the line where the expression began to match."""
+    after: re.Pattern[bytes] | None = None
+    """What must follow it."""
 
 
 class SecretRules(NamedTuple):
@@ -83,6 +90,8 @@ class SecretRules(NamedTuple):
     placed_rules: Sequence[SecretRule]
     named: CompiledRegex
     named_rules: Sequence[SecretRule]
+    address_rule: SecretRule | None
+    """What the password of an address is called; without it none is looked for."""
 
 
 FIRST_RULE_GROUP = 2
@@ -100,14 +109,17 @@ def compile_rules(data: Mapping[str, Any], compile: CompileRegex) -> SecretRules
         KeyError: a rule lacks a part that it must have.
     """
     shaped, placed, named = data["shaped"], data["placed"], data["named"]
+    addresses = [_rule(rule, _PLACED_RANK) for rule in placed if "pattern" not in rule]
+    placed = [rule for rule in placed if "pattern" in rule]
     words = "|".join(word for rule in named for word in rule["words"]).encode()
     return SecretRules(
         compile(_either(map(_delimited, shaped))),
         [_rule(rule, _GENERIC_RANK if rule.get("generic") else _SHAPED_RANK) for rule in shaped],
-        compile(_either(rule["pattern"].encode() for rule in placed)),
+        compile(_either(rule["pattern"].encode().replace(b"{value}", _ARGUMENT_BEGINS) for rule in placed)),
         [_rule(rule, _PLACED_RANK) for rule in placed],
         compile(_either([_assignment(words)])),
         [_rule(rule, _NAMED_RANK + rank) for rank, rule in enumerate(named)],
+        addresses[0] if addresses else None,
     )
 
 
@@ -123,19 +135,31 @@ address."""
 _TRAIL = rb"(?:$|[^A-Za-z0-9_\[]|\[" + _other_than(b"secret: ") + rb")"
 """What may stand after it: no part of a word, and no mark."""
 _CLOSE = rb"""(?:\\{0,3}["'`])?\]?"""
+_VERB = "(?:is|was|are|be|ist|war|lautet|hei(?:ß|ss)t|sei)".encode()
+_WHOSE = (
+    "(?:[ \t]{1,2}(?:(?:for|of|to|on|at|from|für|fuer|von|vom|zu|zum|zur|des|der|im|auf|beim)[ \t]"
+    "(?:'[^'\\n]{1,80}'|(?:[^\\n=;:.!?'\"]|[.][^\\s]){1,50}?)|should|must|will|shall)|'s)?"
+).encode()
+"""Of what a sentence says that it is the secret."""
 _SEPARATOR = (
     rb"(?:[ \t]{0,8}(?::[ \t]{0,2}[A-Za-z_.&'|?]{1,24}[ \t]{0,2}=|=>|:=|\?=|={1,3}|:|>)[ \t]{0,8}"
-    rb"|[ \t](?:is|was)[ \t]{1,2})"
+    rb"|" + _WHOSE + rb"(?:[ \t]" + _VERB + rb"|(?:[ \t]\[[^\]\n]{1,40}\])?:)[ \t]{1,2}"
+    rb"|'s[ \t]{1,2}|[ \t](?:from|von)[ \t]{1,2})"
 )
-"""What stands between a name and its value; a type may be among it."""
+"""What stands between a name and its value; a type may be among it, or the words of a sentence."""
 _SCHEME = rb"(?:(?i:bearer|basic|token|bot|apikey)[ \t]{1,4})?"
 _QUOTED = b"|".join(
-    rb"\\{0,3}Q((?:[^Q\\\s]|\\[^Q\\\snrt]){6,})\\{0,3}Q".replace(b"Q", quote) for quote in (b'"', b"'", b"`")
+    rb"(?:\\{0,3}|[bu])Q((?:[^Q\\\s]|\\[^Q\\\snrt]){6,})\\{0,3}Q".replace(b"Q", quote) for quote in (b'"', b"'", b"`")
 )
 _UNQUOTED = rb"([A-Za-z0-9_.~!@#%^*+/:?$-]{6,}={0,2})(?:$|[^A-Za-z0-9_.~!@#%^*+/:?$=\[({-])"
 """It ends where no more of it can follow; before a bracket it would be a call or an index."""
 _ARGUMENT = rb"""["'][ \t]{0,4},[ \t]{0,4}["']([^"'\s\\]{6,})["']"""
 """The next argument of a call: ``setenv("TOKEN", "…")``."""
+
+
+_ARGUMENT_BEGINS = rb"""([^\s<>()\[\]|;&`\\])"""
+"""What ``{value}`` stands for: of an argument the first character alone. How far it goes, `scrub` looks up; a hundred
+characters asked for in each of twenty rules would be as many states."""
 
 
 def _delimited(rule: Mapping[str, Any]) -> bytes:
@@ -166,12 +190,17 @@ def _rule(data: Mapping[str, Any], rank: int) -> SecretRule:
         words=None if words is None else re.compile(f"(?i:{'|'.join(words)})".encode()),
         names=compiled(data.get("names")),
         value=compiled(data.get("value")),
+        is_argument="{value}" in data.get("pattern", ""),
+        before=compiled(data.get("before")),
+        after=compiled(data.get("after")),
     )
 
 
 MAX_SECRET_BYTES = 4096
 """Bytes of a password or key; what is longer behind a name is content, not a secret."""
 MIN_KEY_BYTES = 16
+MIN_MIXED_KEY_BYTES = 12
+"""Of one in quotes that has letters of both cases, digits and signs."""
 MIN_KEY_ENTROPY = 3.0
 """Bits a character. Sixteen random hexadecimal digits have 3.2 on average, words of a language as long below 3.4."""
 
@@ -179,9 +208,15 @@ _UUID = re.compile(rb"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECAS
 _WORDS = re.compile(rb"[A-Za-z]+(?:[ _.:/-]{1,2}[A-Za-z]+)*[_.:-]?[0-9]{0,4}[!?.]?")
 """Words and perhaps a number: how people name things."""
 _PATH = re.compile(rb"(?:\.{1,2}|~)/|/(?:bin|dev|etc|home|mnt|opt|proc|root|run|srv|tmp|usr|var|Users)/|[A-Za-z]:[\\/]")
-_FILE = re.compile(rb"[\w.@/+-]*\.[A-Za-z]{1,5}")
+_FILE = re.compile(
+    rb"[\w.@/+-]*\.(?:[ch]|cc|cert?|cfg|com|conf|cpp|crt|css?|csv|db|de|dev|env|gpg|go|html?|ini|io|java|jks|js|json|jsx|key"
+    rb"|kt|local|lock|log|lua|md|net|org|pem|pfx|php|pl|properties|pub|py|rb|rs|rst|sh|sql|sqlite|svg|swift|toml|tsx?|txt"
+    rb"|vue|xml|ya?ml)",
+    re.IGNORECASE,
+)
 _REFERENCE = re.compile(
     rb"\$|%\w+%|%[(\w]|\{|<|@\w+@|[a-z]{2,10}://|arn:|op:|env[:.]|os\.|process\.|secrets?\.|vault:|data:"
+    rb"|[*&](?:const|mut|str)\b"
 )
 """How a value begins that says where the secret is to be found."""
 _PLACEHOLDER = re.compile(
@@ -193,8 +228,11 @@ _SECRET_WORD = re.compile(rb"pass|pwd|secret|token|key|hash|cred", re.IGNORECASE
 _RUN = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _ATTRIBUTE = re.compile(rb"[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]+[0-9]{0,2})+")
 """Something of an object or a module."""
+_NAMED_METHOD = re.compile(rb"argon|base64|bcrypt|md5|oauth|pbkdf|scrypt|sha-?[0-9]|utf|x509|http", re.IGNORECASE)
+"""What texts about passwords name right behind the word."""
 _LETTERS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 _DIGITS = frozenset(b"0123456789")
+_UPPER, _LOWER = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"), frozenset(b"abcdefghijklmnopqrstuvwxyz")
 _SIGNS = frozenset(b"!@#$%^&*?~+=")
 _DEFAULTS = {b"password", b"passwd", b"pass", b"secret", b"postgres", b"root", b"admin", b"guest", b"123456"}
 """Passwords that are the same everywhere."""
@@ -226,9 +264,29 @@ def is_password(value: bytes, *, quoted: bool) -> bool:
     """
     if not _has_plausible_length(value, 6):
         return False
-    if not (_has(_DIGITS, value) or (_has(_LETTERS, value) and _has(_SIGNS, value))) or _FILE.fullmatch(value):
+    if not (_has(_DIGITS, value) or (_has(_LETTERS, value) and _has(_SIGNS, value)) or _is_jumbled(value)):
         return False
-    return quoted or not (value[0] == 0x40 or _ATTRIBUTE.fullmatch(value) or _is_secret_name(value))
+    if _FILE.fullmatch(value):
+        return False
+    attribute = _ATTRIBUTE.fullmatch(value) and not value[:1].isupper()
+    return quoted or not (value[0] == 0x40 or attribute or _is_secret_name(value))
+
+
+def is_setting(value: bytes) -> bool:
+    """Whether a value in the environment may be a password: nothing is computed there, so it is no attribute."""
+    return is_password(value, quoted=True) and not _is_secret_name(value)
+
+
+def is_said_password(value: bytes) -> bool:
+    """Whether a word right behind the word for a password may be one: letters of both cases or signs, and digits."""
+    if (
+        len(value) < 8
+        or not is_password(value, quoted=False)
+        or not _has(_DIGITS, value)
+        or _NAMED_METHOD.search(value)
+    ):
+        return False
+    return _has(_SIGNS, value) or (_has(_UPPER, value) and _has(_LOWER, value))
 
 
 def is_key(value: bytes, *, quoted: bool, strong: bool = False) -> bool:
@@ -239,7 +297,7 @@ def is_key(value: bytes, *, quoted: bool, strong: bool = False) -> bool:
         strong: whether its name leaves no doubt, so that a UUID counts.
     """
     if (
-        not _has_plausible_length(value, MIN_KEY_BYTES)
+        not _has_plausible_length(value, MIN_MIXED_KEY_BYTES if quoted and _is_mixed(value) else MIN_KEY_BYTES)
         or not _has(_DIGITS, value)
         or entropy_bits(value) < MIN_KEY_ENTROPY
     ):
@@ -277,10 +335,19 @@ def _is_secret_name(value: bytes) -> bool:
     return 3 * len(_RUN.findall(value)) <= len(value)
 
 
+def _is_jumbled(value: bytes) -> bool:
+    """Whether it is letters alone whose case changes as at random; in names it changes every four letters or so."""
+    return len(value) >= 10 and value.isalpha() and 2 * len(value) <= 5 * len(_RUN.findall(value))
+
+
 def _has_plausible_length(value: bytes, shortest: int) -> bool:
     if not shortest <= len(value) <= MAX_SECRET_BYTES:
         return False
     return not (is_placeholder(value) or _REFERENCE.match(value) or _PATH.match(value))
+
+
+def _is_mixed(value: bytes) -> bool:
+    return all(_has(one, value) for one in (_UPPER, _LOWER, _DIGITS, _SIGNS))
 
 
 def _has(bytes_of: frozenset[int], value: bytes) -> bool:

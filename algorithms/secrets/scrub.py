@@ -23,11 +23,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from mnemic.algorithms.secrets.rules import (
     FIRST_RULE_GROUP,
+    MAX_SECRET_BYTES,
     NAME_GROUPS,
     REDACTION_MARK,
     UNQUOTED_GROUP,
@@ -40,12 +41,42 @@ from mnemic.algorithms.secrets.rules import (
     is_key,
     is_password,
     is_placeholder,
+    is_said_password,
+    is_setting,
     is_template,
     is_url_password,
 )
 
-_RESCAN_BYTES = 128
+_RESCAN_BYTES = 512
 """Bytes of what turned out to be no secret that are gone through again."""
+_BESIDE_BYTES = 400
+"""So much of a line is looked at for what must stand before or after a value."""
+_SHELL_ARGUMENT = re.compile(rb"""("[^"\n]+"|'[^'\n]+'|[^\s"'`<>\\()\[\]|;&]+)""")
+_QUOTES = b"\"'"
+_ADDRESS_BYTES = 512
+"""So much of an address is looked at behind its user."""
+_ADDRESS_SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]{1,24}://\Z")
+_ADDRESS_USER = re.compile(rb"""[^\s:/?#@"'`<>\[\]\\]{0,64}:""")
+_PASSWORD_AND_HOST = re.compile(
+    rb"""([^\s/?#@"'`<>\[\]\\]{3,})@(?:\[[0-9A-Fa-f:.]{2,45}\]|[^\s:/?#@"'`<>\[\]\\]++)(?!@|:[^0-9])"""
+)
+_PASSWORD_WITH_SIGNS = re.compile(rb"""([^\s/?#"'`<>\[\]\\]{3,})@[A-Za-z0-9.\[-]""")
+"""One that holds an at sign: up to the last before a path."""
+_PASSWORD_WITH_SLASHES = re.compile(rb"""([^\s"'`<>\[\]\\]{3,})@[A-Za-z0-9.\[-]""")
+_NO_PAGE = re.compile(
+    rb"(?:postgres|postgresql|mysql|mariadb|mssql|sqlserver|oracle|mongodb|rediss?|valkey|amqps?|kafka|nats|clickhouse"
+    rb"|cockroachdb|snowflake|neo4j|bolt|cassandra|ldaps?|smtps?|imaps?|s?ftps?|mqtts?)(?:\+[a-z0-9]+)?://"
+)
+"""Addresses of databases, brokers and mail: a slash may be part of the password there, not the beginning of a path."""
+_PORT = re.compile(rb"[0-9]{1,5}(?:[/?#]|$)")
+_HEADER = re.compile(rb"[\w \t.,;|/\"`-]+")
+_COOKIE = re.compile(rb"([^\s;=]{1,64})=([^\s;]{16,})")
+_SESSION = re.compile(rb"sess|sid|auth|token|jwt|csrf|xsrf|remember|login", re.IGNORECASE)
+_KEY_LINE = re.compile(rb"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{16,}={0,2}(?:[^A-Za-z0-9+/=\[\]-]|\\[nrt]){1,12}\Z")
+"""A line of a key that was printed, with what separates it from the next."""
+_KEY_LINE_BYTES = 160
+_MIN_KEY_END_BYTES = 100
+"""The last line of a block and a line of its key have so many bytes at least."""
 _SENTENCE = b".:?;,)"
 """What may end a sentence or a command rather than the value before it."""
 _AMPERSAND_TAIL = re.compile(rb"(?:&(?![\w.-]{0,40}=)[A-Za-z0-9_.~!@#%^*+/:?$-]*)+")
@@ -100,9 +131,15 @@ def redaction_mark(kind: str) -> bytes:
 
 def find_secrets(text: bytes, rules: SecretRules, others: Iterable[Finding] = ()) -> list[Finding]:
     """The secrets of a text, in order, none over another; among them those that others found."""
-    return merge_overlapping(
-        [*_find_shaped(text, rules), *_find_placed(text, rules), *_is_quoted_tag(text, rules), *others]
-    )
+    columns: list[_Column] = []
+    found = [
+        *_find_shaped(text, rules),
+        *_find_addresses(text, rules),
+        *_find_placed(text, rules, columns),
+        *_find_named(text, rules),
+        *others,
+    ]
+    return merge_overlapping([*found, *_find_in_columns(text, columns, found)])
 
 
 def merge_overlapping(findings: Iterable[Finding]) -> list[Finding]:
@@ -118,28 +155,103 @@ def merge_overlapping(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _find_shaped(text: bytes, rules: SecretRules) -> Iterator[Finding]:
-    def judge(_: Match, group: int, start: int, end: int) -> Finding | None:
+    def judge(_: Match, group: int, start: int, end: int) -> Sequence[Finding]:
         rule, value = rules.shaped_rules[group - FIRST_RULE_GROUP], text[start:end]
         if rule.entropy and (entropy_bits(value) < rule.entropy or is_template(value)):
-            return None
-        return Finding(start, end, rule.rank, rule.id)
+            return ()
+        return (Finding(start, end, rule.rank, rule.id),)
 
     return _findings(text, rules.shaped, judge)
 
 
-def _find_placed(text: bytes, rules: SecretRules) -> Iterator[Finding]:
-    def judge(_: Match, group: int, start: int, end: int) -> Finding | None:
+def _find_addresses(text: bytes, rules: SecretRules) -> Iterator[Finding]:
+    """The passwords of addresses. Each is looked at apart: what waits for an at sign holds up all other rules."""
+    rule, at = rules.address_rule, 0
+    while rule is not None and (at := text.find(b"://", at) + 3) > 2:
+        scheme, user = _ADDRESS_SCHEME.search(text, max(at - 28, 0), at), _ADDRESS_USER.match(text, at)
+        if scheme is None or user is None:
+            continue
+        low, high = user.end(), user.end() + _ADDRESS_BYTES
+        found = _PASSWORD_AND_HOST.match(text, low, high) or _PASSWORD_WITH_SIGNS.match(text, low, high)
+        if found is None and _NO_PAGE.match(scheme[0]) and not _PORT.match(text, low):
+            found = _PASSWORD_WITH_SLASHES.match(text, low, high)
+        if found is not None and _is_secret(rule, found[1], quoted=False, strong=True):
+            at = found.end(1)
+            yield Finding(*found.span(1), rule.rank, rule.id)
+
+
+def _find_placed(text: bytes, rules: SecretRules, columns: list[_Column]) -> Iterator[Finding]:
+    """What is known by its place; columns of tables that hold secrets are only noted."""
+
+    def judge(match: Match, group: int, start: int, end: int) -> Sequence[Finding]:
         rule = rules.placed_rules[group - FIRST_RULE_GROUP]
-        if rule.value_check == "password":
+        if rule.before is not None and not rule.before.search(_line_before(text, match.span()[0], start)):
+            return ()
+        if rule.is_argument:
+            argument = _SHELL_ARGUMENT.match(text, start, start + MAX_SECRET_BYTES)
+            start, end = argument.span() if argument else (start, start)
+        if rule.value_check == "column":
+            columns.append(_Column(start, text[match.span()[0] : match.span()[0] + 1], rule))
+            return ()
+        if rule.value_check == "cookies":
+            return [Finding(*cookie, rule.rank, rule.id) for cookie in _session_cookies(text, start, end)]
+        if rule.value_check == "key-end":
+            start = _key_start(text, start)
+            return (Finding(start, end, rule.rank, rule.id),) if end - start >= _MIN_KEY_END_BYTES else ()
+        if rule.after is not None and not rule.after.match(text, end, end + _BESIDE_BYTES):
+            return ()
+        quoted = end - start > 1 and text[start] in _QUOTES and text[start] == text[end - 1]
+        if quoted:
+            start, end = start + 1, end - 1
+        elif rule.value_check in ("password", "said"):
             end = start + len(text[start:end].rstrip(_SENTENCE))
-        good = _is_secret(rule, text[start:end], quoted=False, strong=True)
-        return Finding(start, end, rule.rank, rule.id) if good else None
+        good = _is_secret(rule, text[start:end], quoted=quoted, strong=True)
+        return (Finding(start, end, rule.rank, rule.id),) if good else ()
 
     return _findings(text, rules.placed, judge)
 
 
-def _is_quoted_tag(text: bytes, rules: SecretRules) -> Iterator[Finding]:
-    def judge(match: Match, group: int, start: int, end: int) -> Finding | None:
+class _Column(NamedTuple):
+    """A column of a table by its name."""
+
+    start: int
+    """Where the name stands."""
+    delimiter: bytes
+    rule: SecretRule
+
+
+def _find_in_columns(text: bytes, columns: list[_Column], found: list[Finding]) -> Iterator[Finding]:
+    """The secrets in columns, each up to the first line that is none of its table or holds another finding.
+
+    Had it gone on behind that, a table might be longer once the finding is a mark, and scrubbing twice would find more.
+    """
+    starts, seen = sorted(finding.start for finding in found) if columns else [], 0
+    for name, delimiter, rule in columns:
+        low = max(name - MAX_SECRET_BYTES, 0)
+        began, at = text.rfind(b"\n", low, name) + 1, text.find(b"\n", name, name + MAX_SECRET_BYTES) + 1
+        if began < seen or not at or (low and not began):
+            continue
+        header = text[began : at - 1].strip(b" |\r" if delimiter == b"|" else b"\r")
+        if not _HEADER.fullmatch(header) or not all(cell.strip() for cell in header.split(delimiter)):
+            continue
+        index, width = text.count(delimiter, began, name), text.count(delimiter, began, at)
+        while at:
+            line, row = text[at : at + MAX_SECRET_BYTES].partition(b"\n")[0], at
+            if line.count(delimiter) != width or b"[secret" in line:
+                break
+            if bisect_left(starts, row) != bisect_left(starts, row + len(line)):
+                break
+            cell = line.split(delimiter)[index]
+            value = cell.strip(b' \t\r"`')
+            if is_password(value, quoted=True):
+                start = row + sum(map(len, line.split(delimiter)[:index])) + index + cell.index(value)
+                yield Finding(start, start + len(value), rule.rank, rule.id)
+            at = text.find(b"\n", row) + 1
+        seen = at or len(text)
+
+
+def _find_named(text: bytes, rules: SecretRules) -> Iterator[Finding]:
+    def judge(match: Match, group: int, start: int, end: int) -> Sequence[Finding]:
         (began, word_end), (_, name_end) = (match.span(part) for part in NAME_GROUPS)
         before = _BEFORE.search(text, max(began - 40, 0), began)
         name = (before[0] if before else b"") + text[began:name_end]
@@ -148,13 +260,34 @@ def _is_quoted_tag(text: bytes, rules: SecretRules) -> Iterator[Finding]:
             further = _AMPERSAND_TAIL.match(text, end)
             end = further.end() if further else start + len(text[start:end].rstrip(_SENTENCE))
         rule = _rule_of(text[began:word_end].lower(), name, text[start:end], quoted, rules)
-        return Finding(start, end, rule.rank, rule.id) if rule else None
+        return (Finding(start, end, rule.rank, rule.id),) if rule else ()
 
     return _findings(text, rules.named, judge)
 
 
+def _line_before(text: bytes, began: int, at: int) -> bytes:
+    """A text from the beginning of a line, or some hundred bytes before a place in it, up to another place."""
+    low = max(began - _BESIDE_BYTES, 0)
+    return text[max(low, text.rfind(b"\n", low, began) + 1) : at]
+
+
+def _session_cookies(text: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """From where to where the values of cookies reach whose names speak of a session."""
+    for cookie in _COOKIE.finditer(text, start, end):
+        if _SESSION.search(cookie[1]) and b"[secret" not in cookie[2] and is_key(cookie[2], quoted=True, strong=True):
+            yield cookie.span(2)
+
+
+def _key_start(text: bytes, at: int) -> int:
+    """Where the lines of a key begin that end at a place."""
+    start = at
+    while (line := _KEY_LINE.search(text, max(start - _KEY_LINE_BYTES, 0), start)) is not None:
+        start = line.start()
+    return start
+
+
 def _findings(
-    text: bytes, expression: CompiledRegex, judge: Callable[[Match, int, int, int], Finding | None]
+    text: bytes, expression: CompiledRegex, judge: Callable[[Match, int, int, int], Sequence[Finding]]
 ) -> Iterator[Finding]:
     """What an expression matches and a judge takes for a secret, given the match and the group that holds the value.
 
@@ -169,11 +302,11 @@ def _findings(
         at = end
         if group < FIRST_RULE_GROUP:
             continue  # a mark
-        finding = judge(match, group, start, end)
-        if finding is not None:
+        findings = judge(match, group, start, end)
+        for finding in findings:
             at = finding.end
             yield finding
-        elif end - start <= _RESCAN_BYTES:
+        if not findings and end - began <= _RESCAN_BYTES:
             at = began + 1
 
 
@@ -182,8 +315,8 @@ def _rule_of(word: bytes, name: bytes, value: bytes, quoted: bool, rules: Secret
     parts = [part.lower() for part in _PARTS.findall(name)]
     if not parts or not _METADATA_WORDS.isdisjoint((parts[0], parts[-1])):
         return None
-    if word == b"pass" and b"pass" not in (parts[0], parts[-1]):
-        return None  # a compass, a bypass
+    if (word == b"pass" and word not in (parts[0], parts[-1])) or (word == b"pw" and word != parts[-1]):
+        return None  # a compass, a bypass; of an account, as C has it, `pw_name` and `pw_shell` are fields
     strong = not word.startswith((b"token", b"credential"))
     for rule in rules.named_rules:
         if rule.words is None or not rule.words.fullmatch(word) or (rule.names and not rule.names.search(name)):
@@ -199,11 +332,15 @@ def _is_secret(rule: SecretRule, value: bytes, quoted: bool, strong: bool) -> bo
     match rule.value_check:
         case "password":
             return is_password(value, quoted=quoted)
+        case "setting":
+            return is_setting(value)
+        case "said":
+            return is_said_password(value)
         case "key":
             return is_key(value, quoted=quoted, strong=strong)
         case "basic":
             return is_basic(value)
-        case "url":
+        case "url" | "address":
             return is_url_password(value)
         case _:
             return entropy_bits(value) >= rule.entropy and not is_placeholder(value)
