@@ -15,7 +15,7 @@ from mnemic.actors.protocol.changes import (
     Unretire,
 )
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
-from mnemic.actors.protocol.messages import Applied, Apply, Committed, Rebuild, Rebuilt
+from mnemic.actors.protocol.messages import Applied, Apply, Checkpoint, Checkpointed, Committed, Rebuild, Rebuilt
 from mnemic.actors.protocol.ports import Ports, StorePort
 from mnemic.actors.protocol.shape_messages import VectorsChanged
 
@@ -27,7 +27,7 @@ class StoreActor:
     """The single writer."""
 
     contract: ClassVar[int] = CONTRACT
-    takes: ClassVar[tuple[type, ...]] = (Apply, Rebuild)
+    takes: ClassVar[tuple[type, ...]] = (Apply, Rebuild, Checkpoint)
     settings: ClassVar[tuple[Setting, ...]] = ()
     pinned: ClassVar[bool] = True
 
@@ -39,8 +39,8 @@ class StoreActor:
         """Open the store for writing."""
         return cls(ports.open_store())
 
-    def handle(self, message: Any, context: Context) -> Applied | Rebuilt:
-        """Apply changes, or rebuild.
+    def handle(self, message: Any, context: Context) -> Applied | Rebuilt | Checkpointed:
+        """Apply changes, rebuild, or have the write-ahead log taken over.
 
         Raises: the errors of the store; nothing was changed then.
         """
@@ -48,6 +48,8 @@ class StoreActor:
             seq = self._store.rebuild(context.progress, meaning=message.meaning)
             context.tell(Committed(seq=seq))
             return Rebuilt(seq=seq)
+        if isinstance(message, Checkpoint):
+            return Checkpointed(complete=self._store.checkpoint())
         # The time of keeping, not of asking: who asks for an earlier time must not see it appear there later.
         applied = self._store.apply(
             message.changes, at=context.clock.now_us(), key=message.key, author=message.author, run=message.run

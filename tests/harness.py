@@ -143,8 +143,9 @@ class ListSpool:
         waiting = [one for file, records in self.files.items() for one in records[offsets.get(file, 0) :]]
         return min((one.at for one in waiting if isinstance(one, HookRecord)), default=None)
 
-    def remove_consumed(self, offsets: Any) -> list[bytes]:
+    def remove_consumed(self, offsets: Any, checkpoint: Callable[[], bool]) -> list[bytes]:
         done = [file for file, records in self.files.items() if offsets.get(file, 0) == len(records)]
+        done = done if done and checkpoint() else []
         self.cleared += done
         for file in done:
             del self.files[file]

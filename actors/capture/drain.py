@@ -47,6 +47,7 @@ from mnemic.actors.protocol.events import (
     to_bytes,
     to_text,
 )
+from mnemic.actors.protocol.messages import Checkpoint
 from mnemic.actors.protocol.ports import RecordReader, Scrub, SpoolBatch, SpoolPort, UndecodedRecord
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 
@@ -165,7 +166,7 @@ class SpoolDrainer:
             return self._capture_part(part, offsets.get(part.file, 0), tears.get(part.file, 0), context)
         self._single_records_left = 0
         self._keys.clear()
-        gone = spool.remove_consumed(offsets)
+        gone = spool.remove_consumed(offsets, lambda: context.ask(Checkpoint()).complete)
         if gone:  # who dies before this is kept finds them gone the next time
             apply_changes(
                 [DiscardSpoolFile(file=file) for file in gone], idempotency_key("forget", context.trace, *gone), context

@@ -263,6 +263,17 @@ class Rebuilt(Message, frozen=True, kw_only=True):
     """Number of the newest transaction: all up to it was replayed."""
 
 
+class Checkpoint(Request["Checkpointed"], frozen=True, kw_only=True):
+    """Have what was committed stand in the store's own file, and not in its write-ahead log alone."""
+
+
+class Checkpointed(Message, frozen=True, kw_only=True):
+    """Answer to `Checkpoint`."""
+
+    complete: bool
+    """Whether all that was committed before stands there, on the disk; not while somebody reads what is older."""
+
+
 # --- Embedder --------------------------------------------------------------------------------------------------------
 
 
@@ -493,6 +504,22 @@ class ScopeCount(Message, frozen=True, kw_only=True):
     """How many."""
 
 
+class LostTransactions(Message, frozen=True, kw_only=True):
+    """Transactions that were acknowledged and are not in the store any more."""
+
+    last: int
+    """Number of the last one before them."""
+    count: int
+    """How many they are."""
+    since: Time | None
+    """System time of the last one before them; ``None`` where nothing is left."""
+    until: Time
+    """System time of the last one of them."""
+    power_cut: bool
+    """Whether the machine was started anew since, and the disk need not have had them: a power cut explains it. Else
+    the store's files were damaged, or older ones put in their place."""
+
+
 class Counts(Message, frozen=True, kw_only=True):
     """Answer to `Count`."""
 
@@ -530,6 +557,8 @@ class Counts(Message, frozen=True, kw_only=True):
     """By path."""
     kinds: dict[str, int]
     """Memories of each kind."""
+    lost: tuple[LostTransactions, ...] = ()
+    """What was acknowledged and is not there any more, as far as nobody has taken note of it; the oldest first."""
 
 
 # --- Consolidator ----------------------------------------------------------------------------------------------------

@@ -171,8 +171,11 @@ class SpoolPort(Protocol):
         """
         ...
 
-    def remove_consumed(self, offsets: Mapping[bytes, int]) -> list[bytes]:
+    def remove_consumed(self, offsets: Mapping[bytes, int], checkpoint: Callable[[], bool]) -> list[bytes]:
         """Remove files that are taken in to their end and have been silent for a while.
+
+        Args:
+            checkpoint: has the disk hold what was taken in, and says whether it does; no file is removed before.
 
         Returns the ids of those, and of files among `offsets` that were gone before, as far as that can be told.
         """
@@ -205,6 +208,10 @@ class StorePort(Protocol):
 
     def rebuild(self, progress: Callable[[int, int | None], None], *, meaning: bool) -> int:
         """Make what is derived again."""
+        ...
+
+    def checkpoint(self) -> bool:
+        """Take the write-ahead log over into the store's own file; says whether all of it could be."""
         ...
 
     def close(self) -> None:

@@ -53,7 +53,7 @@ from mnemic.runtime.api.correct import CorrectionVerbs
 from mnemic.runtime.api.erase import ErasureVerbs
 from mnemic.runtime.api.lock import LockVerbs
 from mnemic.runtime.api.questions import QuestionVerbs
-from mnemic.runtime.api.reports import CaptureReport, HostPorts, Status, capture_status, unbound_warning
+from mnemic.runtime.api.reports import CaptureReport, HostPorts, Status, capture_status, loss_sentence, unbound_warning
 from mnemic.runtime.api.transfer import TransferVerbs
 from mnemic.runtime.api.verbs import fields_as_parameters
 from mnemic.runtime.engine.reports import ActorSystemPort
@@ -398,6 +398,7 @@ class Mind(QuestionVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerb
             degraded.append(f"shape: {unbound} memories wait to be bound as they are now")
         if counts.unread:
             degraded.append(f"shape: {unbound_warning(counts.unread)}")
+        degraded += [f"store: {loss_sentence(one)}; `mnemic doctor` says what to do" for one in counts.lost]
         report = self.actor_system.report()
         degraded += [f"{actor.actor} was set aside: {actor.cause}" for actor in report.actors if actor.quarantined]
         process = self._server_info()

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.protocol.ambient_messages import CaptureProgress
-from mnemic.actors.protocol.messages import Counts
+from mnemic.actors.protocol.messages import Counts, LostTransactions
 from mnemic.actors.protocol.times import to_iso
 from mnemic.runtime.engine.reports import ActorSystemReport
 from mnemic.runtime.spool.files import Backlog, Losses, measure_backlog, read_losses
@@ -205,6 +205,18 @@ def capture_status(spool: Path, waiting: CaptureProgress, now: int) -> CaptureSt
         transcripts_later=waiting.transcripts_later,
         transcripts_failed=len(waiting.transcripts_failed),
     )
+
+
+def loss_sentence(lost: LostTransactions) -> str:
+    """What is said of transactions that are missing, and what may have taken them."""
+    are = "its last transaction is" if lost.count == 1 else f"its last {lost.count} transactions are"
+    after = "" if lost.since is None else f"after {to_iso(lost.since)} and "
+    cause = (
+        "the machine was started anew since then, as after a power cut, and the disk did not have them yet"
+        if lost.power_cut
+        else "its write-ahead log was damaged, or older files were put in its place"
+    )
+    return f"{are} missing, committed {after}up to {to_iso(lost.until)}: {cause}"
 
 
 def unbound_warning(number: int) -> str:

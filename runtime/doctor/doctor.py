@@ -22,6 +22,7 @@ _TABLE: tuple[tuple[str, Look, dict[str, Repair]], ...] = (
     ("pause", capture.check_pause, {}),
     ("clock", mind.check_clock, {}),
     ("wal", mind.check_wal, {"wal": mind.checkpoint}),
+    ("commits", mind.check_commits, {"commits": mind.recapture_lost}),
     ("model", home.check_model, {}),
     ("native", home.check_native, {}),
     ("disk", home.check_disk, {}),

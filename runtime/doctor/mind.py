@@ -1,4 +1,4 @@
-"""Doctor checks of one mind: key, database pages, word index, clock, write-ahead log, embeddings, hypervectors."""
+"""Doctor checks of one mind: key, pages, word index, clock, write-ahead log, commits, embeddings, hypervectors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 
 from mnemic.actors.protocol.errors import DamagedStore, KeyMismatch, KeyMissing, MindLocked, MnemicError, StoreBusy
-from mnemic.runtime.api.reports import format_size, pluralize
+from mnemic.runtime.api.reports import format_size, loss_sentence, pluralize
 from mnemic.runtime.doctor.capture import format_span
 from mnemic.runtime.doctor.checks import Check, Target, failed_check
 from mnemic.runtime.engine.settings import load_settings
@@ -19,8 +19,10 @@ from mnemic.runtime.keys.key_slots import KeyHeader, is_locked, open_by_file, pa
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, open_mind, write_key_header
 from mnemic.runtime.minds.run_dir import log_path
+from mnemic.runtime.store.high_water import lost_transactions, newest_transaction, read_mark
 from mnemic.runtime.store.rebind_queue import BINDING_FAILED
 from mnemic.runtime.store.schema import BUSY_TIMEOUT_S, check_schema
+from mnemic.runtime.store.store import Store
 
 _FAULTS = 20
 _PAGE = re.compile(r"[Pp]age (\d+)")
@@ -206,6 +208,42 @@ def checkpoint(target: Target) -> str:
 def _wal_path(target: Target) -> Path:
     store = target.folder.store
     return store.with_name(f"{store.name}-wal")
+
+
+def check_commits(target: Target) -> Iterator[Check]:
+    """Whether the store has every transaction that was acknowledged, as its high-water mark has it."""
+    if not target.readable or target.keys is None:
+        return
+    path, mark, unknown = target.folder.store, None, ""
+    try:
+        mark = read_mark(path, target.keys)  # first: who writes meanwhile makes the store newer than it
+    except DamagedStore as error:
+        unknown = f"whether transactions are missing is not known: {' '.join(str(error).split())}"
+    with target.store() as connection:
+        lost = list(lost_transactions(connection))
+        unseen = mark.missing(*newest_transaction(connection)) if mark is not None else None
+    if unseen is not None and unseen not in lost:  # nobody has opened it for writing since
+        lost.append(unseen)
+    if unknown and not lost:
+        yield Check("commits", "advice", unknown, "Whatever opens the mind next makes the mark again.")
+        return
+    if not lost:
+        yield Check("commits", "ok", "no transaction that was acknowledged is missing")
+        return
+    told = "; ".join(loss_sentence(one) for one in lost)
+    remedy = "--repair takes in again what the spool and the transcripts hold, and then says no more of it. What you"
+    remedy += " kept, corrected or captured yourself in that time is to be told again, or restored from a backup."
+    yield Check("commits", "advice" if all(one.power_cut for one in lost) else "wrong", told, remedy, True)
+
+
+def recapture_lost(target: Target) -> str:
+    """Take in again what hooks and transcripts still hold of what is missing, and take note of the loss; says so."""
+    assert target.keys is not None, "it was looked at with them"
+    with target.open_mind() as mind:
+        again = mind.drain_spool()
+    with closing(Store.open(target.folder.store, target.keys)) as store:
+        store.accept_losses()
+    return f"took in {pluralize(again.new, 'memory')} again that the spool or a transcript held, and noted the loss"
 
 
 # --- meaning and shape -----------------------------------------------------------------------------------------------

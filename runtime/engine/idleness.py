@@ -21,12 +21,14 @@ import msgspec
 
 from mnemic.actors.protocol.contract import Clock, Setting
 from mnemic.actors.protocol.errors import DeadlineExceeded, MnemicError
-from mnemic.actors.protocol.messages import Count, NightReport, Preempt, Sleep
+from mnemic.actors.protocol.messages import Checkpoint, Count, NightReport, Preempt, Sleep
 from mnemic.runtime.engine.engine import PendingReply, safe_cause
 from mnemic.runtime.engine.router import Router
 
 _log = logging.getLogger("mnemic.nights")
 _COUNT_S = 60.0
+_CHECKPOINT_AFTER_S = 5.0
+_CHECKPOINT_S = 60.0
 _STEP_GRACE_S = 60.0  # a step that is begun may end, and what it asks for with it
 
 SETTINGS = (
@@ -76,6 +78,8 @@ class IdleState(msgspec.Struct, frozen=True):
     """Monotonic time before which no other begins."""
     slept: bool = False
     """Whether a night has finished since somebody last wanted something."""
+    checkpointed: bool = False
+    """Whether the store was asked for a checkpoint since then, and since the last night."""
 
 
 class StartSleep(msgspec.Struct, frozen=True):
@@ -142,6 +146,12 @@ def should_sleep(state: IdleState, now_s: float, habits: IdlePolicy, *, busy: bo
     return not waits and idle_s(state, now_s) >= habits.sleep_after_s
 
 
+def should_checkpoint(state: IdleState, now_s: float, *, busy: bool) -> bool:
+    """Whether the store's write-ahead log is to be taken over now: for a while nobody has wanted or done anything."""
+    waits = busy or state.open_requests or state.active_run or state.checkpointed
+    return not waits and idle_s(state, now_s) >= _CHECKPOINT_AFTER_S
+
+
 def on_sleep_report(
     state: IdleState, run: str, now_s: float, habits: IdlePolicy, *, finished: bool | None
 ) -> IdleState:
@@ -181,7 +191,9 @@ def sleep_run_seed(seed: bytes, run: str) -> bytes:
 
 
 def _end_run(state: IdleState, not_before_s: float) -> IdleState:
-    return msgspec.structs.replace(state, active_run="", run_deadline_s=0.0, not_before_s=not_before_s)
+    return msgspec.structs.replace(
+        state, active_run="", run_deadline_s=0.0, not_before_s=not_before_s, checkpointed=False
+    )
 
 
 class SleepScheduler:
@@ -248,6 +260,7 @@ class SleepScheduler:
         """Look at the clock, do what is due, and wait for a night's step where one is."""
         with self._ticking:
             busy = self._busy()
+            self._checkpoint_if_due(busy)
             run = self._next_run(busy)
             with self._gate:
                 now_s = self._clock.monotonic_s()
@@ -259,6 +272,19 @@ class SleepScheduler:
             self._on_idle_exit()
 
     # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _checkpoint_if_due(self, busy: bool) -> None:
+        """Have the store make a checkpoint, once in an idle spell, and wait for it."""
+        with self._gate:
+            if not should_checkpoint(self._state, self._clock.monotonic_s(), busy=busy):
+                return
+            self._state = msgspec.structs.replace(self._state, checkpointed=True)
+        if not self._post.has_route(Checkpoint):  # somebody's own Store need not take it
+            return
+        try:
+            self._post.send(Checkpoint(), _CHECKPOINT_S, trace=self._post.new_id("t")).get()
+        except MnemicError as error:  # what was committed stands in the log as before
+            _log.warning("the store's log was not taken over: %s", error.code, extra={"code": error.code})
 
     def _next_run(self, busy: bool) -> str:
         """The name of the night that is due; empty where none is, where nobody sleeps, or where it cannot be named."""

@@ -29,6 +29,8 @@ _COMMITTED = ".swap"
 _PLAN = "swap.json"
 _STORE = "store.db"
 _COMPANIONS = ("-wal", "-shm", "-journal")
+MARK_SUFFIX = "-mark"
+"""Of the file beside a store that says how far it had come; see `mnemic.runtime.store.high_water`."""
 _POLL_S = 0.02
 LOCKS_UNSUPPORTED = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 """What a file system without locks answers."""
@@ -112,7 +114,7 @@ def _move_into_place(mind: Path) -> None:
             files = sorted(file for file in decided.iterdir() if file.name != _PLAN)
             for file in files:
                 if file.name == _STORE:  # what was still to be written into the old one must not go into the new one
-                    for suffix in _COMPANIONS:
+                    for suffix in (*_COMPANIONS, MARK_SUFFIX):  # nor is the new one to be as far as the old one was
                         (mind / f"{_STORE}{suffix}").unlink(missing_ok=True)
                 os.replace(file, mind / file.name)
             fsync_path(mind)

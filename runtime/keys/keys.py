@@ -66,6 +66,8 @@ class Keys:
         """Open what hooks sealed before the key was changed."""
         self.spool_name_key = derive_key(root, b"spool-names")
         """Names the spool's files, 32 bytes; no secret from whoever may write there."""
+        self.mark_key = derive_key(root, b"mark")
+        """Authenticates the store's high-water mark, 32 bytes."""
         self._identities = self.secrets.identities
 
     def __reduce__(self) -> NoReturn:

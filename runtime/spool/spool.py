@@ -16,7 +16,7 @@ import heapq
 import itertools
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from mnemic.actors.protocol.contract import Clock
@@ -83,14 +83,18 @@ class Spool:
                     return part
         return None
 
-    def remove_consumed(self, offsets: Mapping[bytes, int]) -> list[bytes]:
+    def remove_consumed(self, offsets: Mapping[bytes, int], checkpoint: Callable[[], bool]) -> list[bytes]:
         """Remove files that are taken in to their end and have been silent for a while.
+
+        A damaged write-ahead log takes back offsets with the memories: the files are what they are read from again. So
+        none is removed before a checkpoint, asked for where there is one to remove, holds what `offsets` says.
 
         A hook that has such a file open sees, once it gets the lock, that the name is gone, and makes a new one.
         Returns the ids of those that no power cut brings back, and of files among `offsets` that are not there any
         more; the latter only where all that is there could be looked at.
         """
         removed, there = [], set()
+        is_durable: bool | None = None
         names = spool_files(self._folder)
         all_seen = bool(names) or self._folder.is_dir()
         for name in names:
@@ -98,11 +102,16 @@ class Spool:
                 with open_spool_file(self._folder / name) as file:
                     if file is None:  # it may have another name by now
                         all_seen = False
-                    elif self._is_consumed(file, offsets) and self._remove(name, file, offsets):
+                        continue
+                    there.add(file.id)
+                    if not self._is_consumed(file, offsets):
+                        continue
+                    if is_durable is None:
+                        is_durable = checkpoint()
+                    if is_durable and self._remove(name, file, offsets):
+                        there.discard(file.id)
                         removed.append(file.id)
                         self._reached_us.pop(file.id, None)
-                    else:
-                        there.add(file.id)
             except OSError as error:
                 all_seen = False
                 self._log_once(name, error)

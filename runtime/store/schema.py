@@ -2,7 +2,8 @@
 
 ``log`` and ``texts`` are what came in; memories, sessions, scopes and the word index follow from them. Vectors and
 hypervectors are made from memories. The rest is kept beside the log: what was given to whom, how far capture has come,
-and who may write to this very file. `mnemic.runtime.store.store` writes, `mnemic.runtime.store.read.reader` reads.
+what of this very file was lost, and who may write to it. `mnemic.runtime.store.store` writes,
+`mnemic.runtime.store.read.reader` reads.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from mnemic.actors.protocol.errors import (
     StoreBusy,
     StoreReadOnly,
 )
-from mnemic.runtime.files.atomic_replace import lock_shared, write_error
+from mnemic.runtime.files.atomic_replace import MARK_SUFFIX, lock_shared, write_error
 from mnemic.runtime.keys.key_slots import has_other_key
 from mnemic.runtime.keys.keys import Keys
 
@@ -84,6 +85,9 @@ CREATE TABLE windows(
   id INTEGER PRIMARY KEY, encoder INTEGER NOT NULL REFERENCES encoders(id),
   memory INTEGER NOT NULL REFERENCES memories(id), start INTEGER NOT NULL, stop INTEGER NOT NULL) STRICT;
 CREATE INDEX windows_memory ON windows(memory);
+CREATE TABLE lost(
+  last INTEGER NOT NULL, count INTEGER NOT NULL, since INTEGER, until INTEGER NOT NULL, power_cut INTEGER NOT NULL,
+  PRIMARY KEY(last, count, until)) STRICT, WITHOUT ROWID;
 CREATE TABLE fences(slot TEXT PRIMARY KEY, epoch INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE INDEX memories_retired ON memories(retired_at) WHERE retired_at IS NOT NULL;
 CREATE TABLE spool(
@@ -214,7 +218,7 @@ def create_file(path: Path) -> None:
 
 def remove_file(path: Path) -> None:
     """Remove a database and its companions, as far as they are there."""
-    for suffix in ("", "-wal", "-shm", "-journal"):
+    for suffix in ("", "-wal", "-shm", "-journal", MARK_SUFFIX):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 

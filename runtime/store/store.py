@@ -7,10 +7,16 @@ A writing transaction takes the right to write at its start, so that several pro
 A writer that lives long is fenced: whoever opens the store for the same slot takes the next epoch, and one of an older
 epoch, believed dead and perhaps only slow, writes no more. A command that opens, writes and closes needs no fence: each
 of its transactions is whole, whoever else writes.
+
+A commit stands in the write-ahead log until a checkpoint takes it over into the store's own file: by SQLite itself
+after 1,000 pages, else when nobody wants anything (`mnemic.runtime.engine.idleness`), before a spool file is removed,
+and at the end. A log that was damaged meanwhile lacks its last transactions, and `mnemic.runtime.store.high_water` says
+how many.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -29,7 +35,7 @@ from mnemic.actors.protocol.changes import (
     UnloggedChange,
     Unretire,
 )
-from mnemic.actors.protocol.errors import Fenced, InvalidValue
+from mnemic.actors.protocol.errors import DamagedStore, Fenced, InvalidValue, StoreError
 from mnemic.actors.protocol.messages import AddOutcome, Applied
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store.apply.capture import CAPTURE_HANDLERS
@@ -37,7 +43,9 @@ from mnemic.runtime.store.apply.context import ApplyContext, Handler
 from mnemic.runtime.store.apply.meaning import CODE_TABLES, MEANING_HANDLERS
 from mnemic.runtime.store.apply.memories import MEMORY_HANDLERS
 from mnemic.runtime.store.apply.scopes import SCOPE_HANDLERS
+from mnemic.runtime.store.high_water import HighWaterMark, MarkWriter, newest_transaction, read_mark
 from mnemic.runtime.store.schema import (
+    BUSY_TIMEOUT_S,
     check_schema,
     connect,
     copy_database,
@@ -48,6 +56,8 @@ from mnemic.runtime.store.schema import (
     write_transaction,
 )
 from mnemic.runtime.store.texts import drop_unused_texts, load_text
+
+_log = logging.getLogger("mnemic.store")
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_change = msgspec.msgpack.Decoder(Logged).decode
@@ -89,6 +99,10 @@ class Store:
         self._context = ApplyContext(connection, keys.identity_hash())
         self._fence: str | None = None
         self._epoch = 0
+        self._is_closed = False
+        self._mark = MarkWriter(path, keys)
+        self._newest: tuple[int, int | None] = (0, None)
+        self._synced = 0  # the disk has the transactions up to this one
 
     @classmethod
     def create(cls, path: Path, keys: Keys, stamp: TransactionMetadata | None = None) -> Store:
@@ -130,14 +144,47 @@ class Store:
         connection = connect(path, keys, new=new)
         try:
             migrate(connection, path, keys, new=new)
-            return cls(path, keys, connection, stamp or TransactionMetadata())
+            store = cls(path, keys, connection, stamp or TransactionMetadata())
+            store._compare_mark()
+            return store
         except BaseException:
             connection.close()
             raise
 
     def close(self) -> None:
         """Let go of the file; the last one to do so empties the write-ahead log."""
+        if not self._is_closed:
+            self._try_checkpoint()
+        self._is_closed = True
+        self._mark.close()
         self._db.close()
+
+    def checkpoint(self) -> bool:
+        """Take the write-ahead log over into the store's own file, and cut it to nothing; waits for nobody.
+
+        Says whether the disk holds all that was committed before, there. Not where somebody reads an older state.
+
+        Raises:
+            DiskFull, StoreReadOnly, DamagedStore: nothing is lost, it stands in the log as before.
+        """
+        with translate_errors(self._path):
+            self._newest = newest_transaction(self._db)  # others write, too
+            self._db.set_busy_timeout(0)
+            try:
+                row: Any = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                self._db.set_busy_timeout(round(BUSY_TIMEOUT_S * 1000))
+        busy, pages, taken_over = row  # busy: at least it is not cut, which the next one does
+        complete = bool(pages == taken_over and (pages >= 0 or not busy))  # below 0: this file system allows no log
+        if complete and self._newest[0] > self._synced:
+            self._synced = self._newest[0]
+            self._write_mark()
+        return complete
+
+    def accept_losses(self) -> None:
+        """Take note of the transactions that are missing: nobody is told of them any more."""
+        with self._write_transaction():
+            self._db.execute("DELETE FROM lost")
 
     def apply(self, changes: Iterable[Change], *, at: int, key: bytes, author: str, run: str) -> Applied:
         """Carry out changes in one transaction: all or none.
@@ -319,6 +366,50 @@ class Store:
                 if current != self._epoch:
                     raise Fenced(path=str(self._path), own=self._epoch, current=current)
             yield
+            newest = newest_transaction(self._db)
+        self._newest = newest
+        self._write_mark()
+
+    def _compare_mark(self) -> None:
+        """Keep in mind what the store lacks of what its mark says, before another transaction takes those numbers."""
+        with translate_errors(self._path):
+            mark = self._read_mark()  # first: who writes meanwhile makes the store newer than it, never older
+            self._newest = newest_transaction(self._db)
+            if mark.seq > self._newest[0]:
+                with write_transaction(self._db):
+                    mark = self._read_mark()  # another process may have been faster
+                    self._newest = newest_transaction(self._db)
+                    lost = mark.missing(*self._newest)
+                    if lost is not None:
+                        self._db.execute(
+                            "INSERT OR IGNORE INTO lost(last, count, since, until, power_cut) VALUES(?, ?, ?, ?, ?)",
+                            (lost.last, lost.count, lost.since, lost.until, lost.power_cut),
+                        )
+                        _log.error("%s lacks its last %d transactions", self._path, lost.count)
+                self._try_checkpoint()  # so that the disk knows of it before the mark says nothing of it any more
+        self._synced = max(self._synced, min(mark.synced, self._newest[0]))
+        self._write_mark()
+
+    def _read_mark(self) -> HighWaterMark:
+        try:
+            return read_mark(self._path, self._keys) or HighWaterMark()
+        except DamagedStore as error:  # written again now; what it would have said is not known
+            _log.error("%s", error)
+        except OSError as error:
+            _log.error("the high-water mark of %s cannot be read: %s", self._path, error.strerror)
+        return HighWaterMark()
+
+    def _write_mark(self) -> None:
+        seq, at = self._newest
+        self._synced = min(self._synced, seq)  # a fork goes back
+        self._mark.write(seq, at or 0, self._synced)
+
+    def _try_checkpoint(self) -> None:
+        """Make a checkpoint that is nobody's wish: where it fails, what was committed stands in the log as before."""
+        try:
+            self.checkpoint()
+        except StoreError as error:
+            _log.warning("the write-ahead log of %s could not be taken over: %s", self._path, error.code)
 
     def _acquire_fence(self, fence: str) -> None:
         with self._write_transaction():

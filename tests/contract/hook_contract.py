@@ -43,7 +43,7 @@ from mnemic.runtime.spool.files import Losses, read_losses
 from mnemic.runtime.spool.spool import Spool
 from tests.clocks import ManualClock
 from tests.runtime.keys.test_keys_core_dumps import allow_cores
-from tests.runtime.spooling import drain
+from tests.runtime.spooling import drain, on_disk
 from tests.waiting import BOUND_S, until
 
 CLOCK = SystemClock()
@@ -444,7 +444,7 @@ class HookContract:
         records, torn = drain(spool, offsets)
         assert torn == 0
         taken += [one for one in records if isinstance(one, HookRecord)]
-        return len(spool.remove_consumed(offsets))
+        return len(spool.remove_consumed(offsets, on_disk))
 
     @pytest.mark.parametrize("fatal", [signal.SIGQUIT, signal.SIGABRT])
     def test_a_hook_that_dies_while_it_reads_leaves_no_core(

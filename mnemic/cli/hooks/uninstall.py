@@ -32,7 +32,7 @@ _HOME_FILES = {  # not hooks.json: leaving removes the one that it can read, and
     ),
 }
 _STATE_FILES = (
-    r"key|lock|pauses|\.?mind\.json|mind\.json\.copy|\.?store(\.schema-\d+)?\.db(-wal|-shm|-journal)?|spool\.json"
+    r"key|lock|pauses|\.?mind\.json|mind\.json\.copy|\.?store(\.schema-\d+)?\.db(-wal|-shm|-journal|-mark)?|spool\.json"
     r"|\.(pauses|mind\.json|mind\.json\.copy|spool\.json)-\w+"
 )
 _MIND_FILES = {

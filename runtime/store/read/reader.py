@@ -19,6 +19,7 @@ from mnemic.actors.protocol.messages import Counts, Memory, ScopeCount
 from mnemic.actors.protocol.snapshot import Columns, Pending, Postings, Retired, Superseded, VectorBlock
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store.apply.meaning import encoder_row
+from mnemic.runtime.store.high_water import lost_transactions
 from mnemic.runtime.store.read.brief import BriefQueries
 from mnemic.runtime.store.read.capture import CaptureQueries
 from mnemic.runtime.store.read.codes import CodeQueries
@@ -221,6 +222,7 @@ class StoreSnapshot(CaptureQueries, BriefQueries, CodeQueries, ScopeQueries, Log
             unread=int(self._db.execute("SELECT count(*) FROM unbound WHERE encoder = ?", (BINDING_FAILED,)).get),
             scopes=tuple(ScopeCount(path=path, found=found, memories=count) for path, found, count in scopes),
             kinds=dict(self._db.execute("SELECT kind, count(*) FROM memories GROUP BY kind ORDER BY kind")),
+            lost=lost_transactions(self._db),
         )
 
     def _embedded_counts(self, encoder: int) -> tuple[int, int]:

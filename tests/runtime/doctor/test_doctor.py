@@ -35,7 +35,19 @@ from tests.runtime.targets import target_of
 OF_THE_MACHINE = {"model", "native", "disk", "engine", "process"}
 OF_THE_HOME = {"settings", "permissions", "leftovers", "pause"}
 OF_THE_CAPTURE = {"hooks", "spool", "losses", "strange", "records", "transcripts"}
-ALL = {"key", "store", "words", "meaning", "shape", "clock", "wal", *OF_THE_HOME, *OF_THE_MACHINE, *OF_THE_CAPTURE}
+ALL = {
+    "key",
+    "store",
+    "words",
+    "meaning",
+    "shape",
+    "clock",
+    "wal",
+    "commits",
+    *OF_THE_HOME,
+    *OF_THE_MACHINE,
+    *OF_THE_CAPTURE,
+}
 DAY_S = 86_400
 
 

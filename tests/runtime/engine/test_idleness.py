@@ -23,6 +23,7 @@ from mnemic.runtime.engine.idleness import (
     on_sleep_report,
     on_tick,
     postpone_sleep,
+    should_checkpoint,
     should_sleep,
     sleep_run_name,
     sleep_run_seed,
@@ -128,6 +129,20 @@ def test_where_no_night_can_be_named_none_begins() -> None:
 def test_busy_actors_delay_the_night() -> None:
     assert tick(START, 400.0, busy=True) == (START, ())
     assert tick(START, 401.0)[1] == (StartSleep("n", 60.0),)
+
+
+def test_the_log_is_taken_over_once_in_an_idle_spell_and_again_after_a_night() -> None:
+    assert not should_checkpoint(START, 4.9, busy=False)
+    assert should_checkpoint(START, 5.0, busy=False)
+    assert not should_checkpoint(START, 5.0, busy=True)
+    done = msgspec.structs.replace(START, checkpointed=True)
+    assert not should_checkpoint(done, 100.0, busy=False)
+    wanted, _ = on_request(done, 100.0)
+    assert not should_checkpoint(wanted, 200.0, busy=False)
+    assert should_checkpoint(on_answer(wanted, 200.0), 205.0, busy=False)
+    night, _ = tick(done, 300.0)
+    assert not should_checkpoint(msgspec.structs.replace(night, checkpointed=False), 310.0, busy=False)
+    assert should_checkpoint(report(night, "n", 320.0, finished=True), 320.0, busy=False)
 
 
 def test_the_habits_are_what_the_settings_say() -> None:

@@ -15,8 +15,8 @@ import msgspec
 import pytest
 
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
-from mnemic.actors.protocol.errors import StoreBusy
-from mnemic.actors.protocol.messages import Count, Counts, NightReport, Preempt, Sleep
+from mnemic.actors.protocol.errors import DiskFull, StoreBusy
+from mnemic.actors.protocol.messages import Checkpoint, Checkpointed, Count, Counts, NightReport, Preempt, Sleep
 from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.engine.idleness import IdlePolicy, sleep_run_name, sleep_run_seed
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
@@ -62,6 +62,24 @@ class Counter:
         return Counts(seq=self._log[-1], scopes=(), kinds={}, **nothing)
 
 
+class Keeper:
+    """Stands for the Store: writes down what it was told."""
+
+    contract: ClassVar[int] = CONTRACT
+    takes: ClassVar[tuple[type, ...]] = (Checkpoint,)
+    settings: ClassVar[tuple[Setting, ...]] = ()
+
+    def __init__(self, told: list[Any], full: Callable[[], bool]) -> None:
+        self._told = told
+        self._full = full
+
+    def handle(self, message: Any, context: Context) -> Checkpointed:
+        if self._full():
+            raise DiskFull(path="store.db")
+        self._told.append(message)
+        return Checkpointed(complete=True)
+
+
 class Sleeper:
     """Answers `Sleep` as a test wants, and writes down what it was told."""
 
@@ -93,12 +111,15 @@ class Bedroom:
         self.clock = ManualClock(1_000_000)
         self.log: list[Any] = [7]
         self.told: list[Any] = []
+        self.kept: list[Any] = []
+        self.full = False
         self.answer: Callable[[Sleep, Context], Any] = finished
         self.supervisor = Supervisor(
             EmbeddedEngine(self.clock, stop_timeout_s=BOUND_S),
             [
                 ActorSpec("worker", Worker, Worker),
                 ActorSpec("counter", Counter, lambda: Counter(self.log)),
+                ActorSpec("keeper", Keeper, lambda: Keeper(self.kept, lambda: self.full)),
                 ActorSpec("sleeper", Sleeper, lambda: Sleeper(self.told, lambda *given: self.answer(*given))),
             ],
             clock=self.clock,
@@ -129,6 +150,27 @@ def bedroom() -> Iterator[Bedroom]:
     yield bedroom
     bedroom.supervisor.stop()
     assert set(threading.enumerate()) <= before
+
+
+def test_the_store_takes_its_log_over_soon_after_the_last_wish_and_once(bedroom: Bedroom) -> None:
+    bedroom.want()
+    bedroom.pass_time(4.0)
+    assert bedroom.kept == []
+    for _ in range(3):
+        bedroom.pass_time(1.0)
+    assert bedroom.kept == [Checkpoint()]
+    bedroom.want()
+    bedroom.pass_time(6.0)
+    assert bedroom.kept == [Checkpoint(), Checkpoint()]
+
+
+def test_a_checkpoint_that_fails_is_logged_and_keeps_no_night_from_beginning(
+    bedroom: Bedroom, caplog: pytest.LogCaptureFixture
+) -> None:
+    bedroom.full = True
+    bedroom.pass_time(300.0)
+    assert "not taken over: disk_full" in caplog.text
+    assert bedroom.runs() == [f"Sleep {sleep_run_name(SEED, 7)}"]
 
 
 def test_a_actor_system_that_nobody_wants_anything_of_sleeps_with_the_name_and_the_seed_of_its_log(

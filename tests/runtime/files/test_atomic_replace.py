@@ -17,7 +17,14 @@ from mnemic.runtime.files import atomic_replace as module
 from mnemic.runtime.files.atomic_replace import Draft, atomic_replace, finish_commit, lock_exclusive, lock_shared
 from tests.waiting import BOUND_S
 
-OLD = {"store.db": "old", "store.db-wal": "old wal", "key": "old", "mind.json": "old", "spare": "kept"}
+OLD = {
+    "store.db": "old",
+    "store.db-wal": "old wal",
+    "store.db-mark": "old",
+    "key": "old",
+    "mind.json": "old",
+    "spare": "kept",
+}
 NEW = {"store.db": "new", "mind.json": "new", "spool.json": "new", "spare": "kept"}
 KILLED = 137
 

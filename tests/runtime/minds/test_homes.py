@@ -43,7 +43,7 @@ def opened(home: Path, mind: str = "default") -> Store:
 
 def test_a_mind_is_a_folder_with_its_key_its_card_and_its_store(tmp_path: Path) -> None:
     made = create_mind(tmp_path / "home", "default", CLOCK)
-    names = ("key", "mind.json", "mind.json.copy", "spool.json", "spool/losses", "store.db")
+    names = ("key", "mind.json", "mind.json.copy", "spool.json", "spool/losses", "store.db", "store.db-mark")
     assert sorted(files_of(tmp_path)) == [f"home/minds/default/{name}" for name in names]
     folder, keys = open_mind(tmp_path / "home", "default")
     assert folder == made

@@ -29,7 +29,7 @@ from tests.clocks import ManualClock
 from tests.paths import PYTHON_HOOK
 from tests.runtime import spooling
 from tests.runtime.building import child, finish
-from tests.runtime.spooling import PRIVATE, drain, file_id, frames, record, sealed, write
+from tests.runtime.spooling import PRIVATE, drain, file_id, frames, on_disk, record, sealed, write
 from tests.waiting import BOUND_S
 
 OTHER = bytes(31) + b"\x09"
@@ -72,7 +72,7 @@ def test_an_empty_spool_has_nothing_and_neither_has_one_that_is_not_there(tmp_pa
     for place in (tmp_path, tmp_path / "nowhere"):
         empty = Spool(place, PRIVATE, clock)
         assert empty.read({}, 1, 1) is None
-        assert empty.remove_consumed({}) == []
+        assert empty.remove_consumed({}, on_disk) == []
 
 
 @given(
@@ -181,7 +181,7 @@ def test_a_file_of_somebody_else_is_not_touched(folder: Path, spool: Spool, cloc
     path.write_bytes(header + sealed(record(1)))
     clock.advance(10 * IDLE_S)
     assert spool.read({}, *EVERYTHING) is None
-    assert spool.remove_consumed({file_id(): path.stat().st_size}) == []
+    assert spool.remove_consumed({file_id(): path.stat().st_size}, on_disk) == []
     assert path.read_bytes() == header + sealed(record(1))
     assert not (folder / QUARANTINE).exists()
 
@@ -230,7 +230,7 @@ def test_a_file_with_what_does_not_open_is_kept_whole_when_it_is_removed(
     assert drain(spool, offsets) == ([record(3)], 0)
     whole = path.read_bytes()
     clock.advance(2 * IDLE_S)
-    assert spool.remove_consumed(offsets) == [file_id()]
+    assert spool.remove_consumed(offsets, on_disk) == [file_id()]
     assert not path.exists()
     (kept,) = (folder / QUARANTINE).iterdir()
     assert kept.read_bytes() == whole
@@ -248,13 +248,33 @@ def test_a_file_is_removed_when_it_is_taken_in_and_has_been_silent(
     path = write(folder, "one", sealed(record(1)))
     offsets: dict[bytes, int] = {}
     clock.advance(2 * IDLE_S)
-    assert spool.remove_consumed(offsets) == []
+    assert spool.remove_consumed(offsets, on_disk) == []
     drain(spool, offsets)
-    assert spool.remove_consumed({file_id(): offsets[file_id()] - 1}) == []
+    assert spool.remove_consumed({file_id(): offsets[file_id()] - 1}, on_disk) == []
     with locked(path):
-        assert spool.remove_consumed(offsets) == []
-    assert spool.remove_consumed(offsets) == [file_id()]
+        assert spool.remove_consumed(offsets, on_disk) == []
+    assert spool.remove_consumed(offsets, on_disk) == [file_id()]
     assert list(folder.iterdir()) == []
+
+
+def test_no_file_goes_before_the_disk_has_what_it_held(folder: Path, spool: Spool, clock: ManualClock) -> None:
+    asked: list[bool] = []
+
+    def checkpoint(complete: bool) -> bool:
+        asked.append(complete)
+        return complete
+
+    paths = [write(folder, f"{number}", sealed(record(number)), number=number) for number in (1, 2)]
+    offsets: dict[bytes, int] = {}
+    drain(spool, offsets)
+    assert spool.remove_consumed(offsets, lambda: checkpoint(True)) == []
+    assert asked == [], "there was none to remove"
+    clock.advance(2 * IDLE_S)
+    assert spool.remove_consumed(offsets, lambda: checkpoint(False)) == []
+    assert all(path.exists() for path in paths)
+    assert asked == [False], "once for all of them"
+    assert spool.remove_consumed(offsets, lambda: checkpoint(True)) == [file_id(1), file_id(2)]
+    assert not any(path.exists() for path in paths)
 
 
 def test_a_file_that_went_before_is_told_of_only_where_all_that_is_there_could_be_seen(
@@ -263,13 +283,13 @@ def test_a_file_that_went_before_is_told_of_only_where_all_that_is_there_could_b
     write(folder, "one", sealed(record(1)))
     offsets = {b"gone" * 4: 99}
     drain(spool, offsets)
-    assert spool.remove_consumed(offsets) == [b"gone" * 4]
+    assert spool.remove_consumed(offsets, on_disk) == [b"gone" * 4]
     (folder / "two.spool").symlink_to("one.spool")
-    assert spool.remove_consumed(offsets) == []
+    assert spool.remove_consumed(offsets, on_disk) == []
     (folder / "two.spool").unlink()
-    assert Spool(folder / "nowhere", PRIVATE, clock).remove_consumed(offsets) == []
+    assert Spool(folder / "nowhere", PRIVATE, clock).remove_consumed(offsets, on_disk) == []
     clock.advance(2 * IDLE_S)
-    assert spool.remove_consumed(offsets) == [file_id(), b"gone" * 4]
+    assert spool.remove_consumed(offsets, on_disk) == [file_id(), b"gone" * 4]
 
 
 def test_what_the_disk_may_not_know_yet_is_not_told_of(
@@ -284,9 +304,9 @@ def test_what_the_disk_may_not_know_yet_is_not_told_of(
     clock.advance(2 * IDLE_S)
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", refuse)
-        assert spool.remove_consumed(offsets) == []
+        assert spool.remove_consumed(offsets, on_disk) == []
     assert not path.exists()
-    assert spool.remove_consumed(offsets) == [file_id()]
+    assert spool.remove_consumed(offsets, on_disk) == [file_id()]
 
 
 def test_what_comes_at_the_very_moment_of_removing_keeps_the_file(
@@ -306,7 +326,7 @@ def test_what_comes_at_the_very_moment_of_removing_keeps_the_file(
 
     with monkeypatch.context() as patch:
         patch.setattr(spool_module.fcntl, "flock", late)
-        assert spool.remove_consumed(offsets) == []
+        assert spool.remove_consumed(offsets, on_disk) == []
     assert drain(spool, offsets) == ([record(2)], 0)
 
 
@@ -328,7 +348,7 @@ def test_a_file_that_took_another_s_name_at_the_very_moment_of_removing_stays(
 
     with monkeypatch.context() as patch:
         patch.setattr(spool_module.fcntl, "flock", replaced)
-        assert spool.remove_consumed(offsets) == []
+        assert spool.remove_consumed(offsets, on_disk) == []
     assert drain(spool, offsets) == ([record(2)], 0)
 
 
@@ -341,7 +361,7 @@ def test_a_clock_that_was_set_keeps_no_file_for_ever(
     os.utime(path, (at_s, at_s))
     offsets: dict[bytes, int] = {}
     assert drain(spool, offsets) == ([record(1)], 0)
-    assert spool.remove_consumed(offsets) == [file_id()]
+    assert spool.remove_consumed(offsets, on_disk) == [file_id()]
 
 
 def test_what_comes_while_a_file_is_looked_at_starts_its_silence_anew(
@@ -351,7 +371,7 @@ def test_what_comes_while_a_file_is_looked_at_starts_its_silence_anew(
     offsets: dict[bytes, int] = {}
     for number in range(2, 5):
         drain(spool, offsets)
-        assert spool.remove_consumed(offsets) == []
+        assert spool.remove_consumed(offsets, on_disk) == []
         clock.advance(IDLE_S - 1)
         append(path, sealed(record(number)))
         at_s = clock.now_us() / 1e6
@@ -365,11 +385,11 @@ def test_a_file_without_a_record_and_a_draft_of_a_dead_hook_go(folder: Path, spo
     (folder / ".new-00").write_bytes(b"draft")
     assert drain(spool) == ([], 1)
     clock.advance(2 * IDLE_S)
-    assert len(spool.remove_consumed({})) == 2
+    assert len(spool.remove_consumed({}, on_disk)) == 2
     assert {path.name for path in folder.iterdir()} == {QUARANTINE, ".new-00"}
     assert [path.read_bytes() for path in (folder / QUARANTINE).iterdir()] == [spooling.file_header()[:20]]
     clock.advance(3600)
-    spool.remove_consumed({})
+    spool.remove_consumed({}, on_disk)
     assert {path.name for path in folder.iterdir()} == {QUARANTINE}
 
 
@@ -399,7 +419,7 @@ def test_what_is_no_file_is_passed_over(folder: Path, spool: Spool, clock: Manua
     clock.advance(10 * IDLE_S)
     before = {path.name for path in folder.iterdir()}
     assert spool.read({}, *EVERYTHING) is None
-    assert spool.remove_consumed({}) == []
+    assert spool.remove_consumed({}, on_disk) == []
     assert {path.name for path in folder.iterdir()} == before
 
 
@@ -419,7 +439,7 @@ def test_a_file_that_cannot_be_read_keeps_no_other_from_being_read_and_is_said_o
         patch.setattr(spool_module.os, "open", refuse)
         offsets: dict[bytes, int] = {}
         assert drain(spool, offsets) == ([record(2)], 0)
-        assert spool.remove_consumed(offsets) == []
+        assert spool.remove_consumed(offsets, on_disk) == []
     assert caplog.text.count("has to wait") == 1
     assert drain(spool, offsets) == ([record(1)], 0)
 
@@ -460,7 +480,7 @@ def test_where_there_are_no_locks_a_file_is_settled_once_it_has_been_silent_and_
     assert drain(spool, offsets) == ([record(1)], 0)
     clock.advance(2 * IDLE_S)
     assert drain(spool, offsets) == ([], 1)
-    assert spool.remove_consumed(offsets) == []
+    assert spool.remove_consumed(offsets, on_disk) == []
     assert path.exists()
 
 
@@ -473,7 +493,7 @@ def test_no_file_stays_open(folder: Path, spool: Spool, clock: ManualClock) -> N
     offsets: dict[bytes, int] = {}
     drain(spool, offsets)
     clock.advance(2 * IDLE_S)
-    assert len(spool.remove_consumed(offsets)) == 20
+    assert len(spool.remove_consumed(offsets, on_disk)) == 20
     assert len(list(descriptors.iterdir())) == before
 
 
@@ -535,7 +555,7 @@ def test_nothing_is_lost_when_files_are_removed_at_the_very_moment_hooks_write(t
         records, torn = drain(spool, offsets, limit_records=7, limit_bytes=10_000)
         assert torn == 0
         taken += [one for one in records if isinstance(one, HookRecord)]
-        for gone in spool.remove_consumed(offsets):
+        for gone in spool.remove_consumed(offsets, on_disk):
             offsets.pop(gone, None)
             removed += 1
         if is_over:

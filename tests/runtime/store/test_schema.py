@@ -105,7 +105,7 @@ def test_a_copy_that_cannot_be_made_stops_the_migration(path: Path) -> None:
     with closing(connect(path, KEYS)) as db, pytest.raises(StoreReadOnly) as caught:
         migrate(db, path, KEYS, NEXT)
     assert "directory" in said(caught.value)
-    assert sorted(files_of(path.parent)) == ["store.db"]
+    assert sorted(files_of(path.parent)) == ["store.db", "store.db-mark"]
     assert version(path) == NOW
     assert held(path) == before
 
@@ -124,7 +124,7 @@ def test_processes_that_race_migrate_once_and_keep_the_old_schemas_copy(path: Pa
     assert held(path) == before
     assert held(path.with_name(COPY)) == before
     assert version(path.with_name(COPY)) == NOW
-    assert sorted(files_of(path.parent)) == ["store.db", COPY]
+    assert sorted(files_of(path.parent)) == ["store.db", "store.db-mark", COPY]
 
 
 def test_a_newer_schema_is_refused_and_not_touched(path: Path) -> None:
@@ -294,9 +294,11 @@ def test_every_file_of_a_store_is_its_owners_alone(tmp_path: Path, umask: int) -
         "store.db",
         "store.db-wal",
         "store.db-shm",
+        "store.db-mark",
         "fork.db",
         "fork.db-wal",
         "fork.db-shm",
+        "fork.db-mark",
         f"fork.schema-{NOW}.db",
         "lock",
     }
