@@ -103,6 +103,7 @@ def test_every_message_is_sent_by_somebody_and_taken_by_an_actor_or_it_is_an_ans
         messages.Candidate,
         messages.Memory,
         messages.ScopeCount,
+        messages.LostTransactions,
     }
     parts |= {ambient_messages.Quote, ambient_messages.UnresolvedFailure, ambient_messages.LastSession}
     parts |= {ambient_messages.BriefingSources, messages.Retirement, scopes.ScopeInfo}

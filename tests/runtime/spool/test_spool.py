@@ -406,7 +406,7 @@ def test_files_that_are_cut_within_their_header_are_counted_once_each_and_kept_a
     assert drain(spool, offsets) == ([], 0)
     assert [path.name for path in folder.glob("*.spool")] == ["whole.spool"]
     assert sorted(path.stat().st_size for path in (folder / QUARANTINE).iterdir()) == [length] * 2
-    assert len(spool.remove_consumed(offsets)) == 2
+    assert len(spool.remove_consumed(offsets, on_disk)) == 2
     write(folder, "cut", sealed(record(4)), number=3)
     assert drain(spool, offsets) == ([record(4)], 0)
 
