@@ -37,6 +37,9 @@ _PRIVACY_ENV = {
     "RAY_gcs_rpc_server_reconnect_timeout_s": "5",  # a minute where nobody says
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
 }
+_NO_METRICS_ENV = {"AUTOSCALER_METRIC_PORT": "-1"}
+"""Ray's monitor serves its figures on all interfaces, on a fixed port and without the token, and has no switch: there
+is no such port, which it notes in its log."""
 _ACTOR_ENV = {"OPENBLAS_NUM_THREADS": "1"}
 """Actors share the machine; a pool of threads in each would fight over it. Read when NumPy is loaded."""
 
@@ -69,7 +72,13 @@ class LocalRay:
         write_private(record, os.fsencode(folder))
         write_private(folder / _TOKEN_FILE, _process_token().encode())
         before = _set_environment(
-            {**_PRIVACY_ENV, **_ACTOR_ENV, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(folder / _TOKEN_FILE)}
+            {
+                **_PRIVACY_ENV,
+                **_NO_METRICS_ENV,
+                **_ACTOR_ENV,
+                "RAY_AUTH_MODE": "token",
+                "RAY_AUTH_TOKEN_PATH": str(folder / _TOKEN_FILE),
+            }
         )
         try:
             cluster = _cluster(

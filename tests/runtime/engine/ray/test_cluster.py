@@ -324,6 +324,28 @@ def test_ray_reports_nothing_and_shows_nothing(local_ray: LocalRay) -> None:
     assert [one.name() for one in faces if any(c.status == "LISTEN" for c in one.net_connections("tcp"))] == []
 
 
+def first_bytes(address: tuple[str, int]) -> bytes:
+    """What is answered to whoever asks for figures by HTTP, and has no token."""
+    with socket.create_connection(address, timeout=BOUND_S) as caller:
+        caller.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        return caller.recv(64)
+
+
+@pytest.mark.system
+def test_no_port_of_ray_answers_who_has_no_token(local_ray: LocalRay) -> None:
+    place = Path(local_ray.record.read_text())
+    (log,) = place.glob("r/session_2*/logs/monitor.log")
+    until(lambda: "while starting the metrics server" in log.read_text())
+    told = {}
+    for one in psutil.Process().children(recursive=True):
+        for connection in one.net_connections("tcp"):
+            if connection.status == "LISTEN":
+                address = connection.laddr.ip.replace("::", "127.0.0.1").replace("0.0.0.0", "127.0.0.1")
+                told[one.pid, connection.laddr.port] = first_bytes((address, connection.laddr.port))
+    assert len(told) > 3
+    assert not any(line.split()[1:2] == [b"200"] for line in told.values()), told
+
+
 # --- a cluster of somebody else's ------------------------------------------------------------------------------------
 
 
