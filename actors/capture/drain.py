@@ -197,7 +197,7 @@ class SpoolDrainer:
                 branch=one.branch,
                 payload=one.payload,
             )
-            understood = self._interpret(record) if one.at else "it could not be taken apart"
+            understood = self._interpret(record) if one.event else "it could not be taken apart"
             if isinstance(understood, str):
                 continue
             changes = self._changes([understood], context)

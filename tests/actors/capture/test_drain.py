@@ -354,11 +354,12 @@ def test_a_record_that_the_store_refuses_is_found_one_by_one_and_set_aside(tmp_p
         assert actor_system.spool.limits[-1] == 256, "the next ones go together again"
 
 
-def test_what_was_set_aside_is_read_again_once_it_is_understood_and_then_let_go_of(tmp_path: Path) -> None:
+@pytest.mark.parametrize("at", [START_US, 0])  # 0: of a machine whose clock stood before 1970
+def test_what_was_set_aside_is_read_again_once_it_is_understood_and_then_let_go_of(tmp_path: Path, at: int) -> None:
     with opened(tmp_path) as actor_system:
         actor_system.scrub = hide
         odd = f"the key is hunter2 {MINE}and that is all \ud800"
-        actor_system.spool.write(record([{"raise": "unreadable", "text": odd}]), record(["no"]))
+        actor_system.spool.write(record([{"raise": "unreadable", "text": odd}], at=at), record(["no"]))
         assert drained(actor_system).quarantined == 1
         assert actor_system.ask(RetryQuarantined()) == QuarantineRetried(readmitted=0, after=1, queued=0, more=False)
         (aside,) = actor_system.look(lambda snapshot: snapshot.quarantined_records(0, 9))

@@ -335,7 +335,7 @@ def first_bytes(address: tuple[str, int]) -> bytes:
 def test_no_port_of_ray_answers_who_has_no_token(local_ray: LocalRay) -> None:
     place = Path(local_ray.record.read_text())
     (log,) = place.glob("r/session_2*/logs/monitor.log")
-    until(lambda: "while starting the metrics server" in log.read_text())
+    until(lambda: "Monitor: Started" in log.read_text())
     told = {}
     for one in psutil.Process().children(recursive=True):
         for connection in one.net_connections("tcp"):
