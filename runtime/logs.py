@@ -10,6 +10,7 @@ import json
 import logging
 import logging.handlers
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -69,6 +70,17 @@ class _LogFile(logging.handlers.RotatingFileHandler):
     def __init__(self, path: Path, rotate: bool) -> None:
         most = _MAX_BYTES if rotate else 0  # 0: never
         super().__init__(path, maxBytes=most, backupCount=_BACKUPS, encoding="utf-8", delay=True)
+        self._complained = False
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the library's name
+        """Say once, in a sentence, that the file cannot be written; the library would print a traceback each time."""
+        error = sys.exc_info()[1]
+        if not isinstance(error, OSError):
+            super().handleError(record)
+        elif not self._complained and sys.stderr is not None:
+            self._complained = True
+            why = error.strerror or type(error).__name__
+            print(f"mnemic: The log {self.baseFilename} cannot be written: {why}.", file=sys.stderr)
 
     def shouldRollover(self, record: logging.LogRecord) -> int:  # noqa: N802 - the library's name
         """Say whether to turn the file over before this record; follows one that was turned over meanwhile."""

@@ -236,3 +236,12 @@ def test_an_instruction_set_that_cannot_be_is_one_sentence_from_every_command(tm
     assert "MNEMIC_INSTRUCTIONS cannot be 'sse9': it is no instruction set. " in said.replace(" -> ", " ")
     assert "Unset it, or name one of " in said
     assert not (tmp_path / "home" / "minds").exists()
+
+
+def test_a_log_that_cannot_be_written_is_said_once_and_stops_nothing(home: Path) -> None:
+    home.mkdir(exist_ok=True)
+    (home / "mnemic.log").mkdir()
+    ended = run("remember", "an otter's note", "--home", home)
+    assert ended.code == 0
+    assert ended.err == f"mnemic: The log {home / 'mnemic.log'} cannot be written: Is a directory.\n"
+    assert "an otter's note" in run("recall", "otter", "--scope", "*", "--home", home).out
