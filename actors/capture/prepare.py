@@ -79,7 +79,7 @@ class ChangeBuilder:
             if named is not None or not anyway:
                 return str(error)
             place = self._locate(None, event.cwd, anyway=True)
-            _log.warning("kept in the scope of the folder itself: %s", error)
+            _log.warning("kept by its folder alone, or in no scope: %s", error)
         self._scope_cache[named, event.cwd] = place
         return place
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
-from mnemic.runtime.minds.projects import git_directory_of
+from mnemic.runtime.minds.projects import existing_part, git_directory_of
 
 
 class AllowDenyRules:
@@ -33,6 +33,7 @@ class AllowDenyRules:
         """
         if not self._deny and not self._allow:
             return True
+        folders = [existing_part(folder) for folder in folders]
         named = [name for folder in folders for name in (folder, _resolved(folder))]
         found = [git for folder in folders if (git := git_directory_of(folder)) is not None]
         if self._deny.matches(scopes, [*named, *(git for git, _ in found)]):

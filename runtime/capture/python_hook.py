@@ -31,7 +31,7 @@ from mnemic.runtime.capture.pauses import current_pause
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys.keys import disable_core_dumps
 from mnemic.runtime.minds.homes import mind_folder
-from mnemic.runtime.minds.projects import disabled_by_environment, is_ignored
+from mnemic.runtime.minds.projects import disabled_by_environment, existing_part, is_ignored
 from mnemic.runtime.minds.run_dir import RunDir
 from mnemic.runtime.spool.append import append_record, count_loss
 
@@ -186,7 +186,7 @@ def _to_bytes(text: str) -> bytes:
 
 def branch_of(folder: bytes) -> bytes | None:
     """The branch that is checked out in a folder; ``None`` outside of a repository, and where no branch is."""
-    head = None
+    folder, head = os.fsencode(existing_part(os.fsdecode(folder))), None
     while (head := _head_of(folder)) is None and (above := os.path.dirname(folder)) != folder:
         folder = above
     name = head[4:].lstrip() if head is not None and head.startswith(b"ref:") else b""

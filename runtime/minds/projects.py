@@ -36,6 +36,7 @@ _POINTER = "gitdir:"
 _MOST_POINTER_BYTES = 1 << 13  # a path has 4,096 bytes at most
 _MOST_INDEX_BYTES = 1 << 28  # of a million files it has 100 MB
 _WORKTREE = re.compile(r"^\s*worktree\s*=\s*(.+)$", re.MULTILINE | re.IGNORECASE)
+_MOST_PATH_BYTES = 4095  # what systems take at most: PATH_MAX counts a NUL
 _LONGEST = 0xFFF  # the flags have twelve bits for the length of a name
 _EXTENDED = 0x4000  # two more bytes of flags stand before the name
 
@@ -45,15 +46,34 @@ def resolve_scope(scope: str | None, folder: str | None, *, anyway: bool = False
     `mnemic.actors.protocol.ports.ResolveScope`.
 
     Args:
-        anyway: whether a ``.mnemic.toml`` that says nothing that can be understood is passed over.
+        anyway: whether a ``.mnemic.toml`` that says nothing that can be understood is passed over, and a folder whose
+            name is too long is none.
 
     Raises:
-        InvalidValue: the scope is no path, here or in a ``.mnemic.toml``.
+        InvalidValue: the scope is no path, here or in a ``.mnemic.toml``; or the folder's name is too long for one.
         BadSettings: a ``.mnemic.toml`` cannot be read.
     """
     if scope is not None:
         return ScopeRef(path=normalize_scope_path(scope), project=None, found="named")
+    if folder and _is_too_long(folder):
+        if not anyway:
+            expected = f"a path of at most {_MOST_PATH_BYTES} bytes"
+            raise InvalidValue(name="the folder", value=folder, why="no path is so long", expected=expected)
+        folder = None
     return _scope_of_folder(folder, anyway=anyway) if folder else NO_SCOPE
+
+
+def existing_part(folder: str) -> str:
+    """A path as it is, or of one that is too long to be there the longest part that may be.
+
+    Whoever walks up from a path takes this: the work grows with the square of a path's length, and no bound else holds
+    for what a caller says. What holds for a folder above holds all the same.
+    """
+    return folder if len(folder) <= _MOST_PATH_BYTES else folder[:_MOST_PATH_BYTES].rpartition("/")[0] or "/"
+
+
+def _is_too_long(folder: str) -> bool:
+    return len(folder) > _MOST_PATH_BYTES or len(folder.encode("utf-8", "replace")) > _MOST_PATH_BYTES
 
 
 def git_directory_of(folder: str) -> tuple[str, bool] | None:
@@ -61,7 +81,7 @@ def git_directory_of(folder: str) -> tuple[str, bool] | None:
 
     Returns the directory, and whether it is the folder's own: somebody else's may be what a file there leads to.
     """
-    path = Path(folder)
+    path = Path(existing_part(folder))
     if not path.is_absolute():
         return None
     path = _resolved(path)
@@ -138,6 +158,8 @@ def _git_directory(place: Path) -> tuple[Path, bool] | None:
         place: a folder, without links.
     """
     own = place / ".git"
+    if not os.path.lexists(own):  # as nearly everywhere: following links asks for every folder above
+        return None
     line = _first_line(own) or ""
     found = _resolved(place / line.removeprefix("gitdir:").strip() if line.startswith("gitdir:") else own)
     if found.parent == place:
@@ -181,7 +203,7 @@ def is_ignored(folder: str | None) -> bool:
     """
     if folder is None or not os.path.isabs(folder):
         return False
-    path = PurePath(folder)
+    path = PurePath(existing_part(folder))
     return any(os.path.lexists(place / IGNORE_FILE) for place in (path, *path.parents))
 
 

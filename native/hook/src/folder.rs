@@ -9,21 +9,29 @@ use std::path::Path;
 
 const SILENCE: &str = ".mnemicignore";
 const LINE_BYTES: u64 = 4096;
+/// What systems take at most: `PATH_MAX` counts a NUL.
+const PATH_BYTES: usize = 4095;
 const COMMIT_DIGITS: usize = 40;
 
 /// Whether a folder, or any folder above it, holds a `.mnemicignore`.
 pub fn silenced(folder: &Path) -> bool {
-    folder.ancestors().any(|place| fs::symlink_metadata(place.join(SILENCE)).is_ok())
+    upwards(folder).any(|place| fs::symlink_metadata(place.join(SILENCE)).is_ok())
 }
 
 /// The branch that is checked out in a folder, as its bytes; none outside of a repository, and where no branch is.
 ///
 /// Worktrees and submodules have a `.git` that is a file and names the folder which holds their own `HEAD`.
 pub fn branch(folder: &Path) -> Option<Vec<u8>> {
-    let head = folder.ancestors().find_map(head)?;
+    let head = upwards(folder).find_map(head)?;
     let name = head.strip_prefix(b"ref:")?.trim_ascii_start().strip_prefix(b"refs/heads/")?;
     // Where git keeps its references in tables, HEAD holds this name, which no branch can have.
     (!name.is_empty() && name != b".invalid").then(|| name.to_vec())
+}
+
+/// A folder and those above it, without those whose names are too long to be there: the work would grow with the square
+/// of what a host says.
+fn upwards(folder: &Path) -> impl Iterator<Item = &Path> {
+    folder.ancestors().skip_while(|place| place.as_os_str().len() > PATH_BYTES)
 }
 
 /// What the repository in a folder has checked out; `None` where there is none, and one above may be the one.
@@ -59,4 +67,18 @@ fn read(path: &Path) -> Option<Vec<u8>> {
     file.take(LINE_BYTES).read_to_end(&mut text).ok()?;
     text.truncate(text.trim_ascii_end().len());
     Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_name_that_no_system_takes_only_the_folders_are_looked_up_that_may_be_there() {
+        let folder = "/a".repeat(10_000);
+        let places: Vec<&Path> = upwards(Path::new(&folder)).collect();
+        assert_eq!(places.first().map(|place| place.as_os_str().len()), Some(PATH_BYTES - 1));
+        assert_eq!(places.last(), Some(&Path::new("/")));
+        assert_eq!(places.len(), PATH_BYTES / 2 + 1);
+    }
 }

@@ -88,3 +88,14 @@ fn a_mark_silences_its_folder_and_all_below() -> io::Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn of_a_name_that_no_system_takes_what_is_above_it_holds() -> io::Result<()> {
+    let folder = Folder::new()?;
+    folder.write("repo/.git/HEAD", "ref: refs/heads/main\n")?;
+    folder.write("quiet/.mnemicignore", "")?;
+    assert_eq!(branch(&folder.0.join("repo").join("a/".repeat(10_000))), Some(b"main".to_vec()));
+    assert!(silenced(&folder.0.join("quiet").join("a/".repeat(10_000))));
+    assert!(!silenced(&folder.0.join("repo").join("a/".repeat(10_000))));
+    Ok(())
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -104,3 +105,16 @@ def test_one_denied_name_of_several_is_enough_and_so_is_one_allowed(
     denied = any(not AllowDenyRules([], deny).allows([one], []) for one in scopes)
     allowed = not allow or any(AllowDenyRules(allow, []).allows([one], []) for one in scopes)
     assert admits == (not denied and allowed)
+
+
+def test_of_a_name_that_no_system_takes_only_the_folders_count_that_may_be_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    look = os.lstat
+    monkeypatch.setattr(os, "lstat", lambda path, **options: asked.append(path) or look(path, **options))
+    denied = AllowDenyRules([], [str(tmp_path / "private")])
+    assert not denied.allows([], [f"{tmp_path}/private" + "/a" * 10_000])
+    assert denied.allows([], [f"{tmp_path}/open" + "/a" * 10_000])
+    assert max(len(str(path)) for path in asked) <= 4096 + len("/.git")
+    assert 0 < len(asked) <= 10 * 4096

@@ -7,10 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.runtime.capture.python_hook import read_input, session_and_folder
+from mnemic.runtime.capture.python_hook import branch_of, read_input, session_and_folder
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import create_mind
 from mnemic.runtime.spool.files import read_losses
@@ -54,6 +55,18 @@ def test_what_breaks_off_is_not_all() -> None:
         assert read_input(folder) == (b"", False)
     finally:
         os.close(folder)
+
+
+def test_of_a_folder_whose_name_no_system_takes_the_branch_is_the_one_around_what_may_be_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    asked: list[object] = []
+    look = os.path.isfile
+    monkeypatch.setattr(os.path, "isfile", lambda path: asked.append(path) or look(path))
+    assert branch_of(os.fsencode(tmp_path) + b"/a" * 10_000) == b"main"
+    assert len(asked) <= 2048
 
 
 @given(st.binary(max_size=300))

@@ -240,6 +240,26 @@ def test_any_folder_a_transcript_names_gives_a_scope(name: str) -> None:
     place.project.encode()
 
 
+def test_a_deep_folder_is_asked_about_once_for_each_folder_above_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+    look = os.lstat
+    monkeypatch.setattr(os, "lstat", lambda path, **options: asked.append(path) or look(path, **options))
+    assert place_of("/a" * 2000).found == "folder"
+    assert 2000 <= len(asked) <= 5 * 2000
+
+
+def test_a_folder_whose_name_no_system_takes_is_refused_and_is_none_where_nobody_looks_on() -> None:
+    longest = "/a" * 2047 + "/"
+    assert len(longest) == 4095
+    assert place_of(longest).found == "folder"
+    for folder in (f"{longest}a", "/" + "é" * 2048, "/a" * 10_000, "a/" * 10_000):
+        with pytest.raises(InvalidValue, match=r"the folder cannot be .*: no path is so long") as caught:
+            place_of(folder)
+        assert len(str(caught.value)) < 300
+        assert resolve_scope(None, folder, anyway=True) == NO_SCOPE
+        assert resolve_scope("work", folder).path == "work"
+
+
 def test_a_file_in_the_folder_names_the_scope(git: Git, tmp_path: Path) -> None:
     shelf = checkout(git, tmp_path / "shelf")
     (shelf / "part").mkdir()

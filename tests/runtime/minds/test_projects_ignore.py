@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,16 @@ def test_what_is_no_folder_here_is_not_silent(tmp_path: Path, monkeypatch: pytes
     (tmp_path / IGNORE_FILE).touch()
     monkeypatch.chdir(tmp_path)
     assert not is_ignored(folder)
+
+
+def test_of_a_name_that_no_system_takes_only_the_folders_are_looked_up_that_may_be_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "silent").mkdir()
+    (tmp_path / "silent" / IGNORE_FILE).touch()
+    asked: list[object] = []
+    look = os.path.lexists
+    monkeypatch.setattr(os.path, "lexists", lambda path: asked.append(path) or look(path))
+    assert is_ignored(f"{tmp_path}/silent" + "/a" * 10_000)
+    assert not is_ignored(f"{tmp_path}/loud" + "/a" * 10_000)
+    assert 0 < len(asked) <= 4096

@@ -146,3 +146,11 @@ def test_a_broken_scope_file_is_logged_and_the_hook_told_nothing(
     told = ask(faces, project)
     assert (told.status, told.body) == (200, b"")
     assert "invalid_value" in caplog.text
+
+
+def test_a_folder_whose_name_no_system_takes_is_refused_and_the_hook_told_nothing(
+    faces: Hosted, project: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    told = ask(faces, Path("/a" * 10_000))
+    assert (told.status, told.body) == (200, b"")
+    assert "invalid_value" in caplog.text

@@ -393,6 +393,18 @@ def test_a_caller_without_a_folder_is_given_nothing_of_any_project_and_is_told_s
 
 
 @pytest.mark.parametrize("over", [over_stream, over_http])
+def test_a_folder_whose_name_no_system_takes_is_refused_with_a_sentence(faces: Hosted, over: Transport) -> None:
+    async def use(client: Client) -> None:
+        for name, given in (("memory_recall", {"query": "otter"}), ("memory_capture", {"text": "an otter"})):
+            refused = await client.call(name, given)
+            assert refused.failed
+            assert "the folder cannot be '/a/a" in refused.text
+            assert "no path is so long. Give a path of at most 4095 bytes." in refused.text
+
+    with_client(faces, Path("/a" * 10_000), use, over)
+
+
+@pytest.mark.parametrize("over", [over_stream, over_http])
 def test_each_caller_has_its_own_folder_and_session(faces: Hosted, tmp_path: Path, over: Transport) -> None:
     folders = [git_project(tmp_path / name) for name in ("pier", "sh elf", "dépôt")]
 
