@@ -7,7 +7,6 @@ child of `mnemic.runtime.engine.ray.parent`, which holds lock, card and sockets 
 from __future__ import annotations
 
 import importlib.util
-import ipaddress
 import logging
 import os
 import signal
@@ -53,8 +52,8 @@ class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The certificate's key."""
     on_demand: bool = False
     """Whether a client started it, in the background."""
-    token: bool = False
-    """Whether callers on loopback have to show the token too."""
+    token: bool | None = None
+    """Whether callers over TCP have to show the token; they do where nothing is said."""
     new_token: bool = False
     """Whether to make a new token; the one before is worth nothing from then on."""
     child: str | None = None
@@ -157,13 +156,18 @@ def option_error(options: ServeOptions) -> str | None:
     if options.address is not None and options.engine != "ray":
         return f"--address goes with --engine ray: the {options.engine} engine uses no cluster"
     if options.http is None:
-        for name in ("tls_cert", "tls_key", "new_token", "token"):
-            if getattr(options, name):
-                return (
-                    f"--{name.replace('_', '-')} goes with --http HOST:PORT: the home's own sockets have no use for it"
-                )
-    elif options.new_token and _tcp_options(Path(), options)["token"] is None:
-        return "--new-token goes with --token here: on loopback no token is demanded without it"
+        given = {
+            "--tls-cert": options.tls_cert,
+            "--tls-key": options.tls_key,
+            "--new-token": options.new_token,
+            "--token": options.token,
+            "--no-token": options.token is False,
+        }
+        for name, value in given.items():
+            if value:
+                return f"{name} goes with --http HOST:PORT: the home's own sockets have no use for it"
+    elif options.new_token and options.token is False:
+        return "--new-token does not go with --no-token: where no token is demanded none is of any use"
     return None
 
 
@@ -179,14 +183,19 @@ def _bind_tcp(home: Path, options: ServeOptions, say: Callable[[str], None]) -> 
     """The face over TCP, bound, where one is asked for."""
     if options.http is None:
         return None
-    from mnemic.runtime.serve.http.tcp import bind_tcp, new_token
+    from mnemic.runtime.serve.http.tcp import bind_tcp, has_token, new_token
 
     tcp = bind_tcp(options.http, **_tcp_options(home, options))
     try:
-        if tcp.token_file is not None and (
-            options.new_token or not tcp.token_file.exists()
-        ):  # only now: it may be refused
-            say(f"the token for {options.http}, told this once: {new_token(tcp.token_file)}")
+        if tcp.token_file is None:
+            say(
+                f"{tcp.url} asks for no token: any program and any user of this machine may read every memory, add and "
+                "forget, and of web pages only the origin is checked"
+            )
+        else:
+            if options.new_token or not has_token(tcp.token_file):  # only now: the address may be refused
+                new_token(tcp.token_file)
+            say(f"{tcp.url} asks for the token in {tcp.token_file} (Authorization: Bearer TOKEN)")
     except BaseException:
         tcp.listening.close()
         raise
@@ -195,20 +204,11 @@ def _bind_tcp(home: Path, options: ServeOptions, say: Callable[[str], None]) -> 
 
 def _tcp_options(home: Path, options: ServeOptions) -> dict[str, Any]:
     """What is demanded of callers over TCP, as `tcp_listener` names it."""
-    host = str(options.http).rpartition(":")[0].strip("[]")
-    demanded = options.token or not _is_loopback(host)
     return {
-        "token": home / "http-token" if demanded else None,
+        "token": None if options.token is False else home / "http-token",
         "certificate": None if options.tls_cert is None else Path(options.tls_cert),
         "key": None if options.tls_key is None else Path(options.tls_key),
     }
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _address(listening: socket.socket) -> str:
@@ -260,7 +260,7 @@ def _child_command(home: Path, options: ServeOptions, numbers: Sequence[int]) ->
         value = getattr(options, name)
         if value is not None:
             command += [f"--{name.replace('_', '-')}", value]
-    return [*command, "--token"] if options.token else command
+    return [*command, "--no-token"] if options.token is False else command
 
 
 def _with_absolute_paths(options: ServeOptions) -> ServeOptions:

@@ -160,7 +160,7 @@ class BadToken(BadInput):
 
     http_status = 401
     sentence = "This needs the home's bearer token, and none or another one was shown."
-    remedy = "Send the header `Authorization: Bearer TOKEN`; `mnemic serve --new-token` makes a new one."
+    remedy = "Send the header `Authorization: Bearer TOKEN`, with what stands in the home's file `http-token`."
 
 
 class MissingArgument(BadInput):

@@ -32,11 +32,15 @@ from mnemic.runtime.keys.keys import disable_core_dumps
     help="Where the actors run: processes under Ray, or threads of this process.",
 )
 @click.option("--address", metavar="A", help="A Ray cluster that runs already; else one of this process's own.")
-@click.option("--http", metavar="HOST:PORT", help="Listen there too; beyond loopback a token and TLS are demanded.")
+@click.option("--http", metavar="HOST:PORT", help="Listen there too, for whoever shows the token; TLS beyond loopback.")
 @click.option("--tls-cert", metavar="FILE", help="The certificate for --http, PEM.")
 @click.option("--tls-key", metavar="FILE", help="Its key, PEM.")
-@click.option("--token", is_flag=True, help="Demand the token of callers on loopback too.")
-@click.option("--new-token", is_flag=True, help="Make a new token for --http, and print it this once.")
+@click.option(
+    "--token/--no-token",
+    default=None,
+    help="Whether callers by --http have to show the token (the default); on loopback it may go without.",
+)
+@click.option("--new-token", is_flag=True, help="Make a new token for --http; the one before is worth nothing then.")
 @click.option("--on-demand", is_flag=True, hidden=True)
 @click.option("--child", metavar="N,...", hidden=True, help="Descriptors that the parent hands over.")
 @common_options

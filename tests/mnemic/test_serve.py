@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import queue
+import resource
 import signal
+import socket
 import subprocess
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +34,7 @@ from mnemic.runtime.serve.metrics import CONTENT_TYPE
 from tests.processes.faces import finish, git_project, lines, run, start, turn
 from tests.processes.hosted import HELLO, UnixConnection, message, tool_call
 from tests.processes.serving import Assistant, card_of, end, gone, ready, serving
-from tests.waiting import until
+from tests.waiting import BOUND_S, until
 
 CLOCK = SystemClock()
 PLACE = ScopeRef(path="kitchen", project=None, found="named")
@@ -215,15 +219,89 @@ def test_a_token_is_made_only_once_the_address_has_been_taken(home: Path) -> Non
     kept = new_token(home / "http-token")
     with bind_tcp("127.0.0.1:0", token=None, certificate=None, key=None).listening as taken:
         for address, why in (("0.0.0.0:0", "in clear"), (f"127.0.0.1:{taken.getsockname()[1]}", "in use")):
-            ended = run("serve", "--engine", "embedded", "--http", address, "--token", "--new-token", "--home", home)
+            ended = run("serve", "--engine", "embedded", "--http", address, "--new-token", "--home", home)
             assert (ended.code, ended.err.count("\n")) == (2, 1)
             assert why in ended.err
     assert verify_token(home / "http-token", kept)
-    with serving(home, "--http", "127.0.0.1:0", "--token", "--new-token") as process:
+    with serving(home, "--http", "127.0.0.1:0", "--token", "--new-token"):
+        assert not verify_token(home / "http-token", kept)
+
+
+def over_tcp(address: str, **headers: str) -> int:
+    """The status of a question over TCP."""
+    with closing(http.client.HTTPConnection(address, timeout=BOUND_S)) as connection:
+        connection.request("POST", "/api/count", b"{}", {"Content-Type": "application/json"} | headers)
+        return connection.getresponse().status
+
+
+def test_on_loopback_too_the_token_is_demanded_and_its_file_is_named(home: Path) -> None:
+    file = home / "http-token"
+    tokens = []
+    for _ in range(2):
+        with serving(home, "--http", "127.0.0.1:0") as process:
+            served(home).counts()
+            address = ready(home).tcp or ""
+            tokens.append(file.read_text().strip())
+            assert over_tcp(address) == 401
+            assert over_tcp(address, Authorization=f"Bearer {tokens[-1]}") == 200
+            process.terminate()
+            told = process.communicate(timeout=STOP_S)[1].decode()
+        assert f"http://{address} asks for the token in {file} (Authorization: Bearer TOKEN)\n" in told
+        assert tokens[-1] not in told, "what starts it may keep what it says"
+    assert tokens[0] == tokens[1]
+
+
+def test_without_a_token_what_that_means_is_said_and_only_loopback_may_go_without(home: Path, tmp_path: Path) -> None:
+    with serving(home, "--http", "127.0.0.1:0", "--no-token") as process:
+        served(home).counts()
+        address = ready(home).tcp or ""
+        assert over_tcp(address) == 200
         process.terminate()
-        told = process.communicate(timeout=STOP_S)[1].decode().partition("told this once: ")[2].split()[0]
-    assert verify_token(home / "http-token", told)
-    assert not verify_token(home / "http-token", kept)
+        told = process.communicate(timeout=STOP_S)[1].decode()
+    assert f"http://{address} asks for no token: any program and any user of this machine may read" in told
+    assert not (home / "http-token").exists()
+    own = ("--tls-cert", tmp_path / "c.pem", "--tls-key", tmp_path / "k.pem")
+    ended = run("serve", "--engine", "embedded", "--http", "0.0.0.0:0", "--no-token", *own, "--home", home)
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert "beyond this machine a token is demanded" in ended.err
+
+
+def test_connections_over_tcp_that_say_nothing_leave_the_homes_own_sockets_free(home: Path) -> None:
+    descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, descriptors[1]))  # as some systems have it; processes inherit it
+    with ExitStack() as stack:
+        stack.callback(resource.setrlimit, resource.RLIMIT_NOFILE, descriptors)
+        stack.enter_context(serving(home, "--http", "127.0.0.1:0", "--no-token"))
+        resource.setrlimit(resource.RLIMIT_NOFILE, descriptors)
+        host, _, port = (ready(home).tcp or "").rpartition(":")
+        crowd = []
+        for _ in range(300):
+            crowd.append(stack.enter_context(closing(socket.create_connection((host, int(port)), BOUND_S))))
+            with suppress(ConnectionError):  # refused by now
+                crowd[-1].sendall(b"POST /api/count HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n")
+        with closing(UnixConnection(Path(ready(home).http_socket))) as own:
+            own.request("GET", "/healthz")
+            assert own.getresponse().status == 200
+        with Assistant(home) as assistant:
+            assert assistant.tool(tool_call(2, "memory_status"))["counts"]["memories"] == 0
+        refused = 0
+        for one in crowd[64:]:
+            with suppress(ConnectionResetError):
+                assert one.recv(1) == b""
+            refused += 1
+        assert refused == len(crowd) - 64
+        for one in crowd:
+            one.close()
+        until(lambda: asked_over_tcp(f"{host}:{port}"))
+        refusals = [line for line in log_of(home) if line["logger"] == "mnemic.tcp"]
+        assert [line["message"] for line in refusals] == ["64 connections over TCP are open: more are refused"]
+
+
+def asked_over_tcp(address: str) -> bool:
+    try:
+        return over_tcp(address, Mnemic_Create="1") == 200
+    except (ConnectionError, http.client.HTTPException):
+        return False
 
 
 def test_a_home_that_is_not_there_is_made(tmp_path: Path) -> None:
@@ -466,8 +544,8 @@ def test_a_capture_of_which_nothing_is_new_leaves_what_waits_to_the_process(home
         (("--token",), "--token goes with --http"),
         (("--new-token",), "--new-token goes with --http"),
         (("--tls-cert", "a.pem", "--tls-key", "b.pem"), "--tls-cert goes with --http"),
-        (("--http", "127.0.0.1:0", "--new-token"), "--new-token goes with --token here"),
-        (("--http", "localhost:0", "--new-token"), "--new-token goes with --token here"),
+        (("--no-token",), "--no-token goes with --http"),
+        (("--http", "127.0.0.1:0", "--no-token", "--new-token"), "--new-token does not go with --no-token"),
     ],
 )
 def test_an_option_that_nothing_would_come_of_is_refused_before_anything_starts(

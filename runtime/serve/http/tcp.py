@@ -1,25 +1,34 @@
-"""Access control for HTTP over TCP: host and origin checks, bearer token, TLS, allowed paths.
+"""Access control for HTTP over TCP: host and origin checks, bearer token, TLS, allowed paths and bodies.
 
-A page in a browser can have a name of its own resolve to this machine and then talk to it (DNS rebinding), so Host and
-Origin must be ours. Beyond loopback a caller shows a token, and nothing crosses the network but through TLS. And
-whoever comes in is not the home's user: what reads files, or is for whoever looks after the home, is not answered here.
+A page in a browser can have a name of its own resolve to this machine and then talk to it (DNS rebinding), and can post
+a form or plain text anywhere unasked. So Host and Origin must be ours, and a body is JSON, which a browser sends
+elsewhere only after asking. A caller shows a token, unless loopback goes without; beyond loopback nothing crosses the
+network but through TLS. And whoever comes in is not the home's user: what reads files, or is for whoever looks after
+the home, is not answered here.
 
-Bearer tokens: what a caller over the network shows. Only a token's hash is kept, in a file of mode 0600.
+How many may come is limited, since they need show nothing before they connect: each connection is a descriptor, those
+of a process are few (256 on some systems), and the home's own sockets need theirs. How long each may take is in
+`mnemic.runtime.serve.http.http_server`.
 
-A token is 32 random bytes, so a plain hash is enough: there is nothing to guess, and nothing to slow down.
+The token is 32 random bytes in a file of mode 0600, as the home's key files are: who can read it is the home's user,
+and is answered on the home's own socket besides.
 """
 
 from __future__ import annotations
 
 import base64
-import hashlib
 import hmac
 import ipaddress
 import json
+import logging
+import re
+import resource
 import socket
 import ssl
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -33,26 +42,32 @@ from mnemic.runtime.keys.keys import generate_key, replace_private
 
 
 def new_token(path: Path) -> str:
-    """Make a token and keep its hash; one that was there before is worth nothing from then on.
+    """Make a token and keep it in a file; one that was there before is worth nothing from then on.
 
-    Returns the token, 43 characters: it is told this once.
+    Returns the token, 43 characters.
     """
     token = base64.urlsafe_b64encode(generate_key()).rstrip(b"=").decode()
-    replace_private(path, f"{_token_hash(token)}\n".encode())
+    replace_private(path, f"{token}\n".encode())
     return token
 
 
+def has_token(path: Path) -> bool:
+    """Whether a file holds a token; an older version kept its hash there, which is none."""
+    return _read_token(path) is not None
+
+
 def verify_token(path: Path, given: str) -> bool:
-    """Whether this is the token; without a file that can be read, none is. Takes as long for a wrong one."""
+    """Whether this is the token; without a file that holds one, none is. Takes as long for a wrong one."""
+    kept = _read_token(path)
+    return kept is not None and hmac.compare_digest(given.encode("utf-8", "surrogatepass"), kept.encode())
+
+
+def _read_token(path: Path) -> str | None:
     try:
         kept = path.read_text("ascii").strip()
     except (OSError, ValueError):
-        return False
-    return hmac.compare_digest(_token_hash(given), kept)
-
-
-def _token_hash(token: str) -> str:
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+        return None
+    return kept if _TOKEN.fullmatch(kept) else None
 
 
 ALLOWED_PATHS = frozenset(
@@ -73,14 +88,54 @@ ALLOWED_PATHS = frozenset(
 )
 """All that is answered over TCP: what an assistant needs. ``capture-transcript`` reads any file of the home's user."""
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
-_BACKLOG = 512
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
+_JSON = "application/json"
+_PORTS = {"http": 80, "https": 443}
+MAX_CONNECTIONS = 128
+"""At most so many at a time; and no more than a quarter of the descriptors that the process may have."""
+BACKLOG = 64
+"""So many may wait to be taken, and are taken at once."""
+
+_log = logging.getLogger("mnemic.tcp")
+
+
+class LimitedSocket(socket.socket):
+    """A listening socket that has at most so many connections open; one more is closed as soon as it is taken."""
+
+    def __init__(self, fileno: int) -> None:
+        super().__init__(fileno=fileno)
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.limit = MAX_CONNECTIONS if soft == resource.RLIM_INFINITY else min(MAX_CONNECTIONS, soft // 4)
+        self._taken: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+        self._full = False
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Take a connection.
+
+        Raises:
+            ConnectionAbortedError: there are too many, and this one was closed; the event loop sees to its other
+                sockets before it takes the next.
+        """
+        connection, address = super().accept()
+        open_now = sum(one.fileno() >= 0 for one in self._taken)
+        if open_now >= self.limit:
+            connection.close()
+            if not self._full:
+                _log.warning("%d connections over TCP are open: more are refused", self.limit)
+            self._full = True
+            raise ConnectionAbortedError("too many connections")
+        self._full = self._full and open_now > self.limit // 2  # so that one crowd is one line of the log
+        self._taken.add(connection)
+        return connection, address
 
 
 class TcpListener(msgspec.Struct, frozen=True, kw_only=True):
     """A TCP face."""
 
-    listening: socket.socket
+    listening: LimitedSocket
     """Bound; see `bind_tcp`."""
+    url: str
+    """What callers name it by."""
     token_file: Path | None = None
     """File of the token that is demanded; ``None`` demands none, and where the file is not there nobody has it."""
     hosts: tuple[str, ...] = ()
@@ -95,7 +150,7 @@ def bind_tcp(address: str, *, token: Path | None, certificate: Path | None, key:
     """Bind an address such as ``127.0.0.1:8765``; port 0 takes one that is free.
 
     Args:
-        token: the file of a token's hash, made by now or later; beyond loopback one has to be demanded.
+        token: the file of a token, made by now or later; beyond loopback one has to be demanded.
 
     Raises:
         InvalidValue: it is no address, cannot be bound, has half of what TLS needs, or reaches beyond loopback without
@@ -118,7 +173,7 @@ def bind_tcp(address: str, *, token: Path | None, certificate: Path | None, key:
             raise _address_error(address, why, "127.0.0.1:PORT, or --tls-cert and --tls-key beside it")
         if token is None:
             raise _address_error(
-                address, "beyond this machine a token is demanded", "127.0.0.1:PORT, or a token's file"
+                address, "beyond this machine a token is demanded", "127.0.0.1:PORT, or leave --no-token out"
             )
     if certificate is not None and key is not None:
         _check_certificate(address, certificate, key)
@@ -126,7 +181,7 @@ def bind_tcp(address: str, *, token: Path | None, certificate: Path | None, key:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(target)
-        listening.listen(_BACKLOG)
+        listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
         raise _address_error(address, str(error.strerror).lower(), "a free address of this machine") from error
@@ -136,10 +191,19 @@ def bind_tcp(address: str, *, token: Path | None, certificate: Path | None, key:
 def tcp_listener(
     address: str, listening: socket.socket, *, token: Path | None, certificate: Path | None, key: Path | None
 ) -> TcpListener:
-    """A face on a socket that was bound by `bind_tcp`, here or in the process that handed it over."""
+    """A face on a socket that was bound by `bind_tcp`, here or in the process that handed it over; it takes it over."""
     host, _ = _split_address(address)
-    hosts = () if host in ("", "0.0.0.0", "::") else (host,)
-    return TcpListener(listening=listening, token_file=token, hosts=hosts, certificate=certificate, key=key)
+    bound, port = listening.getsockname()[:2]
+    named = host or bound
+    scheme = "http" if certificate is None else "https"
+    return TcpListener(
+        listening=LimitedSocket(fileno=listening.detach()),
+        url=f"{scheme}://[{named}]:{port}" if ":" in named else f"{scheme}://{named}:{port}",
+        token_file=token,
+        hosts=() if host in ("", "0.0.0.0", "::") else (host,),
+        certificate=certificate,
+        key=key,
+    )
 
 
 class TcpGuard:
@@ -152,16 +216,16 @@ class TcpGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or refuse it."""
-        refusal = self._refusal(Headers(scope=scope), scope["path"]) if scope["type"] == "http" else None
+        refusal = self._refusal(Headers(scope=scope), scope) if scope["type"] == "http" else None
         await (self._app if refusal is None else refusal)(scope, receive, send)
 
-    def _refusal(self, headers: Headers, path: str) -> Response | None:
-        hosts, origins = headers.getlist("host"), headers.getlist("origin")
+    def _refusal(self, headers: Headers, scope: Scope) -> Response | None:
+        path, hosts, origins = scope["path"], headers.getlist("host"), headers.getlist("origin")
         if len(hosts) != 1 or not self._is_own_host(f"//{hosts[0]}"):
             return _refusal_response(421, "Host", ", ".join(hosts), "this is not its name", "a name of this machine")
-        if origins and not all(map(self._is_own_host, origins)):
+        if not all(self._is_own_host(one, scope["scheme"], scope["server"][1]) for one in origins):
             why = "a page of somebody else's asks"
-            return _refusal_response(403, "Origin", ", ".join(origins), why, "no page, or one of this machine")
+            return _refusal_response(403, "Origin", ", ".join(origins), why, "no page, or one of this very address")
         if self._token is not None and path != "/healthz":
             scheme, _, given = headers.get("authorization", "").partition(" ")
             if scheme.lower() != "bearer" or not verify_token(self._token, given.strip()):
@@ -170,15 +234,21 @@ class TcpGuard:
         if path not in ALLOWED_PATHS:  # whatever else there is, or will be
             answered = f"one of {', '.join(sorted(ALLOWED_PATHS))}; the rest is answered on the home's own socket"
             return _refusal_response(404, "the path", path, "over TCP nobody answers there", answered)
+        kinds = headers.getlist("content-type")
+        if scope["method"] == "POST" and [kind.partition(";")[0].strip().lower() for kind in kinds] != [_JSON]:
+            why = "only JSON is taken here, since any page may send something else"
+            return _refusal_response(415, "Content-Type", ", ".join(kinds), why, _JSON)
         return None
 
-    def _is_own_host(self, url: str) -> bool:
+    def _is_own_host(self, url: str, scheme: str = "", port: int | None = None) -> bool:
+        """Whether a URL is of this machine; where a scheme and a port are given, of those too."""
         try:
             parts = urlsplit(url)
-            _ = parts.port
+            named = parts.port or _PORTS.get(parts.scheme)
         except ValueError:  # a port that is none
             return False
-        return parts.hostname in self._hosts and parts.username is None
+        ours = parts.scheme == scheme and (port is None or named == port)
+        return ours and parts.hostname in self._hosts and parts.username is None
 
 
 def _refusal_response(status: int, name: str, value: str, why: str, expected: str) -> Response:

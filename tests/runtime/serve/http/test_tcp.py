@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import datetime
 import http.client
-import ipaddress
 import json
 import re
 import ssl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
@@ -41,7 +36,7 @@ def listening(home: Path, token: Path | None = None) -> Iterator[Hosted]:
 def status(faces: Hosted, path: str = "/api/count", **headers: str) -> int:
     """The status that a request over TCP is answered with; headers are given as they go out."""
     connection = http.client.HTTPConnection(*faces.tcp[:2], timeout=BOUND_S)
-    named = {"Host": "127.0.0.1", "Mnemic-Create": "1"} | {
+    named = {"Host": "127.0.0.1", "Mnemic-Create": "1", "Content-Type": "application/json"} | {
         name.replace("_", "-"): text for name, text in headers.items()
     }
     try:
@@ -49,7 +44,6 @@ def status(faces: Hosted, path: str = "/api/count", **headers: str) -> int:
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
         for name, text in named.items():
             connection.putheader(name, text)
-        connection.putheader("Content-Type", "application/json")
         connection.putheader("Accept", "application/json, text/event-stream")
         body = message(1, "tools/list") if path == "/mcp" else b"{}"
         connection.putheader("Content-Length", str(len(body)))
@@ -66,10 +60,36 @@ def test_only_names_of_this_machine_are_answered(home: Path, path: str) -> None:
             assert status(faces, path, Host=ours) == 200, ours
         for other in ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "evil@localhost", "", "[::1"):
             assert status(faces, path, Host=other) in (400, 421), other
-        for ours in ("http://localhost:3000", "https://127.0.0.1", "http://[::1]:8"):
+        port = faces.tcp[1]
+        for ours in (f"http://localhost:{port}", f"http://127.0.0.1:{port}", f"HTTP://[::1]:{port}"):
             assert status(faces, path, Origin=ours) == 200, ours
-        for other in ("http://evil.example", "null", "http://localhost.evil.example", "file://", "localhost:x"):
+        elsewhere = (
+            f"http://localhost:{port + 1}",
+            "http://localhost",
+            f"https://localhost:{port}",
+            f"//localhost:{port}",
+        )
+        named = (f"http://evil.example:{port}", f"http://localhost.evil.example:{port}", f"http://me@localhost:{port}")
+        for other in (*elsewhere, *named, "null", "file://", "localhost:x", ""):
             assert status(faces, path, Origin=other) == 403, other
+
+
+@pytest.mark.parametrize("path", ["/api/count", "/mcp"])
+def test_what_any_page_may_post_unasked_is_not_taken(home: Path, path: str) -> None:
+    with listening(home) as faces:
+        for taken in ("application/json", "application/json; charset=utf-8"):
+            assert status(faces, path, Content_Type=taken) == 200
+        for simple in ("application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", ""):
+            assert status(faces, path, Content_Type=simple) == 415, simple
+        assert status(faces, path, Content_Type="text/plain;application/json") == 415
+        for headers in ({}, {"Origin": f"http://localhost:{faces.tcp[1]}"}):
+            with closing(http.client.HTTPConnection(*faces.tcp[:2], timeout=BOUND_S)) as connection:
+                connection.request("POST", path, b"{}", headers)
+                response = connection.getresponse()
+                said = json.loads(response.read())
+            assert (response.status, said["code"]) == (415, "invalid_value")
+            assert said["error"].startswith("Content-Type cannot be '': only JSON is taken here")
+            assert said["remedy"] == "Give application/json."
 
 
 def test_a_socket_of_the_file_system_asks_for_no_name(home: Path) -> None:
@@ -134,7 +154,7 @@ def test_over_tcp_no_file_of_the_users_is_read(home: Path, tmp_path: Path) -> No
     asked = {"path": str(tmp_path / "diary.jsonl"), "format": "auto", "scope": None, "skip": 0}
     with listening(home) as faces:
         connection = http.client.HTTPConnection(*faces.tcp[:2], timeout=BOUND_S)
-        headers = {"Mnemic-Create": "1"}
+        headers = {"Mnemic-Create": "1", "Content-Type": "application/json"}
         connection.request("POST", "/api/capture-transcript", json.dumps(asked).encode(), headers)
         refused = connection.getresponse()
         said = json.loads(refused.read())
@@ -173,33 +193,6 @@ def test_with_a_token_everything_but_health_demands_it(home: Path, tmp_path: Pat
 
 
 # --- beyond loopback -------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A certificate for this machine, and its key."""
-    folder = tmp_path_factory.mktemp("tls")
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "mnemic")])
-    start = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
-    names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(start)
-        .not_valid_after(start + datetime.timedelta(days=36500))
-        .add_extension(names, critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    (folder / "certificate.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    (folder / "key.pem").write_bytes(private)
-    return folder / "certificate.pem", folder / "key.pem"
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0:0", "[::]:0", ":0"])
