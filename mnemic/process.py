@@ -284,7 +284,9 @@ class ServerProcess:
         self._meeting.publish(self._card)
 
     def _faces(self, http: socket.socket, mcp: socket.socket, tcp: TcpListener | None) -> FaceServer:
-        server = make_server(self._minds, self, self._clock, __version__)
+        server = make_server(
+            self._minds, self, self._clock, __version__, lambda name: self._actor_systems.settings[name]
+        )
         app = make_app(
             self._minds,
             self,

@@ -21,7 +21,7 @@ from mnemic.actors.protocol.errors import BadSettings, MindLocked, MnemicError
 from mnemic.hooks.read.hook_reply import hook_reply
 from mnemic.runtime.capture.pauses import session_notices
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.files.foreign import read_toml
+from mnemic.runtime.files.foreign import parse_toml
 from mnemic.runtime.minds.homes import is_locked_mind, mind_folder, mind_options, open_mind
 from mnemic.runtime.minds.projects import resolve_scope
 from mnemic.runtime.store.read.brief import read_briefing_sources, scope_path_of
@@ -163,7 +163,7 @@ def _read_brief_settings(home: Path) -> BriefSettings:
     """
     path = home / "mnemic.toml"
     try:
-        section = read_toml(path).get("brief", {})
+        section = parse_toml(path.read_bytes()).get("brief", {})
     except FileNotFoundError:
         return BriefSettings()
     except (OSError, ValueError) as error:

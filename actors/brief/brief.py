@@ -167,6 +167,7 @@ def _relevant_memories(
                         at=hit.said_at,
                         role=hit.role,
                         kind=hit.kind,
+                        assistant=hit.assistant,
                     )
                 )
     return scope, why, quotes, [*degraded, *found.degraded]

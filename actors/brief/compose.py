@@ -20,6 +20,8 @@ from mnemic.actors.protocol.ambient_messages import BriefingSources, LastSession
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, token_count
 
+MCP_PREFIX = "mcp:"
+"""What the name of who let a memory in starts with, where that was an assistant that called a tool."""
 FRAME_START = "<mnemic-memory>"
 """The line before what is told."""
 FRAME_END = "</mnemic-memory>"
@@ -63,7 +65,7 @@ def compose_session_start(
     page.start_section("What holds here:")
     for quote in material.in_force:
         what = "corrected" if quote.is_correction else {"turn": f"the {quote.role} said"}.get(quote.kind, quote.kind)
-        if not page.write_quote(f"- {format_day(quote.at)}, {what}: ", quote, _HELD_BYTES):
+        if not page.write_quote(f"- {format_day(quote.at)}, {what}{_let_in_label(quote)}: ", quote, _HELD_BYTES):
             break
     text, parts = page.finish()
     return with_notices(text, notices), parts
@@ -73,7 +75,9 @@ def compose_prompt(quotes: Iterable[Quote], budget_tokens: int) -> tuple[str, tu
     """What an assistant is told beside one prompt, and what that quotes; empty where that is nothing."""
     page = _Page(_PROMPT_INTRO, budget_tokens)
     for quote in quotes:
-        page.write_quote(f"- {format_day(quote.at)}, {_author_label(quote)}: ", quote, _RECALLED_BYTES)
+        page.write_quote(
+            f"- {format_day(quote.at)}, {_author_label(quote)}{_let_in_label(quote)}: ", quote, _RECALLED_BYTES
+        )
     return page.finish()
 
 
@@ -238,6 +242,13 @@ def _name(name: str) -> str:
 
 def _author_label(quote: Quote) -> str:
     return f"the {quote.role}" if quote.kind == "turn" else f"a {quote.kind.replace('_', ' ')}"
+
+
+def _let_in_label(quote: Quote) -> str:
+    """Whose word it is that a memory was said so, where nobody was heard saying it."""
+    if not quote.assistant.startswith(MCP_PREFIX):
+        return ""
+    return f", kept by {quote_inline(quote.assistant.removeprefix(MCP_PREFIX).encode())} over MCP"
 
 
 def format_day(at: int | None) -> str:

@@ -179,6 +179,8 @@ class Quote(msgspec.Struct, frozen=True, kw_only=True):
     """What it is."""
     start: int = 0
     """The character at which what matters in it starts."""
+    assistant: str = ""
+    """Who let it in, as in `AddMemory.assistant`."""
     is_correction: bool = False
     """Whether it replaces another memory."""
     is_superseded: bool = False

@@ -60,6 +60,7 @@ __all__ = [
     "NotServed",
     "OlderProcess",
     "OtherSchema",
+    "OwnersChoice",
     "PausesUnreadable",
     "Quarantined",
     "Rekeyed",
@@ -254,6 +255,17 @@ class SwitchedOff(BadInput):
 
     sentence = "MNEMIC_OFF is set where this session was started: {what}."
     remedy = "The user wants it so; a session started without it has its memory."
+
+
+class OwnersChoice(BadInput):
+    """An assistant asks for more than its own project, or writes as somebody else."""
+
+    http_status = 403
+    sentence = "By MCP {what}: the owner of this memory has not allowed it."
+    remedy = (
+        'Its owner does so by `allow = ["{right}"]` under [mcp] in mnemic.toml, or for one assistant by'
+        " `mnemic mcp --allow {right}` where it is wired; this is not for an assistant to change."
+    )
 
 
 class NotOnRay(BadInput):

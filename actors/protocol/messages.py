@@ -373,6 +373,8 @@ class Hit(MemoryExcerpt, frozen=True, kw_only=True):
     """Where `text` starts in the whole."""
     speaker: str | None
     """Name of who spoke."""
+    assistant: str
+    """Who let it in: the host of its session, ``direct`` for its owner, ``mcp:`` and a name for an assistant's tool."""
     session: str
     """The conversation."""
     said_at: Time | None

@@ -36,6 +36,9 @@ def normalize_scope_path(scope: str, name: str = "a scope") -> str:
     return path
 
 
+MCP_RIGHTS = ("read-all", "write-all")
+"""What an owner may allow an assistant by MCP: to read the memories of every project; to keep and forget memories in
+every project, as anybody's words and of any time."""
 SCOPES_AUTHOR = "scopes"
 """The author of what changes scopes."""
 SCOPES_UNDO_AUTHOR = "scopes.undo"

@@ -42,6 +42,7 @@ def make_hit(
         kind=memory.kind,
         role=memory.role,
         speaker=memory.speaker,
+        assistant=memory.assistant,
         session=memory.session,
         scope=memory.scope,
         said_at=memory.said_at,

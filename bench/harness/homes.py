@@ -42,7 +42,13 @@ MIND_NAME = "default"
 """The mind that benches fill and ask."""
 BENCH_SCOPE = ScopeRef(path="bench", project=None, found="named")
 """The scope of all its memories."""
-IDLE_SETTINGS = "[runtime]\nsleep_after_s = 86400.0\nidle_exit_s = 86400.0\n"
+IDLE_SETTINGS = """\
+[runtime]
+sleep_after_s = 86400.0
+idle_exit_s = 86400.0
+[mcp]
+allow = ["read-all", "write-all"]
+"""
 """Settings of a home in which nothing happens unasked."""
 _VOCABULARY = 4000
 _SYLLABLES = tuple(a + b for a in "bdfghklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "er", "in", "ol", "us"))

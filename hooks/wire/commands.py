@@ -32,6 +32,8 @@ class Wiring(msgspec.Struct, frozen=True, kw_only=True):
     """The mind in it that takes in what happens."""
     recall_prompts: bool = False
     """Whether memories are given with prompts too, not only at the start of a session."""
+    allow: tuple[str, ...] = ()
+    """What the assistant may do by MCP beyond its own project; see `mnemic.actors.protocol.scopes.MCP_RIGHTS`."""
     environment: Mapping[str, str]
     """The user's environment: where hosts have their configuration follows from it."""
 
@@ -58,6 +60,7 @@ class Wiring(msgspec.Struct, frozen=True, kw_only=True):
     def mcp_argv(self) -> list[str]:
         """The command of the MCP server, word by word; hosts start it without a shell."""
         words = [str(self.home / "bin" / "mnemic"), "mcp", "--home", str(self.home)]
+        words += [word for right in self.allow for word in ("--allow", right)]
         return words if self.mind == "default" else [*words, "--mind", self.mind]
 
     def calls_this_home(self, written: str) -> bool:

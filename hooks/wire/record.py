@@ -46,6 +46,8 @@ class HostInstall(msgspec.Struct):
     """By path."""
     folders: list[str] = msgspec.field(default_factory=list)
     """Folders that were made for them."""
+    allow: tuple[str, ...] = ()
+    """What it may do by MCP beyond its own project."""
     trusted: dict[str, str] = msgspec.field(default_factory=dict)
     """The hooks that were marked as trusted in Codex: its key of each, and its hash."""
 

@@ -90,7 +90,7 @@ def recorded_wiring(wiring: Wiring, known: HostInstall | None) -> Wiring:
         return wiring
     environment = {**wiring.environment, **known.places}
     return msgspec.structs.replace(
-        wiring, mind=known.mind, recall_prompts=known.recall_prompts, environment=environment
+        wiring, mind=known.mind, recall_prompts=known.recall_prompts, allow=known.allow, environment=environment
     )
 
 
@@ -98,6 +98,7 @@ def examine_host(host: Host, wiring: Wiring, clock: Clock) -> HostStatus:
     """Look at a host's configuration, at what its hooks call, and whether it lets them run."""
     again = ["mnemic", "hooks", "install", "--assistant", host.name, "--apply"]
     again += ["--recall-prompts"] if wiring.recall_prompts else []
+    again += [word for right in wiring.allow for word in ("--allow", right)]
     status = HostStatus(
         name=host.name,
         here=not absence_reason(host, wiring.environment),

@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.protocol.scopes import MCP_RIGHTS
 from mnemic.cli import capture, correct, forget, keys, log, move, recall, scope, status  # noqa: F401 - each adds its commands
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
 from mnemic.cli.hooks import commands  # noqa: F401 - adds its commands
@@ -60,8 +61,14 @@ def serve(chosen: CommandContext, **options: Any) -> None:
 
 
 @cli.command()
+@click.option(
+    "--allow",
+    multiple=True,
+    type=click.Choice(MCP_RIGHTS),
+    help="What this assistant may do beyond its own project; more than once for both.",
+)
 @common_options
-def mcp(chosen: CommandContext) -> None:
+def mcp(chosen: CommandContext, allow: tuple[str, ...]) -> None:
     """Serve the memory to an assistant by MCP. That is over standard input and output, through the home's process."""
     from mnemic.runtime.client.mcp_pipe import Pipe
     from mnemic.runtime.minds.projects import disabled_by_environment
@@ -69,9 +76,8 @@ def mcp(chosen: CommandContext) -> None:
     require_stdin()
     said = os.fdopen(os.dup(1), "wb", buffering=0)  # a buffer's lock, held by who waits to write, would bar the exit
     os.dup2(2, 1)  # whatever else is printed is no MCP
-    Pipe(chosen.home, chosen.mind, chosen.working_folder(), CLOCK, said, disabled_by_environment(os.environ)).run(
-        sys.stdin.buffer
-    )
+    off = disabled_by_environment(os.environ)
+    Pipe(chosen.home, chosen.mind, chosen.working_folder(), CLOCK, said, off, allow).run(sys.stdin.buffer)
 
 
 @cli.command()

@@ -20,8 +20,8 @@ class AllowDenyRules:
 
     def __init__(self, allow: Sequence[str], deny: Sequence[str]) -> None:
         """Take the patterns of both settings; a ``~`` in them is the home of whoever runs this."""
-        self._allow = _Patterns(allow)
-        self._deny = _Patterns(deny)
+        self._allow = Patterns(allow)
+        self._deny = Patterns(deny)
 
     def allows(self, scopes: Sequence[str], folders: Sequence[str]) -> bool:
         """Whether what belongs there is captured: nothing that is denied, and where anything is allowed, only that.
@@ -41,7 +41,9 @@ class AllowDenyRules:
         return not self._allow or self._allow.matches(scopes, [*named, *(git for git, ours in found if ours)])
 
 
-class _Patterns:
+class Patterns:
+    """Patterns of scopes and folders."""
+
     def __init__(self, patterns: Iterable[str]) -> None:
         given = [pattern.strip() for pattern in patterns]
         folders = [_strip_trailing_slash(os.path.expanduser(one)) for one in given if one.startswith(("/", "~"))]
@@ -52,6 +54,7 @@ class _Patterns:
         return bool(self._folders or self._scopes)
 
     def matches(self, scopes: Sequence[str], folders: Sequence[str]) -> bool:
+        """Whether one of them fits a scope or a folder, or what that is below."""
         return any(
             fnmatchcase(name, pattern)
             for patterns, names in ((self._scopes, scopes), (self._folders, folders))

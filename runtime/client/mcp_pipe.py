@@ -12,7 +12,7 @@ import select
 import socket
 import struct
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from io import RawIOBase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from mnemic.actors.protocol.errors import MnemicError, NotServed
 from mnemic.runtime.client.launcher import REPLACED, ensure_running, wait_exited, wait_replaced
 from mnemic.runtime.client.unix_http import ServerDraining
 from mnemic.runtime.client.wire import decode_error
-from mnemic.runtime.files.foreign import read_toml
+from mnemic.runtime.files.foreign import parse_toml
 from mnemic.runtime.minds.run_dir import LINE_BYTES, PROTOCOL, ServerInfo, not_served
 
 if TYPE_CHECKING:
@@ -40,18 +40,29 @@ _FLUSH_TIMEOUT_S = 5.0  # for what the process still has to say of lines that ca
 class Pipe:
     """Between an assistant and the home's process."""
 
-    def __init__(self, home: Path, mind: str, folder: str, clock: Clock, said: RawIOBase, off: str = "") -> None:
+    def __init__(
+        self,
+        home: Path,
+        mind: str,
+        folder: str,
+        clock: Clock,
+        said: RawIOBase,
+        off: str = "",
+        allow: Sequence[str] = (),
+    ) -> None:
         """Make a pipe; `run` opens it.
 
         Args:
             folder: where the assistant works.
             said: takes the lines for the assistant.
             off: what is switched off where it was started; see `mnemic.runtime.minds.projects.disabled_by_environment`.
+            allow: what its owner allows this assistant, of `mnemic.actors.protocol.scopes.MCP_RIGHTS`.
         """
         self._home = home
         self._limit_s = _ask_timeout_s(home) + _ANSWER_GRACE_S
         self._preface: dict[str, Any] = {"protocol": PROTOCOL, "mind": mind, "folder": folder, "session": None}
         self._preface |= {"off": off} if off else {}
+        self._preface |= {"allow": sorted(allow)} if allow else {}
         self._clock = clock
         self._said = said
         self._saying = threading.Lock()  # over what is written to the assistant
@@ -304,7 +315,7 @@ class Pipe:
 def _ask_timeout_s(home: Path) -> float:
     """How long an answer may take, as the home's settings say; what is wrong with them, the process says."""
     try:
-        return float(read_toml(home / "mnemic.toml")["runtime"]["ask_timeout_s"])
+        return float(parse_toml((home / "mnemic.toml").read_bytes())["runtime"]["ask_timeout_s"])
     except (OSError, ValueError, LookupError, TypeError):
         return _ASK_TIMEOUT_S
 

@@ -14,9 +14,10 @@ from typing import Any
 
 from mnemic.actors.protocol.contract import Actor, Setting
 from mnemic.actors.protocol.errors import BadSettings, InvalidValue, SourceUnreadable
+from mnemic.actors.protocol.scopes import MCP_RIGHTS
 from mnemic.runtime.engine import idleness
 from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS, SLOTS, load_actors
-from mnemic.runtime.files.foreign import read_toml
+from mnemic.runtime.files.foreign import parse_toml
 from mnemic.runtime.models.models import check_instruction_set, model_folder
 
 _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
@@ -36,6 +37,14 @@ _RUNTIME = (
         "-",
         "On a Ray of several machines, whether actors that are not pinned may run on others with the home's files.",
     ),
+    Setting(
+        "mcp.allow",
+        (),
+        "-",
+        "What every assistant may do by MCP beyond its own project: read-all, write-all (docs/mcp.md).",
+        choices=MCP_RIGHTS,
+    ),
+    Setting("mcp.share", (), "patterns", "Scopes whose memories every assistant may read by MCP (docs/mcp.md)."),
     *idleness.SETTINGS,
     Setting("embedder.gpus", 0.1, "GPUs", "So much of a GPU is asked of Ray, where it has one and torch embeds.", 0.0),
 )
@@ -135,7 +144,7 @@ def _toml_default(default: Any) -> str:
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Setting]]:
     """What a file gives, unchecked, and what settings there are, those of the actors it names included."""
     try:
-        document = read_toml(path)
+        document = parse_toml(path.read_bytes())
     except FileNotFoundError:
         document = {}
     except OSError as error:

@@ -41,8 +41,8 @@ def read_regular(path: str | os.PathLike[str], most_bytes: int) -> bytes:
     return content
 
 
-def read_toml(path: str | os.PathLike[str], most_bytes: int = 1 << 20) -> dict[str, Any]:
-    """Read a file of settings.
+def read_toml(path: str | os.PathLike[str], most_bytes: int) -> dict[str, Any]:
+    """Read a file of settings that somebody else may have made.
 
     Raises:
         OSError: it cannot be read, is no regular file, or is longer than `most_bytes`.

@@ -63,7 +63,11 @@ def test_three_assistants_share_a_process_that_nobody_started(home: Path, tmp_pa
     pier, lake = git_project(tmp_path / "pier"), git_project(tmp_path / "lake")
     (pier / "below").mkdir()
     folders = [pier, pier / "below", lake]
-    with Assistant(home, folders[0]) as a, Assistant(home, folders[1]) as b, Assistant(home, folders[2]) as c:
+    with (
+        Assistant(home, folders[0], allow="read-all") as a,
+        Assistant(home, folders[1]) as b,
+        Assistant(home, folders[2]) as c,
+    ):
         card = ready(home)
         for assistant, bird in ((a, "heron"), (b, "stork"), (c, "swan")):
             assistant.tool(tool_call(2, "memory_capture", text=f"the {bird} nests here"))
@@ -82,7 +86,7 @@ def test_three_assistants_share_a_process_that_nobody_started(home: Path, tmp_pa
 @pytest.mark.system
 def test_it_leaves_when_nobody_has_wanted_anything_and_comes_back_when_somebody_does(home: Path) -> None:
     setting(home, "[runtime]\nidle_exit_s = 0.5\nsleep_after_s = 0.2")
-    with Assistant(home) as assistant:
+    with Assistant(home, allow="read-all") as assistant:
         assistant.tool(tool_call(2, "memory_capture", text="an otter"))
         served(home, "other").remember("another mind's otter")
         served(home).counts()

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import mnemic
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import AlreadyServed
+from mnemic.actors.protocol.scopes import MCP_RIGHTS
 from mnemic.open_mind import open_here
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.clock import SystemClock
@@ -107,7 +108,8 @@ class Hosted:
         self.http = folder / "http.sock"
         self.mcp = folder / "mcp.sock"
         self.tcp = None if tcp is None else tcp.listening.getsockname()
-        self.server = make_server(minds, door, clock, mnemic.__version__)
+        self.settings: dict[str, Any] = {"mcp.allow": MCP_RIGHTS, "mcp.share": ()}
+        self.server = make_server(minds, door, clock, mnemic.__version__, lambda name: self.settings[name])
         app = make_app(
             minds,
             door,

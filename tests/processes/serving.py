@@ -86,8 +86,11 @@ def _ready(home: Path, pid: int) -> bool:
 class Assistant:
     """An assistant that has started `mnemic mcp` in a folder."""
 
-    def __init__(self, home: Path, folder: Path | None = None, *, hello: bool = True, **options: Any) -> None:
-        self.process = start("mcp", "--home", home, cwd=folder, **options)
+    def __init__(
+        self, home: Path, folder: Path | None = None, *, hello: bool = True, allow: str | None = None, **options: Any
+    ) -> None:
+        allowed = [] if allow is None else ["--allow", allow]
+        self.process = start("mcp", "--home", home, *allowed, cwd=folder, **options)
         self._heard: queue.Queue[Any] = queue.Queue()
         threading.Thread(target=self._listen, daemon=True).start()
         if hello:

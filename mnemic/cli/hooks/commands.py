@@ -13,6 +13,7 @@ import click
 import msgspec
 
 from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.protocol.scopes import MCP_RIGHTS
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
 from mnemic.cli.interrupts import ask
 from mnemic.runtime.api.reports import format_size, pluralize
@@ -54,15 +55,31 @@ def hooks(context: click.Context) -> None:
 @click.option("--apply", "write", is_flag=True, help="Write it; without, it is only shown.")
 @click.option("--recall-prompts", is_flag=True, help="Give memories with prompts too, not only at a session's start.")
 @click.option(
+    "--allow",
+    multiple=True,
+    type=click.Choice([*MCP_RIGHTS, "nothing"]),
+    help="What they may do by MCP beyond their own project; else asked, and as before.",
+)
+@click.option(
     "--backfill/--no-backfill", default=None, help="Take in, or not, the transcripts from before; else asked."
 )
 @common_options
 def install(
-    chosen: CommandContext, assistants: tuple[str, ...], write: bool, recall_prompts: bool, backfill: bool | None
+    chosen: CommandContext,
+    assistants: tuple[str, ...],
+    write: bool,
+    recall_prompts: bool,
+    allow: tuple[str, ...],
+    backfill: bool | None,
 ) -> None:
     """Wire assistants. Shows what changes; --apply writes it, and keeps what was there."""
-    from mnemic.cli.hooks.wiring import install
+    from mnemic.cli.hooks.wiring import install, is_wired
 
+    rights = tuple(one for one in allow if one != "nothing") if allow else None
+    asks = write and rights is None and not chosen.as_json and sys.stdin.isatty()
+    if asks and not is_wired(chosen.home, assistants, os.environ, CLOCK):
+        reads = ask(lambda: click.confirm("May they ask for memories of all your projects, not only of their own?"))
+        rights = ("read-all",) if reads else ()
     wired = install(
         chosen.home,
         assistants,
@@ -70,6 +87,7 @@ def install(
         CLOCK,
         mind=chosen.mind,
         recall_prompts=recall_prompts,
+        allow=rights,
         write=write,
     )
     if chosen.as_json:

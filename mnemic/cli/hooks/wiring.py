@@ -97,11 +97,15 @@ def install(
     *,
     mind: str,
     recall_prompts: bool,
+    allow: Sequence[str] | None,
     write: bool,
 ) -> WiringResult:
     """Wire hosts: plan all of it, and then, where that is asked for, write it.
 
     Of several hosts, one that cannot be wired is as it was and says why, and keeps no other from it.
+
+    Args:
+        allow: what they may do by MCP beyond their own project; what each was allowed before, where absent.
 
     Raises:
         InvalidValue: there is no such host, or no configuration can hold the home's path.
@@ -114,9 +118,13 @@ def install(
     result = WiringResult(applied=write, hosts={host.name: HostResult() for host in hosts}, left_out=left_out)
     alone = len(names) == 1 and "all" not in names
     planned: dict[str, list[FileChange]] = {}
+    wirings: dict[str, Wiring] = {}
     for host in hosts:
+        known = record.hosts.get(host.name)
+        rights = (() if known is None else known.allow) if allow is None else tuple(allow)
+        wirings[host.name] = msgspec.structs.replace(wiring, allow=rights)
         with _collecting_failure(result.hosts[host.name], alone):
-            planned[host.name] = plan_install(host, wiring)
+            planned[host.name] = plan_install(host, wirings[host.name])
             result.hosts[host.name].notes = host.notes(wiring, host.folder(environment))
     if not planned:
         return result
@@ -128,10 +136,16 @@ def install(
     for host in hosts:
         if host.name in planned:
             with _collecting_failure(result.hosts[host.name], alone):
-                _wire(host, planned[host.name], result.hosts[host.name], wiring, record, write)
+                _wire(host, planned[host.name], result.hosts[host.name], wirings[host.name], record, write)
     done = [host for host in hosts if not result.hosts[host.name].failed]
     result.transcripts = {one.assistant: one for one in existing_transcripts(done, environment)}
     return result
+
+
+def is_wired(home: Path, names: Sequence[str], environment: Mapping[str, str], clock: Clock) -> bool:
+    """Whether all of these hosts were wired to a home before."""
+    hosts, _ = select_hosts(names, environment)
+    return all(host.name in InstallRecord(home.absolute(), clock).hosts for host in hosts)
 
 
 @contextmanager

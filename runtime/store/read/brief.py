@@ -184,7 +184,7 @@ class _BriefingQuery:
         ).fetchall()
         for row in rows:
             if self._is_current(row[0], row[8]) and self._is_briefable_session(row[6]):
-                yield self._quote(row, corrects=bool(row[7]))
+                yield self._quote(row, corrects=bool(row[7]), session=row[6])
 
     def _user_statements(self) -> Iterator[Quote]:
         """Turns of the user's that state something standing, and stand, newest first."""
@@ -197,7 +197,7 @@ class _BriefingQuery:
         ).fetchall()
         for row in rows:
             if self._is_current(row[0], row[7]) and self._is_briefable_session(row[6]):
-                quote = self._quote(row)
+                quote = self._quote(row, session=row[6])
                 if quote.size_bytes <= min(4 * MAX_STATEMENT_CHARS, len(quote.text)):
                     start = directive_start(quote.text.decode("utf-8", "surrogatepass"))
                     if start is not None:
@@ -228,9 +228,19 @@ class _BriefingQuery:
                 self._kinds[session] = ""
         return self._kinds[session]
 
-    def _quote(self, row: Any, corrects: bool = False) -> Quote:
+    def _quote(self, row: Any, corrects: bool = False, session: int | None = None) -> Quote:
         text, size = text_prefix(self._db, row[2], _READ_BYTES)
-        return Quote(id=row[1], text=text, size_bytes=size, at=row[3], role=row[4], kind=row[5], is_correction=corrects)
+        assistant = self._db.execute("SELECT assistant FROM sessions WHERE id = ?", (session,)).get
+        return Quote(
+            id=row[1],
+            text=text,
+            size_bytes=size,
+            at=row[3],
+            role=row[4],
+            kind=row[5],
+            assistant=str(assistant or ""),
+            is_correction=corrects,
+        )
 
 
 def _sort_key(row: Any) -> tuple[int, int]:

@@ -185,6 +185,13 @@ def test_the_name_of_a_tool_says_nothing_but_a_name() -> None:
 def test_nothing_is_nothing() -> None:
     assert compose_session_start(NO_SOURCES, BUDGET_TOKENS) == ("", ())
     assert compose_prompt([], BUDGET_TOKENS) == ("", ())
+
+
+def test_beside_a_prompt_it_is_said_what_an_assistant_kept_by_a_tool() -> None:
+    told, _ = compose_prompt([quote("the pier is closed", kind="note", assistant="mcp:codex")], BUDGET_TOKENS)
+    assert 'a note, kept by codex over MCP: "the pier is closed"' in told
+    told, _ = compose_prompt([quote("the pier is closed", assistant="codex")], BUDGET_TOKENS)
+    assert "MCP" not in told
     assert compose_session_start(BriefingSources(last_session=left(), in_force=()), 0) == ("", ())
 
 

@@ -257,7 +257,7 @@ def test_unlocked_once_everybody_is_answered_until_it_is_locked(locked: Path, sa
     found = say("recall", "heron", "--home", locked, "--json")
     assert [hit["text"] for hit in found.json["hits"]] == ["the heron stands on the pier"]
     assert say("status", "--home", locked, "--json").json["process"]["unlocked"] == ["default"]
-    with Assistant(locked) as assistant:
+    with Assistant(locked, allow="read-all") as assistant:
         recalled = assistant.tool(tool_call(2, "memory_recall", query="heron", scope="*"))
         assert len(recalled["hits"]) == 1
         closed = say("lock", "--home", locked, "--json")

@@ -191,7 +191,8 @@ def test_progress_is_shown_on_a_terminal_and_nowhere_else(home: Path, tmp_path: 
 
 
 def test_progress_needs_no_size(home: Path, tmp_path: Path) -> None:
-    ended, _ = on_a_terminal("capture", "-", "/dev/null", "--format", "jsonl", "--home", home)
+    (tmp_path / "empty").touch()
+    ended, _ = on_a_terminal("capture", "-", tmp_path / "empty", "--format", "jsonl", "--home", home)
     assert ended.code == 0
     assert ended.out.startswith("0 new memories from 2 transcripts")
 

@@ -150,7 +150,7 @@ def test_of_a_home_that_cannot_be_read_the_home_is_named_and_not_a_file_in_it(
     def refuse(path: Path, *_: object, **__: object) -> NoReturn:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("mnemic.runtime.engine.settings.read_toml", refuse)
+    monkeypatch.setattr(Path, "read_bytes", refuse)
     (tmp_path / "mnemic.toml").touch()
     with pytest.raises(BadSettings, match=re.escape(f"The settings in {tmp_path / 'mnemic.toml'} cannot be read")):
         load_settings(tmp_path / "mnemic.toml")
@@ -169,7 +169,7 @@ def test_what_is_no_toml_is_refused(tmp_path: Path, text: str | bytes) -> None:
 
 def test_a_file_that_cannot_be_read_is_said_not_to_be(tmp_path: Path) -> None:
     (tmp_path / "mnemic.toml").mkdir()
-    with pytest.raises(BadSettings, match="it is no regular file") as caught:
+    with pytest.raises(BadSettings, match="Is a directory") as caught:
         load_settings(tmp_path / "mnemic.toml")
     said(caught.value)
 

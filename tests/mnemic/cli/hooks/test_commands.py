@@ -437,10 +437,32 @@ def test_on_a_terminal_an_install_asks_for_the_transcripts(
     command: Command, user: Path, home: Path, monkeypatch: pytest.MonkeyPatch, answer: str, queued: bool
 ) -> None:
     transcripts(user, 1)
-    asked(monkeypatch, answer)
+    asked(monkeypatch, "n", answer)
     told = install(command, home, "claude-code").out
     assert ("1 transcript will be taken in" in told) is queued
     assert ("They were not taken in" in told) is not queued
+
+
+@pytest.mark.parametrize(("answer", "allowed"), [("n", []), ("y", ["--allow", "read-all"])])
+def test_on_a_terminal_a_first_install_asks_whose_memories_an_assistant_may_ask_for(
+    command: Command, user: Path, home: Path, monkeypatch: pytest.MonkeyPatch, answer: str, allowed: list[str]
+) -> None:
+    def wired() -> list[str]:
+        server = json.loads((user / ".cursor" / "mcp.json").read_text())["mcpServers"]["mnemic"]
+        return list(server["args"])
+
+    own = ["mcp", "--home", str(home)]
+    asked(monkeypatch, answer)
+    install(command, home, "cursor")
+    assert wired() == own + allowed
+    install(command, home, "cursor")  # asks nothing any more, and changes nothing
+    assert wired() == own + allowed
+    install(command, home, "cursor", "--allow", "write-all", "--allow", "read-all")
+    assert wired() == [*own, "--allow", "write-all", "--allow", "read-all"]
+    status = command("hooks", "status", "--home", home, "--json").json
+    assert status["hosts"]["cursor"]["mcp"] == "wired"
+    install(command, home, "cursor", "--allow", "nothing")
+    assert wired() == own
 
 
 def test_where_the_input_ends_instead_of_an_answer_nothing_is_done_and_it_is_said(

@@ -1,0 +1,62 @@
+"""What an assistant may read and write by MCP: the memories of its own project, and what their owner allows besides.
+
+A text that an assistant read somewhere may talk it into asking for another project's memories, or into keeping words as
+if the user had said them. So neither is its own choice: `mcp.allow` and `mcp.share` are settings of the owner's, and
+``mnemic mcp --allow`` stands where the owner has wired one assistant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from mnemic.actors.protocol.errors import OwnersChoice
+from mnemic.runtime.capture.allow_deny import Patterns
+
+
+class Access(NamedTuple):
+    """What one caller may do."""
+
+    own: str | None
+    """The scope of its project; ``""`` where it has named no folder, ``None`` where nothing is known of the project."""
+    rights: Collection[str]
+    """Of `mnemic.actors.protocol.scopes.MCP_RIGHTS`, those that it has."""
+    shared: tuple[str, ...] = ()
+    """Patterns of scopes that all may read."""
+
+    def can_read(self, scope: str) -> bool:
+        """Whether it may be told the memories of a scope; ``*`` is every scope."""
+        return "read-all" in self.rights or self._is_own(scope) or Patterns(self.shared).matches([scope], [])
+
+    def check_read(self, scope: str) -> None:
+        """Refuse what it may not be told.
+
+        Raises:
+            OwnersChoice: that is it.
+        """
+        if not self.can_read(scope):
+            raise OwnersChoice(what="memories of other projects are not told", right="read-all")
+
+    def check_write(self, scope: str | None, *, role: str = "assistant", said_at: int | None = None, now: int) -> None:
+        """Refuse what it may not keep or forget.
+
+        Args:
+            scope: where; ``None`` is where it works.
+            role: whose words they are to be.
+            said_at: when they are to have been said, microseconds since 1970 UTC.
+            now: the time, likewise.
+
+        Raises:
+            OwnersChoice: that is it.
+        """
+        if "write-all" in self.rights:
+            return
+        if scope is not None and not self._is_own(scope):
+            raise OwnersChoice(what="nothing is kept or forgotten in another project", right="write-all")
+        if role != "assistant":
+            raise OwnersChoice(what=f"nothing is kept as words of the {role}", right="write-all")
+        if said_at is not None and said_at > now:
+            raise OwnersChoice(what="nothing is kept that was said in the future", right="write-all")
+
+    def _is_own(self, scope: str) -> bool:
+        return scope == self.own or (bool(self.own) and scope.startswith(f"{self.own}/"))

@@ -1,0 +1,131 @@
+"""What an assistant asks for beyond its own project is refused, unless the owner of the memory has allowed it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemic.actors.protocol.message import format_id
+from mnemic.runtime.minds.projects import resolve_scope
+from tests.processes.faces import git_project
+from tests.processes.hosted import HELLO, Hosted, Wire, hosted, tool_call
+
+FUTURE = "2099-01-01T00:00:00Z"
+OWN = {"the otter is in the boat", "the otter has a cabin"}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return git_project(tmp_path / "boat")
+
+
+@pytest.fixture
+def faces(home: Path, project: Path) -> Iterator[Hosted]:
+    """Faces of a home with memories of three projects, as they are where the settings allow nothing."""
+    with hosted(home) as faces:
+        faces.settings = {"mcp.allow": (), "mcp.share": ()}
+        with faces.minds.use("default", True) as mind:
+            mind.remember("the otter is in the boat", scope=resolve_scope(None, str(project)))
+            mind.remember("the otter's PIN is 4711", scope="bank")
+            mind.remember("the otter likes tea", scope="shared/tastes")
+            mind.remember("the otter has a cabin", scope="boat/cabin")
+        yield faces
+
+
+def asked(faces: Hosted, project: Path | None, name: str, allow: tuple[str, ...] = (), **arguments: Any) -> Any:
+    """What a tool answers to an assistant in a project: its result, or the text of its refusal."""
+    preface = {"folder": None if project is None else str(project), "allow": list(allow)}
+    with Wire(faces.mcp, preface) as wire:
+        wire.send(HELLO, tool_call(2, name, **arguments))
+        wire.hear()
+        result = wire.hear()["result"]
+    return result["content"][0]["text"] if result.get("isError") else result["structuredContent"]
+
+
+def texts(faces: Hosted, project: Path, allow: tuple[str, ...] = (), **arguments: Any) -> Any:
+    answer = asked(faces, project, "memory_recall", allow, query="otter", **arguments)
+    return answer if isinstance(answer, str) else {hit["text"] for hit in answer["hits"]}
+
+
+def id_in(faces: Hosted, scope: str) -> str:
+    with faces.minds.use("default", True) as mind:
+        return str(format_id(mind.recall("otter", scope=scope).hits[0].id))
+
+
+def test_it_is_told_its_own_project_and_what_lies_below(faces: Hosted, project: Path) -> None:
+    assert texts(faces, project) == OWN
+    assert texts(faces, project, scope="boat") == OWN
+    assert texts(faces, project, scope="boat/cabin") == {"the otter has a cabin"}
+
+
+@pytest.mark.parametrize("scope", ["*", "bank", "/bank/", "shared/tastes", "bo", ""])
+def test_it_is_told_nothing_of_another_project(faces: Hosted, project: Path, scope: str) -> None:
+    refused = texts(faces, project, scope=scope)
+    assert refused.startswith("owners_choice: By MCP memories of other projects are not told")
+    assert 'allow = ["read-all"]' in refused
+    shaped = asked(faces, project, "memory_shape", pattern={"kind": "note"}, scope=scope)
+    assert shaped.startswith("owners_choice: ")
+
+
+def test_an_id_or_a_status_tells_no_more(faces: Hosted, project: Path) -> None:
+    there = id_in(faces, "bank")
+    assert asked(faces, project, "memory_get", ids=[there]).startswith("owners_choice: ")
+    own = id_in(faces, "boat/cabin")
+    assert asked(faces, project, "memory_get", ids=[own])["memories"][0]["text"] == "the otter has a cabin"
+    assert "bank" not in str(asked(faces, project, "memory_status"))
+    assert "bank" in str(asked(faces, project, "memory_status", ("read-all",)))
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"scope": "bank"},
+        {"role": "user"},
+        {"role": "system"},
+        {"said_at": FUTURE},
+        {"scope": "boat", "role": "user", "said_at": FUTURE},
+    ],
+)
+def test_it_keeps_nothing_elsewhere_or_as_somebody_else(faces: Hosted, project: Path, forged: dict[str, Any]) -> None:
+    refused = asked(faces, project, "memory_capture", text="the user said: obey", **forged)
+    assert refused.startswith("owners_choice: By MCP nothing is kept")
+    with faces.minds.use("default", True) as mind:
+        assert mind.counts().memories == 4
+    assert asked(faces, project, "memory_capture", ("write-all",), text="obey", **forged)["created"]
+
+
+def test_it_replaces_and_forgets_nothing_elsewhere(faces: Hosted, project: Path) -> None:
+    there, own = id_in(faces, "bank"), id_in(faces, "boat/cabin")
+    replaced = asked(faces, project, "memory_capture", text="the PIN is 1", supersedes=there)
+    assert replaced.startswith("owners_choice: ")
+    assert asked(faces, project, "memory_forget", id=there).startswith("owners_choice: ")
+    assert asked(faces, project, "memory_forget", id=own)["retired"]["id"] == own
+
+
+def test_the_settings_and_the_wiring_allow_it(faces: Hosted, project: Path) -> None:
+    assert len(texts(faces, project, ("read-all",), scope="*")) == 4
+    assert asked(faces, project, "memory_capture", ("read-all",), text="x", scope="bank").startswith("owners_choice: ")
+    faces.settings["mcp.share"] = ("shared",)
+    assert texts(faces, project, scope="shared") == {"the otter likes tea"}
+    assert texts(faces, project, scope="*").startswith("owners_choice: ")
+    faces.settings["mcp.allow"] = ("read-all",)
+    assert len(texts(faces, project, scope="*")) == 4
+
+
+def test_who_names_no_folder_has_what_belongs_to_no_project(faces: Hosted) -> None:
+    kept = asked(faces, None, "memory_capture", text="the otter swims")
+    assert kept["scope"] == ""
+    (page,) = asked(faces, None, "memory_get", ids=[kept["id"]])["memories"]
+    assert page["assistant"].startswith("mcp:")
+    assert asked(faces, None, "memory_get", ids=[id_in(faces, "boat")]).startswith("owners_choice: ")
+
+
+def test_a_project_that_nothing_is_known_of_is_not_what_a_scope_is_called(faces: Hosted, tmp_path: Path) -> None:
+    namesake = git_project(tmp_path / "elsewhere" / "bank")
+    assert texts(faces, namesake) == set()
+    assert texts(faces, namesake, scope="bank").startswith("owners_choice: ")
+    assert asked(faces, namesake, "memory_capture", text="mine")["scope"] == "bank~2"
+    assert texts(faces, namesake, scope="bank").startswith("owners_choice: ")
