@@ -144,7 +144,7 @@ _WHOSE = (
 _SEPARATOR = (
     rb"(?:[ \t]{0,8}(?::[ \t]{0,2}[A-Za-z_.&'|?]{1,24}[ \t]{0,2}=|=>|:=|\?=|={1,3}|:|>)[ \t]{0,8}"
     rb"|" + _WHOSE + rb"(?:[ \t]" + _VERB + rb"|(?:[ \t]\[[^\]\n]{1,40}\])?:)[ \t]{1,2}"
-    rb"|'s[ \t]{1,2}|[ \t](?:from|von)[ \t]{1,2})"
+    rb"|[ \t](?:from|von)[ \t]{1,2})"
 )
 """What stands between a name and its value; a type may be among it, or the words of a sentence."""
 _SCHEME = rb"(?:(?i:bearer|basic|token|bot|apikey)[ \t]{1,4})?"

@@ -1,9 +1,10 @@
 """Of the secrets that sessions of developers hold nearly all are found, and nothing is taken from what holds none.
 
-Both sets were written before the rules were looked at (tests/fixtures/secrets): cases between empty lines, with a
+The sets were written before the rules were looked at (tests/fixtures/secrets): cases between empty lines, with a
 heading over each kind. What must go stands between ⟦ and ⟧, random parts as their alphabet and length (`<hex:32>`), so
 that no file holds anything a scanner would take for a secret. The rules are tuned on every other case; of the rest 96
 of 113 were found when those were first looked at, and the classes that were missing then came in as well.
+Four of the texts without a secret are mistakes that earlier rules made.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ def test_from_what_holds_no_secret_nothing_is_taken() -> None:
 
 def test_the_sets_are_as_large_as_is_said_and_every_case_of_the_first_holds_a_secret() -> None:
     realistic, harmless = cases("realistic.txt"), cases("harmless.txt")
-    assert (len(realistic), len(harmless)) == (226, 241)
+    assert (len(realistic), len(harmless)) == (226, 245)
     assert all(case.secrets and all(case.secrets) for case in realistic)
     assert not any(case.secrets for case in harmless)
     assert sum(FOUND_AT_LEAST.values()) >= 0.95 * len(realistic)
