@@ -36,6 +36,7 @@ HIT = {
     "kind",
     "role",
     "speaker",
+    "assistant",
     "session",
     "scope",
     "said_at",

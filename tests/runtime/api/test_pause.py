@@ -335,7 +335,7 @@ def refused(answer: Any) -> str:
 def test_what_an_assistant_hands_over_in_a_pause_is_refused_and_it_is_told_why(
     made: Path, project: Path, command: Any
 ) -> None:
-    with serving(made), Assistant(made, project) as assistant:
+    with serving(made), Assistant(made, project, allow="write-all") as assistant:
         assert assistant.tool(tool_call(2, "memory_capture", text="the otter before"))["created"]
         assert command("pause", "--for", "1h", "--home", made).code == 0
         assistant.send(tool_call(3, "memory_capture", text="the otter in it"))
@@ -356,7 +356,7 @@ def test_an_assistant_hands_nothing_over_from_a_project_that_is_left_out(made: P
     prompt(made, "the otter of a hook", project)
     with mnemic.open(made) as mind:
         assert mind.drain_spool().left_out == 1
-    with serving(made), Assistant(made, project) as assistant:
+    with serving(made), Assistant(made, project, allow="write-all") as assistant:
         for number, given in enumerate(({}, {"scope": "elsewhere"}), start=2):
             assistant.send(tool_call(number, "memory_capture", text="the otter", **given))
             assert refused(assistant.hear()).startswith("left_out: The settings leave the project 'work/shelf' out")
@@ -370,7 +370,7 @@ def test_an_assistant_whose_shell_switched_it_off_has_no_such_tools(
     made: Path, project: Path, value: str, captures: bool, recalls: bool
 ) -> None:
     environment = os.environ | {"MNEMIC_OFF": value}
-    with Assistant(made, project, env=environment) as assistant:
+    with Assistant(made, project, allow="read-all", env=environment) as assistant:
         for name, works, given in (
             ("memory_capture", captures, {"text": "the otter"}),
             ("memory_recall", recalls, {"query": "otter", "scope": "*"}),

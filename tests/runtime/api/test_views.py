@@ -14,6 +14,7 @@ from mnemic.runtime.api.views import hit_view, memory_view, recall_view
 HIT = Hit(
     id=bytes(range(16)),
     source_id="line 3",
+    assistant="codex",
     data=b"nine books",
     start_byte=0,
     size_bytes=10,
