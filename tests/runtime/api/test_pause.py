@@ -335,7 +335,7 @@ def refused(answer: Any) -> str:
 def test_what_an_assistant_hands_over_in_a_pause_is_refused_and_it_is_told_why(
     made: Path, project: Path, command: Any
 ) -> None:
-    with serving(made), Assistant(made, project, allow="write-all") as assistant:
+    with serving(made), Assistant(made, project, allow="read-all") as assistant:
         assert assistant.tool(tool_call(2, "memory_capture", text="the otter before"))["created"]
         assert command("pause", "--for", "1h", "--home", made).code == 0
         assistant.send(tool_call(3, "memory_capture", text="the otter in it"))

@@ -60,6 +60,7 @@ def test_a_hit_has_the_promised_names() -> None:
         "text": "nine books",
         "kind": "turn",
         "role": "user",
+        "assistant": "codex",
         "speaker": "Ida",
         "session": "s",
         "scope": "work/shelf",
