@@ -104,7 +104,7 @@ def test_what_writes_past_the_capturing_never_crosses() -> None:
 
 
 def test_every_message_is_either_a_faces_or_the_actors_own() -> None:
-    inside = {"Apply", "BindMore", "EmbedMore", "EmbedQuery", "VectorsChanged"}
+    inside = {"Apply", "BindMore", "Checkpoint", "EmbedMore", "EmbedQuery", "VectorsChanged"}
     asked = {kind.__name__ for kind in (*ASK_MESSAGES.values(), *TELL_MESSAGES.values(), *ANSWERS)}
     parts = {
         "Envelope",
@@ -112,6 +112,8 @@ def test_every_message_is_either_a_faces_or_the_actors_own() -> None:
         "AddOutcome",
         "Memory",
         "Applied",
+        "Checkpointed",
+        "LostTransactions",
         "QueryEmbedded",
         "ScopeCount",
         "Candidate",
