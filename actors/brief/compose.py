@@ -18,10 +18,9 @@ from datetime import UTC, datetime, timedelta
 from mnemic.actors.brief.statement_cues import final_question, open_items
 from mnemic.actors.protocol.ambient_messages import BriefingSources, LastSession, Quote, UnresolvedFailure
 from mnemic.actors.protocol.changes import DeliveredSpan
+from mnemic.actors.protocol.events import MCP_PREFIX
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, token_count
 
-MCP_PREFIX = "mcp:"
-"""What the name of who let a memory in starts with, where that was an assistant that called a tool."""
 FRAME_START = "<mnemic-memory>"
 """The line before what is told."""
 FRAME_END = "</mnemic-memory>"

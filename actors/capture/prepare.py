@@ -14,7 +14,7 @@ import msgspec
 from mnemic.actors.protocol.changes import AddMemory, Change, KeepOriginal, ScopeRef
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import BadInput
-from mnemic.actors.protocol.events import Event, escape_surrogates, to_bytes, to_text
+from mnemic.actors.protocol.events import MCP_PREFIX, Event, escape_surrogates, to_bytes, to_text
 from mnemic.actors.protocol.messages import Applied, Apply
 from mnemic.actors.protocol.ports import Digest, ResolveScope, Scrub
 from mnemic.algorithms.secrets import scrub as private
@@ -159,7 +159,9 @@ def identity_of(event: Event, occurrence: int, identity: Digest) -> bytes:
         occurrence: how often these bytes were said in the session so far, this time included; it counts only
             where the host gives no id.
     """
-    who = (event.assistant, event.session, event.kind, event.role)
+    # What it calls itself does not count where it calls a tool: over HTTP nobody knows it.
+    assistant = MCP_PREFIX if event.assistant.startswith(MCP_PREFIX) else event.assistant
+    who = (assistant, event.session, event.kind, event.role)
     parts = [part.encode("utf-8", "surrogatepass") for part in who]
     if event.host_id is not None:
         return identity(b"event", *parts, b"id", event.host_id.encode("utf-8", "surrogatepass"))

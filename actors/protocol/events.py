@@ -123,6 +123,8 @@ class IgnoredSession(msgspec.Struct, frozen=True, kw_only=True):
     """The conversation."""
 
 
+MCP_PREFIX = "mcp:"
+"""What the name of who let a memory in starts with, where that was an assistant that called a tool."""
 IGNORED_SESSION = "silenced"
 """What a hook calls the record that only says this."""
 HookEvent = Event | TranscriptRef | SelfTestEvent | IgnoredSession

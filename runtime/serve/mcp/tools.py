@@ -20,10 +20,10 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from pydantic import BeforeValidator
 
-from mnemic.actors.brief.compose import MCP_PREFIX
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import BadInput, InvalidValue, MnemicError, SwitchedOff
+from mnemic.actors.protocol.events import MCP_PREFIX
 from mnemic.actors.protocol.message import format_id, parse_id, to_json
 from mnemic.actors.protocol.messages import CaptureText, Forget, GetMemories, Memory, Recall
 from mnemic.actors.protocol.shape_messages import Shape, pattern_texts

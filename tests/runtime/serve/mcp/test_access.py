@@ -129,3 +129,13 @@ def test_a_project_that_nothing_is_known_of_is_not_what_a_scope_is_called(faces:
     assert texts(faces, namesake, scope="bank").startswith("owners_choice: ")
     assert asked(faces, namesake, "memory_capture", text="mine")["scope"] == "bank~2"
     assert texts(faces, namesake, scope="bank").startswith("owners_choice: ")
+
+
+def test_the_same_words_by_whatever_way_are_one_memory(faces: Hosted) -> None:
+    first = asked(faces, None, "memory_capture", text="the otter swims", session="s")
+    fields = {"name": "memory_capture", "arguments": {"text": "the otter swims", "session": "s"}}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": fields}
+    accept = "application/json, text/event-stream"
+    again = faces.post("/mcp", call, Content_Type="application/json", Accept=accept).json["result"]
+    assert again["structuredContent"]["id"] == first["id"]
+    assert not again["structuredContent"]["created"]
