@@ -106,7 +106,7 @@ def endless(file: Path) -> None:
     file.symlink_to("/dev/zero")
 
 
-@pytest.mark.parametrize("name", [".mnemic.toml", ".git"])
+@pytest.mark.parametrize("name", [".mnemic.toml", pytest.param(".git", marks=pytest.mark.system)])
 def test_no_file_of_a_project_stops_the_capture_of_any(
     made: Path, project: Path, tmp_path: Path, command: Callable[..., Outcome], name: str
 ) -> None:

@@ -270,6 +270,7 @@ def test_without_a_token_what_that_means_is_said_and_only_loopback_may_go_withou
     assert "beyond this machine a token is demanded" in ended.err
 
 
+@pytest.mark.system
 def test_connections_over_tcp_that_say_nothing_leave_the_homes_own_sockets_free(home: Path) -> None:
     descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, descriptors[1]))  # as some systems have it; processes inherit it

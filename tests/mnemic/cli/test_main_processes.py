@@ -51,7 +51,10 @@ def all_turns(path: Path) -> Path:
 @pytest.mark.parametrize(
     ("sent", "code", "said"),
     [  # the codes that shells give a command that a signal ended
-        (signal.SIGINT, 130, "mnemic: Interrupted: what was acknowledged is kept. Run it again to go on.\n"),
+        pytest.param(
+            *(signal.SIGINT, 130, "mnemic: Interrupted: what was acknowledged is kept. Run it again to go on.\n"),
+            marks=pytest.mark.system,
+        ),
         (signal.SIGTERM, 143, "mnemic: Terminated: what was acknowledged is kept. Run it again to go on.\n"),
         (signal.SIGKILL, -9, ""),
     ],

@@ -126,6 +126,7 @@ def test_a_request_whose_answer_takes_longer_is_answered(home: Path, monkeypatch
         assert asking.recv(12) == b"HTTP/1.1 200"
 
 
+@pytest.mark.system
 def test_an_answer_that_is_not_read_is_given_up(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_server, "ANSWER_TIMEOUT_S", 0.05)
     with listening(home) as faces, connected(faces) as connection:
