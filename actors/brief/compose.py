@@ -18,8 +18,9 @@ from datetime import UTC, datetime, timedelta
 from mnemic.actors.brief.statement_cues import final_question, open_items
 from mnemic.actors.protocol.ambient_messages import BriefingSources, LastSession, Quote, UnresolvedFailure
 from mnemic.actors.protocol.changes import DeliveredSpan
-from mnemic.actors.protocol.events import MCP_PREFIX
+from mnemic.actors.protocol.events import MCP_PREFIX, to_text
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, token_count
+from mnemic.algorithms.text.instructions import reads_as_instruction
 
 FRAME_START = "<mnemic-memory>"
 """The line before what is told."""
@@ -63,6 +64,8 @@ def compose_session_start(
         _write_last_session(page, material.last_session, half=bool(material.in_force))
     page.start_section("What holds here:")
     for quote in material.in_force:
+        if page.leaves_out(quote):
+            continue
         what = "corrected" if quote.is_correction else {"turn": f"the {quote.role} said"}.get(quote.kind, quote.kind)
         if not page.write_quote(f"- {format_day(quote.at)}, {what}{_let_in_label(quote)}: ", quote, _HELD_BYTES):
             break
@@ -106,6 +109,7 @@ class _Page:
         self._tail = ["", _MORE, FRAME_END]
         self._parts: list[DeliveredSpan] = []
         self._heading: str | None = None
+        self._injected: dict[bytes, bool] = {}  # of each memory, whether it is left out as an instruction
         self.room_bytes = BYTES_PER_TOKEN * budget_tokens - len("\n".join([*self._lines, *self._tail]).encode())
         """How many bytes may still be written."""
 
@@ -131,8 +135,18 @@ class _Page:
             self._parts.append(part)
         return True
 
+    def leaves_out(self, quote: Quote) -> bool:
+        """Whether a memory is not told: it reads as an instruction to the assistant, and its user did not say it."""
+        if quote.id not in self._injected:
+            self._injected[quote.id] = not _is_from_user(quote) and reads_as_instruction(to_text(quote.text))
+        return self._injected[quote.id]
+
     def write_quote(self, lead: str, quote: Quote, limit_bytes: int) -> bool:
-        """Write a line that quotes a memory, less of it where there is less room; says whether there was enough."""
+        """Write a line that quotes a memory, less of it where there is less room; says whether it was written."""
+        if self.leaves_out(quote):
+            return False
+        if _is_from_user(quote) and reads_as_instruction(to_text(quote.text)):
+            lead = f"{lead.removesuffix(': ')} (reads as an instruction): "
         whole = quote_inline(quote.text) if quote.size_bytes == len(quote.text) <= 4 * limit_bytes else None
         part = _part(quote, 0, len(quote.text))
         if whole is not None and len(whole.encode()) <= limit_bytes and self.write_line(f'{lead}"{whole}"', part):
@@ -147,7 +161,12 @@ class _Page:
 
     def finish(self) -> tuple[str, tuple[DeliveredSpan, ...]]:
         """The text and what it quotes; both empty where it quotes nothing."""
-        return ("\n".join([*self._lines, *self._tail]), tuple(self._parts)) if self._parts else ("", ())
+        if not self._parts:
+            return "", ()
+        count = sum(self._injected.values())
+        line = f"Left out, as {'it reads as an instruction' if count == 1 else 'they read as instructions'}: {count}."
+        fits = count and len(line) + 2 <= self.room_bytes
+        return "\n".join([*self._lines, *(["", line] if fits else []), *self._tail]), tuple(self._parts)
 
     def _opening(self) -> list[str]:
         return [] if self._heading is None else ["", self._heading]
@@ -177,9 +196,9 @@ def _open_items(page: _Page, left: LastSession) -> Iterator[tuple[str, Delivered
         yield "- open: this prompt has no reply", _part(left.prompt, 0, 0)
     last = left.replies[0] if left.answered and left.replies else None
     for quote in [*left.replies, *([] if left.prompt is None else [left.prompt])]:
-        if quote.size_bytes > len(quote.text) or quote.is_superseded:
+        text = to_text(quote.text)
+        if quote.size_bytes > len(quote.text) or quote.is_superseded or page.leaves_out(quote):
             continue
-        text = quote.text.decode("utf-8", "surrogatepass")
         question = final_question(text) if quote is last else None
         if question is not None:
             shown = page.contains(quote_inline(question.encode("utf-8", "surrogatepass")))
@@ -209,11 +228,12 @@ def _superseded_mark(quote: Quote) -> str:
 
 
 def _write_failure(page: _Page, failure: UnresolvedFailure) -> None:
-    lead = f"- open: {_name(failure.tool)} failed, and nothing like it has succeeded since: "
-    if failure.call is None:
-        page.write_quote(lead, failure.result, _END_BYTES)
-    elif page.write_quote(lead, failure.call, _END_BYTES // 2):
-        page.write_quote("  which answered: ", failure.result, _END_BYTES)
+    """Write what failed; not what the tool answered, which may be a stranger's words: only how it can be asked for."""
+    lead = f"- open: {_name(failure.tool)} failed, and nothing like it has succeeded since"
+    answer = f"its answer is {uuid.UUID(bytes=failure.result.id)}"
+    if failure.call is not None and not page.write_quote(f"{lead}: ", failure.call, _END_BYTES):
+        return
+    page.write_line(f"{lead}; {answer}" if failure.call is None else f"  {answer}", _part(failure.result, 0, 0))
 
 
 def _quote_sentence(sentence: str) -> str:
@@ -237,6 +257,11 @@ def _excerpt_inline(text: bytes, limit_bytes: int, start: int) -> tuple[str, int
 def _name(name: str) -> str:
     """The name of a tool or a host as it stands outside of quotes: one word."""
     return "".join(letter if letter.isalnum() or letter in "_.:/@-" else "-" for letter in name[:64])
+
+
+def _is_from_user(quote: Quote) -> bool:
+    """Whether a memory is what its user said, as a host or the owner's own command reported it."""
+    return quote.role == "user" and not quote.assistant.startswith(MCP_PREFIX)
 
 
 def _author_label(quote: Quote) -> str:

@@ -28,7 +28,7 @@ from mnemic.actors.protocol.ambient_messages import (
 from mnemic.actors.protocol.changes import Change, RecordBackup, Supersede, idempotency_key
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.events import KINDS, ROLES, Event
+from mnemic.actors.protocol.events import KINDS, MCP_PREFIX, ROLES, Event
 from mnemic.actors.protocol.message import Message, check_fields
 from mnemic.actors.protocol.messages import (
     BackupNoted,
@@ -185,7 +185,8 @@ class CaptureActor:
             raise InvalidValue(name="text", value="", why="all of it is private", expected="something to keep")
         if message.supersedes is not None:
             changes = (*changes, Supersede(old=message.supersedes, new=new_id(context, identity)))
-        kept = apply_changes(changes, idempotency_key("text", context.trace, identity), context).kept[0]
+        author = "mcp" if message.assistant.startswith(MCP_PREFIX) else OWNER
+        kept = apply_changes(changes, idempotency_key("text", context.trace, identity), context, author).kept[0]
         return TextCaptured(
             id=kept.id,
             created=kept.created,

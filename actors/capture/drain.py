@@ -208,6 +208,7 @@ class SpoolDrainer:
                     [*changes, ReleaseRecord(record=one.record)],
                     idempotency_key("readmit", "spool", one.record),
                     context,
+                    "hook",
                 )
             except _REJECTIONS as error:
                 _log.warning("a record that was set aside was refused again: %s", error.code)
@@ -247,7 +248,7 @@ class SpoolDrainer:
         if key in self._keys:  # it was forgotten, and is here again: a copy was put back
             key = idempotency_key("again", context.trace, key)
         try:
-            kept = apply_changes([*changes, *aside, advance], key, context).kept
+            kept = apply_changes([*changes, *aside, advance], key, context, "hook").kept
         except _REJECTIONS as error:
             if not part.records:
                 raise

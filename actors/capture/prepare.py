@@ -140,12 +140,15 @@ def unstorable_reason(event: Event) -> str | None:
     return None
 
 
-def apply_changes(changes: Sequence[Change], key: bytes, context: Context) -> Applied:
+def apply_changes(changes: Sequence[Change], key: bytes, context: Context, author: str = "capture") -> Applied:
     """Have the Store carry out changes, on behalf of Capture.
+
+    Args:
+        author: of memories, what let them in: ``hook``, ``transcript``, ``mcp`` or ``direct``.
 
     Raises: what the Store answers with; nothing was changed then.
     """
-    return context.ask(Apply(changes=tuple(changes), key=key, author="capture", run=context.trace), _APPLY_TIMEOUT_S)
+    return context.ask(Apply(changes=tuple(changes), key=key, author=author, run=context.trace), _APPLY_TIMEOUT_S)
 
 
 def identity_of(event: Event, occurrence: int, identity: Digest) -> bytes:

@@ -183,9 +183,8 @@ class TranscriptCapture:
             changes += counting.changes()
         kept: tuple[AddOutcome, ...] = ()
         if changes:
-            kept = apply_changes(
-                changes, idempotency_key("take", context.trace, b"%d" % reading.items_read, *identities), context
-            ).kept
+            key = idempotency_key("take", context.trace, b"%d" % reading.items_read, *identities)
+            kept = apply_changes(changes, key, context, "transcript").kept
         return TranscriptCaptured(
             format=reading.source.format,
             taken=reading.items_read,

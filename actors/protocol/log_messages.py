@@ -212,7 +212,8 @@ class MemoryDetail(Message, frozen=True, kw_only=True):
     seq: int | None
     """Number of the transaction that kept it."""
     author: str | None
-    """The actor that kept it."""
+    """What let it in: ``hook``, ``transcript``, ``mcp``, ``direct`` (its owner's own call), ``import`` or
+    ``restore``."""
     run: str | None
     """What that belonged to."""
     machine: str | None

@@ -32,6 +32,12 @@ _OCCASIONS = {
     "shape": "as it asked by structure",
     "get": "as it named them",
 }
+_LET_IN_BY = {
+    "hook": "a hook of its host",
+    "transcript": "a transcript",
+    "mcp": "an assistant over MCP",
+    "direct": "its owner",
+}
 _KINDS = {"tool_call": "call", "tool_result": "result"}
 _HEADINGS = ("WHEN (UTC)", "WHAT", "SCOPE", "TEXT", "ID")
 
@@ -305,7 +311,7 @@ def _provenance(shown: dict[str, Any]) -> Iterator[str]:
     by = shown["kept_by"]
     yield str(shown["recorded_at"])
     if by["seq"] is not None:
-        yield f"by the actor {by['author']} in transaction {by['seq']}"
+        yield f"let in by {_LET_IN_BY.get(by['author'], by['author'])} in transaction {by['seq']}"
         if by["code"]:
             yield f"Mnemic {by['code']}"
         if by["machine"]:

@@ -52,6 +52,12 @@ FRAME_BYTES = (128 << 10, 1 << 20)
 SECRET = "the harbour's password is a blue heron at dusk"
 
 
+def allow_cores_of_any_signal() -> None:
+    """Let the process that this runs in leave a core; a shell's background job is started with SIGQUIT ignored."""
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    allow_cores()
+
+
 class Place(NamedTuple):
     """A home with one mind, and the hook that writes there."""
 
@@ -454,7 +460,7 @@ class HookContract:
         cwd.mkdir()
         arguments = [*self.command, "codex", "tool", "--home", str(place.home)]
         with subprocess.Popen(
-            arguments, stdin=subprocess.PIPE, cwd=cwd, env=surroundings({}), preexec_fn=allow_cores
+            arguments, stdin=subprocess.PIPE, cwd=cwd, env=surroundings({}), preexec_fn=allow_cores_of_any_signal
         ) as process:
             assert process.stdin is not None
             process.stdin.write(SECRET.encode() * 50_000)  # more than a pipe takes: some of it is read

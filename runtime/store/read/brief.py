@@ -115,8 +115,8 @@ class _BriefingQuery:
         return LastSession(
             assistant=str(assistant),
             at=at,
-            prompt=self._last_quote(prompts[0]) if prompts else None,
-            replies=tuple(map(self._last_quote, replies)),
+            prompt=self._last_quote(prompts[0], session) if prompts else None,
+            replies=tuple(self._last_quote(reply, session) for reply in replies),
             answered=answered,
             failure=self._unresolved_failure(session),
         )
@@ -129,10 +129,10 @@ class _BriefingQuery:
         ).fetchall()
         return found
 
-    def _last_quote(self, row: Any) -> Quote:
+    def _last_quote(self, row: Any, session: int) -> Quote:
         """What was said last, and whether it was replaced since."""
         corrected = current_successor(self._db, row[0]) is not None
-        return msgspec.structs.replace(self._quote(row), is_superseded=corrected)
+        return msgspec.structs.replace(self._quote(row, session=session), is_superseded=corrected)
 
     def _unresolved_failure(self, session: int) -> UnresolvedFailure | None:
         """The last call that failed and that none of the same kind followed which succeeded.

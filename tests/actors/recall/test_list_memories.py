@@ -215,7 +215,7 @@ def test_a_memory_is_shown_with_its_source_its_links_and_its_use(actor_system: A
     assert (old.older, new.newer) == ((), ())
     assert (old.previous, old.next) == (before.id, after.id)
     assert (new.previous, new.next) == (second.id, None)
-    assert (old.author, old.scrubbed, old.original, old.mode) == ("capture", {}, False, "")
+    assert (old.author, old.scrubbed, old.original, old.mode) == ("direct", {}, False, "")
     assert old.seq is not None
     assert [(use.occasion, use.own, use.times) for use in sorted(old.uses, key=lambda use: use.own)] == [
         ("recall", False, 1),
