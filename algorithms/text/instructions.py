@@ -74,7 +74,7 @@ _SIGNS = (
     r"|had)\W+(?:\w+\W+){0,2}?(?:pre-?approved"
     r"|(?:granted|given) (?:\w+ ){0,2}?(?:permission|consent|approval|authori[sz]ation))\b|\b(?:standing|blanket"
     r"|permanent)"
-    r" (?:permission|approval|authori[sz]ation|consent)\b|--dangerously-skip-permissions|\bbypasspermissions\b",
+    r" (?:permission|approval|authori[sz]ation|consent)\b",
 )
 _SIGN = re.compile("|".join(f"(?:{sign})" for sign in _SIGNS), re.IGNORECASE | re.MULTILINE)
 _SPACED = re.compile(r"\b(?:\w[ ._-]){4,}\w\b")

@@ -214,7 +214,7 @@ def test_a_memory_is_shown_whole_with_what_superseded_it(command: Command, shelf
     assert newer["supersedes"] == [older["id"]] == [one["id"] for one in newer["older"]]
     assert older["valid_to"] == newer["valid_from"]
     assert (older["assistant"], older["session"], older["found"]) == ("generic", "p", "named")
-    assert older["kept_by"]["author"] == "capture"
+    assert older["kept_by"]["author"] == "transcript"
     assert [(use["occasion"], use["own"], use["times"]) for use in older["uses"]] == [("recall", False, 1)]
     shown = command("show", ids[1], "--home", shelf).out
     assert f"  superseded by: {ids[0]} (since " in shown
