@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from mnemic.actors.protocol.errors import OlderProcess, StoreReadOnly
 from mnemic.runtime.client.unix_http import CONNECTION_LOST, MalformedAnswer, ServerDraining, call
+from mnemic.runtime.files.writable import unwritable_reason
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, not_served
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _start_alone(meeting: RunDir, clock: Clock) -> ServerInfo:
         process.kill()
     if found is not None:
         return found
-    said = startup_error(meeting)
+    said = startup_error(meeting) or unwritable_reason(meeting.home)  # where that is so, it cannot say so itself
     raise not_served(meeting.home, f"it does not start: {said}" if said else "it was started and did not come up")
 
 

@@ -28,7 +28,8 @@ _DRAFT = ".next"
 _COMMITTED = ".swap"
 _PLAN = "swap.json"
 _STORE = "store.db"
-_COMPANIONS = ("-wal", "-shm", "-journal")
+_LOGS = ("-wal", "-journal")
+_COMPANIONS = (*_LOGS, "-shm")
 MARK_SUFFIX = "-mark"
 """Of the file beside a store that says how far it had come; see `mnemic.runtime.store.high_water`."""
 _POLL_S = 0.02
@@ -52,7 +53,7 @@ class Draft:
     def commit(self, decided: Path) -> None:
         """Make it the next state; nothing goes back from then on."""
         for file in self.path.iterdir():
-            if file.name.endswith(_COMPANIONS) and file.stat().st_size:
+            if file.name.endswith(_LOGS) and file.stat().st_size:
                 raise ValueError(f"{file.name} is still to be written into its database")
             if (
                 file.name.endswith(_COMPANIONS) or file.name == LOCK_FILE

@@ -422,6 +422,14 @@ def test_a_disk_that_is_nearly_full_is_wrong(home: Home, monkeypatch: pytest.Mon
     assert home.states()["disk"] == "wrong"
 
 
+def test_a_home_that_cannot_be_written_is_wrong(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(home_checks.shutil, "disk_usage", lambda path: SimpleNamespace(free=1 << 40))
+    monkeypatch.setattr(home_checks, "unwritable_reason", lambda folder: f"{folder} is on a read-only file system")
+    check = home.examine()["disk"]
+    assert (check.state, check.remedy) == ("wrong", "Make it writable.")
+    assert check.detail.endswith("is on a read-only file system: memories are read, and nothing is kept")
+
+
 def test_a_home_that_is_not_there_is_looked_at_too(tmp_path: Path, home: Home) -> None:
     checks = examine(target_of(tmp_path / "no" / "home"))
     states = {check.name: check.state for check in checks}
