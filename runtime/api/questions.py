@@ -95,8 +95,7 @@ class QuestionVerbs(PauseVerbs):
 
     def _with_notices(self, answer: FoundT) -> FoundT:
         """An answer that also says what every answer says first."""
-        paused = (one.sentence() for one in (self.paused(),) if one is not None)
-        more: tuple[str, ...] = (*self._drain_warnings, *paused)
+        more: tuple[str, ...] = (*self._drain_warnings, *self._pause_notice())
         return msgspec.structs.replace(answer, degraded=(*answer.degraded, *more)) if more else answer
 
     @fields_as_parameters(ListMemories)

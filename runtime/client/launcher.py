@@ -18,8 +18,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mnemic.actors.protocol.errors import OlderProcess, StoreReadOnly
+from mnemic.actors.protocol.errors import OlderProcess
 from mnemic.runtime.client.unix_http import CONNECTION_LOST, MalformedAnswer, ServerDraining, call
+from mnemic.runtime.files.atomic_replace import write_error
 from mnemic.runtime.files.writable import unwritable_reason
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, not_served
 
@@ -114,7 +115,7 @@ def _spawn(meeting: RunDir) -> subprocess.Popen[bytes]:
                 cwd="/",
             )
     except OSError as error:
-        raise StoreReadOnly(path=str(meeting.errors_path), why=error.strerror or type(error).__name__) from error
+        raise write_error(meeting.errors_path, error) from error
 
 
 def startup_error(meeting: RunDir) -> str:

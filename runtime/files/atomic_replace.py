@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mnemic.actors.protocol.errors import DiskFull, StoreBusy, StoreReadOnly
+from mnemic.actors.protocol.errors import DiskFailed, DiskFull, StoreBusy, StoreReadOnly
 
 LOCK_FILE = "lock"
 """The file in a mind's folder that is locked."""
@@ -210,8 +210,10 @@ def fsync_path(path: Path) -> None:
         os.close(descriptor)
 
 
-def write_error(path: Path, error: OSError) -> DiskFull | StoreReadOnly:
+def write_error(path: Path, error: OSError) -> DiskFailed | DiskFull | StoreReadOnly:
     """What a user is told where the operating system refuses to write."""
+    if error.errno == errno.EIO:
+        return DiskFailed(path=str(error.filename or path), why=error.strerror)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DiskFull(path=str(path))
     return StoreReadOnly(path=str(error.filename or path), why=error.strerror or type(error).__name__)

@@ -19,6 +19,7 @@ import apsw
 
 from mnemic.actors.protocol.errors import (
     DamagedStore,
+    DiskFailed,
     DiskFull,
     MindExists,
     NewerSchema,
@@ -39,6 +40,13 @@ SAID_OR_KEPT = "coalesce(said_at, recorded_at)"
 """World time a memory was said, else kept; indexes have it."""
 BUSY_TIMEOUT_S = 20.0
 _WAL_LIMIT_BYTES = 16 << 20
+_REFUSALS = {
+    apsw.CantOpenError: "unable to open database file",
+    apsw.ReadOnlyError: "attempt to write a readonly database",
+}
+"""What SQLite says of these errors; a backup that meets one says "not an error"."""
+_DAMAGE = (apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_CODEC, apsw.SQLITE_IOERR_BADKEY)
+"""Errors of input and output that tell of what stands in a file, and not of the disk."""
 _MIN_DATABASE_BYTES = 512  # of a database; SQLite takes a file of 0 or 1 bytes for a new one, and writes to it
 
 _SCHEMA = f"""
@@ -173,13 +181,16 @@ def translate_errors(path: Path) -> Iterator[None]:
     except apsw.FullError as error:
         raise DiskFull(path=str(path)) from error
     except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.AuthError) as error:
-        raise StoreReadOnly(path=str(path), why=str(error)) from error
+        why = _REFUSALS.get(type(error), str(error))
+        raise StoreReadOnly(path=str(path), why=why) from error
     except (apsw.BusyError, apsw.LockedError, apsw.ProtocolError) as error:
         raise StoreBusy(path=str(path), waited_s=BUSY_TIMEOUT_S) from error
     except apsw.IOError as error:
         if _has_no_shm_room(error):
             raise DiskFull(path=str(path)) from error
-        raise DamagedStore(path=str(path), why=str(error)) from error
+        if getattr(error, "extendedresult", None) in _DAMAGE:
+            raise DamagedStore(path=str(path), why=str(error)) from error
+        raise DiskFailed(path=str(path), why="disk I/O error") from error
     except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError) as error:
         # SQLError: a table is not as it was made, or sqlite-vec met a page that cannot be read.
         raise DamagedStore(path=str(path), why=str(error)) from error
