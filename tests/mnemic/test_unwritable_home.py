@@ -13,6 +13,7 @@ import pytest
 import mnemic
 from tests.disks import bound_by_permissions, fill_up, own_disk
 from tests.processes.faces import run
+from tests.processes.hosted import HELLO
 from tests.processes.serving import serving
 from tests.runtime.building import child, finish
 from tests.waiting import BOUND_S
@@ -89,6 +90,8 @@ def use_unwritable(folder: str, how: str) -> None:
     told = told_at_session_start(home)
     assert f"Nothing of this session is captured: {reason}." in told
     assert FACT in told
+    refused = run("mcp", "--home", home, given=HELLO).json["error"]["message"]
+    assert ("is full" if how == "full" else "Read-only file system") in refused, "no process can be started there"
 
 
 @pytest.mark.parametrize("how", ["full", "read-only"])
