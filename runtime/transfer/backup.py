@@ -271,6 +271,8 @@ def open_backup(path: Path) -> Iterator[BackupFile]:
     try:
         file = open_regular(path)
     except OSError as error:
+        if error.errno == errno.EIO:
+            raise DiskFailed(path=str(path), why=error.strerror) from error
         raise NotABackup(path=str(path), why=error.strerror or type(error).__name__) from error
     with file:
         with _read_as_backup(path):
