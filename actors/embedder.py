@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from mnemic.actors.protocol.changes import AddEncoder, AddVectors, Change, DropE
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import DeviceExhausted, MnemicError, NotEmbeddable
 from mnemic.actors.protocol.events import DEFAULT_KINDS, to_text
+from mnemic.actors.protocol.message import format_id
 from mnemic.actors.protocol.messages import (
     Apply,
     Committed,
@@ -138,11 +139,9 @@ class EmbedderActor:
     def _embed_query(self, query: EmbedQuery) -> QueryEmbedded:
         encoder = self._loaded_encoder()
         try:
-            vector = _encode_alone(encoder, encoder.windows(query.text, 1)[0][0])
-            if vector is None:
-                raise ValueError("the vector is not finite")
-        except ValueError as error:
-            raise NotEmbeddable(cause=type(error).__name__) from None
+            vector = _encode_alone(encoder, _windows(encoder, query.text, 1)[0][0])
+        except _NotThisText as error:
+            raise NotEmbeddable(cause=str(error)) from None
         return QueryEmbedded(vector=vector.tobytes(), encoder=self._name)
 
     def _continue(self, context: Context) -> None:
@@ -191,20 +190,20 @@ class EmbedderActor:
         following = ((one, window) for one in self._in_progress for window in one.windows[len(one.vectors) :])
         taken = list(islice(following, encoder.batch))
         for (one, _), vector in zip(taken, _encode_each(encoder, [window for _, window in taken]), strict=True):
-            if one.windows and vector is not None:
+            if one.windows and not isinstance(vector, _NotThisText):
                 one.vectors.append(vector)
             elif one.windows:
-                one.mark_unembeddable()
+                one.mark_unembeddable(str(vector))
 
     def _begin(self, encoder: Encoder, pending: Pending) -> _InProgress:
         limit = self._max_windows if pending.kind in DEFAULT_KINDS else self._bulk_windows
         text = to_text(pending.text)
         name = f"{pending.speaker}: " if pending.speaker else ""
         try:
-            windows, covered = encoder.windows(name + text, limit)
-        except ValueError:
+            windows, covered = _windows(encoder, name + text, limit)
+        except _NotThisText as error:
             unreadable = _InProgress(pending, [], 0, 0, len(text))
-            unreadable.mark_unembeddable()
+            unreadable.mark_unembeddable(str(error))
             return unreadable
         return _InProgress(pending, windows, len(name), max(0, covered - len(name)), len(text))
 
@@ -283,9 +282,10 @@ class _InProgress:
         self.total = total
         self.vectors: list[NDArray[np.float32]] = []
 
-    def mark_unembeddable(self) -> None:
+    def mark_unembeddable(self, why: str) -> None:
         """A text that the model fails on is kept with no windows, as partly embedded, so that it holds up no other."""
-        _log.warning("memory %s is found by its words only: the model fails on it", self.pending.id.hex())
+        memory = format_id(self.pending.id)
+        _log.warning("memory %s is found by its words only: the model fails on it (%s)", memory, why)
         self.windows, self.vectors = [], []
         self.covered, self.total = 0, max(1, self.total)
 
@@ -295,45 +295,74 @@ class _InProgress:
         return EmbeddedWindows(memory=self.pending.id, spans=spans, covered=self.covered, total=self.total)
 
 
-def _encode(encoder: Encoder, windows: Sequence[Window]) -> list[NDArray[np.float32] | None]:
-    """The vector of each window, ``None`` where what came is none. Raises as `Encoder.encode`."""
-    vectors = encoder.encode(windows).astype("<f4")
-    return [vector if np.isfinite(vector).all() else None for vector in vectors]
+class _NotThisText(Exception):
+    """The model fails on one text and not on a plain one; says the kind of failure, and no word of the text."""
 
 
-def _encode_alone(encoder: Encoder, window: Window) -> NDArray[np.float32] | None:
-    """The same of one window, where a RuntimeError is the window's fault or the encoder's: a plain window tells.
+T = TypeVar("T")
+
+
+def _isolated(call: Callable[[], T], plain: Callable[[], object]) -> T:
+    """What a call gives whose failure may be its text's fault or the encoder's: the same with a plain text tells.
 
     Raises:
-        ValueError: the encoder fails on this window, and not on a plain one.
-        RuntimeError: it fails on a plain one as well.
+        _NotThisText: it fails on this text, and not on the plain one.
+        ModelError: as the call does; whatever it raises where it fails on the plain one as well.
     """
     try:
-        return _encode(encoder, [window])[0]
-    except RuntimeError:
-        _encode(encoder, encoder.windows(_PROBE_TEXT, 1)[0])
+        return call()
+    except MnemicError:
+        raise
+    except ValueError as error:  # a text that cannot be embedded, as encoders say it
+        raise _NotThisText(type(error).__name__) from error
+    except Exception:
+        plain()
     try:  # it works again or still: what is given up is not tried another time, so a passing fault must not count
-        return _encode(encoder, [window])[0]
-    except RuntimeError as error:
-        raise ValueError(f"{type(error).__name__} on this window alone") from error
+        return call()
+    except MnemicError:
+        raise
+    except Exception as error:
+        raise _NotThisText(type(error).__name__) from error
 
 
-def _encode_each(encoder: Encoder, windows: Sequence[Window]) -> list[NDArray[np.float32] | None]:
-    """The same of several, and ``None`` for each that the encoder fails on: halves, and halves of these, tell which.
+def _windows(encoder: Encoder, text: str, limit: int) -> tuple[list[Window], int]:
+    """The windows of a text, as `Encoder.windows` gives them. Raises as `_isolated`."""
+    return _isolated(lambda: encoder.windows(text, limit), lambda: encoder.windows(_PROBE_TEXT, 1))
+
+
+def _encode(encoder: Encoder, windows: Sequence[Window]) -> list[NDArray[np.float32] | _NotThisText]:
+    """The vector of each window, or why what came is none. Raises as `Encoder.encode`."""
+    vectors = encoder.encode(windows).astype("<f4")
+    return [vector if np.isfinite(vector).all() else _NotThisText("no finite vector") for vector in vectors]
+
+
+def _encode_alone(encoder: Encoder, window: Window) -> NDArray[np.float32]:
+    """The vector of one window. Raises as `_isolated`."""
+    plain = lambda: _encode(encoder, encoder.windows(_PROBE_TEXT, 1)[0])  # noqa: E731
+    (vector,) = _isolated(lambda: _encode(encoder, [window]), plain)
+    if isinstance(vector, _NotThisText):
+        raise vector
+    return vector
+
+
+def _encode_each(encoder: Encoder, windows: Sequence[Window]) -> list[NDArray[np.float32] | _NotThisText]:
+    """The same of several, and why not for each that the encoder fails on: halves, and halves of these, tell which.
 
     Raises:
         DeviceExhausted: there is no room for one of them alone.
-        RuntimeError: the encoder fails on a plain window as well.
+        ModelError: the model cannot be used; whatever the encoder raises where it fails on a plain window as well.
     """
-    try:
-        if len(windows) == 1:
+    if not windows:
+        return []
+    if len(windows) == 1:
+        try:
             return [_encode_alone(encoder, windows[0])]
-        return _encode(encoder, windows) if windows else []
-    except ValueError:
-        if len(windows) == 1:
-            return [None]
-    except (DeviceExhausted, RuntimeError):
-        if len(windows) == 1:
+        except _NotThisText as error:
+            return [error]
+    try:
+        return _encode(encoder, windows)
+    except Exception as error:  # of one of them, or of all together: each half tells for itself
+        if isinstance(error, MnemicError) and not isinstance(error, DeviceExhausted):
             raise
     middle = len(windows) // 2
     return [*_encode_each(encoder, windows[:middle]), *_encode_each(encoder, windows[middle:])]

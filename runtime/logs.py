@@ -75,9 +75,20 @@ class _LogFile(logging.handlers.RotatingFileHandler):
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the library's name
         """Say once, in a sentence, that the file cannot be written; the library would print a traceback each time."""
         error = sys.exc_info()[1]
-        if not isinstance(error, OSError):
+        if isinstance(error, OSError):
+            self._complain(error)
+        else:
             super().handleError(record)
-        elif not self._complained and sys.stderr is not None:
+
+    def close(self) -> None:
+        """Let go of the file; what could not be written before is tried once more, and given up where it cannot be."""
+        try:
+            super().close()
+        except OSError as error:
+            self._complain(error)
+
+    def _complain(self, error: OSError) -> None:
+        if not self._complained and sys.stderr is not None:
             self._complained = True
             why = error.strerror or type(error).__name__
             print(f"mnemic: The log {self.baseFilename} cannot be written: {why}.", file=sys.stderr)

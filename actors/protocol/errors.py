@@ -31,6 +31,7 @@ __all__ = [
     "DamagedStore",
     "DeadlineExceeded",
     "DeviceExhausted",
+    "DiskFailed",
     "DiskFull",
     "EngineLost",
     "EngineMissing",
@@ -376,6 +377,13 @@ class OtherSchema(StoreError):
 class DiskFull(StoreError):
     sentence = "The disk that holds {path} is full: nothing new was kept, and what was there is as it was."
     remedy = "Free some space and run the same command again: what is already there is not stored twice."
+
+
+class DiskFailed(StoreError):
+    """A read or a write failed on the disk itself."""
+
+    sentence = "The disk that holds {path} failed: {why}."
+    remedy = "Look at the disk and the system's own log, then run the same command again: what was kept is as it was."
 
 
 class StoreReadOnly(StoreError):

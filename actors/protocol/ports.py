@@ -223,6 +223,10 @@ def _no_pauses() -> Sequence[PauseSpan]:
     return ()
 
 
+def _always_writable() -> str | None:
+    return None
+
+
 def _allow_all(scopes: Sequence[str], folders: Sequence[str]) -> bool:
     return True
 
@@ -260,6 +264,10 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     is_allowed: Callable[[Sequence[str], Sequence[str]], bool] = _allow_all
     """Whether the settings let a project in, by its scopes and its folders; see
     `mnemic.actors.capture.capture_filter`.
+    """
+    unwritable: Callable[[], str | None] = _always_writable
+    """Why nothing can be written to the mind just now, as a clause; ``None`` where something can. What an answer would
+    have kept of itself is then left out, and the answer says so.
     """
     identity: Digest
     """The mind's keyed hash: what makes capturing twice store once."""

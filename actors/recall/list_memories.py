@@ -116,14 +116,20 @@ def record_question(
     context: Context,
     *,
     unkept: bool,
+    unwritable: str | None,
     answers: Iterable[DeliveredSpan] = (),
-) -> None:
+) -> list[str]:
     """Keep what a question was answered with.
 
     Args:
         text: the question; with `unkept`, it is not kept.
+        unwritable: why nothing can be kept; see `mnemic.actors.protocol.ports.Ports`.
         answers: what was given beside the hits.
+
+    Returns what is said of it where it is left out.
     """
+    if unwritable is not None:
+        return [f"store: nothing new is kept, nor what was asked and given: {unwritable}"]
     record = RecordDelivery(
         query="" if unkept else to_text(drop_private(to_bytes(escape_surrogates(text)))[0]),
         scope=escape_surrogates(asked.scope),
@@ -134,6 +140,7 @@ def record_question(
         occasion=occasion,
     )
     _keep(record, context)
+    return []
 
 
 def _keep(record: RecordDelivery, context: Context, *named: bytes) -> None:

@@ -102,11 +102,12 @@ class RetrieverActor:
         settings = ports.settings
         self._source = ports.open_snapshots()
         self._pauses = ports.pauses
+        self._unwritable = ports.unwritable
         self._brief_settings = BriefSettings(settings["brief.budget_tokens"], settings["brief.subagents"])
         self._k = settings["recall.k"]
         self._hit_bytes = settings["recall.hit_bytes"]
         self._index = RecallIndex()
-        self._shaper = ShapeQueryEngine(self._source, self._index, ports.seed, settings)
+        self._shaper = ShapeQueryEngine(self._source, self._index, ports.seed, settings, ports.unwritable)
 
     @classmethod
     def make(cls, ports: Ports) -> Self:
@@ -219,7 +220,9 @@ class RetrieverActor:
             candidates = self._candidates(snapshot, signals, order) if recall.trace else ()
         if recall.observe:
             unkept = recall.private or self._paused(context.clock.now_us())
-            record_question("recall", recall, recall.query, hits, context, unkept=unkept)
+            degraded += record_question(
+                "recall", recall, recall.query, hits, context, unkept=unkept, unwritable=self._unwritable()
+            )
         return Recalled(
             hits=tuple(hits),
             scope=recall.scope,

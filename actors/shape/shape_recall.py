@@ -80,10 +80,18 @@ class _ShapeResult(NamedTuple):
 class ShapeQueryEngine:
     """Answers what is asked by structure, from what the Retriever holds in memory."""
 
-    def __init__(self, source: SnapshotSource, memory: RecallIndex, seed: bytes, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        source: SnapshotSource,
+        memory: RecallIndex,
+        seed: bytes,
+        settings: Mapping[str, Any],
+        unwritable: Callable[[], str | None],
+    ) -> None:
         self._source, self._recall_index, self._settings = source, memory, settings
         self._k, self._hit_bytes = settings["recall.k"], settings["recall.hit_bytes"]
         self._index = ShapeIndex(seed)
+        self._unwritable = unwritable
 
     def shape(self, asked: Shape, context: Context, paused: Callable[[], bool]) -> Shaped:
         """Find memories by their structure, and what fills the roles that are asked for.
@@ -106,7 +114,16 @@ class ShapeQueryEngine:
         if asked.observe:
             answers = [_answer_span(one) for one in found.answers if one.memories]
             unkept = asked.private or paused()
-            record_question("shape", asked, _as_typed(asked), found.hits, context, unkept=unkept, answers=answers)
+            degraded += record_question(
+                "shape",
+                asked,
+                _as_typed(asked),
+                found.hits,
+                context,
+                unkept=unkept,
+                unwritable=self._unwritable(),
+                answers=answers,
+            )
         return Shaped(
             hits=tuple(found.hits),
             answers=tuple(found.answers),

@@ -57,6 +57,7 @@ from mnemic.runtime.api.reports import CaptureReport, HostPorts, Status, capture
 from mnemic.runtime.api.transfer import TransferVerbs
 from mnemic.runtime.api.verbs import fields_as_parameters
 from mnemic.runtime.engine.reports import ActorSystemPort
+from mnemic.runtime.files.writable import unwritable_reason
 from mnemic.runtime.minds.homes import expand_home
 from mnemic.runtime.minds.projects import resolve_scope
 from mnemic.runtime.minds.run_dir import RunDir, settings_edited
@@ -207,11 +208,14 @@ class Mind(QuestionVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerb
 
     def drain_before_question(self, more: Callable[[], bool]) -> None:
         """Take in what hooks kept before a question is asked, where no process does; a trouble with it keeps no
-        question from being answered, and is said in the answer.
+        question from being answered, and is said in the answer. Where nothing can be written, nothing is taken in, and
+        the answer says that.
 
         Args:
             more: as in `drain`.
         """
+        if self._unwritable() is not None:
+            return
         try:
             self.drain_spool(more, transcripts=False)
         except MnemicError as error:
@@ -332,7 +336,7 @@ class Mind(QuestionVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerb
         Args:
             more: asked before each bounded step whether there is time for it.
         """
-        if self._server_info() is not None:
+        if self._server_info() is not None or self._unwritable() is not None:
             return
         try:
             while more():
@@ -411,6 +415,8 @@ class Mind(QuestionVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerb
         capture = capture_status(folder / "spool", self.capture_progress(), now_us)
         paused = self.paused()
         degraded += [*([] if paused is None else [paused.sentence()]), *self._drain_warnings, *capture.warnings()]
+        unwritable = self._unwritable()
+        degraded += [] if unwritable is None else [f"store: nothing new is kept: {unwritable}"]
         files = folder.glob("store.db*")
         return Status(
             home=str(self._home),
@@ -441,6 +447,10 @@ class Mind(QuestionVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerb
         self.actor_system.tell(Committed(seq=self.counts().seq))
 
     # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _unwritable(self) -> str | None:
+        """Why nothing can be written to the mind just now; ``None`` where something can."""
+        return unwritable_reason(self._home / "minds" / self._name)
 
     def _until_done(self, step: Request[StepT], what: str, progress: Progress | None) -> StepT:
         """Ask for a bounded step again and again, until nothing waits."""

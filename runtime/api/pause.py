@@ -49,6 +49,11 @@ class PauseVerbs(MindVerbs):
         """The pause that holds; ``None`` where none does."""
         return pauses.current_pause(mind_folder(self._home, self._name).path, _now_us())
 
+    def _pause_notice(self) -> tuple[str, ...]:
+        """The sentence of the pause that holds, for every answer; nothing where none does."""
+        paused = self.paused()
+        return () if paused is None else (paused.sentence(),)
+
     def _notices(self, *, unkept: bool = False) -> tuple[str, ...]:
         """What the start of a session has to say first, a sentence each."""
         return pauses.session_notices(mind_folder(self._home, self._name).path, _now_us(), unkept=unkept)

@@ -95,7 +95,7 @@ class QuestionVerbs(PauseVerbs):
 
     def _with_notices(self, answer: FoundT) -> FoundT:
         """An answer that also says what every answer says first."""
-        more: tuple[str, ...] = (*self._drain_warnings, *self._notices())
+        more: tuple[str, ...] = (*self._drain_warnings, *self._pause_notice())
         return msgspec.structs.replace(answer, degraded=(*answer.degraded, *more)) if more else answer
 
     @fields_as_parameters(ListMemories)

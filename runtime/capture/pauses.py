@@ -20,6 +20,7 @@ from mnemic.actors.protocol.errors import MindMissing, PausesUnreadable, StoreRe
 from mnemic.actors.protocol.ports import PauseSpan
 from mnemic.actors.protocol.times import to_iso
 from mnemic.runtime.files.atomic_replace import LOCKS_UNSUPPORTED, write_error
+from mnemic.runtime.files.writable import unwritable_reason
 from mnemic.runtime.keys.keys import replace_private
 from mnemic.runtime.minds.homes import MindFolder, mind_folder, mind_options
 
@@ -126,8 +127,13 @@ def session_notices(mind: Path, now: int, *, unkept: bool = False) -> tuple[str,
     Args:
         unkept: whether the session's own shell has switched the capture off.
     """
-    held = current_pause(mind, now)
-    return (*(() if held is None else (held.sentence(),)), *((CAPTURE_OFF_NOTICE,) if unkept else ()))
+    held, unwritable = current_pause(mind, now), unwritable_reason(mind)
+    told = (
+        None if held is None else held.sentence(),
+        CAPTURE_OFF_NOTICE if unkept else None,
+        None if unwritable is None else f"Nothing of this session is captured: {unwritable}.",
+    )
+    return tuple(one for one in told if one is not None)
 
 
 # --- the file --------------------------------------------------------------------------------------------------------

@@ -18,8 +18,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mnemic.actors.protocol.errors import OlderProcess, StoreReadOnly
+from mnemic.actors.protocol.errors import OlderProcess
 from mnemic.runtime.client.unix_http import CONNECTION_LOST, MalformedAnswer, ServerDraining, call
+from mnemic.runtime.files.atomic_replace import write_error
+from mnemic.runtime.files.writable import unwritable_reason
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, not_served
 
 if TYPE_CHECKING:
@@ -96,7 +98,7 @@ def _start_alone(meeting: RunDir, clock: Clock) -> ServerInfo:
         process.kill()
     if found is not None:
         return found
-    said = startup_error(meeting)
+    said = startup_error(meeting) or unwritable_reason(meeting.home)  # where that is so, it cannot say so itself
     raise not_served(meeting.home, f"it does not start: {said}" if said else "it was started and did not come up")
 
 
@@ -113,7 +115,7 @@ def _spawn(meeting: RunDir) -> subprocess.Popen[bytes]:
                 cwd="/",
             )
     except OSError as error:
-        raise StoreReadOnly(path=str(meeting.errors_path), why=error.strerror or type(error).__name__) from error
+        raise write_error(meeting.errors_path, error) from error
 
 
 def startup_error(meeting: RunDir) -> str:

@@ -14,6 +14,7 @@ from mnemic.algorithms.retrieval.scan import NATIVE, backend
 from mnemic.runtime.api.reports import format_size, pluralize
 from mnemic.runtime.doctor.checks import Check, Target
 from mnemic.runtime.engine.settings import load_settings, unknown_settings
+from mnemic.runtime.files.writable import unwritable_reason
 from mnemic.runtime.minds.run_dir import settings_edited
 from mnemic.runtime.models.encoders import accelerator, encoder_from_settings
 from mnemic.runtime.models.models import check_instruction_set
@@ -144,9 +145,13 @@ def _drafts(target: Target) -> Iterator[Path]:
 
 
 def check_disk(target: Target) -> Iterator[Check]:
-    """Whether there is room."""
+    """Whether the home can be written, and there is room."""
     existing = next(place for place in (target.home, *target.home.absolute().parents) if place.exists())
     free = shutil.disk_usage(existing).free
+    unwritable = unwritable_reason(existing)
+    if unwritable is not None and free >= _LOW_DISK_BYTES:
+        yield Check("disk", "wrong", f"{unwritable}: memories are read, and nothing is kept", "Make it writable.")
+        return
     low = free < _LOW_DISK_BYTES
     yield Check("disk", "wrong" if low else "ok", f"{free / 1e9:.1f} GB free", "Free some space." if low else "")
 

@@ -7,10 +7,12 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import apsw
 
 from mnemic.actors.protocol.errors import DamagedStore, KeyMismatch, KeyMissing, MindLocked, MnemicError, StoreBusy
+from mnemic.actors.protocol.message import format_id
 from mnemic.runtime.api.reports import format_size, loss_sentence, pluralize
 from mnemic.runtime.doctor.capture import format_span
 from mnemic.runtime.doctor.checks import Check, Target, failed_check
@@ -25,6 +27,7 @@ from mnemic.runtime.store.schema import BUSY_TIMEOUT_S, check_schema
 from mnemic.runtime.store.store import Store
 
 _FAULTS = 20
+_IDS_SHOWN = 5
 _PAGE = re.compile(r"[Pp]age (\d+)")
 _SKEW_US = 60 * 1_000_000
 """So much a clock may be set back, as time servers do, without anything to say."""
@@ -253,7 +256,12 @@ def check_embeddings(target: Target) -> Iterator[Check]:
     """How far meaning lags behind words, and, where a process is at it, whether it catches up."""
     if not target.readable:
         return
-    left = unembedded_count(target)
+    left, failed = unembedded_count(target), _unembeddable_ids(target)
+    if failed:
+        which = ", ".join(failed[:_IDS_SHOWN]) + (" …" if len(failed) > _IDS_SHOWN else "")
+        told = f"{pluralize(len(failed), 'memory is', 'memories are')} found by words only: the model fails on {which}"
+        remedy = "Nothing is lost, and the rest is embedded; `embedder` in the log of the home says what failed."
+        yield Check("unembeddable", "advice", told, remedy)
     told = f"{pluralize(left, 'memory waits', 'memories wait')} to be embedded"
     if not left:
         yield Check("meaning", "ok", "every memory is embedded")
@@ -271,6 +279,17 @@ def check_embeddings(target: Target) -> Iterator[Check]:
                 return
         remedy = "See to the actors; `mnemic serve` takes over from a process that hangs."
         yield Check("meaning", "wrong", f"{told}, and none was in {_WATCH_S:g} s", remedy)
+
+
+def _unembeddable_ids(target: Target) -> list[str]:
+    """The memories that the model in use failed on: they have no window, though there is something to embed."""
+    with target.store() as connection:
+        found: list[Any] = connection.execute(
+            "SELECT m.uuid FROM meanings e JOIN memories m ON m.id = e.memory"
+            " WHERE e.encoder = (SELECT max(id) FROM encoders) AND e.covered = 0 AND e.total > 0 AND NOT EXISTS"
+            " (SELECT 1 FROM windows w WHERE w.memory = e.memory AND w.encoder = e.encoder) ORDER BY m.id"
+        ).fetchall()
+    return [str(format_id(memory)) for (memory,) in found]
 
 
 def unembedded_count(target: Target) -> int:

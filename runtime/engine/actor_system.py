@@ -29,6 +29,7 @@ from mnemic.runtime.engine.reports import Observer
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
 from mnemic.runtime.files.file_stat import stat_transcript
+from mnemic.runtime.files.writable import unwritable_reason
 from mnemic.runtime.keys.key_slots import is_locked, read_keys_by_file
 from mnemic.runtime.keys.keys import Keys, random_id
 from mnemic.runtime.minds.homes import MindFolder, read_key_header
@@ -103,6 +104,7 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
             resolve_scope=resolve_scope,
             is_ignored_folder=is_ignored,
             pauses=lambda: read_pauses(self.folder.path),
+            unwritable=lambda: unwritable_reason(self.folder.path),
             is_allowed=AllowDenyRules(self.settings["capture.allow"], self.settings["capture.deny"]).allows,
             stat_file=stat_transcript,
             open_spool=lambda: Spool(self.folder.spool, keys.spool_private, SystemClock(), keys.earlier_spool_privates),

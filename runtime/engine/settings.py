@@ -151,7 +151,8 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Setting]]:
         try:
             path.stat()
         except OSError as whole:  # the file may be there or not: nobody gets as far
-            raise SourceUnreadable(path=str(path.parent), why=whole.strerror or type(whole).__name__) from error
+            seen = error if isinstance(whole, FileNotFoundError) else whole
+            raise SourceUnreadable(path=str(path.parent), why=seen.strerror or type(seen).__name__) from error
         raise BadSettings(path=str(path), why=error.strerror or type(error).__name__) from error
     except ValueError as error:
         raise BadSettings(path=str(path), why=str(error)) from error

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mnemic.actors.protocol.errors import DiskFull, StoreBusy, StoreReadOnly
+from mnemic.actors.protocol.errors import DiskFailed, DiskFull, StoreBusy, StoreReadOnly
 
 LOCK_FILE = "lock"
 """The file in a mind's folder that is locked."""
@@ -28,7 +28,8 @@ _DRAFT = ".next"
 _COMMITTED = ".swap"
 _PLAN = "swap.json"
 _STORE = "store.db"
-_COMPANIONS = ("-wal", "-shm", "-journal")
+_LOGS = ("-wal", "-journal")
+_COMPANIONS = (*_LOGS, "-shm")
 MARK_SUFFIX = "-mark"
 """Of the file beside a store that says how far it had come; see `mnemic.runtime.store.high_water`."""
 _POLL_S = 0.02
@@ -52,7 +53,7 @@ class Draft:
     def commit(self, decided: Path) -> None:
         """Make it the next state; nothing goes back from then on."""
         for file in self.path.iterdir():
-            if file.name.endswith(_COMPANIONS) and file.stat().st_size:
+            if file.name.endswith(_LOGS) and file.stat().st_size:
                 raise ValueError(f"{file.name} is still to be written into its database")
             if (
                 file.name.endswith(_COMPANIONS) or file.name == LOCK_FILE
@@ -209,8 +210,10 @@ def fsync_path(path: Path) -> None:
         os.close(descriptor)
 
 
-def write_error(path: Path, error: OSError) -> DiskFull | StoreReadOnly:
+def write_error(path: Path, error: OSError) -> DiskFailed | DiskFull | StoreReadOnly:
     """What a user is told where the operating system refuses to write."""
+    if error.errno == errno.EIO:
+        return DiskFailed(path=str(error.filename or path), why=error.strerror)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DiskFull(path=str(path))
     return StoreReadOnly(path=str(error.filename or path), why=error.strerror or type(error).__name__)

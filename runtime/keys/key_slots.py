@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import errno
 import hashlib
 import hmac
 import json
@@ -23,6 +24,7 @@ import msgspec
 from mnemic.actors.protocol.errors import (
     BadPassphrase,
     DamagedStore,
+    DiskFailed,
     KeyMismatch,
     NewerSchema,
     WrongPassphrase,
@@ -170,6 +172,13 @@ def has_other_key(card: Path, keys: Keys) -> bool:
 # --- opening ---------------------------------------------------------------------------------------------------------
 
 
+def header_read_error(path: Path, error: OSError) -> DamagedStore | DiskFailed:
+    """What a user is told where the file that says what opens a mind cannot be read."""
+    if error.errno == errno.EIO:
+        return DiskFailed(path=str(path), why=error.strerror)
+    return DamagedStore(path=str(path), why=f"it cannot be read ({error.strerror or type(error).__name__})")
+
+
 def read_keys_by_file(key: Path, card: Path, check: str | None = None) -> Keys:
     """A mind's keys by its key file.
 
@@ -183,7 +192,7 @@ def read_keys_by_file(key: Path, card: Path, check: str | None = None) -> Keys:
     try:
         written = card.read_bytes()
     except OSError as error:
-        raise DamagedStore(path=str(card), why=f"it cannot be read ({type(error).__name__})") from error
+        raise header_read_error(card, error) from error
     keys = open_by_file(parse_key_header(written, card), read_key(key), key)
     if check not in (None, keys.check):
         raise KeyMismatch(path=str(key), why="the mind has another one by now")

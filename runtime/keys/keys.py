@@ -6,6 +6,7 @@ clear in ``mind.json``, tells whether a root belongs to a mind before its store 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import resource
@@ -15,7 +16,7 @@ from typing import NoReturn
 
 import msgspec
 
-from mnemic.actors.protocol.errors import KeyMismatch, KeyMissing
+from mnemic.actors.protocol.errors import DiskFailed, KeyMismatch, KeyMissing
 
 KEY_BYTES = 32
 _MAX_EARLIER_KEYS = 8
@@ -148,12 +149,15 @@ def read_key(path: Path) -> bytes:
     Raises:
         KeyMissing: there is no such file.
         KeyMismatch: it holds no key, or cannot be read.
+        DiskFailed: nobody can say what it holds.
     """
     try:
         key = path.read_bytes()
     except FileNotFoundError:
         raise KeyMissing(path=str(path)) from None
     except OSError as error:
+        if error.errno == errno.EIO:  # no word about the key
+            raise DiskFailed(path=str(path), why=error.strerror) from error
         raise KeyMismatch(path=str(path), why=f"it cannot be read ({error.strerror})") from error
     if len(key) != KEY_BYTES:
         raise KeyMismatch(path=str(path), why=f"it holds {len(key)} bytes, and a key has {KEY_BYTES}")

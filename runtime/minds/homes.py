@@ -37,6 +37,7 @@ from mnemic.runtime.files.atomic_replace import finish_commit, write_error
 from mnemic.runtime.keys.key_slots import (
     KeyHeader,
     has_other_key,
+    header_read_error,
     is_locked,
     is_recovery_key,
     key_header_bytes,
@@ -271,13 +272,13 @@ def read_key_header(folder: MindFolder) -> KeyHeader:
     """What opens a mind.
 
     Raises:
-        DamagedStore: the card cannot be read.
+        DamagedStore, DiskFailed: the card cannot be read.
         NewerSchema: a newer version made it.
     """
     try:
         written = folder.key_header.read_bytes()
     except OSError as error:
-        raise DamagedStore(path=str(folder.key_header), why=f"it cannot be read ({type(error).__name__})") from error
+        raise header_read_error(folder.key_header, error) from error
     return parse_key_header(written, folder.key_header)
 
 

@@ -23,6 +23,7 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.protocol.errors import NotServed, StoreReadOnly
+from mnemic.runtime.files.atomic_replace import write_error
 from mnemic.runtime.keys.keys import replace_private
 
 PROTOCOL = 6
@@ -274,7 +275,7 @@ def _translated_write_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StoreReadOnly(path=str(path), why=error.strerror or type(error).__name__) from error
+        raise write_error(path, OSError(error.errno, error.strerror)) from error  # not by the name of a draft
 
 
 def _parse_info(written: Any) -> ServerInfo | None:

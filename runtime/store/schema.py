@@ -8,6 +8,7 @@ what of this very file was lost, and who may write to it. `mnemic.runtime.store.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import zlib
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,7 @@ import apsw
 
 from mnemic.actors.protocol.errors import (
     DamagedStore,
+    DiskFailed,
     DiskFull,
     MindExists,
     NewerSchema,
@@ -38,6 +40,13 @@ SAID_OR_KEPT = "coalesce(said_at, recorded_at)"
 """World time a memory was said, else kept; indexes have it."""
 BUSY_TIMEOUT_S = 20.0
 _WAL_LIMIT_BYTES = 16 << 20
+_REFUSALS = {
+    apsw.CantOpenError: "unable to open database file",
+    apsw.ReadOnlyError: "attempt to write a readonly database",
+}
+"""What SQLite says of these errors; a backup that meets one says "not an error"."""
+_DAMAGE = (apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_CODEC, apsw.SQLITE_IOERR_BADKEY)
+"""Errors of input and output that tell of what stands in a file, and not of the disk."""
 _MIN_DATABASE_BYTES = 512  # of a database; SQLite takes a file of 0 or 1 bytes for a new one, and writes to it
 
 _SCHEMA = f"""
@@ -172,18 +181,24 @@ def translate_errors(path: Path) -> Iterator[None]:
     except apsw.FullError as error:
         raise DiskFull(path=str(path)) from error
     except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.AuthError) as error:
-        raise StoreReadOnly(path=str(path), why=str(error)) from error
+        why = _REFUSALS.get(type(error), str(error))
+        raise StoreReadOnly(path=str(path), why=why) from error
     except (apsw.BusyError, apsw.LockedError, apsw.ProtocolError) as error:
         raise StoreBusy(path=str(path), waited_s=BUSY_TIMEOUT_S) from error
     except apsw.IOError as error:
-        if (
-            getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_SHMSIZE
-        ):  # no room for the file that the processes share
+        if _has_no_shm_room(error):
             raise DiskFull(path=str(path)) from error
-        raise DamagedStore(path=str(path), why=str(error)) from error
+        if getattr(error, "extendedresult", None) in _DAMAGE:
+            raise DamagedStore(path=str(path), why=str(error)) from error
+        raise DiskFailed(path=str(path), why="disk I/O error") from error
     except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError) as error:
         # SQLError: a table is not as it was made, or sqlite-vec met a page that cannot be read.
         raise DamagedStore(path=str(path), why=str(error)) from error
+
+
+def _has_no_shm_room(error: apsw.Error) -> bool:
+    """Whether there is no room on the disk for the file that the processes share, ``-shm``."""
+    return getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_SHMSIZE
 
 
 @contextmanager
@@ -237,15 +252,29 @@ class EncryptedConnection(apsw.Connection):
 
 
 def connect(
-    path: Path, keys: Keys, *, new: bool = False, words_only: bool = False, alone: bool = False
+    path: Path,
+    keys: Keys,
+    *,
+    new: bool = False,
+    words_only: bool = False,
+    alone: bool = False,
+    lasting: bool = False,
 ) -> EncryptedConnection:
     """Open the sealed database; the file must be there, and hold something unless it is new.
+
+    It is read where nothing can be written, too, with what its write-ahead log holds. For that, SQLite needs the files
+    ``-wal`` and ``-shm`` to be there, so they stay when the last one closes the store; where they are not writable, it
+    keeps its index of the log in memory. Where they are, and the disk is full, it would want room for the index on the
+    disk: it is asked to do the same. (``immutable=1`` would not do: it hides what stands in the log.)
 
     Args:
         words_only: whether nothing will be written, and no vector read: what gives those takes 0.2 s to load.
         alone: whether the caller holds the mind alone already, or works on a draft.
+        lasting: whether the caller goes on when a full disk has room again; it is not opened for reading alone then,
+            since it, and who opens it later in the same process, would never write.
 
     Raises:
+        DiskFull: there is no room for the index of the log, for one who is `lasting`.
         DamagedStore: it is no database that this (proven) key opens.
         StoreReadOnly: it cannot be opened for writing.
         StoreBusy: somebody holds the mind alone.
@@ -253,7 +282,7 @@ def connect(
     """
     lock = None if alone else lock_shared(path.parent, BUSY_TIMEOUT_S)
     try:
-        connection = _open_connection(path, keys, new=new, words_only=words_only)
+        connection = _open_connection(path, keys, new=new, words_only=words_only, lasting=lasting)
     except DamagedStore:
         if lock is not None:
             os.close(lock)
@@ -268,23 +297,27 @@ def connect(
     return connection
 
 
-def _open_connection(path: Path, keys: Keys, *, new: bool, words_only: bool) -> EncryptedConnection:
+def _open_connection(path: Path, keys: Keys, *, new: bool, words_only: bool, lasting: bool) -> EncryptedConnection:
     if not path.exists():
         raise DamagedStore(path=str(path), why="the file is not there")
     if not new and path.stat().st_size < _MIN_DATABASE_BYTES:
         raise DamagedStore(path=str(path), why="the file is empty")
+    mode = apsw.SQLITE_OPEN_READONLY if words_only else apsw.SQLITE_OPEN_READWRITE
     with translate_errors(path):
-        mode = apsw.SQLITE_OPEN_READONLY if words_only else apsw.SQLITE_OPEN_READWRITE
-        connection = EncryptedConnection(str(path), flags=mode)
         try:
-            connection.execute("PRAGMA cipher = 'aegis'")
-            connection.execute(f"PRAGMA key = 'raw:{keys.store_key.hex()}'")
-            connection.set_busy_timeout(round(BUSY_TIMEOUT_S * 1000))
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("PRAGMA foreign_keys = ON")
-            connection.execute("PRAGMA temp_store = MEMORY")
-            connection.execute(f"PRAGMA journal_size_limit = {_WAL_LIMIT_BYTES}")
+            connection = _open_keyed(str(path), mode, keys)
+        except apsw.CantOpenError:
+            if os.access(path.parent, os.W_OK) or path.with_name(f"{path.name}-shm").exists():
+                raise
+            why = f"{path.name}-shm is not there, without which nobody can read it here either"
+            remedy = "Run `mnemic status` once where its folder can be written: that makes the file"
+            raise StoreReadOnly(path=str(path), why=why, remedy=remedy) from None
+        except apsw.IOError as error:
+            if lasting or not _has_no_shm_room(error):
+                raise
+            uri = f"{path.absolute().as_uri()}?readonly_shm=1"
+            connection = _open_keyed(uri, mode | apsw.SQLITE_OPEN_URI, keys)
+        try:
             if not words_only:
                 import sqlite_vec  # here: what an assistant is told at its start is read without it
 
@@ -294,6 +327,26 @@ def _open_connection(path: Path, keys: Keys, *, new: bool, words_only: bool) -> 
         except BaseException:
             connection.close()
             raise
+    return connection
+
+
+def _open_keyed(name: str, mode: int, keys: Keys) -> EncryptedConnection:
+    """Open a database by its key, as SQLite names it, and look into it for the first time."""
+    connection = EncryptedConnection(name, flags=mode)
+    try:
+        connection.execute("PRAGMA cipher = 'aegis'")
+        connection.execute(f"PRAGMA key = 'raw:{keys.store_key.hex()}'")
+        connection.set_busy_timeout(round(BUSY_TIMEOUT_S * 1000))
+        persist = ctypes.c_int(1)
+        connection.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, ctypes.addressof(persist))
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute(f"PRAGMA journal_size_limit = {_WAL_LIMIT_BYTES}")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

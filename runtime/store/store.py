@@ -35,7 +35,14 @@ from mnemic.actors.protocol.changes import (
     UnloggedChange,
     Unretire,
 )
-from mnemic.actors.protocol.errors import DamagedStore, Fenced, InvalidValue, StoreError
+from mnemic.actors.protocol.errors import (
+    DamagedStore,
+    DiskFull,
+    Fenced,
+    InvalidValue,
+    StoreError,
+    StoreReadOnly,
+)
 from mnemic.actors.protocol.messages import AddOutcome, Applied
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store.apply.capture import CAPTURE_HANDLERS
@@ -98,7 +105,7 @@ class Store:
         self._metadata = stamp
         self._context = ApplyContext(connection, keys.identity_hash())
         self._fence: str | None = None
-        self._epoch = 0
+        self._epoch: int | None = None  # of the fence, once the store has it
         self._is_closed = False
         self._mark = MarkWriter(path, keys)
         self._newest: tuple[int, int | None] = (0, None)
@@ -125,23 +132,30 @@ class Store:
 
         Args:
             fence: the slot this writer fills. It is the slot's only one from now on: any that was opened for it before
-                is refused by `Fenced`. ``None`` for one that replaces nobody and that nobody replaces.
+                is refused by `Fenced`. Where nothing can be written now, that is so from its first transaction on.
+                ``None`` for one that replaces nobody and that nobody replaces.
 
         Raises:
             DamagedStore, NewerSchema, StoreReadOnly, StoreBusy: nothing was written.
         """
-        store = cls._open(path, keys, stamp, new=False)
+        store = cls._open(path, keys, stamp, new=False, lasting=fence is not None)
         if fence is not None:
+            store._fence = fence
             try:
-                store._acquire_fence(fence)
+                with store._write_transaction():
+                    pass
+            except (DiskFull, StoreReadOnly) as error:  # readers of this process work, and it writes nothing before
+                _log.warning("%s is read only: %s", path, error.code)
             except BaseException:
                 store.close()
                 raise
         return store
 
     @classmethod
-    def _open(cls, path: Path, keys: Keys, stamp: TransactionMetadata | None, *, new: bool) -> Store:
-        connection = connect(path, keys, new=new)
+    def _open(
+        cls, path: Path, keys: Keys, stamp: TransactionMetadata | None, *, new: bool, lasting: bool = False
+    ) -> Store:
+        connection = connect(path, keys, new=new, lasting=lasting)
         try:
             migrate(connection, path, keys, new=new)
             store = cls(path, keys, connection, stamp or TransactionMetadata())
@@ -361,13 +375,16 @@ class Store:
         """One transaction, unless a newer Mnemic has changed the store meanwhile, or another writer has taken over."""
         with translate_errors(self._path), write_transaction(self._db):
             check_schema(self._db, self._path)
-            if self._fence is not None:
+            epoch = self._epoch
+            if self._fence is not None and epoch is None:
+                epoch = self._next_epoch(self._fence)
+            elif self._fence is not None:
                 current = self._db.execute("SELECT epoch FROM fences WHERE slot = ?", (self._fence,)).get or 0
-                if current != self._epoch:
-                    raise Fenced(path=str(self._path), own=self._epoch, current=current)
+                if current != epoch:
+                    raise Fenced(path=str(self._path), own=epoch, current=current)
             yield
             newest = newest_transaction(self._db)
-        self._newest = newest
+        self._epoch, self._newest = epoch, newest
         self._write_mark()
 
     def _compare_mark(self) -> None:
@@ -411,14 +428,14 @@ class Store:
         except StoreError as error:
             _log.warning("the write-ahead log of %s could not be taken over: %s", self._path, error.code)
 
-    def _acquire_fence(self, fence: str) -> None:
-        with self._write_transaction():
-            epoch = self._db.execute(
+    def _next_epoch(self, slot: str) -> int:
+        return int(
+            self._db.execute(
                 "INSERT INTO fences(slot, epoch) VALUES(?, 1) ON CONFLICT(slot) DO UPDATE SET epoch = epoch + 1"
                 " RETURNING epoch",
-                (fence,),
+                (slot,),
             ).get
-        self._fence, self._epoch = fence, int(epoch)
+        )
 
     def _column(self, sql: str) -> list[Any]:
         return [row for (row,) in self._db.execute(sql).fetchall()]

@@ -9,6 +9,7 @@ Above stands `mnemic.runtime.api.transfer`; docs/backup.md describes the form.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import hmac
 import json
@@ -20,9 +21,10 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+import apsw
 import msgspec
 
-from mnemic.actors.protocol.errors import DamagedStore, NewerSchema, NotABackup
+from mnemic.actors.protocol.errors import DamagedStore, DiskFailed, NewerSchema, NotABackup
 from mnemic.runtime.files.atomic_replace import fsync_path, write_error
 from mnemic.runtime.files.foreign import open_regular
 from mnemic.runtime.keys.key_slots import KeyHeader, key_header_bytes, new_key_header, parse_key_header
@@ -251,7 +253,9 @@ def verify_store(store: Path, keys: Keys) -> int:
         check_schema(connection, store)
         fault = connection.execute("PRAGMA quick_check(1)").get
         if fault != "ok":
-            raise DamagedStore(path=str(store), why=str(fault))
+            if f"error code={apsw.SQLITE_IOERR_CORRUPTFS}" in fault:  # SQLite's word for EIO
+                raise DiskFailed(path=str(store), why="disk I/O error")
+            raise DamagedStore(path=str(store), why=" ".join(str(fault).split()))
         return int(connection.execute("SELECT count(*) FROM memories").get)
 
 
@@ -261,11 +265,14 @@ def open_backup(path: Path) -> Iterator[BackupFile]:
 
     Raises:
         NotABackup: it is none, or cannot be read.
+        DiskFailed: nobody can say what it is.
         NewerSchema: a newer version made it.
     """
     try:
         file = open_regular(path)
     except OSError as error:
+        if error.errno == errno.EIO:
+            raise DiskFailed(path=str(path), why=error.strerror) from error
         raise NotABackup(path=str(path), why=error.strerror or type(error).__name__) from error
     with file:
         with _read_as_backup(path):
@@ -323,6 +330,9 @@ def _read_as_backup(path: Path) -> Iterator[None]:
     try:
         yield
     except (zipfile.BadZipFile, KeyError, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
+        cause = error.__context__ if isinstance(error, zipfile.BadZipFile) else error  # which says nothing of it
+        if isinstance(cause, OSError) and cause.errno == errno.EIO:
+            raise DiskFailed(path=str(path), why=cause.strerror) from error
         # KeyError: an entry is missing; RuntimeError and NotImplementedError: it is packed as none of ours is.
         raise NotABackup(path=str(path), why=f"it is damaged, or something else ({type(error).__name__})") from error
 

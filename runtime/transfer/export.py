@@ -95,7 +95,8 @@ def export_to(
                     reading = _ExportReader(connection, keys.identity_hash(), progress)
                     files = {name: _write(draft / name, lines) for name, lines in reading.files()}
                 finally:
-                    connection.execute("ROLLBACK")
+                    if connection.in_transaction:  # some failures end it by themselves
+                        connection.execute("ROLLBACK")
             manifest = Manifest(
                 format=FORMAT,
                 version=VERSION,

@@ -542,6 +542,22 @@ def break_on_poison(text: str) -> BaseException | None:
     return RuntimeError("the tea is in the blue tin") if "poison" in text else None
 
 
+def puzzle_over_poison(text: str) -> BaseException | None:
+    return KeyError("the tea is in the blue tin") if "poison" in text else None
+
+
+def no_windows(encoder: BagEncoder) -> Callable[[str, int], Any]:
+    """As a tokenizer without a token for what it does not know."""
+    windows = encoder.windows
+
+    def cut(text: str, limit: int) -> Any:
+        if "poison" in text:
+            raise Exception("the tea is in the blue tin")
+        return windows(text, limit)
+
+    return cut
+
+
 def bad_vector(encoder: BagEncoder) -> Callable[[Any], Any]:
     encode = encoder.encode
 
@@ -555,7 +571,7 @@ def bad_vector(encoder: BagEncoder) -> Callable[[Any], Any]:
 
 
 @pytest.mark.parametrize("batch", [1, 2, 3, 16])
-@pytest.mark.parametrize("how", ["raises", "raises later", "breaks", "no number"])
+@pytest.mark.parametrize("how", ["raises", "raises later", "breaks", "is strange", "no windows", "no number"])
 def test_a_text_that_the_model_fails_on_holds_up_no_other_and_is_counted_and_logged_without_its_words(
     tmp_path: Path, how: str, batch: int, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -564,14 +580,23 @@ def test_a_text_that_the_model_fails_on_holds_up_no_other_and_is_counted_and_log
     with ActorHarness(tmp_path, encoder=BagEncoder(batch=batch), sources=sources) as actor_system:
         if how == "no number":
             actor_system.encoder.encode = bad_vector(actor_system.encoder)  # type: ignore[method-assign]
+        elif how == "no windows":
+            actor_system.encoder.windows = no_windows(actor_system.encoder)  # type: ignore[method-assign]
         else:
-            actor_system.encoder.chokes_on = break_on_poison if how == "breaks" else choke_on_poison
+            chokes = {"breaks": break_on_poison, "is strange": puzzle_over_poison}
+            actor_system.encoder.chokes_on = chokes.get(how, choke_on_poison)
         actor_system.take("a")
         answer = actor_system.embed()
         assert (answer.done, answer.pending, answer.partly) == (4, 0, 2)
         assert windows(actor_system) == [(1, 0), (3, 0)]
         assert actor_system.recall("poison", signals=("lexical",)).hits[0].data.endswith(b"poison")
-        assert caplog.text.count("found by its words only") == 2
+        kinds = {
+            "breaks": "RuntimeError",
+            "is strange": "KeyError",
+            "no windows": "Exception",
+            "no number": "no finite",
+        }
+        assert caplog.text.count(f"the model fails on it ({kinds.get(how, 'ValueError')}") == 2
         assert "blue tin" not in caplog.text
         assert all(one.failures == 0 for one in actor_system.supervisor.report().actors)
     with ActorHarness(tmp_path) as actor_system:  # it is not tried again and again
@@ -599,7 +624,7 @@ def test_where_nothing_at_all_can_be_embedded_it_comes_to_an_end(tmp_path: Path)
         assert (answer.done, answer.pending, answer.partly) == (200, 0, 200)
 
 
-@pytest.mark.parametrize("choke", [choke_on_poison, break_on_poison])
+@pytest.mark.parametrize("choke", [choke_on_poison, break_on_poison, puzzle_over_poison])
 def test_a_question_that_the_model_fails_on_is_answered_by_words_and_is_no_failure(
     tmp_path: Path, choke: Callable[[str], BaseException | None]
 ) -> None:

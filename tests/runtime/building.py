@@ -203,9 +203,13 @@ def plain(arrays: tuple[NDArray[Any], ...]) -> list[Any]:
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    """The bytes of each file below a folder, but for the empty one that who opens a store holds."""
-    paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != "lock")
-    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+    """The bytes of each file below a folder, but for what who opens a store holds: the empty lock, a write-ahead log
+    with nothing in it, and SQLite's shared index of that.
+    """
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    paths = (path for path in paths if path.name != "lock" and not path.name.endswith("-shm"))
+    found = {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+    return {name: data for name, data in found.items() if data or not name.endswith("-wal")}
 
 
 def said(error: MnemicError) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import resource
 import stat
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -288,3 +289,17 @@ def test_one_trace_leads_through_the_file_from_capture_to_store_and_no_line_quot
     assert all(line["took_ms"] >= 0 for line in lines(path) if line["logger"] == "mnemic.supervisor")
     for word in ("blue", "tea"):
         assert word not in path.read_text("ascii")
+
+
+def log_without_room(path: str) -> None:
+    """In a process that may write no more than 100 bytes to a file: log more."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+    with log_to(Path(path)):
+        LOG.warning("the first line, which does not fit")
+        LOG.warning("the second one")
+
+
+def test_a_log_that_takes_no_more_is_said_once_and_its_end_raises_nothing(tmp_path: Path) -> None:
+    process = child("runtime.test_logs:log_without_room", tmp_path / "log")
+    _, said = process.communicate(timeout=BOUND_S)
+    assert (process.returncode, said) == (0, f"mnemic: The log {tmp_path / 'log'} cannot be written: File too large.\n")

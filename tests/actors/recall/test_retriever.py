@@ -29,6 +29,7 @@ from mnemic.actors.protocol.messages import (
     Recalled,
     Recover,
 )
+from mnemic.actors.protocol.shape_messages import Shape
 from mnemic.actors.recall import recall_index
 from mnemic.actors.recall.retriever import RetrieverActor
 from mnemic.algorithms.retrieval import scan
@@ -494,6 +495,26 @@ def test_a_recall_that_is_observed_is_kept_with_exactly_what_was_asked_and_given
     asked = Apply(changes=(), key=b"later", author="test", run="test")
     assert actor_system.ask(asked).seq == before + 1  # the store has handled what it was told before
     assert actor_system.supervisor.report().dead_letters == 0
+
+
+def test_where_nothing_can_be_written_a_question_is_answered_and_leaves_nothing(tmp_path: Path) -> None:
+    reasons = ["the disk is full", None]
+    with ActorHarness(tmp_path, ports={"unwritable": lambda: reasons[0]}) as actor_system:
+        actor_system.keep("the kettle is on")
+        actor_system.embed()
+        bind(actor_system)
+        before = actor_system.ask(Count()).seq
+        said = "store: nothing new is kept, nor what was asked and given: the disk is full"
+        recalled = actor_system.recall("kettle", observe=True)
+        shaped = actor_system.ask(Shape(pattern={"kind": "turn"}, observe=True))
+        assert [len(recalled.hits), len(shaped.hits)] == [1, 1]
+        assert said in recalled.degraded
+        assert said in shaped.degraded
+        assert said not in actor_system.recall("kettle", observe=False).degraded, "it would keep nothing anyway"
+        assert actor_system.ask(Apply(changes=(), key=b"later", author="test", run="test")).seq == before
+        reasons.pop(0)
+        assert actor_system.recall("kettle", observe=True).degraded == ()
+        assert actor_system.ask(Apply(changes=(), key=b"last", author="test", run="test")).seq == before + 1
 
 
 # --- following the log -----------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from mnemic.actors.capture.capture_filter import is_paused_at
 from mnemic.actors.protocol.errors import InvalidValue, MindMissing, PausesUnreadable
+from mnemic.runtime.capture import pauses
 from mnemic.runtime.capture.pauses import (
     CAPTURE_OFF_NOTICE,
     Pause,
@@ -142,3 +143,9 @@ def test_what_a_session_is_told_of_it(home: Path) -> None:
     assert (check.state, f"{check.detail}. {check.remedy}") == ("advice", told)
     pause(home, "m", clock.now_us(), None)
     assert "and until somebody resumes: nothing is captured" in session_notices(mind, clock.now_us())[0]
+
+
+def test_a_session_is_told_that_nothing_can_be_written(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pauses, "unwritable_reason", lambda folder: f"the disk that holds {folder} is full")
+    mind = home / "minds" / "m"
+    assert session_notices(mind, 0) == (f"Nothing of this session is captured: the disk that holds {mind} is full.",)

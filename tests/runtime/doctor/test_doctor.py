@@ -17,6 +17,7 @@ import pytest
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import ModelMissing
+from mnemic.actors.protocol.message import format_id
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.doctor import home as home_checks
 from mnemic.runtime.doctor import mind as mind_checks
@@ -238,7 +239,8 @@ def test_a_file_that_others_may_read_is_wrong_and_is_repaired(home: Home, name: 
     check = home.examine()["permissions"]
     assert (check.state, check.repairable) == ("wrong", True)
     assert f"{path} has mode 0755" in check.detail
-    assert home.repair()["permissions"].detail == "took the others' rights from 1 file"
+    count = "2 files" if path.name == "store.db" else "1 file"  # what SQLite makes beside it too
+    assert home.repair()["permissions"].detail == f"took the others' rights from {count}"
     assert home.states()["permissions"] == "ok"
     assert stat.S_IMODE(path.stat().st_mode) == 0o700
 
@@ -375,6 +377,16 @@ def test_what_waits_for_its_meaning_is_advice(home: Home) -> None:
     assert (check.state, check.detail) == ("advice", "2 memories wait to be embedded")
 
 
+def test_what_the_model_fails_on_is_named(home: Home) -> None:
+    assert "unembeddable" not in home.examine()
+    with closing(Store.open(home.folder.store, home.keys)) as store:
+        apply(store, memory(3), vectors(3, windows=0))
+    check = home.examine()["unembeddable"]
+    named = format_id(memory(3).id)
+    assert (check.state, check.detail) == ("advice", f"1 memory is found by words only: the model fails on {named}")
+    assert home.examine()["meaning"].state == "ok", "it holds up no other"
+
+
 def test_what_waits_for_its_hypervector_is_advice_and_what_could_get_none_says_so(home: Home) -> None:
     with closing(Store.open(home.folder.store, home.keys)) as store:
         apply(store, memory(3), vectors(3))
@@ -420,6 +432,14 @@ def test_a_device_without_torch_is_advice(home: Home, monkeypatch: pytest.Monkey
 def test_a_disk_that_is_nearly_full_is_wrong(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(home_checks.shutil, "disk_usage", lambda path: SimpleNamespace(free=1_000_000))
     assert home.states()["disk"] == "wrong"
+
+
+def test_a_home_that_cannot_be_written_is_wrong(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(home_checks.shutil, "disk_usage", lambda path: SimpleNamespace(free=1 << 40))
+    monkeypatch.setattr(home_checks, "unwritable_reason", lambda folder: f"{folder} is on a read-only file system")
+    check = home.examine()["disk"]
+    assert (check.state, check.remedy) == ("wrong", "Make it writable.")
+    assert check.detail.endswith("is on a read-only file system: memories are read, and nothing is kept")
 
 
 def test_a_home_that_is_not_there_is_looked_at_too(tmp_path: Path, home: Home) -> None:

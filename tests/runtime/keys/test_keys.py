@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import hmac
 import os
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.errors import KeyMismatch, KeyMissing
+from mnemic.actors.protocol.errors import DiskFailed, KeyMismatch, KeyMissing
 from mnemic.runtime.keys.keys import KEY_BYTES, Keys, Secrets, generate_key, random_id, read_key, write_private
 from tests.runtime.building import keys_of, said
 
@@ -157,6 +158,17 @@ def test_a_private_file_is_never_written_over(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError):
         write_private(tmp_path / "key", bytes(32))
     assert (tmp_path / "key").read_bytes() == ROOT_KEY
+
+
+def test_a_disk_that_fails_is_no_word_about_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(path: Path) -> bytes:
+        raise OSError(errno.EIO, "Input/output error", str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", failing)
+    with pytest.raises(DiskFailed) as failed:
+        read_key(tmp_path / "key")
+    assert said(failed.value) == f"The disk that holds {tmp_path / 'key'} failed: Input/output error."
+    assert "writable" not in failed.value.remedy_text
 
 
 def test_keys_and_runs_are_made_once_each() -> None:

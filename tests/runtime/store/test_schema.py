@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 from collections.abc import Callable
@@ -36,6 +37,7 @@ from mnemic.runtime.store.schema import (
 )
 from mnemic.runtime.store.store import Store
 from tests.clocks import ManualClock
+from tests.disks import fill_up, own_disk
 from tests.runtime.building import (
     KEYS,
     add_encoder,
@@ -312,12 +314,7 @@ def test_every_file_of_a_store_is_its_owners_alone(tmp_path: Path, umask: int) -
 def on_small_disk(tmp_path: Path) -> Callable[[str], list[Any]]:
     """Run a function of this module in a process that sees a disk of 1 MB at the folder it is given."""
     folder = tmp_path / "disk"
-    folder.mkdir()
-    shell = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o size=1m none "$0" && exec "$@"', str(folder)]
-    try:
-        subprocess.run([*shell, "true"], check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        pytest.skip(f"no disk can be mounted here: {error}")
+    shell = own_disk(folder)
 
     def run(function: str) -> list[Any]:
         report = json.loads(finish(child(f"runtime.store.test_schema:{function}", folder, before=shell)))
@@ -374,37 +371,54 @@ def open_on_a_full_disk(folder: str) -> None:
     with closing(Store.create(path, KEYS)) as store:
         apply(store, memory(1))
     before = path.read_bytes()
-    with (Path(folder) / "rest").open("wb", buffering=0) as rest:
-        try:
-            while rest.write(bytes(1024)):
-                pass
-        except OSError:
-            pass
-    report: list[Any] = [told(lambda: Store.open(path, KEYS)), told(lambda: open_reader(path, KEYS))]
+    taken = fill_up(Path(folder))
+    report: list[Any] = [memories_read(path)]
+    with closing(Store.open(path, KEYS)) as store:
+        report.append(told(lambda: apply(store, memory(2, noise(2)))))
+    shared = path.with_name("store.db-shm")
+    os.truncate(shared, 3)  # as SQLite does when it opens a store; now another one takes the room
+    fill_up(Path(folder))
+    report += [memories_read(path), memories_read(path, words_only=True), shared.stat().st_size]
+    with closing(Store.open(path, KEYS)) as store:
+        report.append(told(lambda: apply(store, memory(2, noise(2)))))
     report.append(path.read_bytes() == before)
-    (Path(folder) / "rest").unlink()
+    taken.unlink()
     report.append(len(held(path)["memories"]))
     print(json.dumps(report))
 
 
-def test_opening_on_a_full_disk_says_that_it_is_full(on_small_disk: Callable[[str], list[Any]]) -> None:
-    opened, read, same, kept = on_small_disk("open_on_a_full_disk")
-    assert opened[0] == read[0] == "DiskFull"
+def memories_read(path: Path, *, words_only: bool = False) -> int:
+    """How many memories a new reader finds."""
+    with closing(connect(path, KEYS, words_only=words_only)) as db:
+        return int(db.execute("SELECT count(*) FROM memories").get)
+
+
+def test_a_store_on_a_full_disk_is_read_and_says_that_it_is_full(on_small_disk: Callable[[str], list[Any]]) -> None:
+    seen, write, again, words, index, late, same, kept = on_small_disk("open_on_a_full_disk")
+    assert (seen, again, words) == (1, 1, 1)
+    assert index < 32_768, "there was no room for what the processes share, and nobody needed it"
+    assert write[0] == "DiskFull"
+    assert late[0] == "StoreReadOnly", "it was opened for reading alone"
     assert (same, kept) == (True, 1)
 
 
 def use_a_read_only_disk(folder: str) -> None:
-    """In a process: make a store, and find its disk read-only."""
+    """In a process: make a store, and find its disk read-only, with a write-ahead log that holds the newest."""
     path = Path(folder) / "store.db"
     with closing(Store.create(path, KEYS)) as store:
         apply(store, memory(1))
+    finish(child("runtime.store.test_schema:write_and_die", path))
+    (Path(folder) / "apart").mkdir()
+    shutil.copy(path, Path(folder) / "apart")
     subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
     before = files_of(Path(folder))
-    report: list[Any] = [
-        told(lambda: Store.open(path, KEYS)),
-        told(lambda: open_reader(path, KEYS)),
+    report: list[Any] = [memories_read(path), memories_read(path, words_only=True)]
+    with closing(Store.open(path, KEYS)) as store:
+        report.append(told(lambda: apply(store, memory(3))))
+    report += [
         told(lambda: Store.create(path.with_name("two.db"), KEYS)),
         told(lambda: create_mind(Path(folder) / "home", "default", ManualClock(0))),
+        told(lambda: open_reader(Path(folder) / "apart" / "store.db", KEYS)),
     ]
     report.append(files_of(Path(folder)) == before)
     subprocess.run(["mount", "-o", "remount,rw", folder], check=True)
@@ -412,8 +426,17 @@ def use_a_read_only_disk(folder: str) -> None:
     print(json.dumps(report))
 
 
-def test_a_read_only_disk_is_said_to_be_read_only(on_small_disk: Callable[[str], list[Any]]) -> None:
-    *failures, same, kept = on_small_disk("use_a_read_only_disk")
+def write_and_die(store: str) -> None:
+    """In a process: leave what is committed in the write-ahead log."""
+    writer = Store.open(Path(store), KEYS)
+    apply(writer, memory(2), key=b"of another process")
+    os._exit(0)
+
+
+def test_a_store_on_a_read_only_disk_is_read_to_its_last_commit(on_small_disk: Callable[[str], list[Any]]) -> None:
+    seen, words, *failures, same, kept = on_small_disk("use_a_read_only_disk")
+    assert (seen, words) == (2, 2), "what only the log holds, too"
     assert [failure[0] for failure in failures] == ["StoreReadOnly"] * 4
-    assert all("cannot be written" in failure[1] for failure in failures)
-    assert (same, kept) == (True, 1)
+    assert all("cannot be" in failure[1] for failure in failures)
+    assert "store.db-shm is not there" in failures[-1][1], "a copy without its companions"
+    assert (same, kept) == (True, 2)

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.errors import Fenced
+from mnemic.actors.protocol.errors import DiskFull, Fenced
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
+from tests.disks import fill_up, own_disk
 from tests.runtime.building import KEYS, apply, child, finish, held, memory, said
 
 
@@ -149,3 +150,29 @@ def test_whatever_the_order_of_opening_and_writing_only_the_newest_of_a_slot_wri
     for _, store in writers:
         store.close()
     shutil.rmtree(folder)
+
+
+def replace_on_a_full_disk(folder: str) -> None:
+    """In a process that has a disk of its own: replace a writer where there is no room to say so."""
+    path = Path(folder) / "store.db"
+    Store.create(path, KEYS).close()
+    with closing(Store.open(path, KEYS, fence="home")) as first:
+        taken = fill_up(Path(folder))
+        with closing(Store.open(path, KEYS, fence="home")) as second:
+            try:
+                apply(second, memory(1))
+            except DiskFull:
+                print("full")
+            taken.unlink()
+            print(apply(second, memory(1)).kept[0].created)
+            try:
+                apply(first, memory(2))
+            except Fenced as error:
+                print(error.operands["own"], error.operands["current"])
+
+
+def test_where_the_disk_is_full_a_writer_replaces_the_others_with_its_first_transaction(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    before = own_disk(disk)
+    printed = finish(child("runtime.store.test_store_fences:replace_on_a_full_disk", disk, before=before))
+    assert printed == "full\nTrue\n1 2\n"

@@ -126,6 +126,7 @@ def test_no_file_of_a_store_shows_what_is_in_it(store: Store, path: Path) -> Non
     store.fork(path.with_name("fork.db"), 5)
     secrets = [*texts, *names, *(zlib.compress(text, 6) for text in texts), vectors(*range(1, 9), windows=8).vectors]
     living = files_of(path.parent)
+    living |= {file.name: file.read_bytes() for file in path.parent.glob("*-shm")}
     assert {"store.db", "store.db-wal", "store.db-shm", "fork.db"} <= living.keys()
     store.close()
     for data in (*living.values(), *files_of(path.parent).values()):

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import shutil
 import stat
 import zipfile
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.errors import DamagedStore, DiskFull, MnemicError, NewerSchema, NotABackup, StoreReadOnly
+from mnemic.actors.protocol.errors import (
+    DamagedStore,
+    DiskFailed,
+    DiskFull,
+    MnemicError,
+    NewerSchema,
+    NotABackup,
+    StoreReadOnly,
+)
 from mnemic.runtime.keys.key_slots import open_by_passphrase
 from mnemic.runtime.keys.keys import Keys, Secrets
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
@@ -234,3 +245,24 @@ def test_what_is_not_there_or_is_a_folder_is_no_backup(tmp_path: Path) -> None:
     for path in (tmp_path / "none", tmp_path):
         with pytest.raises(NotABackup), open_backup(path):
             pytest.fail("it is none")
+
+
+@pytest.mark.parametrize("failing", range(6))
+def test_a_disk_that_fails_while_a_backup_is_read_is_no_word_about_the_backup(
+    mind: tuple[MindFolder, Keys], made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    reads = iter(range(1000))
+
+    class Failing(io.FileIO):
+        """A file of which one read fails."""
+
+        def readinto(self, buffer: Any) -> int | None:
+            if next(reads) == failing:
+                raise OSError(errno.EIO, "Input/output error")
+            return super().readinto(buffer)
+
+    monkeypatch.setattr(module, "open_regular", lambda path: io.BufferedReader(Failing(path), 64))
+    with pytest.raises(DiskFailed) as failed:
+        unpacked(made, tmp_path / "store.db", mind[1])
+    assert said(failed.value) == f"The disk that holds {made} failed: Input/output error."
+    assert not (tmp_path / "store.db").exists()
