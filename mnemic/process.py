@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import AlreadyServed, MnemicError, StoreReadOnly
+from mnemic.actors.protocol.errors import AlreadyServed, DiskFull, MnemicError, StoreReadOnly
 from mnemic.compose import open_actor_system, ray_engine_factory
 from mnemic.open_mind import mind_over
 from mnemic.runtime.engine.engine import EmbeddedEngine, Engine, EngineFactory
@@ -267,7 +267,10 @@ class ServerProcess:
         self._card = msgspec.structs.replace(self._card, settings=read)
         try:
             self._meeting.publish(self._card)
-        except StoreReadOnly as error:  # it serves on: only `doctor` does not see yet that they are in force
+        except (
+            StoreReadOnly,
+            DiskFull,
+        ) as error:  # it serves on: only `doctor` does not see yet that they are in force
             _log.warning("the card was not written: %s", error.code)
         until = self._clock.monotonic_s() + _RELOAD_S
         while not self._minds.close_when_unused(_TICK_S):  # by and by, so that nobody waits long, and SIGTERM is heard

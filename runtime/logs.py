@@ -75,9 +75,20 @@ class _LogFile(logging.handlers.RotatingFileHandler):
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the library's name
         """Say once, in a sentence, that the file cannot be written; the library would print a traceback each time."""
         error = sys.exc_info()[1]
-        if not isinstance(error, OSError):
+        if isinstance(error, OSError):
+            self._complain(error)
+        else:
             super().handleError(record)
-        elif not self._complained and sys.stderr is not None:
+
+    def close(self) -> None:
+        """Close the file; lines that a full disk did not take are tried once more, and go with that."""
+        try:
+            super().close()
+        except OSError as error:
+            self._complain(error)
+
+    def _complain(self, error: OSError) -> None:
+        if not self._complained and sys.stderr is not None:
             self._complained = True
             why = error.strerror or type(error).__name__
             print(f"mnemic: The log {self.baseFilename} cannot be written: {why}.", file=sys.stderr)
@@ -85,8 +96,8 @@ class _LogFile(logging.handlers.RotatingFileHandler):
     def shouldRollover(self, record: logging.LogRecord) -> int:  # noqa: N802 - the library's name
         """Say whether to turn the file over before this record; follows one that was turned over meanwhile."""
         if self.stream is not None and self._was_rotated(self.stream.fileno()):
-            self.stream.close()
-            self.stream = None  # the library opens it where it finds none
+            rotated, self.stream = self.stream, None  # the library opens it where it finds none
+            rotated.close()
         return int(super().shouldRollover(record))
 
     def _was_rotated(self, descriptor: int) -> bool:

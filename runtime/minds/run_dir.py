@@ -22,7 +22,8 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.errors import NotServed, StoreReadOnly
+from mnemic.actors.protocol.errors import DiskFull, NotServed, StoreReadOnly
+from mnemic.runtime.files.atomic_replace import write_error
 from mnemic.runtime.keys.keys import replace_private
 
 PROTOCOL = 6
@@ -159,7 +160,7 @@ class RunDir:
         """Make the folder.
 
         Raises:
-            StoreReadOnly: it cannot be made, or is not this user's alone.
+            StoreReadOnly, DiskFull: it cannot be made, or is not this user's alone.
         """
         with _translated_write_errors(self.folder):
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -177,7 +178,7 @@ class RunDir:
             wait: until it is free.
 
         Raises:
-            StoreReadOnly: the folder or the lock cannot be written.
+            StoreReadOnly, DiskFull: the folder or the lock cannot be written.
         """
         with _translated_write_errors(self.folder / name):
             descriptor = os.open(self.folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -219,7 +220,7 @@ class RunDir:
         Returns their folder and both sockets.
 
         Raises:
-            StoreReadOnly: they cannot be made.
+            StoreReadOnly, DiskFull: they cannot be made.
         """
         folder = self.folder
         with _translated_write_errors(folder):
@@ -231,7 +232,7 @@ class RunDir:
         """Say who serves; whoever reads it sees the old card or the new one.
 
         Raises:
-            StoreReadOnly: it cannot be written.
+            StoreReadOnly, DiskFull: it cannot be written.
         """
         with _translated_write_errors(self.info_path):
             replace_private(self.info_path, json.dumps(msgspec.structs.asdict(card), indent=1).encode())
@@ -274,7 +275,10 @@ def _translated_write_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StoreReadOnly(path=str(path), why=error.strerror or type(error).__name__) from error
+        told = write_error(path, error)
+        if not isinstance(told, DiskFull):  # it names the file that was to be replaced, not the one that was written
+            told = StoreReadOnly(path=str(path), why=error.strerror or type(error).__name__)
+        raise told from error
 
 
 def _parse_info(written: Any) -> ServerInfo | None:
