@@ -193,7 +193,10 @@ class ServerProcess:
             overdue = threading.Timer(_EXIT_S, self._force_exit)
             overdue.daemon = True
             overdue.start()  # never called off: what hangs may do so after all this
-            vanish()  # whoever comes from now on waits for the next process
+            try:
+                vanish()  # whoever comes from now on waits for the next process
+            except OSError as error:  # that one clears what is left, and the minds are closed all the same
+                _log.error("card and sockets cannot be removed: %s", error.strerror or type(error).__name__)
             self._card = msgspec.structs.replace(self._card, state="draining")
             faces.stop(_FACES_STOP_S)
             self._drainer.stop(_DRAINER_STOP_S)
