@@ -24,6 +24,7 @@ BENCHES = {
     "contract": "somebody's own actor, named by its class: whether it keeps the contract (exits with 1 if not)",
     "embed": "each encoder beside onnxruntime and torch with the same weights: speed, loading, agreement",
     "engine": "a home on each engine: recall by MCP, beside a heavy job, from a start; resident memory",
+    "faults": "kills and errors at write calls, flipped bits, half requests, hostile folders (exits with 1 on a flaw)",
     "fire": "hooks, and who drains, killed at random: what was acknowledged is kept once (exits with 1 if not)",
     "hd": "hypervectors of memories: capacity beside theory, projection, speed beside torchhd, a mind asked by shape",
     "hook": "a hook as a whole process: time, memory and size, beside a bare `true` and the hook in Python",
@@ -41,13 +42,17 @@ ROOMS = ("contract", "faults", "quality", "speed")
 """The folders that benches lie in."""
 
 OPTIONS = {
+    "at": ("N", "with --only, the case of that number alone"),
     "data": ("FILE", "the data set"),
     "engine": (None, "which engine (%(default)s)"),
+    "every": ("N", "a fault at every so many-th write call (%(default)s)"),
+    "flips": ("N", "bits of each kind of file (%(default)s)"),
     "hypervectors": ("N", "how many are searched (%(default)s)"),
     "kills": ("N", "how many, on all engines together (%(default)s)"),
     "memories": ("N", "size of the home (%(default)s)"),
     "model": ("FOLDER", "another model than the default one"),
     "no_model": (None, "words alone"),
+    "only": ("NAME", "the attacks whose names begin so"),
     "parts": (None, "only these of it"),
     "questions": ("N", "ask only every so many-th question, N in all"),
     "requests": ("N", "how many (%(default)s)"),

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import AlreadyServed, MnemicError, StoreReadOnly
+from mnemic.actors.protocol.errors import AlreadyServed, DiskFull, MnemicError, StoreReadOnly
 from mnemic.compose import open_actor_system, ray_engine_factory
 from mnemic.open_mind import mind_over
 from mnemic.runtime.engine.engine import EmbeddedEngine, Engine, EngineFactory
@@ -193,7 +193,10 @@ class ServerProcess:
             overdue = threading.Timer(_EXIT_S, self._force_exit)
             overdue.daemon = True
             overdue.start()  # never called off: what hangs may do so after all this
-            vanish()  # whoever comes from now on waits for the next process
+            try:
+                vanish()  # whoever comes from now on waits for the next process
+            except OSError as error:  # that one clears what is left, and the minds are closed all the same
+                _log.error("card and sockets cannot be removed: %s", error.strerror or type(error).__name__)
             self._card = msgspec.structs.replace(self._card, state="draining")
             faces.stop(_FACES_STOP_S)
             self._drainer.stop(_DRAINER_STOP_S)
@@ -267,7 +270,10 @@ class ServerProcess:
         self._card = msgspec.structs.replace(self._card, settings=read)
         try:
             self._meeting.publish(self._card)
-        except StoreReadOnly as error:  # it serves on: only `doctor` does not see yet that they are in force
+        except (
+            StoreReadOnly,
+            DiskFull,
+        ) as error:  # it serves on: only `doctor` does not see yet that they are in force
             _log.warning("the card was not written: %s", error.code)
         until = self._clock.monotonic_s() + _RELOAD_S
         while not self._minds.close_when_unused(_TICK_S):  # by and by, so that nobody waits long, and SIGTERM is heard

@@ -96,8 +96,8 @@ class _LogFile(logging.handlers.RotatingFileHandler):
     def shouldRollover(self, record: logging.LogRecord) -> int:  # noqa: N802 - the library's name
         """Say whether to turn the file over before this record; follows one that was turned over meanwhile."""
         if self.stream is not None and self._was_rotated(self.stream.fileno()):
-            self.stream.close()
-            self.stream = None  # the library opens it where it finds none
+            rotated, self.stream = self.stream, None  # the library opens it where it finds none
+            rotated.close()
         return int(super().shouldRollover(record))
 
     def _was_rotated(self, descriptor: int) -> bool:

@@ -1,1 +1,1 @@
-"""What survives: hooks and processes killed at random, under load."""
+"""What survives: kills, failing disks, flipped bits, load, half requests and hostile folders."""

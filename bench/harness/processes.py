@@ -62,15 +62,16 @@ def run_mnemic(home: Path, *arguments: object) -> list[Any]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def serve(home: Path, engine: str, before: Sequence[str] = ()) -> subprocess.Popen[bytes]:
+def serve(home: Path, engine: str, before: Sequence[str] = (), options: Sequence[str] = ()) -> subprocess.Popen[bytes]:
     """Start `mnemic serve`, in a session of its own.
 
     Args:
         before: a command that runs it, such as ``unshare``.
+        options: further ones of `mnemic serve`.
     """
     with open(home / "bench.err", "ab") as errors:
         return subprocess.Popen(
-            [*before, *COMMAND, "serve", "--engine", engine, "--home", str(home)],
+            [*before, *COMMAND, "serve", "--engine", engine, "--home", str(home), *options],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=errors,
@@ -91,13 +92,13 @@ def ready_card(home: Path) -> ServerInfo | None:
 
 
 @contextmanager
-def served(home: Path, engine: str, before: Sequence[str] = ()) -> Iterator[ServerInfo]:
-    """A home that is served, until the end of the block; nothing of it runs then.
+def served(home: Path, engine: str, before: Sequence[str] = (), options: Sequence[str] = ()) -> Iterator[ServerInfo]:
+    """A home that is served, until the end of the block; nothing of it runs then. The arguments are those of `serve`.
 
     Raises:
         ValueError: it cannot be served.
     """
-    process = serve(home, engine, before)
+    process = serve(home, engine, before, options)
     try:
         found: list[ServerInfo] = []
 

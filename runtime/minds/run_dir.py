@@ -160,7 +160,7 @@ class RunDir:
         """Make the folder.
 
         Raises:
-            StoreReadOnly: it cannot be made, or is not this user's alone.
+            StoreReadOnly, DiskFull: it cannot be made, or is not this user's alone.
         """
         with _translated_write_errors(self.folder):
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -178,7 +178,7 @@ class RunDir:
             wait: until it is free.
 
         Raises:
-            StoreReadOnly: the folder or the lock cannot be written.
+            StoreReadOnly, DiskFull: the folder or the lock cannot be written.
         """
         with _translated_write_errors(self.folder / name):
             descriptor = os.open(self.folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -220,7 +220,7 @@ class RunDir:
         Returns their folder and both sockets.
 
         Raises:
-            StoreReadOnly: they cannot be made.
+            StoreReadOnly, DiskFull: they cannot be made.
         """
         folder = self.folder
         with _translated_write_errors(folder):
@@ -232,7 +232,7 @@ class RunDir:
         """Say who serves; whoever reads it sees the old card or the new one.
 
         Raises:
-            StoreReadOnly: it cannot be written.
+            StoreReadOnly, DiskFull: it cannot be written.
         """
         with _translated_write_errors(self.info_path):
             replace_private(self.info_path, json.dumps(msgspec.structs.asdict(card), indent=1).encode())

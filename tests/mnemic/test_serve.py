@@ -366,6 +366,19 @@ def test_told_to_leave_it_answers_what_is_under_way(home: Path, tmp_path: Path, 
     assert not [path for path in (home / "run").iterdir() if path.suffix in (".sock", ".json")]
 
 
+def test_told_to_leave_it_leaves_in_order_though_its_sockets_cannot_be_removed(home: Path) -> None:
+    with serving(home) as process:
+        assert served(home).remember("the tea is in the blue tin").created
+        path = Path(ready(home).http_socket)
+        path.unlink()
+        path.mkdir()
+        process.terminate()
+        _, told = process.communicate(timeout=BOUND_S)
+    assert process.returncode == 0
+    assert b"Traceback" not in told
+    assert "card and sockets cannot be removed: Is a directory" in [line["message"] for line in log_of(home)]
+
+
 @pytest.mark.system
 def test_what_hangs_does_not_keep_it(home: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.jsonl"

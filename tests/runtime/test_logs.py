@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import MnemicError, StoreBusy
+from mnemic.runtime import logs
 from mnemic.runtime.engine.actor_health import RestartPolicy
 from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
@@ -109,6 +110,25 @@ def test_where_nothing_is_said_no_file_is_made_and_the_logger_is_left_as_it_was(
         LOG.debug("less than is written")
     assert (logger.level, list(logger.handlers)) == before
     assert not (tmp_path / "log").exists()
+
+
+def test_a_full_disk_hides_no_error_and_is_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip(f"{full} is on Linux alone")
+    monkeypatch.setattr(logs, "_open_private", lambda path, flags: os.open(full, os.O_WRONLY))
+    path = tmp_path / "log"
+    with pytest.raises(StoreBusy), log_to(path):
+        _log_twice_and_fail()
+    assert capsys.readouterr().err == f"mnemic: The log {path} cannot be written: No space left on device.\n"
+
+
+def _log_twice_and_fail() -> None:
+    LOG.info("x")
+    LOG.info("y")
+    raise StoreBusy(path="store.db", waited_s=1.0)
 
 
 def test_the_owner_turns_a_full_file_over_and_keeps_three_older_ones_all_private(tmp_path: Path) -> None:

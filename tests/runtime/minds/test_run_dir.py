@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -13,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.errors import StoreReadOnly
+from mnemic.actors.protocol.errors import DiskFull, StoreReadOnly
+from mnemic.runtime.minds import run_dir
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, process_start_time
 from tests.waiting import until
 
@@ -105,6 +107,17 @@ def test_files_that_cannot_be_written_are_told_in_one_sentence(tmp_path: Path) -
     (meeting.folder / "serve.lock").rmdir()
     (meeting.folder / "serve.json").mkdir()
     with pytest.raises(StoreReadOnly, match=r"serve\.json cannot be written"):
+        opened(meeting)
+
+
+def test_a_full_disk_is_told_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, content: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), f"{path}.new")
+
+    meeting = RunDir(tmp_path)
+    meeting.prepare()
+    monkeypatch.setattr(run_dir, "replace_private", full)
+    with pytest.raises(DiskFull, match=r"The disk that holds .*serve\.json is full"):
         opened(meeting)
 
 
