@@ -12,13 +12,14 @@ reading that breaks off has what counts most, and goes on behind it even when ne
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, MalformedLine
-from mnemic.hooks.read.lines import EventFactory, InvalidInput, Json, RawLines, call_events, nonblank_text, parse
+from mnemic.hooks.read.lines import BOM, EventFactory, InvalidInput, Json, RawLines, call_events, nonblank_text, parse
 from mnemic.hooks.read.own_text import strip_own_output
 from mnemic.hooks.read.records import RecordEventFactory, required_text
 from mnemic.runtime.files.file_stat import stat_transcript
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 ASSISTANT = "opencode"
 FINAL_STATES = ("completed", "error")
+EXPORT_BEGINNING = re.compile(rb'\s*\{[ \t]*\r?\n\s*"info"\s*:\s*\{[^{}\[\]]*"id"\s*:\s*"')
+"""A session's id stands among what its description begins with."""
 
 
 def hook_events(record: HookRecord, payload: Json) -> Iterator[HookEvent]:
@@ -71,7 +74,12 @@ def is_export(document: Json) -> bool:
     return isinstance(info, dict) and isinstance(info.get("id"), str) and isinstance(document.get("messages"), list)
 
 
-def parse_export(data: bytes) -> Json:
+def begins_export(data: bytes) -> bool:
+    """Whether a document that goes over many lines begins as those that ``opencode export`` prints."""
+    return EXPORT_BEGINNING.match(data.removeprefix(BOM)) is not None
+
+
+def _parse_export(data: bytes) -> Json:
     """The exported session that the bytes are. Raises `InvalidInput`."""
     document = parse(data + b"\n", first=True)
     if document is None:
@@ -92,9 +100,9 @@ class ExportSource:
         self._raw = raw
 
     def __iter__(self) -> Iterator[Event | MalformedLine]:
-        data = b"".join(self._raw)
+        data = self._raw.read()
         try:
-            document = parse_export(data)
+            document = _parse_export(data)
         except InvalidInput as bad:
             raise SourceUnreadable(path=self._raw.path, why=str(bad)) from None
         self.position_bytes = len(data)

@@ -12,6 +12,9 @@ import stat
 import tomllib
 from typing import Any, BinaryIO
 
+MOST_LINE_BYTES = 1 << 29
+"""How much of a file is held at once: a line, or a document that can only be understood as a whole."""
+
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     """Open a file for reading, links followed.
