@@ -31,6 +31,6 @@ def test_what_leads_out_of_the_folder_or_is_no_file_is_refused(tmp_path: Path, p
     (inside / "folder").symlink_to(inside)
     os.mkfifo(inside / "pipe")
     before = os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else []
-    with pytest.raises(OSError):
+    with pytest.raises(OSError, match="Errno"):
         read_below(str(inside), path, 10)
     assert len(os.listdir("/proc/self/fd") if before else []) == len(before), "nothing stays open"
