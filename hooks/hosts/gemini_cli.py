@@ -29,7 +29,7 @@ from mnemic.hooks.hosts.gemini_cli_events import (
     user_message_events,
 )
 from mnemic.hooks.read.lines import EventFactory, InvalidInput, Json, LineSource, RawLines, nonblank_text, parse_time_us
-from mnemic.runtime.files.foreign import open_regular, read_regular
+from mnemic.runtime.files.foreign import open_regular, read_below
 
 ASSISTANT = "gemini-cli"
 MESSAGE_TYPES = ("user", "gemini", "info", "error", "warning")
@@ -244,18 +244,17 @@ def _listed(folder: str) -> list[str]:
 def _read_full_output(path: str, named: str) -> str | None:
     """A result that was cut short, from the file that the transcript names for it.
 
-    Only a file where the host puts them is read, below the transcript's own project: a transcript holds what tools
-    answered, and must not have other files taken in.
+    Only a file where the host puts them is read, below the transcript's own project and by way of no link: a transcript
+    holds what tools answered, and must not have other files taken in.
     """
-    if not path:
-        return None
-    below = os.path.dirname(path)
+    below = os.path.realpath(os.path.dirname(path))
     while os.path.basename(below) not in ("chats", ""):
         below = os.path.dirname(below)
-    outputs = os.path.realpath(os.path.join(os.path.dirname(below), OUTPUTS_FOLDER))
-    if not os.path.realpath(named).startswith(outputs + os.sep):
-        return None
+    folder, found, output = named.rpartition(f"/{OUTPUTS_FOLDER}/")
+    project = os.path.dirname(below)
     try:
-        return read_regular(named, _MOST_OUTPUT_BYTES).decode("utf-8")
-    except (OSError, ValueError):  # it went, or is no text any more; what is left of it stands in the transcript
+        if not path or not found or os.path.realpath(folder) != project:
+            return None
+        return read_below(project, f"{OUTPUTS_FOLDER}/{output}", _MOST_OUTPUT_BYTES).decode("utf-8")
+    except (OSError, ValueError):  # it went, is a link, or no text any more; what is left stands in the transcript
         return None

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from collections.abc import Callable
-from contextlib import suppress
-from typing import BinaryIO
 
 from mnemic.actors.protocol.errors import AmbiguousFormat, InvalidValue, SourceUnreadable
 from mnemic.actors.protocol.ports import Source
@@ -18,9 +15,9 @@ from mnemic.hooks.hosts.opencode import (
     DATABASE,
     DatabaseSource,
     ExportSource,
+    begins_export,
     is_export,
     parse_database_path,
-    parse_export,
 )
 from mnemic.hooks.read.generic import GenericReader, TextSource, is_generic
 from mnemic.hooks.read.lines import BOM, InvalidInput, Json, LineReader, LineSource, RawLines, parse
@@ -119,12 +116,8 @@ def _detect(raw: RawLines) -> str:
         blank = False
     if blank:
         return "jsonl" if lines_expected else "text"
-    if raw.peeked[0].removeprefix(BOM).strip() == b"{":  # one JSON object over many lines
-        for _ in raw.peek(sys.maxsize):
-            pass
-        with suppress(InvalidInput):
-            parse_export(b"".join(raw.peeked))
-            return "opencode"
+    if begins_export(b"".join(raw.peeked)):  # one JSON object over many lines
+        return "opencode"
     raise _ambiguous(raw, "none of its first lines is a line of one")
 
 
@@ -146,8 +139,7 @@ def _open(path: str) -> RawLines:
     if os.path.isdir(path):
         raise SourceUnreadable(path=path, why="it is a folder, not a file")
     try:
-        is_pipe = stat.S_ISFIFO(os.stat(path).st_mode)  # somebody named it: `find_transcripts` finds none
-        stream: BinaryIO = open(path, "rb") if is_pipe else open_regular(path)  # noqa: SIM115 - the source closes it
+        stream = open_regular(path)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise SourceUnreadable(path=path, why=getattr(error, "strerror", None) or str(error)) from error
-    return RawLines(path, stream, None if is_pipe else os.fstat(stream.fileno()).st_size)
+    return RawLines(path, stream, os.fstat(stream.fileno()).st_size)

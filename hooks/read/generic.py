@@ -116,7 +116,7 @@ class TextSource:
         self.position_bytes = 0
 
     def __iter__(self) -> Iterator[Event | MalformedLine]:
-        data = b"".join(self._raw)
+        data = self._raw.read()
         try:
             data.decode("utf-8", "surrogatepass")
         except UnicodeDecodeError as error:

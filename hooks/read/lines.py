@@ -14,12 +14,13 @@ from typing import Any, BinaryIO, Protocol
 
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import Event, Kind, MalformedLine, Role, to_bytes
+from mnemic.runtime.files.foreign import MOST_LINE_BYTES
 
 Json = dict[str, Any]
 """A parsed line."""
 
 BOM = b"\xef\xbb\xbf"
-_MOST_LINE_BYTES = 1 << 29
+_CHUNK_BYTES = 1 << 20
 FILE_ARGUMENTS = ("file_path", "absolute_path", "filePath", "notebook_path", "path", "target_file")
 # Hosts put the server's name before the tool's, and one or two lines between; Cursor says `MCP:` and the tool alone.
 OWN_TOOL = re.compile(
@@ -79,13 +80,30 @@ class RawLines:
         while line := self._readline():
             yield line
 
-    def _readline(self) -> bytes:
+    def read(self) -> bytes:
+        """All of it at once, for what is no lines.
+
+        Raises:
+            SourceUnreadable: it cannot be read, or is longer than `MOST_LINE_BYTES`.
+        """
+        data = bytearray().join(self.peeked)
+        self.peeked = []
         try:
-            line = self._stream.readline(_MOST_LINE_BYTES)
+            while len(data) <= MOST_LINE_BYTES and (chunk := self._stream.read(_CHUNK_BYTES)):
+                data += chunk
         except OSError as error:
             raise SourceUnreadable(path=self.path, why=error.strerror or type(error).__name__) from error
-        if len(line) == _MOST_LINE_BYTES:
-            raise SourceUnreadable(path=self.path, why=f"a line of it is longer than {_MOST_LINE_BYTES:,} bytes")
+        if len(data) > MOST_LINE_BYTES:
+            raise SourceUnreadable(path=self.path, why=f"it is longer than {MOST_LINE_BYTES:,} bytes")
+        return bytes(data)
+
+    def _readline(self) -> bytes:
+        try:
+            line = self._stream.readline(MOST_LINE_BYTES)
+        except OSError as error:
+            raise SourceUnreadable(path=self.path, why=error.strerror or type(error).__name__) from error
+        if len(line) == MOST_LINE_BYTES:
+            raise SourceUnreadable(path=self.path, why=f"a line of it is longer than {MOST_LINE_BYTES:,} bytes")
         return line
 
     def close(self) -> None:

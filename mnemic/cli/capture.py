@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
@@ -35,17 +36,19 @@ from mnemic.runtime.api.reports import pluralize, unbound_warning
 def capture(
     chosen: CommandContext, sources: tuple[str, ...], format_: str, scope: str | None, no_meaning: bool
 ) -> None:
-    """Take in transcripts. They are files, folders of *.jsonl, or - for standard input; twice is once."""
+    """Take in transcripts. They are files, folders of *.jsonl, a pipe, or - for standard input; twice is once."""
     from mnemic.actors.protocol.scopes import normalize_scope_path
 
     started = CLOCK.monotonic_s()
     _require_source(sources)
     if scope is not None:
         normalize_scope_path(scope)  # before a mind is made for it
-    stdin = interruptible_stdin() if "-" in sources else nullcontext()
-    # Only this command has its standard input, and nobody else is to wait until that ends.
-    with stdin, chosen.open(create=True, alone="-" in sources) as mind, progress_bars(chosen.as_json) as progress:
-        report = mind.capture(sources, format=format_, scope=scope, embed=not no_meaning, progress=progress)
+    pipe = _find_pipe(sources)
+    # Only this command has its standard input, or the pipe, and nobody else is to wait until that ends.
+    stdin = nullcontext() if pipe is None else interruptible_stdin(None if pipe == "-" else pipe)
+    given = ["-" if source == pipe else source for source in sources]
+    with stdin, chosen.open(create=True, alone="-" in given) as mind, progress_bars(chosen.as_json) as progress:
+        report = mind.capture(given, format=format_, scope=scope, embed=not no_meaning, progress=progress)
     took_s = CLOCK.monotonic_s() - started
     view = msgspec.structs.asdict(report) | {"took_s": round(took_s, 2)}
 
@@ -136,6 +139,26 @@ def _check_format(name: str) -> str:
             name="--format", value=name, why="there is no such format", expected=f"one of {', '.join(FORMATS)}"
         )
     return name
+
+
+def _find_pipe(sources: Sequence[str]) -> str | None:
+    """The one source that is read only once, from its start to its end: ``-``, or a pipe.
+
+    Raises:
+        InvalidValue: several are.
+    """
+    pipes = list(dict.fromkeys(source for source in sources if source == "-" or _is_pipe(source)))
+    if len(pipes) > 1:
+        why = "a command reads one pipe"
+        raise InvalidValue(name="what is captured", value=", ".join(pipes), why=why, expected="each in its own command")
+    return pipes[0] if pipes else None
+
+
+def _is_pipe(path: str) -> bool:
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):  # what cannot be opened is reported by whoever reads it
+        return False
 
 
 def _require_source(sources: Sequence[str]) -> None:

@@ -61,22 +61,34 @@ def require_stdin() -> None:
 
 
 @contextmanager
-def interruptible_stdin() -> Iterator[None]:
+def interruptible_stdin(pipe: str | None = None) -> Iterator[None]:
     """Let a signal break off what reads standard input, in whatever thread: it gets an `OSError`.
 
+    Args:
+        pipe: a named pipe that takes the place of standard input; waits until somebody writes to it.
+
     Raises:
-        SourceUnreadable: there is no standard input.
+        SourceUnreadable: there is no standard input, or the pipe cannot be opened.
     """
-    require_stdin()
+    if pipe is None:
+        require_stdin()
+        fd = sys.stdin.fileno()
+    else:
+        try:
+            fd = os.open(pipe, os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)
+        except OSError as error:
+            raise SourceUnreadable(path=pipe, why=error.strerror or type(error).__name__) from error
     heard, said = os.pipe()
     os.set_blocking(said, False)
     before, stdin = signal.set_wakeup_fd(said), sys.stdin
-    sys.stdin = io.TextIOWrapper(io.BufferedReader(_InterruptibleStdin(stdin.fileno(), heard)), encoding="utf-8")
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(_InterruptibleStdin(fd, heard)), encoding="utf-8")
     try:
         yield
     finally:
         sys.stdin = stdin
         signal.set_wakeup_fd(before)
+        if pipe is not None:
+            os.close(fd)
         os.close(said)
         os.close(heard)
 

@@ -12,6 +12,10 @@ import stat
 import tomllib
 from typing import Any, BinaryIO
 
+MOST_LINE_BYTES = 1 << 29
+"""How much of a file is held at once: a line, or a document that can only be understood as a whole."""
+_READING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     """Open a file for reading, links followed.
@@ -20,7 +24,24 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
         OSError: it cannot be opened, or is no regular file: a folder, a pipe, a device.
         ValueError: no file can have this name.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    return _require_regular(os.open(path, _READING), path)
+
+
+def _open_below(folder: str, path: str) -> BinaryIO:
+    *folders, name = path.split("/")
+    if {"", ".", ".."} & {*folders, name}:
+        raise OSError(errno.EINVAL, "it is no path below a folder", path)
+    inside = os.open(folder, _READING | os.O_DIRECTORY)
+    try:
+        for part in folders:
+            outside, inside = inside, os.open(part, _READING | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=inside)
+            os.close(outside)
+        return _require_regular(os.open(name, _READING | os.O_NOFOLLOW, dir_fd=inside), path)
+    finally:
+        os.close(inside)
+
+
+def _require_regular(descriptor: int, path: str | os.PathLike[str]) -> BinaryIO:
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "it is no regular file", os.fspath(path))
@@ -34,7 +55,24 @@ def read_regular(path: str | os.PathLike[str], most_bytes: int) -> bytes:
         OSError: it cannot be read, is no regular file, or is longer than `most_bytes`.
         ValueError: no file can have this name.
     """
-    with open_regular(path) as file:
+    return _read_whole(open_regular(path), path, most_bytes)
+
+
+def read_below(folder: str, path: str, most_bytes: int) -> bytes:
+    """Read a file below a folder whole; no link below the folder is followed, so that it is in there.
+
+    Args:
+        path: relative to the folder.
+
+    Raises:
+        OSError: as of `read_regular`, or a part of the path is a link or leads upwards.
+        ValueError: no file can have this name.
+    """
+    return _read_whole(_open_below(folder, path), path, most_bytes)
+
+
+def _read_whole(opened: BinaryIO, path: str | os.PathLike[str], most_bytes: int) -> bytes:
+    with opened as file:
         content = file.read(most_bytes + 1)
     if len(content) > most_bytes:
         raise OSError(errno.EFBIG, f"it is longer than {most_bytes:,} bytes", os.fspath(path))

@@ -23,7 +23,7 @@ import msgspec
 
 from mnemic.actors.protocol.errors import NotAnExport
 from mnemic.actors.protocol.events import Kind, Outcome, Role, to_text
-from mnemic.runtime.files.foreign import open_regular, read_regular
+from mnemic.runtime.files.foreign import MOST_LINE_BYTES, open_regular, read_regular
 
 FORMAT = "mnemic-export"
 VERSION = 1
@@ -335,10 +335,10 @@ class ExportSource:
             if sheet is None:
                 raise NotAnExport(path=str(folder), why=f"its {MANIFEST} does not name {name}")
             try:
-                digest = _sha256(folder / name)
+                unchanged = _is_unchanged(folder / name, sheet)
             except OSError as error:
                 raise NotAnExport(path=str(folder), why=f"{name} cannot be read ({error.strerror})") from error
-            if digest != sheet.sha256:
+            if not unchanged:
                 raise NotAnExport(path=str(folder), why=f"{name} was changed since it was written")
         return cls(folder, manifest)
 
@@ -355,7 +355,9 @@ class ExportSource:
         decode = msgspec.json.Decoder(kind).decode
         try:
             with open_regular(self.folder / name) as file:
-                for number, line in enumerate(file, start=1):
+                for number, line in enumerate(iter(lambda: file.readline(MOST_LINE_BYTES), b""), start=1):
+                    if len(line) == MOST_LINE_BYTES:
+                        raise self.line_error(name, number, f"it is longer than {MOST_LINE_BYTES:,} bytes")
                     try:
                         yield decode(line)
                     except msgspec.DecodeError as error:
@@ -400,9 +402,12 @@ def _read_manifest(folder: Path) -> Manifest:
     raise NotAnExport(path=str(folder), why=f"its {MANIFEST} is something else's")
 
 
-def _sha256(path: Path) -> str:
+def _is_unchanged(path: Path, entry: FileEntry) -> bool:
+    """Whether a file is as long as the manifest says, and only then what it says."""
     digest = hashlib.sha256()
     with open_regular(path) as file:
+        if os.fstat(file.fileno()).st_size != entry.size_bytes:
+            return False
         while chunk := file.read(_CHUNK_BYTES):
             digest.update(chunk)
-    return digest.hexdigest()
+    return digest.hexdigest() == entry.sha256

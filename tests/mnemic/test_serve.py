@@ -22,7 +22,7 @@ import pytest
 import mnemic
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.messages import CaptureText, CaptureTranscript
+from mnemic.actors.protocol.messages import CaptureText
 from mnemic.open_mind import mind_over
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.client.client import RemoteActorSystem
@@ -347,22 +347,45 @@ def test_requests_of_the_protocol_without_a_handshake_pass(home: Path) -> None:
 # --- signals ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("sent", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.system)])
-def test_told_to_leave_it_answers_what_is_under_way(home: Path, tmp_path: Path, sent: signal.Signals) -> None:
-    pipe = tmp_path / "pipe.jsonl"
+HANGING = """
+import os, pathlib
+from mnemic.actors.protocol.messages import Recall
+from mnemic.actors.recall.retriever import RetrieverActor
+
+class Hanging(RetrieverActor):
+    def handle(self, message, context):
+        if isinstance(message, Recall) and message.query == "hang":
+            pathlib.Path(os.environ["HANGING"]).read_bytes()
+        return super().handle(message, context)
+"""
+"""An actor of somebody else's, which does not return from one question until a pipe ends."""
+
+
+@pytest.fixture
+def hanging(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The pipe that such an actor of the home reads, which opens for writing once it does."""
+    (tmp_path / "hanging.py").write_text(HANGING, "utf-8")
+    pipe = tmp_path / "hanging"
     os.mkfifo(pipe)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("HANGING", str(pipe))
+    setting(home, '[actors]\nretriever = "hanging:Hanging"')
+    return pipe
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.system)])
+def test_told_to_leave_it_answers_what_is_under_way(home: Path, hanging: Path, sent: signal.Signals) -> None:
     with serving(home) as process:
-        actor_system, kept = RemoteActorSystem(home, "default", True, CLOCK), []
-        request = CaptureTranscript(path=str(pipe), format="jsonl", scope="pier", skip=0)
-        writing = threading.Thread(target=lambda: kept.append(actor_system.ask(request)))
-        writing.start()
-        with pipe.open("wb") as source:  # open once the process reads it: the request is under way
+        mind, answers = served(home), []
+        assert mind.remember("hang the lamp").created
+        asking = threading.Thread(target=lambda: answers.append(mind.recall("hang")))
+        asking.start()
+        with hanging.open("wb"):  # open once the actor reads it: the question is under way
             process.send_signal(sent)
             until(lambda: card_of(home) is None)
-            source.write(b'{"session": "s", "role": "user", "text": "the last word"}\n')
         assert process.wait(STOP_S) == 0
-        writing.join()
-    assert [one.new for one in kept] == [1]
+        asking.join()
+    assert [[hit.data for hit in answer.hits] for answer in answers] == [[b"hang the lamp"]]
     assert not [path for path in (home / "run").iterdir() if path.suffix in (".sock", ".json")]
 
 
@@ -380,12 +403,11 @@ def test_told_to_leave_it_leaves_in_order_though_its_sockets_cannot_be_removed(h
 
 
 @pytest.mark.system
-def test_what_hangs_does_not_keep_it(home: Path, tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe.jsonl"
-    os.mkfifo(pipe)
+def test_what_hangs_does_not_keep_it(home: Path, hanging: Path) -> None:
     with serving(home) as process:
-        asked = start("capture", pipe, "--format", "jsonl", "--no-meaning", "--home", home)
-        with pipe.open("wb"):  # nobody will ever write
+        assert served(home).remember("an otter").created
+        asked = start("recall", "hang", "--home", home)
+        with hanging.open("wb"):
             process.terminate()
             process.wait(STOP_S)
         asked.kill()
@@ -394,37 +416,16 @@ def test_what_hangs_does_not_keep_it(home: Path, tmp_path: Path) -> None:
     assert ready(home).pid != process.pid
 
 
-HANGING = """
-import os, pathlib, threading
-from mnemic.actors.protocol.messages import Recall
-from mnemic.actors.recall.retriever import RetrieverActor
-
-class Hanging(RetrieverActor):
-    def handle(self, message, context):
-        if isinstance(message, Recall) and message.query == "hang":
-            pathlib.Path(os.environ["HANGING"]).touch()
-            threading.Event().wait()
-        return super().handle(message, context)
-"""
-"""An actor of somebody else's, which never returns from one question."""
-
-
 @pytest.mark.system
-def test_of_two_minds_one_hangs_and_the_process_is_gone_in_time(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "hanging.py").write_text(HANGING, "utf-8")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setenv("HANGING", str(tmp_path / "hangs"))
-    setting(home, '[actors]\nretriever = "hanging:Hanging"')
+def test_of_two_minds_one_hangs_and_the_process_is_gone_in_time(home: Path, hanging: Path) -> None:
     with serving(home) as process:
         assert served(home, "other").remember("a heron").created
         assert served(home).remember("an otter").created
         asked = start("recall", "hang", "--home", home)
-        until((tmp_path / "hangs").exists)
-        assert served(home, "other").recall("heron").hits, "the other one goes on"
-        process.terminate()
-        assert process.wait(STOP_S) == 0
+        with hanging.open("wb"):
+            assert served(home, "other").recall("heron").hits, "the other one goes on"
+            process.terminate()
+            assert process.wait(STOP_S) == 0
         asked.kill()
         asked.communicate()
     with serving(home):

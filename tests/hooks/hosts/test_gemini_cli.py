@@ -211,13 +211,34 @@ def test_a_result_that_was_cut_short_is_whole_while_its_file_is_there(read: Any,
     assert "characters omitted" in counted()
 
 
-def test_no_other_file_is_read_for_a_result_that_names_it(read: Any, write: Any, tmp_path: Path) -> None:
-    secret = tmp_path / "secret.txt"
-    secret.write_text("not a tool's")
-    text = f"Output too large. Showing first 1 and last 1 characters. For full output see: {secret}\nx"
+@pytest.mark.parametrize(
+    "named", ["secret.txt", "tool-outputs/../secret.txt", "tool-outputs/", "tool-outputs/a\0b", "\0/tool-outputs/a"]
+)
+def test_no_other_file_is_read_for_a_result_that_names_it(read: Any, write: Any, tmp_path: Path, named: str) -> None:
+    (tmp_path / "secret.txt").write_text("not a tool's")
+    (tmp_path / "tool-outputs").mkdir()
+    text = f"Output too large. Showing first 1 and last 1 characters. For full output see: {tmp_path}/{named}\nx"
     call = {"id": "c", "name": "run_shell_command", "args": {}, "status": "success", "result": text}
     path = write(HEADER, message("gemini", "", toolCalls=[call]), name="chats/session-1-aaaaaaaa.jsonl")
     assert to_text(read(path)[1].text) == text
+
+
+@pytest.mark.parametrize("link", ["tool-outputs", "tool-outputs/s", "tool-outputs/s/secret.txt"])
+def test_no_file_is_read_by_way_of_a_link_below_the_project(read: Any, write: Any, tmp_path: Path, link: str) -> None:
+    named = "tool-outputs/s/secret.txt"
+    secret = tmp_path / "private" / named
+    secret.parent.mkdir(parents=True)
+    secret.write_text("not a tool's")
+    project = tmp_path / "shelf"
+    (project / link).parent.mkdir(parents=True)
+    (project / link).symlink_to(tmp_path / "private" / link)
+    text = f"Output too large. Showing first 1 and last 1 characters. For full output see: {project / named}\nx"
+    call = {"id": "c", "name": "run_shell_command", "args": {}, "status": "success", "result": text}
+    path = write(HEADER, message("gemini", "", toolCalls=[call]), name="shelf/chats/session-1-aaaaaaaa.jsonl")
+    assert to_text(read(path)[1].text) == text
+    (project / link).unlink()
+    (tmp_path / "private" / link).rename(project / link)
+    assert to_text(read(path)[1].text) == "not a tool's", "it is read where it is really there"
 
 
 HEADER = {"sessionId": "s", "projectHash": "p", "startTime": "2026-11-22T10:00:00Z", "kind": "main"}

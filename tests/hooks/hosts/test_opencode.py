@@ -17,6 +17,7 @@ from mnemic.actors.capture.prepare import identity_of
 from mnemic.actors.protocol.errors import SourceUnreadable, UnreadableRecord
 from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, MalformedLine, TranscriptRef, to_text
 from mnemic.hooks import find_transcripts, open_transcript
+from mnemic.hooks.hosts import opencode
 from mnemic.hooks.read.records import read_record
 from tests.paths import FIXTURES
 
@@ -176,6 +177,80 @@ def test_a_damaged_database_and_one_of_something_else_say_so(read: Any, tmp_path
     database.write_bytes(database.read_bytes()[:5000])
     with pytest.raises(SourceUnreadable):
         read(database)
+
+
+ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r)"
+
+
+@pytest.mark.parametrize(
+    ("table", "made"),
+    [
+        (
+            "session",
+            "ALTER TABLE session RENAME TO other; CREATE VIEW session AS"
+            f" {ENDLESS} SELECT n AS id, n AS parent_id, n AS directory, n AS time_created FROM r",
+        ),
+        (
+            "message",
+            "ALTER TABLE message RENAME TO other; CREATE VIRTUAL TABLE message"
+            " USING fts5(id, session_id, time_created, data)",
+        ),
+        ("part", "ALTER TABLE part DROP COLUMN data; ALTER TABLE part ADD COLUMN data AS (printf('%9999999d', 1))"),
+    ],
+)
+def test_what_computes_its_rows_is_no_table_of_the_host(read: Any, database: Path, table: str, made: str) -> None:
+    connection = apsw.Connection(str(database))
+    connection.execute(made)
+    connection.close()
+    with pytest.raises(SourceUnreadable) as refused:
+        read(database)
+    assert str(refused.value) == f"{database} cannot be read: it has no such table: {table}."
+
+
+def test_a_query_that_takes_more_steps_than_its_file_needs_is_ended(
+    read: Any, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = apsw.Connection(str(database))
+    connection.execute(
+        f"{ENDLESS} INSERT INTO part SELECT n, '', '', n, n, '' FROM r LIMIT 2000"
+    )  # each message looks at all
+    connection.close()
+    monkeypatch.setattr(opencode, "_LEAST_STEPS", 0)
+    monkeypatch.setattr(opencode, "_STEPS_PER_BYTE", 1)
+    monkeypatch.setattr(opencode, "_STEPS_BETWEEN_LOOKS", 1000)
+    with pytest.raises(SourceUnreadable) as refused:
+        read(database)
+    assert str(refused.value) == f"{database} cannot be read: its rows take too long to be found for its size."
+
+
+def test_rows_that_belong_together_are_held_up_to_a_bound(
+    read: Any, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = apsw.Connection(str(database))
+    connection.execute(f"{ENDLESS} INSERT INTO message SELECT n, ?, n, n, '' FROM r LIMIT 200", (SESSION,))
+    connection.close()
+    monkeypatch.setattr(opencode, "MOST_LINE_BYTES", 40_000)
+    with pytest.raises(SourceUnreadable, match="what belongs together in it is longer than 40,000 bytes"):
+        read(database)
+
+
+def test_values_of_other_types_are_no_events_and_a_text_that_is_none_says_so(
+    read: Any, table: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "opencode.db"
+    connection = apsw.Connection(str(path))
+    connection.execute(
+        "CREATE TABLE session(id, parent_id, directory, time_created);"
+        "CREATE TABLE message(id, session_id, time_created, data);"
+        "CREATE TABLE part(id, message_id, session_id, data);"
+        "INSERT INTO session VALUES ('s', 1, 2, 3); INSERT INTO message VALUES ('m', 's', 0, NULL), (NULL, 's', 0, 7);"
+        "INSERT INTO part VALUES (1, 'm', 's', NULL)"
+    )
+    assert table(path) == [f"malformed {number} | a message without its info and parts" for number in (1, 2)]
+    connection.execute("UPDATE message SET id = x'ff'")
+    connection.close()
+    with pytest.raises(SourceUnreadable, match="a text in it is no UTF-8"):
+        read(path)
 
 
 def test_rows_that_cannot_be_used_are_named_and_the_rest_goes_on(table: Any, database: Path) -> None:

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from mnemic.actors.protocol.errors import AmbiguousFormat, InvalidValue, SourceUnreadable
 from mnemic.actors.protocol.events import Event
 from mnemic.hooks import FORMATS, find_transcripts, open_transcript
+from mnemic.hooks.read import formats
+from mnemic.hooks.read import lines as read_lines
 
 GENERIC = b'{"session":"s","role":"user","text":"hello"}\n'
 CLAUDE = b'{"type":"mode","mode":"normal","sessionId":"s"}\n'
@@ -88,6 +90,30 @@ def test_a_file_of_no_known_format_says_so_and_names_the_known(write: Any, data:
     )
 
 
+def test_a_format_is_told_by_the_beginning_of_a_file(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: list[int] = []
+
+    class Counting(io.FileIO):
+        def readinto(self, buffer: Any) -> int:
+            counts.append(super().readinto(buffer))
+            return counts[-1]
+
+    monkeypatch.setattr(formats, "DETECTION_BYTES", 1 << 12)
+    monkeypatch.setattr(formats, "open_regular", lambda path: io.BufferedReader(Counting(path), 1 << 12))
+    with pytest.raises(AmbiguousFormat):
+        open_transcript(write(b"{\n" * (1 << 16)), "auto")
+    assert 0 < sum(counts) <= 1 << 13
+
+
+@pytest.mark.parametrize("format", ["text", "opencode"])
+def test_what_is_read_whole_is_read_to_a_bound(write: Any, monkeypatch: pytest.MonkeyPatch, format: str) -> None:
+    monkeypatch.setattr(read_lines, "MOST_LINE_BYTES", 1000)
+    source = open_transcript(write(b"\n" * 1001), format)
+    with pytest.raises(SourceUnreadable, match="it is longer than 1,000 bytes"):
+        list(source)
+    source.close()
+
+
 def test_looking_ahead_loses_no_line(write: Any, read: Any) -> None:
     assert len(read(write(UNKNOWN, b"\n", GENERIC, GENERIC))) == 3  # the unknown one is malformed
 
@@ -150,6 +176,18 @@ def test_what_cannot_be_opened_says_why(tmp_path: Path, name: str, why: str) -> 
     with pytest.raises(SourceUnreadable) as caught:
         open_transcript(path, "auto")
     assert str(caught.value) == f"{path} cannot be read: {why}."
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "pipe.jsonl"
+    os.mkfifo(path)
+    writer = os.open(path, os.O_RDWR)
+    try:
+        os.write(writer, GENERIC)
+        with pytest.raises(SourceUnreadable, match="it is no regular file"):
+            open_transcript(str(path), "jsonl")
+    finally:
+        os.close(writer)
 
 
 def test_a_link_to_itself_says_so(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import mnemic
 from mnemic.actors.protocol.messages import Counts
 from mnemic.algorithms.retrieval.scan import NATIVE
 from tests.processes.faces import COMMAND, EXAMPLE, Outcome, finish, lines, run, start, turn
+from tests.processes.serving import serving
 from tests.waiting import BOUND_S, until
 
 TURNS = 1000
@@ -106,6 +107,26 @@ def test_mcp_ends_on_a_signal_while_its_client_is_there(home: Path, sent: signal
     process.send_signal(sent)
     assert process.wait(timeout=BOUND_S) == 128 + sent
     finish(process)
+
+
+def test_a_pipe_is_read_by_its_own_command_and_keeps_nobody_waiting(home: Path, tmp_path: Path) -> None:
+    pipe, file = tmp_path / "pipe", all_turns(tmp_path / "a.jsonl")
+    os.mkfifo(pipe)
+    options = ("--no-meaning", "--home", home, "--json")
+    with serving(home):
+        reading = start("capture", pipe, *options)
+        with pipe.open("wb") as written:  # open once the command reads it
+            assert run("capture", file, *options).json["new"] == TURNS
+            written.write(line(TURNS))
+        assert finish(reading).json["new"] == 1
+
+
+def test_several_pipes_are_refused_before_any_is_read(home: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    refused = run("capture", tmp_path / "pipe", "-", "--home", home)
+    assert (refused.code, refused.out, refused.err.count("\n")) == (2, "", 1)
+    assert "a command reads one pipe" in refused.err
+    assert not (home / "minds").exists()
 
 
 @pytest.mark.parametrize("arguments", [["capture", "-"], ["mcp"]])

@@ -42,6 +42,7 @@ from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
+from mnemic.runtime.transfer import export_format
 from mnemic.runtime.transfer.export import export_to
 from mnemic.runtime.transfer.export_format import FILES, MANIFEST, ExportSource, FileEntry, IdentityBasis, Manifest
 from mnemic.runtime.transfer.import_history import ImportReport
@@ -457,9 +458,16 @@ def _rewritten(**fields: Any) -> Callable[[Path], None]:
         path.write_bytes(json.dumps(json.loads(first) | fields).encode() + b"\n" + b"".join(rest))
         told = json.loads(manifest.read_bytes())
         told["files"]["memories.jsonl"]["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+        told["files"]["memories.jsonl"]["size_bytes"] = path.stat().st_size
         manifest.write_text(json.dumps(told))
 
     return rewrite
+
+
+def _of_another_length(exported: Path) -> None:
+    told = json.loads((exported / MANIFEST).read_bytes())
+    told["files"]["memories.jsonl"]["size_bytes"] += 1
+    (exported / MANIFEST).write_text(json.dumps(told))
 
 
 def _manifest(**fields: Any) -> Callable[[Path], None]:
@@ -477,6 +485,7 @@ SPOILED: dict[str, tuple[Callable[[Path], None], str]] = {
     "a manifest without a file": (_manifest(files={}), "does not name scopes.jsonl"),
     "no file": (_without("givings.jsonl"), "givings.jsonl cannot be read"),
     "a changed file": (_changed, "memories.jsonl was changed since it was written"),
+    "a file of another length": (_of_another_length, "memories.jsonl was changed since it was written"),
     "no id": (_rewritten(id="none"), "of memories.jsonl"),
     "no hash": (_rewritten(identity="zz"), "of memories.jsonl"),
     "a kind that is none": (_rewritten(kind="dream"), "of memories.jsonl"),
@@ -501,6 +510,14 @@ def test_what_is_no_export_is_refused_in_words_and_changes_nothing(place: Stores
         place.take(target, exported)
     assert why in said(refused.value)
     assert held(target) == before
+
+
+def test_a_line_that_is_too_long_is_not_held(place: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+    exported, target = place.export(place.store([memory(1)])), place.store([])
+    _rewritten(text="x" * 2000)(exported)
+    monkeypatch.setattr(export_format, "MOST_LINE_BYTES", 2000)
+    with pytest.raises(NotAnExport, match=r"line 1 of memories\.jsonl cannot be: it is longer than 2,000 bytes"):
+        place.take(target, exported)
 
 
 def test_an_export_of_a_newer_version_is_refused(place: Stores) -> None:
