@@ -20,7 +20,7 @@ from mnemic.runtime.store.read.scopes import project_scope, scopes_below
 def _rename(context: ApplyContext, change: RenameScope, at: int) -> ChangeResult:
     if change.path == change.to:
         return UNCHANGED
-    if not change.to or normalize_scope_path(change.to) != change.to:
+    if not context.is_replaying and (not change.to or normalize_scope_path(change.to) != change.to):
         raise InvalidValue(
             name="the new path", value=change.to, why="it is none", expected="a path, such as work/shelf"
         )
