@@ -22,7 +22,7 @@ from pydantic import BeforeValidator
 
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import BadInput, InvalidValue, MnemicError, SwitchedOff
+from mnemic.actors.protocol.errors import BadInput, InvalidValue, MnemicError, SwitchedOff, UnknownScope
 from mnemic.actors.protocol.events import MCP_PREFIX
 from mnemic.actors.protocol.message import format_id, parse_id, to_json
 from mnemic.actors.protocol.messages import CaptureText, Forget, GetMemories, Memory, Recall
@@ -108,7 +108,12 @@ def make_server(
         def held(progress: Progress | None) -> T:
             _check_switched_off(name, caller.switched_off)
             with door.track_request(name), minds.use(caller.mind, create=True) as mind:
-                return verb(mind, caller, progress)
+                try:
+                    return verb(mind, caller, progress)
+                except UnknownScope as error:  # the name that is near may be another project's
+                    if access(mind, caller).can_read("*"):
+                        raise
+                    raise UnknownScope(scope=error.operands["scope"], near="") from None
 
         async def report(done: int, total: int | None) -> None:
             assert context is not None

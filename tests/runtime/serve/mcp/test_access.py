@@ -70,6 +70,16 @@ def test_it_is_told_nothing_of_another_project(faces: Hosted, project: Path, sco
     assert shaped.startswith("owners_choice: ")
 
 
+def test_a_scope_that_is_not_there_tells_no_name_of_another_project(faces: Hosted, project: Path) -> None:
+    with faces.minds.use("default", True) as mind:
+        mind.remember("the otter has a fleet", scope="boats/cabins")
+    for name, more in (("memory_recall", {"query": "otter"}), ("memory_shape", {"pattern": {"kind": "note"}})):
+        refused = asked(faces, project, name, scope="boat/cabins", **more)
+        assert refused.startswith("unknown_scope: No memory is in the scope 'boat/cabins'. ")
+        assert "boats" not in refused
+        assert "boats/cabins" in asked(faces, project, name, ("read-all",), scope="boat/cabins", **more)
+
+
 def test_an_id_or_a_status_tells_no_more(faces: Hosted, project: Path) -> None:
     there = id_in(faces, "bank")
     assert asked(faces, project, "memory_get", ids=[there]).startswith("owners_choice: ")
