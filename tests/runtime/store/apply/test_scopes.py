@@ -302,3 +302,12 @@ def test_what_is_addressed_by_its_path_and_what_its_owner_renamed_stay(store: St
         assert kept.scope == place
     apply(store, memory(10, place=ScopeRef(path="boats/slip/deck", project=None, found=".mnemic.toml")))
     assert set(scopes(path)) == {"boat", "boat/cabin", "boats/slip", "boats/slip/deck"}
+
+
+def test_a_file_that_names_a_folders_name_is_told_nothing_of_that_folder_before_anything_is_kept(
+    store: Store, path: Path
+) -> None:
+    fill(store, ("client", "/clones/client/.git"))
+    with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
+        assert now.scope_path_of(ScopeRef(path="client", project=None, found=".mnemic.toml")) is None
+        assert now.scope_path_of(ScopeRef(path="client", project=None, found="named")) == "client"
