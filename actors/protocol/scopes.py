@@ -72,6 +72,11 @@ class ScopeInfo(Message, frozen=True, kw_only=True):
     last_at: Time | None
     """World time of the newest of them."""
 
+    @property
+    def has_folder_name(self) -> bool:
+        """Whether it is called as its project's folder is: by one name, which its owner never chose."""
+        return self.project is not None and self.found in ("git", "folder") and "/" not in self.path
+
 
 class ScopesListed(Message, frozen=True, kw_only=True):
     """Answer to `ListScopes`."""

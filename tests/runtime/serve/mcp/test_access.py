@@ -121,8 +121,18 @@ def test_the_settings_and_the_wiring_allow_it(faces: Hosted, project: Path) -> N
     faces.settings["mcp.share"] = ("shared",)
     assert texts(faces, project, scope="shared") == {"the otter likes tea"}
     assert texts(faces, project, scope="*").startswith("owners_choice: ")
+    with faces.minds.use("default", True) as mind:
+        mind.remember("the otter is a clone", scope=resolve_scope(None, str(git_project(project.parent / "shared~9"))))
+    faces.settings["mcp.share"] = ("shared*",)
+    assert texts(faces, project, scope="shared/tastes") == {"the otter likes tea"}
+    assert texts(faces, project, scope="shared~9").startswith("owners_choice: ")
+    assert "shared~9" not in str(asked(faces, project, "memory_status"))
+    with faces.minds.use("default", True) as mind:
+        mind.rename_scope("shared~9", "shared/clone")
+    assert texts(faces, project, scope="shared/clone") == {"the otter is a clone"}
+    faces.settings["mcp.share"] = ()
     faces.settings["mcp.allow"] = ("read-all",)
-    assert len(texts(faces, project, scope="*")) == 4
+    assert len(texts(faces, project, scope="*")) == 5
 
 
 def test_who_names_no_folder_has_what_belongs_to_no_project(faces: Hosted) -> None:
