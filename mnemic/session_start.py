@@ -24,7 +24,8 @@ from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.files.foreign import parse_toml
 from mnemic.runtime.minds.homes import is_locked_mind, mind_folder, mind_options, open_mind
 from mnemic.runtime.minds.projects import resolve_scope
-from mnemic.runtime.store.read.brief import read_briefing_sources, scope_path_of
+from mnemic.runtime.store.read.brief import read_briefing_sources
+from mnemic.runtime.store.read.scopes import scope_path_of
 from mnemic.runtime.store.schema import check_schema, connect, translate_errors
 
 _LOCKED = (

@@ -35,7 +35,7 @@ from mnemic.actors.protocol.events import HookRecord, escape_surrogates, to_byte
 from mnemic.actors.protocol.messages import Apply, Recall, Recalled, SignalName
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.recall.hits import densest_excerpt, token_count
-from mnemic.actors.recall.query import existing_scope, search_terms
+from mnemic.actors.recall.query import search_terms
 
 MOST_RECALLED = 3
 """So many memories at most are told beside a prompt."""
@@ -82,7 +82,7 @@ def answer_brief(
     degraded: list[str] = []
     if asked.occasion == "session-start":
         with source.snapshot() as snapshot:
-            scope, material = existing_scope(snapshot, asked.place), snapshot.briefing_sources(asked)
+            scope, material = snapshot.scope_path_of(asked.place), snapshot.briefing_sources(asked)
         text, parts = compose_session_start(material, budget, asked.notices)
         why: Mapping[bytes, str] = session_start_reasons(material)
     else:
@@ -133,7 +133,7 @@ def _relevant_memories(
     """
     degraded: list[str] = []
     with source.snapshot() as snapshot:
-        scope = existing_scope(snapshot, asked.place) if asked.place.path else None
+        scope = snapshot.scope_path_of(asked.place) if asked.place.path else None
         terms = search_terms(asked.prompt, snapshot, degraded) if scope else []
         if scope is None or not 0 < len(terms) <= _MOST_TERMS:
             return None, {}, [], degraded

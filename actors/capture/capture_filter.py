@@ -17,7 +17,6 @@ from mnemic.actors.protocol.events import Event, HookRecord, escape_surrogates
 from mnemic.actors.protocol.ports import PauseSpan
 from mnemic.actors.protocol.snapshot import SnapshotSource
 from mnemic.actors.protocol.times import to_iso
-from mnemic.actors.recall.query import existing_scope
 
 SessionMode = Literal["", "headless", "subagent"]
 
@@ -206,6 +205,6 @@ class CaptureFilter:
             if place.project is not None:
                 folders.append(place.project)
                 with self._snapshots.snapshot() as snapshot:
-                    named = existing_scope(snapshot, place)
+                    named = snapshot.scope_path_of(place)
                 scopes += [] if named is None or named == place.path else [named]
         return scopes, folders

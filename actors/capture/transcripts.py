@@ -9,6 +9,7 @@ the transcript had told when it was last read: what a hook reports from then on 
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
@@ -23,12 +24,14 @@ from mnemic.actors.protocol.changes import (
     OccurrenceCount,
     idempotency_key,
 )
-from mnemic.actors.protocol.contract import Context
+from mnemic.actors.protocol.contract import Context, raise_location
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import Event, MalformedLine
 from mnemic.actors.protocol.messages import AddOutcome, CaptureTranscript, TranscriptCaptured
 from mnemic.actors.protocol.ports import Source, TranscriptOpener
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
+
+_log = logging.getLogger("mnemic.capture")
 
 _MARGIN_US = 2_000_000
 """A hook may run after its host has written the same text to the transcript; by less than so."""
@@ -237,7 +240,14 @@ class _OpenTranscript:
                 item = MalformedLine(line=self.items_read, why=f"{NOT_KEPT_PREFIX}{why}")
             if isinstance(item, Event):
                 self._said_at = self._said_at if item.said_at is None else item.said_at
-                if self.is_excluded(item, self._said_at):
+                try:
+                    excluded = self.is_excluded(item, self._said_at)
+                except ValueError as error:  # a defect of ours, at what it alone says; its words may quote the item
+                    _log.error("an item of a transcript failed: %s at %s", type(error).__name__, raise_location(error))
+                    why = f"{NOT_KEPT_PREFIX}reading it failed ({type(error).__name__})"
+                    yield MalformedLine(line=self.items_read, why=why), first, identity
+                    continue
+                if excluded:
                     self.excluded_count += 1
                     yield None, first, identity
                     continue

@@ -15,7 +15,8 @@ from mnemic.actors.protocol.message import Id, Message, Time, Verb, safe_operand
 from mnemic.actors.protocol.messages import Retirement, ScopeCount
 
 _PART = re.compile(r"[^\x00-\x1f/*\ud800-\udfff]+")
-
+_MOST_BYTES = 512
+_MOST_PARTS = 16
 
 _NAMES = "names joined by '/', such as work/shelf"
 
@@ -25,7 +26,7 @@ def normalize_scope_path(scope: str, name: str = "a scope") -> str:
 
     Raises:
         InvalidValue: it is no text, or a part is blank, ``.`` or ``..``, or holds ``*``, a control character or a lone
-            surrogate.
+            surrogate; or it is longer than 512 bytes or 16 parts.
     """
     given: Any = scope  # by programs, it may be anything
     if not isinstance(given, str):
@@ -33,6 +34,9 @@ def normalize_scope_path(scope: str, name: str = "a scope") -> str:
     path = scope.strip("/")
     if path and not all(_PART.fullmatch(part) and part.strip() not in ("", ".", "..") for part in path.split("/")):
         raise InvalidValue(name=name, value=scope, why="it is no path", expected=_NAMES)
+    if len(path.encode()) > _MOST_BYTES or path.count("/") >= _MOST_PARTS:
+        expected = f"a path of at most {_MOST_BYTES} bytes and {_MOST_PARTS} names"
+        raise InvalidValue(name=name, value=scope, why="it is too long", expected=expected)
     return path
 
 
@@ -67,6 +71,11 @@ class ScopeInfo(Message, frozen=True, kw_only=True):
     """How many memories it holds, those that were forgotten too."""
     last_at: Time | None
     """World time of the newest of them."""
+
+    @property
+    def has_folder_name(self) -> bool:
+        """Whether it is called as its project's folder is: by one name, which its owner never chose."""
+        return self.project is not None and self.found in ("git", "folder") and "/" not in self.path
 
 
 class ScopesListed(Message, frozen=True, kw_only=True):

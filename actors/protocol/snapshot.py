@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import msgspec
 
 from mnemic.actors.protocol.ambient_messages import Brief, BriefingSources, CaptureProgress
-from mnemic.actors.protocol.changes import EncoderName, OccurrenceCount, TranscriptState
+from mnemic.actors.protocol.changes import EncoderName, OccurrenceCount, ScopeRef, TranscriptState
 from mnemic.actors.protocol.messages import Counts, Memory
 from mnemic.actors.protocol.scopes import ScopeChange, ScopeInfo, Selection, Surveyed
 
@@ -229,8 +229,10 @@ class Snapshot(Protocol):
         """Scope numbers and their paths."""
         ...
 
-    def project_scope_path(self, project: str) -> str | None:
-        """The path of a project's scope, its own or the one it was merged into, if anything was captured there."""
+    def scope_path_of(self, place: ScopeRef) -> str | None:
+        """The path of a place's scope, its project's own or the one that was merged into; ``None`` where no memory is
+        in it.
+        """
         ...
 
     def list_scopes(self) -> list[ScopeInfo]:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import difflib
 
-from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import ModelError, RuntimeFault, UnknownScope
-from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.messages import EmbedQuery, QueryEmbedded
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.algorithms.text.keyphrases import STOP_WORDS, content_words
@@ -58,14 +56,6 @@ def search_terms(query: str, snapshot: Snapshot, degraded: list[str]) -> list[st
     return [stem for stem in stems if stem in telling] or stems
 
 
-def existing_scope(snapshot: Snapshot, place: ScopeRef) -> str | None:
-    """The path of a place's scope, or ``None`` where no memory is in it."""
-    if place.project is not None:
-        return snapshot.project_scope_path(escape_surrogates(place.project))
-    path = str(escape_surrogates(place.path))
-    return path if path in snapshot.scopes().values() else None
-
-
 def scopes_below(snapshot: Snapshot, scope: str) -> list[int]:
     """Numbers of a scope and of those below it.
 
@@ -75,7 +65,7 @@ def scopes_below(snapshot: Snapshot, scope: str) -> list[int]:
     paths = snapshot.scopes()
     found = [number for number, path in paths.items() if path == scope or (scope and path.startswith(f"{scope}/"))]
     if not found:
-        # Near misses only: to an assistant in one project, the names of all others are none of its business.
+        # A near miss only; an assistant that may not read all is not told it (`mnemic.runtime.serve.mcp.tools`).
         near = difflib.get_close_matches(scope, paths.values(), n=1, cutoff=0.75)
         raise UnknownScope(scope=scope, near=f"Did you mean {near[0]!r}? " if near else "")
     return found

@@ -49,7 +49,7 @@ from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.recall.day_signal import WEIGHT, day_nearness, days_in_question
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, make_hit, token_count
 from mnemic.actors.recall.list_memories import BROWSE_MESSAGES, browse, record_question
-from mnemic.actors.recall.query import existing_scope, query_vector, search_terms
+from mnemic.actors.recall.query import query_vector, search_terms
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.recall.similarity import find_similar
 from mnemic.actors.shape.fillers import list_roles
@@ -172,7 +172,7 @@ class RetrieverActor:
             if isinstance(message, GetMemories):
                 return Memories(memories=tuple(snapshot.load_memories(snapshot.rows_of(message.ids))))
             if isinstance(message, FindScope):
-                return ScopeFound(path=existing_scope(snapshot, message.place))
+                return ScopeFound(path=snapshot.scope_path_of(message.place))
             return msgspec.structs.replace(snapshot.counts(None), scan=backend())
 
     def close(self) -> None:

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
+
+from mnemic.runtime.files.foreign import parse_toml
 
 MOST_SETTINGS_BYTES = 1 << 24
 """No settings of a host are longer."""
@@ -110,9 +111,9 @@ def read_toml(text: str) -> dict[str, Any]:
         ParseError: it is no TOML.
     """
     try:
-        return tomllib.loads(text.removeprefix("\ufeff"))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ParseError(str(error) or "it is nested too deeply") from None
+        return parse_toml(text.removeprefix("\ufeff").encode("utf-8", "surrogatepass"))
+    except ValueError as error:
+        raise ParseError(str(error)) from None
 
 
 def put_table(text: str, name: tuple[str, ...], values: dict[str, Any]) -> str:
@@ -189,8 +190,8 @@ def _sections(text: str) -> Iterator[tuple[tuple[str, ...], int, int]]:
 def _header_name(line: str) -> tuple[str, ...]:
     """The name in a table's header; an empty one where the line is none."""
     try:
-        where: Any = tomllib.loads(line)
-    except tomllib.TOMLDecodeError:
+        where: Any = parse_toml(line.encode())
+    except ValueError:
         return ()
     name: list[str] = []
     while where and (where := where[0] if isinstance(where, list) else where):

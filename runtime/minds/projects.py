@@ -11,7 +11,8 @@ which hooks read by themselves, too.
 Whether a file came with a repository is read from git's index, without running git. The format is gitformat-index(5),
 https://git-scm.com/docs/index-format. A name is looked for rather than all entries being parsed, since an assistant
 waits and an index may have a million of them. Whatever cannot be told apart counts as listed: an index of version 4
-(its names are compressed), one that is split in two, one that is damaged or unreadable.
+(its names are compressed), one that is split in two, one that is damaged or unreadable, one with thousands of files of
+that name.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ from mnemic.runtime.files.foreign import read_regular, read_toml
 NO_SCOPE = ScopeRef(path="", project=None, found="none")
 """Where what belongs to no project goes."""
 _SETTINGS = ".mnemic.toml"
-_MOST_SETTINGS_BYTES = 1 << 16
+_MOST_SETTINGS_BYTES = 1 << 12  # it holds a key or two
+_MOST_CONFIG_BYTES = 1 << 16
+_MOST_FOUND_BYTES = 255  # as long as a file system lets a folder's name be, and short enough for a number behind it
+_MOST_MATCHES = 10_000
 _GIT_FOLDER = ("HEAD", "objects", "refs")
 _POINTER = "gitdir:"
 _MOST_POINTER_BYTES = 1 << 13  # a path has 4,096 bytes at most
@@ -116,7 +120,7 @@ def _scope_of_folder(folder: str, *, anyway: bool) -> ScopeRef:
 
 
 def _to_path_part(name: str) -> str:
-    part = "-".join(_PART.findall(name))
+    part = "-".join(_PART.findall(name)).encode()[:_MOST_FOUND_BYTES].decode("utf-8", "ignore")
     return part if part.strip() not in ("", ".", "..") else "unnamed"
 
 
@@ -141,7 +145,7 @@ def _scope_in(settings: Path) -> str:
         raise BadSettings(path=_printable_path(settings), why=str(error)) from error
     name = f"scope in {_printable_path(settings)}"
     if not isinstance(scope, str) or not scope.strip("/"):
-        given = scope if isinstance(scope, str | int | float | None) else type(scope).__name__
+        given = scope if isinstance(scope, str | None) else type(scope).__name__  # a number may be too long to be told
         raise InvalidValue(name=name, value=given, why="it names no scope", expected='scope = "a/b"')
     return normalize_scope_path(scope, name)
 
@@ -179,7 +183,7 @@ def _is_git_directory(folder: Path) -> bool:
 def _worktree_setting(folder: Path) -> str | None:
     """`core.worktree` of a git directory; git writes it bare, or in quotation marks where it has to."""
     try:
-        text = read_regular(folder / "config", _MOST_SETTINGS_BYTES).decode("utf-8", "surrogateescape")
+        text = read_regular(folder / "config", _MOST_CONFIG_BYTES).decode("utf-8", "surrogateescape")
     except (OSError, ValueError):
         return None
     found = _WORKTREE.search(text)
@@ -245,10 +249,12 @@ def _index_contains(index: bytes, name: bytes) -> bool:
     lowered, size = index.lower(), min(len(name), _LONGEST)  # as long as the index
     if not name.isascii():  # letters may be written in several ways: any file of that name, wherever it is
         return b"/" + name.lower().rpartition(b"/")[2] + b"\0" in lowered
-    place = lowered.find(name.lower() + b"\0")
-    while place >= 0:
+    place = -1
+    for _ in range(_MOST_MATCHES):
+        place = lowered.find(name.lower() + b"\0", place + 1)
+        if place < 0:
+            return False
         flags, further = (int.from_bytes(index[place - back : place - back + 2], "big") for back in (2, 4))
         if flags & _LONGEST == size or (further & _EXTENDED and further & _LONGEST == size):
             return True
-        place = lowered.find(name.lower() + b"\0", place + 1)
-    return False
+    return True  # who has so many files of that name has not put each of them there

@@ -307,11 +307,12 @@ class Store:
                 logged = result.logged or change
                 if isinstance(logged, AddMemory | KeepOriginal):  # its text stands in `texts`
                     logged = msgspec.structs.replace(logged, text=b"")
-                undo = None if result.undo is None else _encode(result.undo)
-                self._db.execute(
-                    "INSERT INTO log(seq, change, undo, text) VALUES(?, ?, ?, ?)",
-                    (seq, _encode(logged), undo, result.text),
-                )
+                for entry, undo, text in ((*(result.before or (None, None)), None), (logged, result.undo, result.text)):
+                    if entry is not None:
+                        self._db.execute(
+                            "INSERT INTO log(seq, change, undo, text) VALUES(?, ?, ?, ?)",
+                            (seq, _encode(entry), None if undo is None else _encode(undo), text),
+                        )
         if not any(done):  # all of it was known: there is nothing to say
             self._db.execute("DELETE FROM applies WHERE seq = ?", (seq,))
         answer = Applied(seq=self._last_seq(), kept=tuple(kept), changed=tuple(done))

@@ -182,7 +182,10 @@ def answers(reader: Reader, words: Sequence[str] = ("shelf", "book", "nine", "ab
             "superseded": plain(now.superseded()),
             "retired": plain(now.retired()),
             "scopes": now.scopes(),
-            "projects": [now.project_scope_path(project) for project in ("/a/shelf", "/b/shelf", "/nowhere")],
+            "projects": [
+                now.scope_path_of(ScopeRef(path="", project=project, found="git"))
+                for project in ("/a/shelf", "/b/shelf", "/nowhere")
+            ],
             "sessions": {record.session: now.session_rows(record.session) for record in records},
             "encoders": now.encoders(),
             "vectors": [plain(now.vectors(encoder, 0)) for encoder in now.encoders()],

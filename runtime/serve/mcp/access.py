@@ -7,11 +7,10 @@ if the user had said them. So neither is its own choice: `mcp.allow` and `mcp.sh
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from mnemic.actors.protocol.errors import OwnersChoice
-from mnemic.runtime.capture.allow_deny import Patterns
 
 
 class Access(NamedTuple):
@@ -21,12 +20,12 @@ class Access(NamedTuple):
     """The scope of its project; ``""`` where it has named no folder, ``None`` where nothing is known of the project."""
     rights: Collection[str]
     """Of `mnemic.actors.protocol.scopes.MCP_RIGHTS`, those that it has."""
-    shared: tuple[str, ...] = ()
-    """Patterns of scopes that all may read."""
+    is_shared: Callable[[str], bool]
+    """Whether all may read a scope."""
 
     def can_read(self, scope: str) -> bool:
         """Whether it may be told the memories of a scope; ``*`` is every scope."""
-        return "read-all" in self.rights or self._is_own(scope) or Patterns(self.shared).matches([scope], [])
+        return "read-all" in self.rights or self._is_own(scope) or self.is_shared(scope)
 
     def check_read(self, scope: str) -> None:
         """Refuse what it may not be told.

@@ -22,7 +22,7 @@ from pydantic import BeforeValidator
 
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import BadInput, InvalidValue, MnemicError, SwitchedOff
+from mnemic.actors.protocol.errors import BadInput, InvalidValue, MnemicError, SwitchedOff, UnknownScope
 from mnemic.actors.protocol.events import MCP_PREFIX
 from mnemic.actors.protocol.message import format_id, parse_id, to_json
 from mnemic.actors.protocol.messages import CaptureText, Forget, GetMemories, Memory, Recall
@@ -31,6 +31,7 @@ from mnemic.actors.protocol.times import to_iso
 from mnemic.actors.recall.hits import character_start, delivered_span
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import memory_view, recall_view, shape_view, similar_view
+from mnemic.runtime.capture.allow_deny import Patterns
 from mnemic.runtime.engine.reports import Progress
 from mnemic.runtime.minds.projects import NO_SCOPE
 from mnemic.runtime.serve.mcp.access import Access
@@ -98,7 +99,13 @@ def make_server(
 
     def access(mind: Mind, caller: Caller) -> Access:
         own = "" if caller.folder is None else mind.folder_scope(caller.folder)[0]
-        return Access(own, caller.rights.union(setting("mcp.allow")), setting("mcp.share"))
+        return Access(own, caller.rights.union(setting("mcp.allow")), lambda scope: is_shared(mind, scope))
+
+    def is_shared(mind: Mind, scope: str) -> bool:
+        # A folder's name is its maker's choice: what fits a pattern by that alone is nothing the owner has shared.
+        return Patterns(setting("mcp.share")).matches([scope], []) and not any(
+            one.path == scope and one.has_folder_name for one in mind.scopes().scopes
+        )
 
     async def answer(
         name: str, verb: Callable[[Mind, Caller, Progress | None], T], context: Context[Any, Any] | None = None
@@ -108,7 +115,12 @@ def make_server(
         def held(progress: Progress | None) -> T:
             _check_switched_off(name, caller.switched_off)
             with door.track_request(name), minds.use(caller.mind, create=True) as mind:
-                return verb(mind, caller, progress)
+                try:
+                    return verb(mind, caller, progress)
+                except UnknownScope as error:  # the name that is near may be another project's
+                    if access(mind, caller).can_read("*"):
+                        raise
+                    raise UnknownScope(scope=error.operands["scope"], near="") from None
 
         async def report(done: int, total: int | None) -> None:
             assert context is not None

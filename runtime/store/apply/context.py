@@ -30,6 +30,8 @@ class ChangeResult(NamedTuple):
     """What the log says in place of the change: what it came to, so that it comes to the same again."""
     undo: ScopeChange | None = None
     """What takes back a change of scopes."""
+    before: tuple[ScopeChange, ScopeChange] | None = None
+    """A change of scopes that was made first, which the log says before it, and what takes that back."""
 
 
 CHANGED = ChangeResult()

@@ -18,7 +18,8 @@ from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.messages import AddOutcome
 from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
-from mnemic.runtime.store.read.scopes import project_scope, scopes_below
+from mnemic.runtime.store.apply.scopes import free_path, move_found_scope
+from mnemic.runtime.store.read.scopes import project_scope
 from mnemic.runtime.store.supersession import current_successor, set_successor, supersession_chain
 from mnemic.runtime.store.texts import decode_word_counts, store_text, to_index_text
 
@@ -50,6 +51,7 @@ def _add_memory(context: ApplyContext, change: AddMemory, at: int) -> ChangeResu
     if not context.is_replaying and _is_erased(context, change):
         gone = AddOutcome(id=change.id, created=False, same_text=True, scope=change.place.path, erased=True)
         return ChangeResult(changed=False, kept=gone)
+    moved = None if context.is_replaying else move_found_scope(context, change.place, at)
     scope, path = _scope_row(db, change.place)
     text = store_text(db, change.text, context.identity)
     body, speaker = to_index_text(change.text), change.speaker or ""
@@ -88,7 +90,7 @@ def _add_memory(context: ApplyContext, change: AddMemory, at: int) -> ChangeResu
     kept = AddOutcome(id=change.id, created=True, same_text=True, scope=path)
     # The log names the scope it came into, so that it makes that again, whatever else is erased.
     logged = msgspec.structs.replace(change, place=msgspec.structs.replace(change.place, path=path))
-    return ChangeResult(text=text, kept=kept, logged=logged)
+    return ChangeResult(text=text, kept=kept, logged=logged, before=moved)
 
 
 def _supersede(context: ApplyContext, change: Supersede, at: int) -> ChangeResult:
@@ -142,11 +144,8 @@ def _scope_row(db: apsw.Connection, place: ScopeRef) -> tuple[int, str]:
         found = project_scope(db, place.project)
     if found is not None:
         return int(found[0]), str(found[1])
-    path, number = place.path, 1
     # A folder's name is nobody's word: what has it is neither what is known by that name nor what that lies in.
-    while place.project is not None and scopes_below(db, path):
-        number += 1
-        path = f"{place.path}~{number}"
+    path = place.path if place.project is None else free_path(db, place.path)
     db.execute("INSERT INTO scopes(path, project, found) VALUES(?, ?, ?)", (path, place.project, place.found))
     return db.last_insert_rowid(), path
 

@@ -10,17 +10,45 @@ from typing import Any
 
 import apsw
 
-from mnemic.actors.protocol.changes import MergeScopes, MoveProject, RenameScope, SplitScope
+from mnemic.actors.protocol.changes import MergeScopes, MoveProject, RenameScope, ScopeRef, SplitScope
 from mnemic.actors.protocol.errors import InvalidValue, UnknownScope
-from mnemic.actors.protocol.scopes import normalize_scope_path
+from mnemic.actors.protocol.scopes import ScopeChange, normalize_scope_path
 from mnemic.runtime.store.apply.context import UNCHANGED, ApplyContext, ChangeResult, Handler
-from mnemic.runtime.store.read.scopes import project_scope, scopes_below
+from mnemic.runtime.store.read.scopes import has_folder_name, project_scope, scopes_below
+
+
+def move_found_scope(context: ApplyContext, place: ScopeRef, at: int) -> tuple[RenameScope, ScopeChange] | None:
+    """Give a project that has its folder's name another path where a ``.mnemic.toml`` names that, or what lies below.
+
+    Else that project would be told what its owner named, as it would not be had it come second. A folder's name is one
+    part; a project whose owner renamed it to several stays. So does one at what is named by hand, since that is how a
+    project is addressed.
+
+    Returns:
+        The rename and what takes it back; ``None`` where nothing was in the way.
+    """
+    path = place.path.partition("/")[0]
+    if place.found != ".mnemic.toml" or not has_folder_name(context.db, path):
+        return None
+    change = RenameScope(path=path, to=free_path(context.db, path), below=False)
+    undo = _rename(context, change, at).undo
+    assert undo is not None
+    return change, undo
+
+
+def free_path(db: apsw.Connection, path: str) -> str:
+    """A path at which nothing is, nor below it: the one given, or with the first number behind it that makes it so."""
+    free, number = path, 1
+    while scopes_below(db, free):
+        number += 1
+        free = f"{path}~{number}"
+    return free
 
 
 def _rename(context: ApplyContext, change: RenameScope, at: int) -> ChangeResult:
     if change.path == change.to:
         return UNCHANGED
-    if not change.to or normalize_scope_path(change.to) != change.to:
+    if not context.is_replaying and (not change.to or normalize_scope_path(change.to) != change.to):
         raise InvalidValue(
             name="the new path", value=change.to, why="it is none", expected="a path, such as work/shelf"
         )

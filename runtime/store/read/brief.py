@@ -22,9 +22,8 @@ from mnemic.actors.protocol.ambient_messages import (
     Quote,
     UnresolvedFailure,
 )
-from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.events import escape_surrogates
-from mnemic.runtime.store.read.scopes import project_scope, scopes_below
+from mnemic.runtime.store.read.scopes import scope_path_of, scopes_below
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 from mnemic.runtime.store.supersession import current_successor
 from mnemic.runtime.store.texts import text_prefix
@@ -263,12 +262,3 @@ def _scopes(connection: apsw.Connection, asked: Brief) -> list[int]:
     """Numbers of the scope where the assistant works and of those below it."""
     path = scope_path_of(connection, asked.place)
     return [number for number, _ in scopes_below(connection, path)] if path else []
-
-
-def scope_path_of(connection: apsw.Connection, place: ScopeRef) -> str | None:
-    """The path of a place's scope, or ``None`` where no memory is in it."""
-    if place.project is not None:
-        found = project_scope(connection, str(escape_surrogates(place.project)))
-        return None if found is None else found[1]
-    path = str(escape_surrogates(place.path))
-    return path if connection.execute("SELECT 1 FROM scopes WHERE path = ?", (path,)).get is not None else None

@@ -11,6 +11,8 @@ from typing import Any
 import apsw
 import msgspec
 
+from mnemic.actors.protocol.changes import ScopeRef
+from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.scopes import SCOPES_AUTHOR, SCOPES_UNDO_AUTHOR, ScopeChange, ScopeInfo
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 
@@ -22,9 +24,8 @@ class ScopeQueries:
 
     _db: apsw.Connection
 
-    def project_scope_path(self, project: str) -> str | None:
-        found = project_scope(self._db, project)
-        return None if found is None else found[1]
+    def scope_path_of(self, place: ScopeRef) -> str | None:
+        return scope_path_of(self._db, place)
 
     def list_scopes(self) -> list[ScopeInfo]:
         others: dict[int, list[str]] = {}
@@ -70,6 +71,29 @@ def project_scope(connection: apsw.Connection, project: str) -> tuple[int, str] 
             "SELECT s.id, s.path FROM projects p JOIN scopes s ON s.id = p.scope WHERE p.project = ?", (project,)
         ).fetchone()
     return None if found is None else (int(found[0]), str(found[1]))
+
+
+def has_folder_name(connection: apsw.Connection, path: str) -> bool:
+    """Whether a scope is called as its project's folder is: by one name, which its owner never chose."""
+    return "/" not in path and bool(
+        connection.execute(
+            "SELECT 1 FROM scopes WHERE path = ? AND project IS NOT NULL AND found IN ('git', 'folder')", (path,)
+        ).get
+    )
+
+
+def scope_path_of(connection: apsw.Connection, place: ScopeRef) -> str | None:
+    """The path of a place's scope, or ``None`` where no memory is in it.
+
+    What a ``.mnemic.toml`` names is never the scope of a project that only has its folder's name.
+    """
+    if place.project is not None:
+        found = project_scope(connection, str(escape_surrogates(place.project)))
+        return None if found is None else found[1]
+    path = str(escape_surrogates(place.path))
+    if connection.execute("SELECT 1 FROM scopes WHERE path = ?", (path,)).get is None:
+        return None
+    return None if place.found == ".mnemic.toml" and has_folder_name(connection, path) else path
 
 
 def scopes_below(connection: apsw.Connection, path: str) -> list[tuple[int, str]]:

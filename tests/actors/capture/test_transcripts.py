@@ -10,7 +10,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.events import HookRecord
+from mnemic.runtime.minds.projects import resolve_scope
 from tests.actors.capture.test_drain import drained, opened, record
 from tests.harness import ActorHarness, turns
 
@@ -122,3 +124,27 @@ def test_a_transcript_that_tells_nothing_more_is_counted_once(tmp_path: Path) ->
             actor_system.take("/a")
             assert actor_system.look(lambda snapshot: snapshot._db.execute(counted).get) == 1
             actor_system.clock.advance(100)
+
+
+def test_an_item_whose_folder_cannot_be_understood_is_one_line_and_the_rest_is_kept(tmp_path: Path) -> None:
+    def locate(scope: str | None, folder: str | None, *, anyway: bool = False) -> ScopeRef:
+        if folder == "/bad":
+            raise ValueError("the words of somebody")
+        return resolve_scope(scope, folder, anyway=anyway)
+
+    said = [*turns(["one"]), *turns(["two"], cwd="/bad"), *turns(["three"])]
+    with opened(tmp_path, sources={"/a": said}, ports={"resolve_scope": locate}) as actor_system:
+        (taken,) = actor_system.take("/a")
+        assert (taken.new, taken.malformed) == (2, ((2, "item not kept: reading it failed (ValueError)"),))
+        assert actor_system.texts() == [b"one", b"three"]
+
+
+def test_a_folder_whose_file_names_a_number_as_its_scope_is_one_line_that_names_the_file(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / ".mnemic.toml").write_text("scope = 0x" + "f" * 4000)
+    said = [*turns(["one"]), *turns(["two"], cwd=str(tmp_path / "work")), *turns(["three"])]
+    with opened(tmp_path / "home", sources={"/a": said}) as actor_system:
+        (taken,) = actor_system.take("/a")
+        ((line, why),) = taken.malformed
+        assert (line, taken.new) == (2, 2)
+        assert f"scope in {tmp_path / 'work' / '.mnemic.toml'} cannot be 'int': it names no scope" in why

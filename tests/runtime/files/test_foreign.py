@@ -1,13 +1,91 @@
-"""A file below a folder is read only where it is in there, and only up to a length."""
+"""A file that somebody else made is read without waiting, never beyond a length, and never at a price of its choice."""
 
 from __future__ import annotations
 
 import os
+import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from mnemic.runtime.files.foreign import read_below
+from mnemic.runtime.files.foreign import open_regular, parse_toml, read_below, read_regular, read_toml
+
+DEEP = "a" + ".b" * 17
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path, make: Callable[[Path], object]) -> None:
+    make(tmp_path / "file")
+    for read in (open_regular, lambda path: read_regular(path, 9), lambda path: read_toml(path, 9)):
+        with pytest.raises(OSError, match="it is no regular file"):
+            read(tmp_path / "file")
+
+
+def test_a_file_is_read_up_to_the_length_its_reader_names(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"a = 12345")
+    (tmp_path / "link").symlink_to("file")
+    assert read_regular(tmp_path / "link", 9) == b"a = 12345"
+    assert read_toml(tmp_path / "link", 9) == {"a": 12345}
+    with pytest.raises(OSError, match="it is longer than 8 bytes"):
+        read_regular(tmp_path / "file", 8)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" + ".a" * 31_999 + "=1",
+        f"{DEEP} = 1",
+        f"[{DEEP}]",
+        f"[[ {DEEP.replace('.', ' . ')} ]]",
+        "\"a.b\" . 'c'" + '."\\"".d' * 9 + " = 1",
+        f"x = {{ y = 1, {DEEP} = 1 }}",
+        f'x = {{ y = """a"""", {DEEP} = 1 }}',
+        f"x = {{ y = '''a''''', {DEEP} = 1 }}",
+        f'x = {{ y = """\\"""", {DEEP} = 1 }}',
+        f"x = {{ y = 'a\\', {DEEP} = 1 }}",
+        f"x = 'a' # \"\n{DEEP} = 1",
+    ],
+)
+def test_a_key_of_many_dots_is_refused_before_it_is_parsed(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def parse(text: str) -> None:
+        raise AssertionError("it came to the parser")
+
+    monkeypatch.setattr(tomllib, "loads", parse)
+    with pytest.raises(ValueError, match=r"^one of its keys has more than 16 dots$"):
+        parse_toml(text.encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "a" + ".b" * 16 + " = 1.5",
+        f'"{DEEP}" = "{DEEP}=1"',
+        f"x = '{DEEP}' # {DEEP} = 1",
+        f'x = """\n{DEEP} = 1 \\""" \n{DEEP} = 1\n"""',
+        f"x = '''\n{DEEP} = 1\n'''",
+        "x = [" + "1.5, " * 40 + "]",
+        "".join(f"a.b{n} = 1\n" for n in range(40)),
+    ],
+)
+def test_what_else_holds_dots_is_read_as_the_parser_reads_it(text: str) -> None:
+    assert parse_toml(text.encode()) == tomllib.loads(text)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"\xff", "it is no TOML: it is not in UTF-8"),
+        (b"a = ", "it is no TOML: Invalid value"),
+        (b'a = """' + b'\\"""\n' * 50_000, "it is no TOML: "),
+        (b"a = " + b"[" * 5000, "it is nested too deeply"),
+        (b"a = " + b"9" * 5000, "it is no TOML: Exceeds the limit"),
+    ],
+)
+def test_what_is_no_toml_is_said_in_a_clause(content: bytes, why: str) -> None:
+    with pytest.raises(ValueError, match=f"^{why}"):
+        parse_toml(content)
 
 
 def test_a_file_below_a_folder_is_read_and_the_folder_may_be_a_link(tmp_path: Path) -> None:

@@ -88,6 +88,16 @@ def test_a_file_system_that_knows_no_case_shows_another_spelling(git: Git, tmp_p
     assert is_tracked(tmp_path / "part" / NAME)
 
 
+def test_an_index_full_of_that_name_is_given_up_as_one_that_lists_it(shelf: Path) -> None:
+    index = shelf / ".git" / "index"
+    content = index.read_bytes()
+    assert not is_tracked(shelf / "own" / NAME)
+    index.write_bytes(content + f"own/{NAME}\0".encode() * 9_000)  # no entries: nothing before them says so
+    assert not is_tracked(shelf / "own" / NAME)
+    index.write_bytes(content + f"own/{NAME}\0".encode() * 11_000)
+    assert is_tracked(shelf / "own" / NAME)
+
+
 def test_a_very_long_name_is_found(git: Git, tmp_path: Path) -> None:
     git("init", "-q", inside=tmp_path)
     folder = "/".join(["d" * 200] * 15)

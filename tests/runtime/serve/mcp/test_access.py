@@ -70,6 +70,16 @@ def test_it_is_told_nothing_of_another_project(faces: Hosted, project: Path, sco
     assert shaped.startswith("owners_choice: ")
 
 
+def test_a_scope_that_is_not_there_tells_no_name_of_another_project(faces: Hosted, project: Path) -> None:
+    with faces.minds.use("default", True) as mind:
+        mind.remember("the otter has a fleet", scope="boats/cabins")
+    for name, more in (("memory_recall", {"query": "otter"}), ("memory_shape", {"pattern": {"kind": "note"}})):
+        refused = asked(faces, project, name, scope="boat/cabins", **more)
+        assert refused.startswith("unknown_scope: No memory is in the scope 'boat/cabins'. ")
+        assert "boats" not in refused
+        assert "boats/cabins" in asked(faces, project, name, ("read-all",), scope="boat/cabins", **more)
+
+
 def test_an_id_or_a_status_tells_no_more(faces: Hosted, project: Path) -> None:
     there = id_in(faces, "bank")
     assert asked(faces, project, "memory_get", ids=[there]).startswith("owners_choice: ")
@@ -111,8 +121,18 @@ def test_the_settings_and_the_wiring_allow_it(faces: Hosted, project: Path) -> N
     faces.settings["mcp.share"] = ("shared",)
     assert texts(faces, project, scope="shared") == {"the otter likes tea"}
     assert texts(faces, project, scope="*").startswith("owners_choice: ")
+    with faces.minds.use("default", True) as mind:
+        mind.remember("the otter is a clone", scope=resolve_scope(None, str(git_project(project.parent / "shared~9"))))
+    faces.settings["mcp.share"] = ("shared*",)
+    assert texts(faces, project, scope="shared/tastes") == {"the otter likes tea"}
+    assert texts(faces, project, scope="shared~9").startswith("owners_choice: ")
+    assert "shared~9" not in str(asked(faces, project, "memory_status"))
+    with faces.minds.use("default", True) as mind:
+        mind.rename_scope("shared~9", "shared/clone")
+    assert texts(faces, project, scope="shared/clone") == {"the otter is a clone"}
+    faces.settings["mcp.share"] = ()
     faces.settings["mcp.allow"] = ("read-all",)
-    assert len(texts(faces, project, scope="*")) == 4
+    assert len(texts(faces, project, scope="*")) == 5
 
 
 def test_who_names_no_folder_has_what_belongs_to_no_project(faces: Hosted) -> None:

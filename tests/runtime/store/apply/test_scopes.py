@@ -244,3 +244,70 @@ def test_what_is_not_there_any_more_is_not_taken_out_again(store: Store, path: P
         SplitScope(path="c", found="git", project=None, projects=(), into="a", memories=(id_of(1), id_of(2), id_of(9))),
     )
     assert scopes(path) == {"a": (None, (), 0), "b": (None, (), 1), "c": (None, (), 1)}
+
+
+# --- folders' names and names by hand ---------------------------------------------------------------------------------
+
+FOLDERS = [ScopeRef(path=path, project=f"/clones/{n}/{path}", found="git") for n in "12" for path in ("a", "b", "a~2")]
+FILES = [ScopeRef(path=path, project=None, found=".mnemic.toml") for path in ("a", "a/x", "a/x/y", "b/x", "a~2/x", "c")]
+
+
+@settings(max_examples=40)
+@given(st.lists(st.sampled_from([*FOLDERS, *FILES]), min_size=1, max_size=10))
+def test_in_any_order_no_folder_is_told_what_a_file_of_its_owner_names(captured: list[ScopeRef]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "store.db"
+        with closing(Store.create(path, KEYS)) as store:
+            for number, place in enumerate(captured, 1):
+                apply(store, memory(number, place=place))
+            with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
+                scope_of = {one.id: one.scope for one in now.load_memories(list(range(1, len(captured) + 1)))}
+                for place in captured:
+                    at = now.scope_path_of(place)
+                    assert at is not None
+                    told = {n for n in scope_of if f"{scope_of[n]}/".startswith(f"{at}/")}
+                    asked = {id_of(n) for n, one in enumerate(captured, 1) if belongs(one, place)}
+                    assert told == asked
+            before = held(path)
+            store.rebuild(lambda done, total: None, meaning=False)
+            assert held(path) == before
+
+
+def belongs(one: ScopeRef, place: ScopeRef) -> bool:
+    """Whether what is captured at one place is told at another: of the same project, or named so or below."""
+    if place.project is not None or one.project is not None:
+        return one.project == place.project
+    return f"{one.path}/".startswith(f"{place.path}/")
+
+
+def test_a_project_makes_way_with_all_its_memories_and_its_owner_puts_it_back_by_a_merge(
+    store: Store, path: Path
+) -> None:
+    clone = ScopeRef(path="work", project="/clones/work/.git", found="git")
+    secret = ScopeRef(path="work/secret", project=None, found=".mnemic.toml")
+    apply(store, memory(1, place=clone), memory(2, place=clone))
+    apply(store, memory(3, place=secret))
+    assert scopes(path) == {"work~2": ("/clones/work/.git", (), 2), "work/secret": (None, (), 1)}
+    assert apply(store, memory(4, place=clone)).kept[0].scope == "work~2"
+    assert unscoping(path) == (), "it was no change that somebody asked for"
+    rescope(store, RenameScope(path="work~2", to="work", below=False))
+    assert set(scopes(path)) == {"work", "work/secret"}
+
+
+def test_what_is_addressed_by_its_path_and_what_its_owner_renamed_stay(store: Store, path: Path) -> None:
+    fill(store, ("boat", "/p/boat"), ("slip", "/p/slip"))
+    rescope(store, RenameScope(path="slip", to="boats/slip"))
+    for number, place in enumerate(["boat", "boat/cabin"], 8):
+        kept = apply(store, memory(number, place=ScopeRef(path=place, project=None, found="named"))).kept[0]
+        assert kept.scope == place
+    apply(store, memory(10, place=ScopeRef(path="boats/slip/deck", project=None, found=".mnemic.toml")))
+    assert set(scopes(path)) == {"boat", "boat/cabin", "boats/slip", "boats/slip/deck"}
+
+
+def test_a_file_that_names_a_folders_name_is_told_nothing_of_that_folder_before_anything_is_kept(
+    store: Store, path: Path
+) -> None:
+    fill(store, ("client", "/clones/client/.git"))
+    with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
+        assert now.scope_path_of(ScopeRef(path="client", project=None, found=".mnemic.toml")) is None
+        assert now.scope_path_of(ScopeRef(path="client", project=None, found="named")) == "client"

@@ -43,7 +43,12 @@ def test_an_empty_store_answers_everything(reader: Reader) -> None:
         assert [len(column) for column in now.memory_columns(0)] == [0] * 7
         assert [len(column) for column in now.superseded()] == [0] * 3
         assert [len(column) for column in now.retired()] == [0] * 2
-        assert (now.scopes(), now.project_scope_path("/a"), now.session_rows("s"), now.encoders()) == ({}, None, [], [])
+        assert (
+            now.scopes(),
+            now.scope_path_of(ScopeRef(path="a", project="/a", found="git")),
+            now.session_rows("s"),
+            now.encoders(),
+        ) == ({}, None, [], [])
         assert now.vectors(ENCODER, 0).vectors.shape == (0, 0)
         assert len(now.postings("word").row) == 0
         assert (now.load_memories([]), now.rows_of([]), now.pending_embeddings(ENCODER, 0, False, 9)) == ([], [], [])
