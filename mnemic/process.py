@@ -290,15 +290,17 @@ class ServerProcess:
         self._meeting.publish(self._card)
 
     def _faces(self, http: socket.socket, mcp: socket.socket, tcp: TcpListener | None) -> FaceServer:
-        server = make_server(
-            self._minds, self, self._clock, __version__, lambda name: self._actor_systems.settings[name]
-        )
+        def setting(name: str) -> Any:
+            return self._actor_systems.settings[name]
+
+        server = make_server(self._minds, self, self._clock, __version__, setting)
         app = make_app(
             self._minds,
             self,
             metrics=lambda: (CONTENT_TYPE, self._metrics.exposition()),
             mcp=McpHttp(server),
             unlocked=self._unlocked,
+            setting=setting,
             locked_answer=partial(locked_hook_reply, self._home),
         )
         return FaceServer(app, McpSocketServer(server, self, __version__), http, mcp, tcp)

@@ -70,10 +70,10 @@ def _read_token(path: Path) -> str | None:
     return kept if _TOKEN.fullmatch(kept) else None
 
 
-ALLOWED_PATHS = frozenset(
-    {
-        *("/healthz", "/metrics", "/mcp", "/api/report"),
-        *(
+ALLOWED_PATHS: Mapping[str, str | None] = {
+    **dict.fromkeys(("/healthz", "/metrics", "/mcp", "/api/report", "/api/describe-encoder")),
+    **dict.fromkeys(
+        (
             "/api/recall",
             "/api/shape",
             "/api/list-roles",
@@ -81,12 +81,16 @@ ALLOWED_PATHS = frozenset(
             "/api/find-scope",
             "/api/find-similar",
             "/api/count",
-            "/api/describe-encoder",
         ),
-        *("/api/capture-text", "/api/forget", "/api/recover"),
-    }
-)
-"""All that is answered over TCP: what an assistant needs. ``capture-transcript`` reads any file of the home's user."""
+        "read-all",
+    ),
+    **dict.fromkeys(("/api/capture-text", "/api/forget", "/api/recover"), "write-all"),
+}
+"""All that is answered over TCP, with the right that it needs, one of `mnemic.actors.protocol.scopes.MCP_RIGHTS`.
+
+A message names no project that is its caller's own, so that it reaches all of them; who has no such right has
+``/mcp``, which does. ``capture-transcript`` is not among them: it reads any file of the home's user.
+"""
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 _JSON = "application/json"
