@@ -8,7 +8,7 @@ import queue
 import signal
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -17,8 +17,9 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import AlreadyServed, DiskFull, MnemicError, StoreReadOnly
+from mnemic.actors.protocol.errors import AlreadyServed, BadConfiguration, DiskFull, MnemicError, StoreReadOnly
 from mnemic.compose import open_actor_system, ray_engine_factory
+from mnemic.hooks.wire.record import InstallRecord
 from mnemic.open_mind import mind_over
 from mnemic.runtime.engine.engine import EmbeddedEngine, Engine, EngineFactory
 from mnemic.runtime.engine.ray.parent import ENGINE_LOST
@@ -293,7 +294,17 @@ class ServerProcess:
         def setting(name: str) -> Any:
             return self._actor_systems.settings[name]
 
-        server = make_server(self._minds, self, self._clock, __version__, setting)
+        def allowed(assistant: str) -> Collection[str]:
+            try:
+                known = InstallRecord(self._home, self._clock).hosts.get(assistant)
+            except (
+                BadConfiguration
+            ) as error:  # `hooks status` says so to its owner; its own project it has all the same
+                _log.warning("an assistant has no rights of its own: %s", error.code, extra={"code": error.code})
+                return ()
+            return () if known is None else known.allow
+
+        server = make_server(self._minds, self, self._clock, __version__, setting, allowed)
         app = make_app(
             self._minds,
             self,

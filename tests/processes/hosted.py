@@ -110,10 +110,15 @@ class Hosted:
         self.tcp = None if tcp is None else tcp.listening.getsockname()
         self.settings: dict[str, Any] = {"mcp.allow": MCP_RIGHTS, "mcp.share": ()}
 
+        self.allowed: dict[str, Sequence[str]] = {}
+        """The rights of assistants, by the name they are wired under."""
+
         def setting(name: str) -> Any:
             return self.settings[name]
 
-        self.server = make_server(minds, door, clock, mnemic.__version__, setting)
+        self.server = make_server(
+            minds, door, clock, mnemic.__version__, setting, lambda name: self.allowed.get(name, ())
+        )
         app = make_app(
             minds,
             door,

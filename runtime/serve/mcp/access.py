@@ -2,7 +2,8 @@
 
 A text that an assistant read somewhere may talk it into asking for another project's memories, or into keeping words as
 if the user had said them. So neither is its own choice: `mcp.allow` and `mcp.share` are settings of the owner's, and
-``mnemic mcp --allow`` stands where the owner has wired one assistant.
+what one assistant is allowed besides is kept in the home, by the name that it was wired under, and in no settings file
+of the assistant's.
 """
 
 from __future__ import annotations

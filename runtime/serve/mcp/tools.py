@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextvars import ContextVar
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
@@ -80,8 +80,8 @@ class Caller(NamedTuple):
     """Names what it captures."""
     switched_off: str = ""
     """What is switched off where it was started: ``capture``, ``recall``, ``both``, or nothing."""
-    rights: frozenset[str] = frozenset()
-    """What it was allowed where it was wired; see `mnemic.runtime.serve.mcp.access`."""
+    wired: str = ""
+    """The assistant that it was wired for, as ``hooks install`` names it; its rights are kept by that name."""
 
 
 CURRENT_CALLER: ContextVar[Caller] = ContextVar("CALLER", default=Caller())  # noqa: B039 - it cannot be changed
@@ -89,17 +89,24 @@ CURRENT_CALLER: ContextVar[Caller] = ContextVar("CALLER", default=Caller())  # n
 
 
 def make_server(
-    minds: OpenMinds, door: ServerControl, clock: Clock, version: str, setting: Callable[[str], Any]
+    minds: OpenMinds,
+    door: ServerControl,
+    clock: Clock,
+    version: str,
+    setting: Callable[[str], Any],
+    allowed: Callable[[str], Collection[str]],
 ) -> MCPServer[Any]:
     """The server, for all callers of the process.
 
     Args:
         setting: the value of one, as it is in force.
+        allowed: the rights that an assistant of a name was given when it was wired.
     """
 
     def access(mind: Mind, caller: Caller) -> Access:
         own = "" if caller.folder is None else mind.folder_scope(caller.folder)[0]
-        return Access(own, caller.rights.union(setting("mcp.allow")), setting("mcp.share"))
+        given = allowed(caller.wired) if caller.wired else ()
+        return Access(own, {*setting("mcp.allow"), *given}, setting("mcp.share"))
 
     async def answer(
         name: str, verb: Callable[[Mind, Caller, Progress | None], T], context: Context[Any, Any] | None = None

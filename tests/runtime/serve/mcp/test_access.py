@@ -37,7 +37,8 @@ def faces(home: Path, project: Path) -> Iterator[Hosted]:
 
 def asked(faces: Hosted, project: Path | None, name: str, allow: tuple[str, ...] = (), **arguments: Any) -> Any:
     """What a tool answers to an assistant in a project: its result, or the text of its refusal."""
-    preface = {"folder": None if project is None else str(project), "allow": list(allow)}
+    faces.allowed = {"codex": allow}
+    preface = {"folder": None if project is None else str(project), "assistant": "codex", "allow": ["read-all"]}
     with Wire(faces.mcp, preface) as wire:
         wire.send(HELLO, tool_call(2, name, **arguments))
         wire.hear()
@@ -172,6 +173,15 @@ def test_the_settings_and_the_wiring_allow_it(faces: Hosted, project: Path) -> N
     assert texts(faces, project, scope="*").startswith("owners_choice: ")
     faces.settings["mcp.allow"] = ("read-all",)
     assert len(texts(faces, project, scope="*")) == 4
+
+
+@pytest.mark.parametrize("wired", ["", "cursor", "codex~"])
+def test_the_rights_of_one_assistant_are_not_anothers(faces: Hosted, project: Path, wired: str) -> None:
+    faces.allowed = {"codex": ("read-all",)}
+    with Wire(faces.mcp, {"folder": str(project), "assistant": wired}) as wire:
+        wire.send(HELLO, tool_call(2, "memory_recall", query="otter", scope="*"))
+        wire.hear()
+        assert wire.hear()["result"]["content"][0]["text"].startswith("owners_choice: ")
 
 
 def test_who_names_no_folder_has_what_belongs_to_no_project(faces: Hosted) -> None:
