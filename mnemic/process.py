@@ -8,7 +8,7 @@ import queue
 import signal
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -17,8 +17,9 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import AlreadyServed, DiskFull, MnemicError, StoreReadOnly
+from mnemic.actors.protocol.errors import AlreadyServed, BadConfiguration, DiskFull, MnemicError, StoreReadOnly
 from mnemic.compose import open_actor_system, ray_engine_factory
+from mnemic.hooks.wire.record import InstallRecord
 from mnemic.open_mind import mind_over
 from mnemic.runtime.engine.engine import EmbeddedEngine, Engine, EngineFactory
 from mnemic.runtime.engine.ray.parent import ENGINE_LOST
@@ -290,15 +291,27 @@ class ServerProcess:
         self._meeting.publish(self._card)
 
     def _faces(self, http: socket.socket, mcp: socket.socket, tcp: TcpListener | None) -> FaceServer:
-        server = make_server(
-            self._minds, self, self._clock, __version__, lambda name: self._actor_systems.settings[name]
-        )
+        def setting(name: str) -> Any:
+            return self._actor_systems.settings[name]
+
+        def allowed(assistant: str) -> Collection[str]:
+            try:
+                known = InstallRecord(self._home, self._clock).hosts.get(assistant)
+            except (
+                BadConfiguration
+            ) as error:  # `hooks status` says so to its owner; its own project it has all the same
+                _log.warning("an assistant has no rights of its own: %s", error.code, extra={"code": error.code})
+                return ()
+            return () if known is None else known.allow
+
+        server = make_server(self._minds, self, self._clock, __version__, setting, allowed)
         app = make_app(
             self._minds,
             self,
             metrics=lambda: (CONTENT_TYPE, self._metrics.exposition()),
             mcp=McpHttp(server),
             unlocked=self._unlocked,
+            setting=setting,
             locked_answer=partial(locked_hook_reply, self._home),
         )
         return FaceServer(app, McpSocketServer(server, self, __version__), http, mcp, tcp)

@@ -262,10 +262,10 @@ class OwnersChoice(BadInput):
     """An assistant asks for more than its own project, or writes as somebody else."""
 
     http_status = 403
-    sentence = "By MCP {what}: the owner of this memory has not allowed it."
+    sentence = "{what}: the owner of this memory has not allowed it."
     remedy = (
         'Its owner does so by `allow = ["{right}"]` under [mcp] in mnemic.toml, or for one assistant by'
-        " `mnemic mcp --allow {right}` where it is wired; this is not for an assistant to change."
+        " `mnemic hooks install --assistant NAME --apply --allow {right}`; this is not for an assistant to change."
     )
 
 

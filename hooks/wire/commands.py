@@ -57,10 +57,9 @@ class Wiring(msgspec.Struct, frozen=True, kw_only=True):
         words = [shlex.quote(word) for word in self.hook_argv(assistant, event, ask=ask)]
         return f"test -x {words[0]} && {' '.join(words)} 2>/dev/null || cat >/dev/null"
 
-    def mcp_argv(self) -> list[str]:
-        """The command of the MCP server, word by word; hosts start it without a shell."""
-        words = [str(self.home / "bin" / "mnemic"), "mcp", "--home", str(self.home)]
-        words += [word for right in self.allow for word in ("--allow", right)]
+    def mcp_argv(self, assistant: str) -> list[str]:
+        """The command of an assistant's MCP server, word by word; hosts start it without a shell."""
+        words = [str(self.home / "bin" / "mnemic"), "mcp", "--assistant", assistant, "--home", str(self.home)]
         return words if self.mind == "default" else [*words, "--mind", self.mind]
 
     def calls_this_home(self, written: str) -> bool:

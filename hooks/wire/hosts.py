@@ -21,9 +21,9 @@ from mnemic.hooks.wire.host import INSTRUCTIONS, READ_ONLY_TOOLS, Host, OffSwitc
 from mnemic.hooks.wire.settings_formats import value_at
 
 
-def _server(table: str, wiring: Wiring, **more: Any) -> Member:
+def _server(table: str, assistant: str, wiring: Wiring, **more: Any) -> Member:
     """The entry of the MCP server in a table of servers, as a command with arguments."""
-    command, *arguments = wiring.mcp_argv()
+    command, *arguments = wiring.mcp_argv(assistant)
     return Member((table, "mnemic"), {**more, "command": command, "args": arguments})
 
 
@@ -56,7 +56,7 @@ def _claude_files(wiring: Wiring, folder: Path) -> list[FileEdits]:
     beside = folder if wiring.environment.get("CLAUDE_CONFIG_DIR") else wiring.user_home
     hooks = hook_edits("claude-code", _CLAUDE_EVENTS, wiring, type="command")
     allowed = [Item(("permissions", "allow"), f"mcp__mnemic__{tool}") for tool in READ_ONLY_TOOLS]
-    server = _server("mcpServers", wiring, type="stdio")
+    server = _server("mcpServers", "claude-code", wiring, type="stdio")
     return [
         FileEdits(path=folder / "settings.json", format="json", edits=(*hooks, *allowed)),
         FileEdits(path=beside / ".claude.json", format="json", edits=(server,)),
@@ -96,7 +96,7 @@ def _codex_files(wiring: Wiring, folder: Path) -> list[FileEdits]:
     told = instead if instead.is_file() and instead.stat().st_size else folder / "AGENTS.md"
     return [
         FileEdits(path=folder / "hooks.json", format="json", edits=tuple(hooks)),
-        FileEdits(path=folder / "config.toml", format="toml", edits=(_server("mcp_servers", wiring),)),
+        FileEdits(path=folder / "config.toml", format="toml", edits=(_server("mcp_servers", "codex", wiring),)),
         FileEdits(path=told, format="block", text=INSTRUCTIONS),
     ]
 
@@ -148,7 +148,7 @@ _GEMINI_EVENTS = {
 def _gemini_files(wiring: Wiring, folder: Path) -> list[FileEdits]:
     settings = folder / "settings.json"
     hooks = hook_edits("gemini-cli", _GEMINI_EVENTS, wiring, units_per_s=1000, name="mnemic", type="command")
-    edits: tuple[Edit, ...] = (*hooks, _server("mcpServers", wiring))
+    edits: tuple[Edit, ...] = (*hooks, _server("mcpServers", "gemini-cli", wiring))
     return [
         FileEdits(path=settings, format="jsonc", edits=edits),
         FileEdits(path=folder / "policies" / "mnemic.toml", format="whole", text=_GEMINI_POLICY),
@@ -201,7 +201,7 @@ _CURSOR_EVENTS = {
 def _cursor_files(wiring: Wiring, folder: Path) -> list[FileEdits]:
     version = Default(("version",), 1, needed_by=("hooks",))
     hooks = hook_edits("cursor", _CURSOR_EVENTS, wiring, grouped=False)
-    server = _server("mcpServers", wiring)
+    server = _server("mcpServers", "cursor", wiring)
     return [
         FileEdits(path=folder / "hooks.json", format="json", edits=(version, *hooks)),
         FileEdits(path=folder / "mcp.json", format="json", edits=(server,)),
@@ -237,7 +237,7 @@ _PLUGIN_CONSTANT = re.compile(r"^const (?:HOOK|GIVEN) = (.+)$", re.MULTILINE)
 
 
 def _opencode_files(wiring: Wiring, folder: Path) -> list[FileEdits]:
-    server = {"type": "local", "command": wiring.mcp_argv(), "enabled": True}
+    server = {"type": "local", "command": wiring.mcp_argv("opencode"), "enabled": True}
     edits = (Default(("$schema",), _SCHEMA), Member(("mcp", "mnemic"), server))
     names = ("opencode.jsonc", "opencode.json", "config.json")
     settings = next((folder / name for name in names if (folder / name).exists()), folder / "opencode.json")

@@ -15,12 +15,12 @@ from typing import Any
 import click
 
 from mnemic.actors.protocol.errors import MnemicError
-from mnemic.actors.protocol.scopes import MCP_RIGHTS
 from mnemic.cli import capture, correct, forget, keys, log, move, recall, scope, status  # noqa: F401 - each adds its commands
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
 from mnemic.cli.hooks import commands  # noqa: F401 - adds its commands
 from mnemic.cli.interrupts import Terminated, install_sigterm_handler, require_stdin
 from mnemic.cli.output import OutputFailed, print_error, progress_bars
+from mnemic.hooks.wire.commands import ASSISTANTS
 from mnemic.runtime.keys.keys import disable_core_dumps
 
 
@@ -62,13 +62,13 @@ def serve(chosen: CommandContext, **options: Any) -> None:
 
 @cli.command()
 @click.option(
-    "--allow",
-    multiple=True,
-    type=click.Choice(MCP_RIGHTS),
-    help="What this assistant may do beyond its own project; more than once for both.",
+    "--assistant",
+    type=click.Choice(ASSISTANTS),
+    metavar="NAME",
+    help="Which assistant it was wired for: it may do what `hooks install --allow` gave that one.",
 )
 @common_options
-def mcp(chosen: CommandContext, allow: tuple[str, ...]) -> None:
+def mcp(chosen: CommandContext, assistant: str | None) -> None:
     """Serve the memory to an assistant by MCP. That is over standard input and output, through the home's process."""
     from mnemic.runtime.client.mcp_pipe import Pipe
     from mnemic.runtime.minds.projects import disabled_by_environment
@@ -77,7 +77,7 @@ def mcp(chosen: CommandContext, allow: tuple[str, ...]) -> None:
     said = os.fdopen(os.dup(1), "wb", buffering=0)  # a buffer's lock, held by who waits to write, would bar the exit
     os.dup2(2, 1)  # whatever else is printed is no MCP
     off = disabled_by_environment(os.environ)
-    Pipe(chosen.home, chosen.mind, chosen.working_folder(), CLOCK, said, off, allow).run(sys.stdin.buffer)
+    Pipe(chosen.home, chosen.mind, chosen.working_folder(), CLOCK, said, off, assistant or "").run(sys.stdin.buffer)
 
 
 @cli.command()

@@ -12,7 +12,7 @@ import select
 import socket
 import struct
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from io import RawIOBase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,7 +48,7 @@ class Pipe:
         clock: Clock,
         said: RawIOBase,
         off: str = "",
-        allow: Sequence[str] = (),
+        assistant: str = "",
     ) -> None:
         """Make a pipe; `run` opens it.
 
@@ -56,13 +56,13 @@ class Pipe:
             folder: where the assistant works.
             said: takes the lines for the assistant.
             off: what is switched off where it was started; see `mnemic.runtime.minds.projects.disabled_by_environment`.
-            allow: what its owner allows this assistant, of `mnemic.actors.protocol.scopes.MCP_RIGHTS`.
+            assistant: what ``hooks install`` calls it, where it was wired so: its rights are kept by that name.
         """
         self._home = home
         self._limit_s = _ask_timeout_s(home) + _ANSWER_GRACE_S
         self._preface: dict[str, Any] = {"protocol": PROTOCOL, "mind": mind, "folder": folder, "session": None}
         self._preface |= {"off": off} if off else {}
-        self._preface |= {"allow": sorted(allow)} if allow else {}
+        self._preface |= {"assistant": assistant} if assistant else {}
         self._clock = clock
         self._said = said
         self._saying = threading.Lock()  # over what is written to the assistant

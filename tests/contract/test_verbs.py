@@ -170,7 +170,7 @@ def test_the_help_of_an_option_is_what_the_message_says(verb: Struct) -> None:
 
 
 def tool_schemas() -> dict[str, dict[str, Any]]:
-    server = make_server(None, None, None, "0", None)  # type: ignore[arg-type]
+    server = make_server(None, None, None, "0", None, None)  # type: ignore[arg-type]
     return {tool.name: dict(tool.input_schema) for tool in asyncio.run(server.list_tools())}
 
 

@@ -232,9 +232,9 @@ def test_a_token_is_made_only_once_the_address_has_been_taken(home: Path) -> Non
 
 
 def over_tcp(address: str, **headers: str) -> int:
-    """The status of a question over TCP."""
+    """The status of what is answered over TCP without a right."""
     with closing(http.client.HTTPConnection(address, timeout=BOUND_S)) as connection:
-        connection.request("POST", "/api/count", b"{}", {"Content-Type": "application/json"} | headers)
+        connection.request("GET", "/api/report", headers=headers)
         return connection.getresponse().status
 
 

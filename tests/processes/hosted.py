@@ -109,13 +109,23 @@ class Hosted:
         self.mcp = folder / "mcp.sock"
         self.tcp = None if tcp is None else tcp.listening.getsockname()
         self.settings: dict[str, Any] = {"mcp.allow": MCP_RIGHTS, "mcp.share": ()}
-        self.server = make_server(minds, door, clock, mnemic.__version__, lambda name: self.settings[name])
+
+        self.allowed: dict[str, Sequence[str]] = {}
+        """The rights of assistants, by the name they are wired under."""
+
+        def setting(name: str) -> Any:
+            return self.settings[name]
+
+        self.server = make_server(
+            minds, door, clock, mnemic.__version__, setting, lambda name: self.allowed.get(name, ())
+        )
         app = make_app(
             minds,
             door,
             metrics=lambda: ("text/plain; version=9", b"mnemic_up 1\n"),
             mcp=McpHttp(self.server),
             unlocked=UnlockedKeys(home),
+            setting=setting,
         )
         self.stream = McpSocketServer(self.server, door, mnemic.__version__)
         self.faces = FaceServer(app, self.stream, bound(self.http), bound(self.mcp), tcp)

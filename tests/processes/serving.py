@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from mnemic.hooks.wire.record import HostInstall, InstallRecord
+from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.run_dir import RunDir, ServerInfo, process_start_time
 from tests.processes.faces import start
 from tests.processes.hosted import HELLO
@@ -89,8 +91,12 @@ class Assistant:
     def __init__(
         self, home: Path, folder: Path | None = None, *, hello: bool = True, allow: str | None = None, **options: Any
     ) -> None:
-        allowed = [] if allow is None else ["--allow", allow]
-        self.process = start("mcp", "--home", home, *allowed, cwd=folder, **options)
+        wired = [] if allow is None else ["--assistant", "cursor"]
+        if allow is not None:  # as `hooks install --allow` keeps it
+            record = InstallRecord(home, SystemClock())
+            record.hosts["cursor"] = HostInstall("default", False, {}, allow=(allow,))
+            record.save()
+        self.process = start("mcp", "--home", home, *wired, cwd=folder, **options)
         self._heard: queue.Queue[Any] = queue.Queue()
         threading.Thread(target=self._listen, daemon=True).start()
         if hello:

@@ -126,6 +126,9 @@ def install(
         with _collecting_failure(result.hosts[host.name], alone):
             planned[host.name] = plan_install(host, wirings[host.name])
             result.hosts[host.name].notes = host.notes(wiring, host.folder(environment))
+            if rights != (() if known is None else known.allow):
+                may = " and ".join(rights) or "nothing"
+                result.hosts[host.name].notes.append(f"what it may do by MCP beyond its own project: {may}")
     if not planned:
         return result
     result.executables = [str(file.path) for file in required_hook_files(wiring.home) if not file.is_installed]

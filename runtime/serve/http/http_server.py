@@ -140,6 +140,13 @@ class _TimedH11Protocol(H11Protocol):
         super().handle_events()
         self._await_request()
 
+    def on_response_complete(self) -> None:
+        """Take the next request; or close, where an answer came before all of the body: nobody waits for the rest."""
+        if self.conn.their_state is h11.SEND_BODY and not self.transport.is_closing():
+            self.conn.send(h11.ConnectionClosed())
+            self.transport.close()
+        super().on_response_complete()
+
     def pause_writing(self) -> None:
         """Wait for a caller who does not read."""
         super().pause_writing()

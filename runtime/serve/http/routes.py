@@ -11,7 +11,7 @@ import logging
 import math
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -24,8 +24,9 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mnemic.actors.protocol.errors import BadBody, InvalidValue, MindLocked, MnemicError
-from mnemic.actors.protocol.messages import CaptureTranscript
+from mnemic.actors.protocol.errors import BadBody, InvalidValue, MindLocked, MnemicError, OwnersChoice
+from mnemic.actors.protocol.events import MCP_PREFIX
+from mnemic.actors.protocol.messages import CaptureText, CaptureTranscript
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES, decode_message, encode, encode_error
 from mnemic.runtime.engine.engine import safe_cause
@@ -45,6 +46,7 @@ from mnemic.runtime.serve.http.responses import (
     read_body,
     unrouted,
 )
+from mnemic.runtime.serve.http.tcp import ALLOWED_PATHS
 from mnemic.runtime.serve.mcp.http import McpHttp
 from mnemic.runtime.serve.open_minds import OpenMinds
 from mnemic.runtime.serve.server_control import ServerControl, run_in_thread
@@ -96,6 +98,7 @@ def make_app(
     metrics: Callable[[], tuple[str, bytes]],
     mcp: McpHttp,
     unlocked: UnlockedKeys,
+    setting: Callable[[str], Any],
     locked_answer: LockedHookReply = lambda mind, assistant, event, cwd, payload, unkept: b"",
 ) -> ASGIApp:
     """The application: ``/api/…``, ``/mcp``, ``/healthz`` and ``/metrics``.
@@ -103,6 +106,7 @@ def make_app(
     Args:
         metrics: gives the content type and the text of ``/metrics``.
         unlocked: holds the keys of minds that somebody unlocks.
+        setting: the value of one, as it is in force.
     """
 
     async def ask(request: Request) -> Response:
@@ -110,11 +114,15 @@ def make_app(
         kind = ASK_MESSAGES.get(path)
         if kind is None:
             return not_found(path, ASK_MESSAGES)
+        if _over_tcp(request):
+            _check_allowed(f"/api/{path}", setting("mcp.allow"))
         body = await read_body(request)
 
         def verb(progress: Progress | None) -> bytes:
             with door.track_request(path, asked.trace, idle=asked.idle):
                 message = decode_message(kind, body)
+                if _over_tcp(request):
+                    message = _as_told(message)
                 _check_message(message)
                 with minds.use(asked.mind, asked.create) as mind:
                     answer = mind.actor_system.ask(message, asked.timeout_s, progress, asked.trace, idle=asked.idle)
@@ -305,6 +313,24 @@ async def _hook_reply(request: Request, minds: OpenMinds, door: ServerControl, l
 
 def _over_tcp(request: Request) -> bool:
     return (request.scope.get("server") or ("", None))[1] is not None
+
+
+def _check_allowed(path: str, rights: Collection[str]) -> None:
+    """Refuse a message that a caller over TCP has no right to.
+
+    Raises:
+        OwnersChoice: that is it.
+    """
+    right = ALLOWED_PATHS[path]
+    if right is not None and right not in rights:
+        raise OwnersChoice(what=f"Over TCP {path} reaches every project, and is not answered", right=right)
+
+
+def _as_told(message: Any) -> Any:
+    """A message that came over TCP: what it keeps is kept as words that an assistant told, and never as a host's."""
+    if not isinstance(message, CaptureText) or message.assistant.startswith(MCP_PREFIX):
+        return message
+    return msgspec.structs.replace(message, assistant=f"{MCP_PREFIX}{message.assistant}")
 
 
 def _parse_timeout_s(text: str) -> float:

@@ -26,7 +26,7 @@ import resource
 import socket
 import ssl
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -36,7 +36,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mnemic.actors.protocol.errors import BadToken, InvalidValue
+from mnemic.actors.protocol.errors import BadToken, InvalidValue, MnemicError
 from mnemic.runtime.client.wire import encode_error
 from mnemic.runtime.keys.keys import generate_key, replace_private
 
@@ -70,10 +70,10 @@ def _read_token(path: Path) -> str | None:
     return kept if _TOKEN.fullmatch(kept) else None
 
 
-ALLOWED_PATHS = frozenset(
-    {
-        *("/healthz", "/metrics", "/mcp", "/api/report"),
-        *(
+ALLOWED_PATHS: Mapping[str, str | None] = {
+    **dict.fromkeys(("/healthz", "/metrics", "/mcp", "/api/report", "/api/describe-encoder")),
+    **dict.fromkeys(
+        (
             "/api/recall",
             "/api/shape",
             "/api/list-roles",
@@ -81,12 +81,16 @@ ALLOWED_PATHS = frozenset(
             "/api/find-scope",
             "/api/find-similar",
             "/api/count",
-            "/api/describe-encoder",
         ),
-        *("/api/capture-text", "/api/forget", "/api/recover"),
-    }
-)
-"""All that is answered over TCP: what an assistant needs. ``capture-transcript`` reads any file of the home's user."""
+        "read-all",
+    ),
+    **dict.fromkeys(("/api/capture-text", "/api/forget", "/api/recover"), "write-all"),
+}
+"""All that is answered over TCP, with the right that it needs, one of `mnemic.actors.protocol.scopes.MCP_RIGHTS`.
+
+A message names no project that is its caller's own, so that it reaches all of them; who has no such right has
+``/mcp``, which does. ``capture-transcript`` is not among them: it reads any file of the home's user.
+"""
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 _JSON = "application/json"
@@ -229,8 +233,7 @@ class TcpGuard:
         if self._token is not None and path != "/healthz":
             scheme, _, given = headers.get("authorization", "").partition(" ")
             if scheme.lower() != "bearer" or not verify_token(self._token, given.strip()):
-                challenge = {"WWW-Authenticate": "Bearer"}
-                return Response(json.dumps(encode_error(BadToken())), 401, challenge, "application/json")
+                return _error_response(BadToken(), 401, {"WWW-Authenticate": "Bearer"})
         if path not in ALLOWED_PATHS:  # whatever else there is, or will be
             answered = f"one of {', '.join(sorted(ALLOWED_PATHS))}; the rest is answered on the home's own socket"
             return _refusal_response(404, "the path", path, "over TCP nobody answers there", answered)
@@ -253,7 +256,12 @@ class TcpGuard:
 
 def _refusal_response(status: int, name: str, value: str, why: str, expected: str) -> Response:
     error = InvalidValue(name=name, value=value, why=why, expected=expected)
-    return Response(json.dumps(encode_error(error)), status, media_type="application/json")
+    return _error_response(error, status)
+
+
+def _error_response(error: MnemicError, status: int, headers: Mapping[str, str] | None = None) -> Response:
+    """An error, after which the connection is closed: what else comes on it is not waited for."""
+    return Response(json.dumps(encode_error(error)), status, {"Connection": "close", **(headers or {})}, _JSON)
 
 
 def _split_address(address: str) -> tuple[str, int]:

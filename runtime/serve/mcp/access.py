@@ -2,7 +2,8 @@
 
 A text that an assistant read somewhere may talk it into asking for another project's memories, or into keeping words as
 if the user had said them. So neither is its own choice: `mcp.allow` and `mcp.share` are settings of the owner's, and
-``mnemic mcp --allow`` stands where the owner has wired one assistant.
+what one assistant is allowed besides is kept in the home, by the name that it was wired under, and in no settings file
+of the assistant's.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
+from mnemic.actors.capture.capture import OWNER
 from mnemic.actors.protocol.errors import OwnersChoice
+from mnemic.actors.protocol.events import MCP_PREFIX
+from mnemic.actors.protocol.messages import Memory
 
 
 class Access(NamedTuple):
@@ -34,7 +38,7 @@ class Access(NamedTuple):
             OwnersChoice: that is it.
         """
         if not self.can_read(scope):
-            raise OwnersChoice(what="memories of other projects are not told", right="read-all")
+            raise OwnersChoice(what="By MCP memories of other projects are not told", right="read-all")
 
     def check_write(self, scope: str | None, *, role: str = "assistant", said_at: int | None = None, now: int) -> None:
         """Refuse what it may not keep or forget.
@@ -51,11 +55,16 @@ class Access(NamedTuple):
         if "write-all" in self.rights:
             return
         if scope is not None and not self._is_own(scope):
-            raise OwnersChoice(what="nothing is kept or forgotten in another project", right="write-all")
+            raise OwnersChoice(what="By MCP nothing is kept or forgotten in another project", right="write-all")
         if role != "assistant":
-            raise OwnersChoice(what=f"nothing is kept as words of the {role}", right="write-all")
+            raise OwnersChoice(what=f"By MCP nothing is kept as words of the {role}", right="write-all")
         if said_at is not None and said_at > now:
-            raise OwnersChoice(what="nothing is kept that was said in the future", right="write-all")
+            raise OwnersChoice(what="By MCP nothing is kept that was said in the future", right="write-all")
+
+    def can_replace(self, memory: Memory) -> bool:
+        """Whether it may replace or forget what somebody said: what a user said, or the owner kept, is theirs."""
+        told = memory.assistant.startswith(MCP_PREFIX)
+        return "write-all" in self.rights or told or (memory.role != "user" and memory.assistant != OWNER)
 
     def _is_own(self, scope: str) -> bool:
         return scope == self.own or (bool(self.own) and scope.startswith(f"{self.own}/"))

@@ -261,11 +261,11 @@ def _parse_caller(line: bytes, door: ServerControl) -> Caller:
         check_protocol(preface.get("protocol", PROTOCOL), door)
         mind, off = preface.get("mind", Caller().mind), preface.get("off", Caller().switched_off)
         folder, session = preface.get("folder"), preface.get("session")
-        allow = preface.get("allow", [])
-        named = isinstance(mind, str) and isinstance(off, str) and isinstance(allow, list)
+        wired = preface.get("assistant", Caller().wired)
+        named = isinstance(mind, str) and isinstance(off, str) and isinstance(wired, str)
         if named and isinstance(folder, str | None) and isinstance(session, str | None):
-            session, rights = session or f"mcp-{random_id()}", frozenset(map(str, allow))
-            return Caller(mind=mind, folder=folder, session=session, switched_off=off, rights=rights)
+            session = session or f"mcp-{random_id()}"
+            return Caller(mind=mind, folder=folder, session=session, switched_off=off, wired=wired)
     raise InvalidValue(
         name="the first line",
         value="this",

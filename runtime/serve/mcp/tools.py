@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextvars import ContextVar
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
@@ -20,9 +20,9 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from pydantic import BeforeValidator
 
-from mnemic.actors.protocol.changes import DeliveredSpan
+from mnemic.actors.protocol.changes import DeliveredSpan, ScopeRef
 from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import BadInput, InvalidValue, MnemicError, SwitchedOff, UnknownScope
+from mnemic.actors.protocol.errors import BadInput, InvalidValue, MnemicError, OwnersChoice, SwitchedOff, UnknownScope
 from mnemic.actors.protocol.events import MCP_PREFIX
 from mnemic.actors.protocol.message import format_id, parse_id, to_json
 from mnemic.actors.protocol.messages import CaptureText, Forget, GetMemories, Memory, Recall
@@ -60,6 +60,7 @@ _UNKNOWN_SCOPE = "no memory is in this folder's project ({path}) yet"
 _MIN_TIME = -(1 << 63)
 """The first time that the store can tell: no memory was said before it."""
 _NO_FOLDER = "this caller has named no folder, and so no project"
+_USERS_OWN = "{id} stands: its user said or kept it, and replaces it by `{command}`"
 _EVERYTHING = "scope='*' looks through everything"
 
 _PATTERN = Annotated[
@@ -80,8 +81,8 @@ class Caller(NamedTuple):
     """Names what it captures."""
     switched_off: str = ""
     """What is switched off where it was started: ``capture``, ``recall``, ``both``, or nothing."""
-    rights: frozenset[str] = frozenset()
-    """What it was allowed where it was wired; see `mnemic.runtime.serve.mcp.access`."""
+    wired: str = ""
+    """The assistant that it was wired for, as ``hooks install`` names it; its rights are kept by that name."""
 
 
 CURRENT_CALLER: ContextVar[Caller] = ContextVar("CALLER", default=Caller())  # noqa: B039 - it cannot be changed
@@ -89,17 +90,24 @@ CURRENT_CALLER: ContextVar[Caller] = ContextVar("CALLER", default=Caller())  # n
 
 
 def make_server(
-    minds: OpenMinds, door: ServerControl, clock: Clock, version: str, setting: Callable[[str], Any]
+    minds: OpenMinds,
+    door: ServerControl,
+    clock: Clock,
+    version: str,
+    setting: Callable[[str], Any],
+    allowed: Callable[[str], Collection[str]],
 ) -> MCPServer[Any]:
     """The server, for all callers of the process.
 
     Args:
         setting: the value of one, as it is in force.
+        allowed: the rights that an assistant of a name was given when it was wired.
     """
 
     def access(mind: Mind, caller: Caller) -> Access:
         own = "" if caller.folder is None else mind.folder_scope(caller.folder)[0]
-        return Access(own, caller.rights.union(setting("mcp.allow")), lambda scope: is_shared(mind, scope))
+        given = allowed(caller.wired) if caller.wired else ()
+        return Access(own, {*setting("mcp.allow"), *given}, lambda scope: is_shared(mind, scope))
 
     def is_shared(mind: Mind, scope: str) -> bool:
         # A folder's name is its maker's choice: what fits a pattern by that alone is nothing the owner has shared.
@@ -205,17 +213,23 @@ def make_server(
         """Keep a text for good. supersedes: id of the memory it replaces."""
 
         def capture(mind: Mind, caller: Caller, _: Progress | None) -> dict[str, Any]:
-            told = read_arguments(CaptureText, given)
-            replaced = [one.scope for one in mind.get([told["supersedes"]])] if "supersedes" in told else []
-            for one in (*replaced, scope):
-                access(mind, caller).check_write(
-                    one, role=told["role"], said_at=told.get("said_at"), now=clock.now_us()
-                )
-            own = scope is None and "supersedes" not in told and caller.folder is not None
+            told, rights = read_arguments(CaptureText, given), access(mind, caller)
+            replaced = mind.get([told["supersedes"]])[0] if "supersedes" in told else None
+            for path in (scope, *(() if replaced is None else (replaced.scope,))):
+                rights.check_write(path, role=told["role"], said_at=told.get("said_at"), now=clock.now_us())
+            newest = None if replaced is None else _newest(mind, replaced)
+            stands = None if newest is None or rights.can_replace(newest) else newest
+            if stands is not None:  # the new text is kept beside it
+                del told["supersedes"]
+            place: ScopeRef | str | None = scope
+            if scope is None and replaced is not None:
+                place = ScopeRef(path=replaced.scope, project=None, found="named")
+            elif scope is None and caller.folder is not None:
+                place = mind.folder_scope(caller.folder)[1]
             kept = mind.remember(
                 text,
                 session=session or caller.session,
-                scope=mind.folder_scope(caller.folder)[1] if own and caller.folder is not None else scope,
+                scope=place,
                 **told,
                 assistant=f"{MCP_PREFIX}{_assistant_name(context)}",
                 folder=caller.folder,
@@ -233,6 +247,9 @@ def make_server(
                 captured["retired_at"] = str(to_iso(kept.retired_at))
             if kept.erased:
                 captured["erased"] = True
+            if stands is not None:
+                id = str(format_id(stands.id))
+                captured["not_replaced"] = _USERS_OWN.format(id=id, command=mind.command("correct", id, "TEXT"))
             return captured | {"similar": similar}
 
         return await answer("memory_capture", capture, context)
@@ -261,7 +278,12 @@ def make_server(
         wanted = [parse_id(id)]
 
         def forget(mind: Mind, caller: Caller, _: Progress | None) -> dict[str, Any]:
-            access(mind, caller).check_write(mind.get(wanted)[0].scope, now=clock.now_us())
+            (memory,), rights = mind.get(wanted), access(mind, caller)
+            rights.check_write(memory.scope, now=clock.now_us())
+            if not rights.can_replace(memory):
+                command = mind.command("forget", str(format_id(memory.id)))
+                what = f"By MCP nothing is forgotten that its user said or kept (who may, by `{command}`)"
+                raise OwnersChoice(what=what, right="write-all")
             (one,) = mind.forget(wanted, **read_arguments(Forget, given)).memories
             shown = DeliveredSpan(memory=one.id, start=0, stop=len(one.data), why="it named this one to be forgotten")
             mind.note_delivery(_assistant_name(context), caller.session, [shown])
@@ -331,11 +353,24 @@ def _resolve_scope(mind: Mind, caller: Caller, named: str | None, access: Access
     return place.path, "unknown", f"{why}; {_EVERYTHING}" if access.can_read("*") else why
 
 
+def _newest(mind: Mind, memory: Memory) -> Memory:
+    """What would be replaced in the place of a memory that is replaced already: the last of its corrections."""
+    while memory.superseded_by is not None:
+        (memory,) = mind.get([memory.superseded_by])
+    return memory
+
+
 def _status(mind: Mind, access: Access) -> dict[str, Any]:
-    """The state of a mind; of the projects, those that the caller may read."""
+    """The state of a mind; of the projects, those that the caller may read, and no sum or rule that tells of others."""
     view = mind.status_view()
-    for told, name in ((view["counts"], "scopes"), (view["use"], "projects")):
-        told[name] = [one for one in told[name] if access.can_read(one["path"])]
+    if access.can_read("*"):
+        return view
+    counts, capture = view["counts"], view["capture"]
+    scopes = [one for one in counts["scopes"] if access.can_read(one["path"])]
+    memories = sum(one["memories"] for one in scopes)
+    view["counts"] = {"memories": memories, "scopes": scopes, "scan": counts["scan"], "lost": counts["lost"]}
+    view["use"] = {"projects": [one for one in view["use"]["projects"] if access.can_read(one["path"])]}
+    del capture["left_out"], capture["scrubbed"]
     return view
 
 

@@ -79,10 +79,10 @@ def test_one_that_cannot_be_run_is_silent_too(tmp_path: Path, shell: str) -> Non
 def test_the_mcp_servers_command_survives_every_path_without_a_shell(tmp_path: Path, place: str) -> None:
     home = tmp_path / place / "home"
     install(home)
-    words = wiring(home).mcp_argv()
+    words = wiring(home).mcp_argv("codex")
     assert wiring(home).calls_this_home("\n".join(words))
     ran = subprocess.run(words, input=b"", capture_output=True, check=False, timeout=BOUND_S)
-    assert ran.stdout.decode().splitlines() == ["mcp", "--home", str(home)]
+    assert ran.stdout.decode().splitlines() == ["mcp", "--assistant", "codex", "--home", str(home)]
 
 
 def test_a_home_is_not_taken_for_another_whose_path_it_ends(tmp_path: Path) -> None:

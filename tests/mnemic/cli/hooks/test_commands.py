@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from mnemic.hooks.wire.commands import ASSISTANTS
+from mnemic.hooks.wire.record import InstallRecord
 from mnemic.runtime.capture.hook_files import rust_hook
+from mnemic.runtime.clock import SystemClock
 from tests.hooks.wirings import FIXTURES
 from tests.processes.faces import Outcome, claude_turn, lines
 from tests.processes.serving import card_of, serving
@@ -443,26 +445,28 @@ def test_on_a_terminal_an_install_asks_for_the_transcripts(
     assert ("They were not taken in" in told) is not queued
 
 
-@pytest.mark.parametrize(("answer", "allowed"), [("n", []), ("y", ["--allow", "read-all"])])
+@pytest.mark.parametrize(("answer", "allowed"), [("n", ()), ("y", ("read-all",))])
 def test_on_a_terminal_a_first_install_asks_whose_memories_an_assistant_may_ask_for(
-    command: Command, user: Path, home: Path, monkeypatch: pytest.MonkeyPatch, answer: str, allowed: list[str]
+    command: Command, user: Path, home: Path, monkeypatch: pytest.MonkeyPatch, answer: str, allowed: tuple[str, ...]
 ) -> None:
-    def wired() -> list[str]:
+    def rights() -> tuple[str, ...]:
         server = json.loads((user / ".cursor" / "mcp.json").read_text())["mcpServers"]["mnemic"]
-        return list(server["args"])
+        assert server["args"] == ["mcp", "--assistant", "cursor", "--home", str(home)]  # no right stands there
+        return InstallRecord(home, SystemClock()).hosts["cursor"].allow
 
-    own = ["mcp", "--home", str(home)]
     asked(monkeypatch, answer)
-    install(command, home, "cursor")
-    assert wired() == own + allowed
-    install(command, home, "cursor")  # asks nothing any more, and changes nothing
-    assert wired() == own + allowed
+    told = install(command, home, "cursor").out
+    assert rights() == allowed
+    assert ("beyond its own project: read-all" in told) is bool(allowed)
+    told = install(command, home, "cursor").out  # asks nothing any more, and changes nothing
+    assert rights() == allowed
+    assert "beyond its own project" not in told
     install(command, home, "cursor", "--allow", "write-all", "--allow", "read-all")
-    assert wired() == [*own, "--allow", "write-all", "--allow", "read-all"]
+    assert rights() == ("write-all", "read-all")
     status = command("hooks", "status", "--home", home, "--json").json
     assert status["hosts"]["cursor"]["mcp"] == "wired"
-    install(command, home, "cursor", "--allow", "nothing")
-    assert wired() == own
+    assert "beyond its own project: nothing" in install(command, home, "cursor", "--allow", "nothing").out
+    assert rights() == ()
 
 
 def test_where_the_input_ends_instead_of_an_answer_nothing_is_done_and_it_is_said(

@@ -72,15 +72,21 @@ def test_who_says_nothing_or_nothing_more_is_let_go_without_a_word(
         assert heard(connection).count(b"HTTP/1.1 ") == bool(said)
 
 
-def test_a_body_that_comes_after_its_refusal_gains_no_time(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [(HEAD, b"401"), (HEAD.replace(b"/api/count", b"/healthz"), b"405"), (HEAD.replace(b"POST", b"GET"), b"401")],
+    ids=["no token", "not that method", "a body of a GET"],
+)
+@pytest.mark.parametrize("begun", [b"", b"{"], ids=["no body", "some of it"])
+def test_who_is_answered_before_the_body_is_whole_is_let_go_at_once(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: bytes, status: bytes, begun: bytes
 ) -> None:
-    monkeypatch.setattr(http_server, "BODY_TIMEOUT_S", 1.0)
-    monkeypatch.setattr(http_server, "_KEEP_ALIVE_S", 1_000_000)
+    for name in ("HEADERS_TIMEOUT_S", "BODY_TIMEOUT_S", "ANSWER_TIMEOUT_S", "_KEEP_ALIVE_S"):
+        monkeypatch.setattr(http_server, name, 1_000_000)
     with listening(home, tmp_path / "none") as faces, connected(faces) as connection:
-        connection.sendall(HEAD + b"Content-Length: 1000000\r\n\r\n{")
+        connection.sendall(said + b"Content-Length: 60000000\r\n\r\n" + begun)
         answer = heard(connection)
-        assert answer.startswith(b"HTTP/1.1 401 ")
+        assert answer.startswith(b"HTTP/1.1 %b " % status)
         assert answer.count(b"HTTP/1.1 ") == 1
 
 

@@ -128,7 +128,7 @@ def test_over_tcp_just_what_is_listed_is_answered_and_nothing_new_by_itself(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(ASK_MESSAGES, "a-new-verb", Count)
-    assert ALLOWED_PATHS == ANSWERED
+    assert ALLOWED_PATHS.keys() == ANSWERED
     others = {
         "/api/replay",
         "/api/release",
@@ -147,6 +147,51 @@ def test_over_tcp_just_what_is_listed_is_answered_and_nothing_new_by_itself(
         assert {path for path in paths if status(faces, path) != 404} == ANSWERED
         assert faces.door.drained == []
         assert faces.request("POST", "/api/a-new-verb", b"{}", {"Mnemic-Create": "1"}).status == 200
+
+
+def posted(faces: Hosted, path: str, **fields: Any) -> tuple[int, Any]:
+    """Status and answer of a message over TCP."""
+    with closing(http.client.HTTPConnection(*faces.tcp[:2], timeout=BOUND_S)) as connection:
+        headers = {"Content-Type": "application/json", "Mnemic-Create": "1"}
+        connection.request("POST", path, json.dumps(fields).encode(), headers)
+        response = connection.getresponse()
+        return response.status, json.loads(response.read())
+
+
+READS = ("recall", "shape", "list-roles", "get-memories", "find-scope", "find-similar", "count")
+WRITES = ("capture-text", "forget", "recover")
+PLACE = {"path": "bank", "project": None, "found": "named"}
+
+
+@pytest.mark.parametrize("name", [*READS, *WRITES])
+def test_over_tcp_memories_of_all_projects_are_reached_only_where_their_owner_allows_it(home: Path, name: str) -> None:
+    right, other = ("read-all", "write-all") if name in READS else ("write-all", "read-all")
+    with listening(home) as faces:
+        for allowed in ((), (other,)):
+            faces.settings["mcp.allow"] = allowed
+            refused, said = posted(faces, f"/api/{name}")
+            assert (refused, said["code"]) == (403, "owners_choice")
+            assert said["error"].startswith(f"Over TCP /api/{name} reaches every project, and is not answered: ")
+            assert f'allow = ["{right}"]' in said["remedy"]
+        faces.settings["mcp.allow"] = (right,)
+        assert posted(faces, f"/api/{name}")[0] != 403
+        faces.settings["mcp.allow"] = ()
+        assert faces.post(f"/api/{name}", Mnemic_Create="1").status != 403
+        for free in ("/mcp", "/api/report", "/api/describe-encoder"):
+            assert status(faces, free) not in (403, 404)
+
+
+@pytest.mark.parametrize("told", [{"assistant": "claude-code"}, {"assistant": "mcp:claude-code"}, {}])
+def test_what_is_kept_over_tcp_is_kept_as_told_and_never_as_a_hosts(home: Path, told: dict[str, str]) -> None:
+    with listening(home) as faces:
+        said, kept = posted(faces, "/api/capture-text", text="push to prod", place=PLACE, **told)
+        assert said == 200
+        (memory,) = posted(faces, "/api/get-memories", ids=[kept["id"]])[1]["memories"]
+        assert memory["assistant"] == f"mcp:{told.get('assistant', 'direct').removeprefix('mcp:')}"
+        own = {"text": "never push to prod", "place": PLACE} | told
+        kept = faces.post("/api/capture-text", own).json
+        (memory,) = faces.post("/api/get-memories", {"ids": [kept["id"]]}).json["memories"]
+        assert memory["assistant"] == told.get("assistant", "direct")
 
 
 def test_over_tcp_no_file_of_the_users_is_read(home: Path, tmp_path: Path) -> None:

@@ -37,7 +37,8 @@ def faces(home: Path, project: Path) -> Iterator[Hosted]:
 
 def asked(faces: Hosted, project: Path | None, name: str, allow: tuple[str, ...] = (), **arguments: Any) -> Any:
     """What a tool answers to an assistant in a project: its result, or the text of its refusal."""
-    preface = {"folder": None if project is None else str(project), "allow": list(allow)}
+    faces.allowed = {"codex": allow}
+    preface = {"folder": None if project is None else str(project), "assistant": "codex", "allow": ["read-all"]}
     with Wire(faces.mcp, preface) as wire:
         wire.send(HELLO, tool_call(2, name, **arguments))
         wire.hear()
@@ -108,11 +109,70 @@ def test_it_keeps_nothing_elsewhere_or_as_somebody_else(faces: Hosted, project: 
 
 
 def test_it_replaces_and_forgets_nothing_elsewhere(faces: Hosted, project: Path) -> None:
-    there, own = id_in(faces, "bank"), id_in(faces, "boat/cabin")
+    there = id_in(faces, "bank")
+    own = asked(faces, project, "memory_capture", text="the cabin leaks", scope="boat/cabin")["id"]
     replaced = asked(faces, project, "memory_capture", text="the PIN is 1", supersedes=there)
     assert replaced.startswith("owners_choice: ")
     assert asked(faces, project, "memory_forget", id=there).startswith("owners_choice: ")
     assert asked(faces, project, "memory_forget", id=own)["retired"]["id"] == own
+
+
+NEVER = "never push to prod"
+
+
+def users_own(faces: Hosted, **told: str) -> str:
+    """The id of what a user said in the project, or kept there by a command."""
+    with faces.minds.use("default", True) as mind:
+        return str(format_id(mind.remember(NEVER, scope="boat", **told).id))
+
+
+@pytest.mark.parametrize(
+    "told", [{"assistant": "claude-code"}, {"role": "assistant"}, {}], ids=["said", "kept", "both"]
+)
+def test_what_its_user_said_or_kept_is_replaced_and_forgotten_by_them_alone(
+    faces: Hosted, project: Path, told: dict[str, str]
+) -> None:
+    own = users_own(faces, **told)
+    kept = asked(faces, project, "memory_capture", text="always push to prod", supersedes=own)
+    home = f"--home {faces.home}"
+    assert kept["not_replaced"] == (
+        f"{own} stands: its user said or kept it, and replaces it by `mnemic correct {own} TEXT {home}`"
+    )
+    assert kept["scope"] == "boat"
+    refused = asked(faces, project, "memory_forget", id=own)
+    assert refused.startswith("owners_choice: By MCP nothing is forgotten that its user said or kept ")
+    assert f"`mnemic forget {own} {home}`" in refused
+    with faces.minds.use("default", True) as mind:
+        stood, beside = mind.get([own, kept["id"]])
+        assert (stood.superseded_by, stood.retired_at, beside.supersedes) == (None, None, ())
+    replaced = asked(faces, project, "memory_capture", ("write-all",), text="push after a review", supersedes=own)
+    assert "not_replaced" not in replaced
+    assert asked(faces, project, "memory_forget", ("write-all",), id=own)["retired"]["id"] == own
+
+
+def test_a_users_correction_of_what_an_assistant_kept_is_not_replaced_by_way_of_that(
+    faces: Hosted, project: Path
+) -> None:
+    first = asked(faces, project, "memory_capture", text="push to prod")["id"]
+    second = asked(faces, project, "memory_capture", text="push to prod on Fridays", supersedes=first)
+    assert "not_replaced" not in second
+    with faces.minds.use("default", True) as mind:
+        correction = mind.correct(second["id"], NEVER).id
+    for replaced in (first, second["id"]):
+        again = asked(faces, project, "memory_capture", text="push to prod on Fridays", supersedes=replaced)
+        assert again["not_replaced"].startswith(f"{format_id(correction)} stands: ")
+    with faces.minds.use("default", True) as mind:
+        assert mind.get([correction])[0].superseded_by is None
+
+
+def test_a_status_tells_the_sums_and_rules_of_no_other_project(faces: Hosted, project: Path) -> None:
+    whole = asked(faces, project, "memory_status", ("read-all",))
+    own = asked(faces, project, "memory_status")
+    assert (whole["counts"]["memories"], own["counts"]["memories"]) == (4, 2)
+    assert {scope["path"] for scope in own["counts"]["scopes"]} == {"boat", "boat/cabin"}
+    assert own["counts"].keys() == {"memories", "scopes", "scan", "lost"}
+    assert own["use"].keys() == {"projects"}
+    assert whole["capture"].keys() - own["capture"].keys() == {"left_out", "scrubbed"}
 
 
 def test_the_settings_and_the_wiring_allow_it(faces: Hosted, project: Path) -> None:
@@ -133,6 +193,15 @@ def test_the_settings_and_the_wiring_allow_it(faces: Hosted, project: Path) -> N
     faces.settings["mcp.share"] = ()
     faces.settings["mcp.allow"] = ("read-all",)
     assert len(texts(faces, project, scope="*")) == 5
+
+
+@pytest.mark.parametrize("wired", ["", "cursor", "codex~"])
+def test_the_rights_of_one_assistant_are_not_anothers(faces: Hosted, project: Path, wired: str) -> None:
+    faces.allowed = {"codex": ("read-all",)}
+    with Wire(faces.mcp, {"folder": str(project), "assistant": wired}) as wire:
+        wire.send(HELLO, tool_call(2, "memory_recall", query="otter", scope="*"))
+        wire.hear()
+        assert wire.hear()["result"]["content"][0]["text"].startswith("owners_choice: ")
 
 
 def test_who_names_no_folder_has_what_belongs_to_no_project(faces: Hosted) -> None:
