@@ -199,10 +199,11 @@ def checkpoint(target: Target) -> str:
 
     Raises:
         StoreBusy: somebody read or wrote all the time.
+        DamagedStore: it is not as it was written.
     """
     before = _wal_path(target).stat().st_size
     with target.store() as connection:
-        busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() or (1, 0, 0)
+        busy, _, _ = connection.empty_log()
         if busy:
             raise StoreBusy(path=str(target.folder.store), waited_s=BUSY_TIMEOUT_S)
     return f"took {format_size(before)} over into the store's file"

@@ -8,10 +8,10 @@ A writer that lives long is fenced: whoever opens the store for the same slot ta
 epoch, believed dead and perhaps only slow, writes no more. A command that opens, writes and closes needs no fence: each
 of its transactions is whole, whoever else writes.
 
-A commit stands in the write-ahead log until a checkpoint takes it over into the store's own file: by SQLite itself
-after 1,000 pages, else when nobody wants anything (`mnemic.runtime.engine.idleness`), before a spool file is removed,
-and at the end. A log that was damaged meanwhile lacks its last transactions, and `mnemic.runtime.store.high_water` says
-how many.
+A commit stands in the write-ahead log until a checkpoint takes it over into the store's own file: after 1,000 pages,
+else when nobody wants anything (`mnemic.runtime.engine.idleness`), before a spool file is removed, and at the end. A
+log that was damaged meanwhile is not taken over (`mnemic.runtime.store.write_ahead_log`): it lacks its last
+transactions for whoever opens the store next, and `mnemic.runtime.store.high_water` says how many.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ from mnemic.runtime.store.apply.scopes import SCOPE_HANDLERS
 from mnemic.runtime.store.high_water import HighWaterMark, MarkWriter, newest_transaction, read_mark
 from mnemic.runtime.store.schema import (
     BUSY_TIMEOUT_S,
+    EncryptedConnection,
     check_schema,
     connect,
     copy_database,
@@ -98,7 +99,7 @@ class TransactionMetadata(msgspec.Struct, frozen=True):
 class Store:
     """The writer of one mind. Not for use by two threads at once."""
 
-    def __init__(self, path: Path, keys: Keys, connection: apsw.Connection, stamp: TransactionMetadata) -> None:
+    def __init__(self, path: Path, keys: Keys, connection: EncryptedConnection, stamp: TransactionMetadata) -> None:
         self._path = path
         self._keys = keys
         self._db = connection
@@ -185,10 +186,10 @@ class Store:
             self._newest = newest_transaction(self._db)  # others write, too
             self._db.set_busy_timeout(0)
             try:
-                row: Any = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                busy, pages, taken_over = self._db.empty_log()
             finally:
                 self._db.set_busy_timeout(round(BUSY_TIMEOUT_S * 1000))
-        busy, pages, taken_over = row  # busy: at least it is not cut, which the next one does
+        # busy: at least it is not cut, which the next one does
         complete = bool(pages == taken_over and (pages >= 0 or not busy))  # below 0: this file system allows no log
         if complete and self._newest[0] > self._synced:
             self._synced = self._newest[0]
