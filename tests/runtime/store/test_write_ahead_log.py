@@ -116,7 +116,9 @@ def test_a_log_that_was_cut_lacks_the_frame_behind_its_last(plain: Path, size: i
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "store.db"
+    folder = tmp_path / "mind"
+    folder.mkdir()
+    return folder / "store.db"
 
 
 def lost_of(path: Path) -> list[tuple[int, int]]:
