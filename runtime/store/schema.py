@@ -421,8 +421,6 @@ def _open_keyed(name: str, mode: int, keys: Keys) -> EncryptedConnection:
         connection.set_busy_timeout(round(BUSY_TIMEOUT_S * 1000))
         persist = ctypes.c_int(1)
         connection.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, ctypes.addressof(persist))
-        if mode & apsw.SQLITE_OPEN_READONLY:
-            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
