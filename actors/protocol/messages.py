@@ -507,16 +507,16 @@ class ScopeCount(Message, frozen=True, kw_only=True):
 
 
 class LostTransactions(Message, frozen=True, kw_only=True):
-    """Transactions that were acknowledged and are not in the store any more."""
+    """Transactions that were acknowledged and are not in the store any more, or may not be."""
 
     last: int
     """Number of the last one before them."""
     count: int
-    """How many they are."""
+    """How many they are; 0 where that is not known, since what tells of it, the high-water mark, was damaged."""
     since: Time | None
     """System time of the last one before them; ``None`` where nothing is left."""
     until: Time
-    """System time of the last one of them."""
+    """System time of the last one of them; where they are not known, of the last one that is there."""
     power_cut: bool
     """Whether the machine was started anew since, and the disk need not have had them: a power cut explains it. Else
     the store's files were damaged, or older ones put in their place."""

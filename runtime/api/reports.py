@@ -208,7 +208,10 @@ def capture_status(spool: Path, waiting: CaptureProgress, now: int) -> CaptureSt
 
 
 def loss_sentence(lost: LostTransactions) -> str:
-    """What is said of transactions that are missing, and what may have taken them."""
+    """What is said of transactions that are missing, or may be, and what may have taken them."""
+    if not lost.count:
+        after = "" if lost.since is None else f" after {to_iso(lost.since)}"
+        return f"whether transactions{after} are missing is not known: its high-water mark was damaged"
     are = "its last transaction is" if lost.count == 1 else f"its last {lost.count} transactions are"
     after = "" if lost.since is None else f"after {to_iso(lost.since)} and "
     cause = (

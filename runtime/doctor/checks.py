@@ -20,11 +20,10 @@ from mnemic.runtime.minds.homes import MindFolder, mind_folder
 from mnemic.runtime.minds.run_dir import RunDir
 
 if TYPE_CHECKING:
-    import apsw
-
     from mnemic.actors.protocol.contract import Clock
     from mnemic.runtime.api.mind import Mind, Progress
     from mnemic.runtime.keys.keys import Keys
+    from mnemic.runtime.store.schema import EncryptedConnection
 
 _log = logging.getLogger("mnemic.doctor")
 _LONGEST = 400
@@ -86,7 +85,7 @@ class Target:
         return self.keys is not None and self.states.get("store") == "ok"
 
     @contextmanager
-    def store(self) -> Iterator[apsw.Connection]:
+    def store(self) -> Iterator[EncryptedConnection]:
         """A connection to the store, its own: a process that serves the mind, and its writer, go on meanwhile."""
         from mnemic.runtime.store.schema import connect, translate_errors
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import apsw
 
 from mnemic.actors.protocol.errors import DamagedStore, KeyMismatch, KeyMissing, MindLocked, MnemicError, StoreBusy
 from mnemic.actors.protocol.message import format_id
+from mnemic.actors.protocol.messages import LostTransactions
 from mnemic.runtime.api.reports import format_size, loss_sentence, pluralize
 from mnemic.runtime.doctor.capture import format_span
 from mnemic.runtime.doctor.checks import Check, Target, failed_check
@@ -21,7 +22,13 @@ from mnemic.runtime.keys.key_slots import KeyHeader, is_locked, open_by_file, pa
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, open_mind, write_key_header
 from mnemic.runtime.minds.run_dir import log_path
-from mnemic.runtime.store.high_water import lost_transactions, newest_transaction, read_mark
+from mnemic.runtime.store.high_water import (
+    HighWaterMark,
+    lost_transactions,
+    newest_transaction,
+    read_mark,
+    unknown_loss,
+)
 from mnemic.runtime.store.rebind_queue import BINDING_FAILED
 from mnemic.runtime.store.schema import BUSY_TIMEOUT_S, check_schema
 from mnemic.runtime.store.store import Store
@@ -199,10 +206,11 @@ def checkpoint(target: Target) -> str:
 
     Raises:
         StoreBusy: somebody read or wrote all the time.
+        DamagedStore: it is not as it was written.
     """
     before = _wal_path(target).stat().st_size
     with target.store() as connection:
-        busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() or (1, 0, 0)
+        busy, _, _ = connection.empty_log()
         if busy:
             raise StoreBusy(path=str(target.folder.store), waited_s=BUSY_TIMEOUT_S)
     return f"took {format_size(before)} over into the store's file"
@@ -217,26 +225,25 @@ def check_commits(target: Target) -> Iterator[Check]:
     """Whether the store has every transaction that was acknowledged, as its high-water mark has it."""
     if not target.readable or target.keys is None:
         return
-    path, mark, unknown = target.folder.store, None, ""
+    find: Callable[[int, int | None], LostTransactions | None]
     try:
-        mark = read_mark(path, target.keys)  # first: who writes meanwhile makes the store newer than it
-    except DamagedStore as error:
-        unknown = f"whether transactions are missing is not known: {' '.join(str(error).split())}"
+        mark = read_mark(target.folder.store, target.keys)  # first: who writes meanwhile makes the store newer than it
+        find = (mark or HighWaterMark()).missing
+    except DamagedStore:
+        find = unknown_loss
     with target.store() as connection:
         lost = list(lost_transactions(connection))
-        unseen = mark.missing(*newest_transaction(connection)) if mark is not None else None
+        unseen = find(*newest_transaction(connection))
     if unseen is not None and unseen not in lost:  # nobody has opened it for writing since
         lost.append(unseen)
-    if unknown and not lost:
-        yield Check("commits", "advice", unknown, "Whatever opens the mind next makes the mark again.")
-        return
     if not lost:
         yield Check("commits", "ok", "no transaction that was acknowledged is missing")
         return
     told = "; ".join(loss_sentence(one) for one in lost)
     remedy = "--repair takes in again what the spool and the transcripts hold, and then says no more of it. What you"
     remedy += " kept, corrected or captured yourself in that time is to be told again, or restored from a backup."
-    yield Check("commits", "advice" if all(one.power_cut for one in lost) else "wrong", told, remedy, True)
+    state: Literal["advice", "wrong"] = "advice" if all(one.power_cut or not one.count for one in lost) else "wrong"
+    yield Check("commits", state, told, remedy, True)
 
 
 def recapture_lost(target: Target) -> str:

@@ -28,6 +28,7 @@ import msgspec
 from mnemic.actors.protocol.errors import DamagedStore
 from mnemic.actors.protocol.messages import LostTransactions
 from mnemic.runtime.files.atomic_replace import MARK_SUFFIX
+from mnemic.runtime.files.foreign import read_regular
 from mnemic.runtime.keys.keys import Keys
 
 _log = logging.getLogger("mnemic.store")
@@ -38,6 +39,7 @@ _TAG_BYTES = 32
 _MARK_BYTES = _BODY.size + _TAG_BYTES
 _MAX_READS = 5
 """So often a mark is read that does not verify: another process may be writing it."""
+_WRITE_IN_PLACE = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe waits for readers
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -65,6 +67,11 @@ class HighWaterMark(msgspec.Struct, frozen=True):
         return LostTransactions(last=seq, count=self.seq - seq, since=at, until=self.at, power_cut=power_cut)
 
 
+def unknown_loss(seq: int, at: int | None) -> LostTransactions:
+    """What is noted where a mark cannot be believed: behind transaction `seq`, of that system time, some may miss."""
+    return LostTransactions(last=seq, count=0, since=at, until=at or 0, power_cut=False)
+
+
 def mark_path(store: Path) -> Path:
     """Where the mark of a store is."""
     return store.with_name(store.name + MARK_SUFFIX)
@@ -75,12 +82,12 @@ def read_mark(store: Path, keys: Keys) -> HighWaterMark | None:
 
     Raises:
         DamagedStore: it is not as it was written.
-        OSError: it cannot be read.
+        OSError: it cannot be read, is no regular file, or is longer than a mark.
     """
     path = mark_path(store)
     for _ in range(_MAX_READS):
         try:
-            written = path.read_bytes()
+            written = read_regular(path, _MARK_BYTES)
         except FileNotFoundError:
             return None
         body, tag = written[: _BODY.size], written[_BODY.size :]
@@ -105,7 +112,7 @@ class MarkWriter:
         body = _BODY.pack(_MAGIC, seq, at, synced, self._boot)
         try:
             if self._descriptor is None:
-                self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+                self._descriptor = os.open(self._path, _WRITE_IN_PLACE, 0o600)
                 os.ftruncate(self._descriptor, _MARK_BYTES)
             os.pwrite(self._descriptor, body + _tag(self._keys, body), 0)
         except OSError as error:

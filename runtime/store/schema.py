@@ -9,11 +9,13 @@ what of this very file was lost, and who may write to it. `mnemic.runtime.store.
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -26,11 +28,14 @@ from mnemic.actors.protocol.errors import (
     OtherSchema,
     Rekeyed,
     StoreBusy,
+    StoreError,
     StoreReadOnly,
 )
 from mnemic.runtime.files.atomic_replace import MARK_SUFFIX, lock_shared, write_error
 from mnemic.runtime.keys.key_slots import has_other_key
 from mnemic.runtime.keys.keys import Keys
+
+_log = logging.getLogger("mnemic.store")
 
 WORD_TOKENIZER = ("unicode61", "remove_diacritics", "2")
 """The tokenizer that finds words."""
@@ -40,6 +45,12 @@ SAID_OR_KEPT = "coalesce(said_at, recorded_at)"
 """World time a memory was said, else kept; indexes have it."""
 BUSY_TIMEOUT_S = 20.0
 _WAL_LIMIT_BYTES = 16 << 20
+_CHECKPOINT_PAGES = 1000  # as SQLite would by itself, and prove nothing
+_LOOKS = 5  # at a log that looks damaged: another process may be beginning it anew
+_REOPEN = (
+    "End what has the mind open, and open it again: what was committed before the damage is there, and `mnemic doctor`"
+    " says what is missing"
+)
 _REFUSALS = {
     apsw.CantOpenError: "unable to open database file",
     apsw.ReadOnlyError: "attempt to write a readonly database",
@@ -238,17 +249,87 @@ def remove_file(path: Path) -> None:
 
 
 class EncryptedConnection(apsw.Connection):
-    """A sealed database, open: its file is not replaced by another one before it is closed."""
+    """A sealed database, open: its file is not replaced by another one before it is closed.
+
+    Of its write-ahead log nothing is taken over that is not as it was written. A log that was damaged stays as it is:
+    who opens the store when nobody has it open any more finds what was committed before the damage.
+    """
 
     lock: int | None = None
     """What holds its folder with others; see `mnemic.runtime.files.atomic_replace`."""
+    _wal: Path | None = None
+    _page_bytes = 0
+    _pages_seen = 0
+
+    def prove_checkpoints(self) -> None:
+        """Have each checkpoint of this database proved first, those after a commit and at the end included."""
+        self._wal = Path(self.filename_wal)
+        self._page_bytes = int(self.execute("PRAGMA page_size").get)
+        self.set_wal_hook(self._checkpoint_if_long)
+
+    def empty_log(self) -> tuple[int, int, int]:
+        """Take the write-ahead log over into the database's own file, once it is proved, and cut it to nothing.
+
+        Returns whether somebody kept it from that, how many pages stood in it, and how many of them the file has now;
+        less than 0 without a log.
+
+        Raises:
+            DamagedStore: the log is not as it was written; nothing was taken over.
+            apsw.Error: it cannot be taken over.
+        """
+        self._prove_log()
+        row: Any = self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        busy, pages, taken_over = row
+        return busy, pages, taken_over
 
     def close(self, force: bool = False) -> None:
-        """Let go of the file."""
+        """Let go of the file. The last one to do so has the write-ahead log taken over, where that is proved."""
+        if self._wal is not None:
+            try:
+                self._prove_log()
+            except (StoreError, apsw.Error) as error:  # also where nothing can be written
+                self.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+                _log.log(
+                    logging.ERROR if isinstance(error, DamagedStore) else logging.DEBUG,
+                    "the write-ahead log is left as it is: %s",
+                    error,
+                )
+            self._wal = None
+            self.set_wal_hook(None)
         super().close(force)
         lock, self.lock = self.lock, None
         if lock is not None:
             os.close(lock)
+
+    def _prove_log(self) -> None:
+        from mnemic.runtime.store.write_ahead_log import first_damaged_frame  # here: NumPy takes 0.1 s to load
+
+        assert self._wal is not None, "it is open for writing"
+        damaged: int | None = None
+        for _ in range(_LOOKS):
+            pages, taken_over = self.wal_checkpoint("main", apsw.SQLITE_CHECKPOINT_NOOP)
+            if pages <= taken_over:
+                return
+            try:
+                damaged = first_damaged_frame(self._wal, self._page_bytes, taken_over, pages)
+            except OSError as error:
+                raise DiskFailed(path=str(self._wal), why=error.strerror) from error
+            if damaged is None:
+                return
+        why = f"frame {damaged} of its write-ahead log is not as it was written"
+        raise DamagedStore(path=self.filename, why=why, remedy=_REOPEN)
+
+    def _checkpoint_if_long(self, _connection: apsw.Connection, _database: str, pages: int) -> int:
+        """After a commit: take a long log over; where that fails, it is tried again when it is that much longer."""
+        self._pages_seen = min(self._pages_seen, pages)
+        if pages - self._pages_seen >= _CHECKPOINT_PAGES:
+            self._pages_seen = pages
+            try:
+                self._prove_log()
+                self.wal_checkpoint("main", apsw.SQLITE_CHECKPOINT_PASSIVE)
+            except (StoreError, apsw.Error) as error:  # what was committed stands in the log
+                _log.warning("the write-ahead log could not be taken over: %s", error)
+        return apsw.SQLITE_OK
 
 
 def connect(
@@ -324,6 +405,7 @@ def _open_connection(path: Path, keys: Keys, *, new: bool, words_only: bool, las
                 connection.enable_load_extension(True)
                 connection.load_extension(sqlite_vec.loadable_path())
                 connection.enable_load_extension(False)
+                connection.prove_checkpoints()
         except BaseException:
             connection.close()
             raise

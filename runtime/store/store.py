@@ -8,10 +8,10 @@ A writer that lives long is fenced: whoever opens the store for the same slot ta
 epoch, believed dead and perhaps only slow, writes no more. A command that opens, writes and closes needs no fence: each
 of its transactions is whole, whoever else writes.
 
-A commit stands in the write-ahead log until a checkpoint takes it over into the store's own file: by SQLite itself
-after 1,000 pages, else when nobody wants anything (`mnemic.runtime.engine.idleness`), before a spool file is removed,
-and at the end. A log that was damaged meanwhile lacks its last transactions, and `mnemic.runtime.store.high_water` says
-how many.
+A commit stands in the write-ahead log until a checkpoint takes it over into the store's own file: after 1,000 pages,
+else when nobody wants anything (`mnemic.runtime.engine.idleness`), before a spool file is removed, and at the end. A
+log that was damaged meanwhile is not taken over (`mnemic.runtime.store.write_ahead_log`): it lacks its last
+transactions for whoever opens the store next, and `mnemic.runtime.store.high_water` says how many.
 """
 
 from __future__ import annotations
@@ -43,16 +43,17 @@ from mnemic.actors.protocol.errors import (
     StoreError,
     StoreReadOnly,
 )
-from mnemic.actors.protocol.messages import AddOutcome, Applied
+from mnemic.actors.protocol.messages import AddOutcome, Applied, LostTransactions
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store.apply.capture import CAPTURE_HANDLERS
 from mnemic.runtime.store.apply.context import ApplyContext, Handler
 from mnemic.runtime.store.apply.meaning import CODE_TABLES, MEANING_HANDLERS
 from mnemic.runtime.store.apply.memories import MEMORY_HANDLERS
 from mnemic.runtime.store.apply.scopes import SCOPE_HANDLERS
-from mnemic.runtime.store.high_water import HighWaterMark, MarkWriter, newest_transaction, read_mark
+from mnemic.runtime.store.high_water import HighWaterMark, MarkWriter, newest_transaction, read_mark, unknown_loss
 from mnemic.runtime.store.schema import (
     BUSY_TIMEOUT_S,
+    EncryptedConnection,
     check_schema,
     connect,
     copy_database,
@@ -98,7 +99,7 @@ class TransactionMetadata(msgspec.Struct, frozen=True):
 class Store:
     """The writer of one mind. Not for use by two threads at once."""
 
-    def __init__(self, path: Path, keys: Keys, connection: apsw.Connection, stamp: TransactionMetadata) -> None:
+    def __init__(self, path: Path, keys: Keys, connection: EncryptedConnection, stamp: TransactionMetadata) -> None:
         self._path = path
         self._keys = keys
         self._db = connection
@@ -109,6 +110,7 @@ class Store:
         self._is_closed = False
         self._mark = MarkWriter(path, keys)
         self._newest: tuple[int, int | None] = (0, None)
+        self._is_mark_unknown = False  # and nobody has noted it yet
         self._synced = 0  # the disk has the transactions up to this one
 
     @classmethod
@@ -185,10 +187,10 @@ class Store:
             self._newest = newest_transaction(self._db)  # others write, too
             self._db.set_busy_timeout(0)
             try:
-                row: Any = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                busy, pages, taken_over = self._db.empty_log()
             finally:
                 self._db.set_busy_timeout(round(BUSY_TIMEOUT_S * 1000))
-        busy, pages, taken_over = row  # busy: at least it is not cut, which the next one does
+        # busy: at least it is not cut, which the next one does
         complete = bool(pages == taken_over and (pages >= 0 or not busy))  # below 0: this file system allows no log
         if complete and self._newest[0] > self._synced:
             self._synced = self._newest[0]
@@ -383,41 +385,65 @@ class Store:
                 current = self._db.execute("SELECT epoch FROM fences WHERE slot = ?", (self._fence,)).get or 0
                 if current != epoch:
                     raise Fenced(path=str(self._path), own=epoch, current=current)
+            if self._is_mark_unknown:
+                self._note_loss(unknown_loss(*newest_transaction(self._db)))
             yield
             newest = newest_transaction(self._db)
-        self._epoch, self._newest = epoch, newest
+        self._epoch, self._newest, self._is_mark_unknown = epoch, newest, False
         self._write_mark()
 
     def _compare_mark(self) -> None:
         """Keep in mind what the store lacks of what its mark says, before another transaction takes those numbers."""
         with translate_errors(self._path):
             mark = self._read_mark()  # first: who writes meanwhile makes the store newer than it, never older
+            if mark is None:
+                self._note_unknown_mark()
+                return
             self._newest = newest_transaction(self._db)
             if mark.seq > self._newest[0]:
                 with write_transaction(self._db):
-                    mark = self._read_mark()  # another process may have been faster
+                    mark = self._read_mark() or mark  # another process may have been faster
                     self._newest = newest_transaction(self._db)
                     lost = mark.missing(*self._newest)
                     if lost is not None:
-                        self._db.execute(
-                            "INSERT OR IGNORE INTO lost(last, count, since, until, power_cut) VALUES(?, ?, ?, ?, ?)",
-                            (lost.last, lost.count, lost.since, lost.until, lost.power_cut),
-                        )
+                        self._note_loss(lost)
                         _log.error("%s lacks its last %d transactions", self._path, lost.count)
                 self._try_checkpoint()  # so that the disk knows of it before the mark says nothing of it any more
         self._synced = max(self._synced, min(mark.synced, self._newest[0]))
         self._write_mark()
 
-    def _read_mark(self) -> HighWaterMark:
+    def _read_mark(self) -> HighWaterMark | None:
+        """The mark, one that says nothing where there is none yet; ``None`` where what it says is not known."""
         try:
             return read_mark(self._path, self._keys) or HighWaterMark()
-        except DamagedStore as error:  # written again now; what it would have said is not known
+        except DamagedStore as error:
             _log.error("%s", error)
         except OSError as error:
             _log.error("the high-water mark of %s cannot be read: %s", self._path, error.strerror)
-        return HighWaterMark()
+        return None
+
+    def _note_unknown_mark(self) -> None:
+        """Keep in mind that a mark could not be believed, before it is written anew; else the next transaction does."""
+        self._is_mark_unknown = True
+        try:
+            with self._write_transaction():
+                pass
+        except (DiskFull, StoreReadOnly) as error:
+            _log.warning("that the mark of %s was damaged is not noted yet: %s", self._path, error.code)
+        else:
+            self._try_checkpoint()
+
+    def _note_loss(self, lost: LostTransactions) -> None:
+        """Keep a loss in mind; of those that are not known, one is told until somebody takes note of it."""
+        self._db.execute(
+            "INSERT OR IGNORE INTO lost(last, count, since, until, power_cut) SELECT ?1, ?2, ?3, ?4, ?5"
+            " WHERE ?2 > 0 OR NOT EXISTS (SELECT 1 FROM lost WHERE count = 0)",
+            (lost.last, lost.count, lost.since, lost.until, lost.power_cut),
+        )
 
     def _write_mark(self) -> None:
+        if self._is_mark_unknown:
+            return
         seq, at = self._newest
         self._synced = min(self._synced, seq)  # a fork goes back
         self._mark.write(seq, at or 0, self._synced)

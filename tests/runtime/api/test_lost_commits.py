@@ -155,19 +155,27 @@ def test_a_loss_is_told_by_status_and_doctor_until_a_repair_has_taken_in_what_th
         assert texts(mind) == EVERYTHING
 
 
-def test_a_mark_that_is_damaged_is_said_and_made_again(home: Path, command: Command) -> None:
+def test_a_mark_that_is_damaged_is_told_until_somebody_takes_note(home: Path, command: Command) -> None:
     with mnemic.open(home) as mind:
         mind.remember("otter")
     mark = home / "minds" / "default" / "store.db-mark"
     data = bytearray(mark.read_bytes())
     data[10] ^= 1
     mark.write_bytes(data)
-    (check,) = [one for one in command("doctor", "--home", home, "--json").json["checks"] if one["name"] == "commits"]
-    assert (check["state"], check["repairable"]) == ("advice", False)
-    assert "whether transactions are missing is not known" in check["detail"]
-    command("status", "--home", home)
-    (check,) = [one for one in command("doctor", "--home", home, "--json").json["checks"] if one["name"] == "commits"]
-    assert check["state"] == "ok"
+
+    def check(*options: str) -> tuple[str, str, bool]:
+        found = command("doctor", "--home", home, "--json", *options).json["checks"]
+        (one,) = [one for one in found if one["name"] == "commits"]
+        return one["state"], one["detail"], one["repairable"]
+
+    state, told, repairable = check()
+    assert (state, repairable) == ("advice", True)
+    assert "are missing is not known: its high-water mark was damaged" in told
+    (line,) = [one for one in command("status", "--home", home, "--json").json["degraded"] if one.startswith("store: ")]
+    assert line == f"store: {told}; `mnemic doctor` says what to do"
+    assert check() == (state, told, repairable)
+    assert check("--repair")[0] == "ok"
+    assert check()[0] == "ok"
 
 
 # --- what raises no alarm --------------------------------------------------------------------------------------------

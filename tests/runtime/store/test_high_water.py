@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
+import apsw
 import msgspec
 import pytest
 
-from mnemic.actors.protocol.errors import DamagedStore
+from mnemic.actors.protocol.errors import DamagedStore, DiskFull
 from mnemic.actors.protocol.messages import LostTransactions
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store import high_water
+from mnemic.runtime.store import store as store_module
 from mnemic.runtime.store.high_water import HighWaterMark, MarkWriter, mark_path, read_mark
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import Store
@@ -23,6 +26,7 @@ from tests.runtime.building import KEYS, apply, child, held, look, memory, wait_
 COMMITS = 6
 FRAME_BYTES = 24 + 4096
 LOG_HEADER_BYTES = 32
+NOT_KNOWN = LostTransactions(last=1, count=0, since=1000, until=1000, power_cut=False)
 
 
 def commit_and_wait(path: str) -> None:
@@ -273,7 +277,7 @@ def test_several_writers_by_turns_leave_a_mark_that_is_not_ahead(path: Path, sto
 def test_a_mark_that_was_altered_or_is_another_minds_is_not_believed(
     path: Path, store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
-    apply(store, memory(1))
+    apply(store, memory(1), at=1000)
     store.close()
     other = Keys(msgspec.structs.replace(KEYS.secrets, root=bytes(32)))
     with pytest.raises(DamagedStore, match=r"store\.db-mark"):
@@ -285,8 +289,71 @@ def test_a_mark_that_was_altered_or_is_another_minds_is_not_believed(
         caplog.clear()
         reopen(path)
         assert "not as it was written" in caplog.text
-        assert lost(path) == ()
+        assert lost(path) == (NOT_KNOWN,)
         assert read_mark(path, KEYS) is not None
+
+
+def test_that_a_mark_was_damaged_is_told_until_somebody_takes_note_whatever_is_committed_after_it(
+    path: Path, store: Store
+) -> None:
+    apply(store, memory(1), at=1000)
+    store.close()
+    for _ in range(2):  # the second time, nobody has taken note of the first
+        flip_bit(mark_path(path), 20)
+        with closing(Store.open(path, KEYS)) as again:
+            apply(again, memory(2), at=2000)
+        assert lost(path) == (NOT_KNOWN,)
+    with closing(Store.open(path, KEYS)) as again:
+        again.accept_losses()
+    reopen(path)
+    assert lost(path) == ()
+
+
+def test_what_is_missing_is_told_beside_what_is_not_known(path: Path, store: Store) -> None:
+    apply(store, memory(1), at=1000)
+    store.close()
+    flip_bit(mark_path(path), 20)
+    reopen(path)
+    MarkWriter(path, KEYS).write(3, 3000, 0)
+    reopen(path)
+    assert [(one.last, one.count) for one in lost(path)] == [(1, 0), (1, 2)]
+
+
+def test_a_damaged_mark_stays_until_the_store_can_be_written_and_is_noted_then(
+    path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    apply(store, memory(1), at=1000)
+    store.close()
+    flip_bit(mark_path(path), 20)
+
+    @contextmanager
+    def refuse(connection: apsw.Connection) -> Iterator[None]:
+        raise DiskFull(path="store.db")
+        yield
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store_module, "write_transaction", refuse)
+        again = Store.open(path, KEYS)
+        assert again.checkpoint()
+        with pytest.raises(DamagedStore):
+            read_mark(path, KEYS)
+    apply(again, memory(2), at=2000)
+    again.close()
+    assert lost(path) == (NOT_KNOWN,)
+    assert read_mark(path, KEYS) is not None
+
+
+def test_a_pipe_in_the_place_of_the_mark_holds_nobody_up_and_is_told(path: Path, store: Store) -> None:
+    apply(store, memory(1), at=1000)
+    store.close()
+    mark_path(path).unlink()
+    os.mkfifo(mark_path(path))
+    with pytest.raises(OSError, match="no regular file"):
+        read_mark(path, KEYS)
+    with closing(Store.open(path, KEYS)) as again:
+        apply(again, memory(2), at=2000)
+    reopen(path)
+    assert lost(path) == (NOT_KNOWN,)
 
 
 def test_without_a_mark_the_store_opens_and_has_one(path: Path, store: Store) -> None:
@@ -310,4 +377,4 @@ def test_a_mark_that_cannot_be_written_keeps_no_commit_from_being_one(
     assert len([line for line in caplog.messages if "cannot be written" in line]) == 1
     mark_path(path).rmdir()
     reopen(path)
-    assert lost(path) == ()
+    assert [one.count for one in lost(path)] == [0]

@@ -1,0 +1,81 @@
+"""Whether a write-ahead log still holds what was written to it, so that no damage is taken over into a store's file.
+
+SQLite proves a log when it opens one that nobody has open, and leaves out what follows damage. While a log is open it
+trusts it: a checkpoint would copy a damaged page into the store's file, where nothing tells it from a right one until
+it is read. So `mnemic.runtime.store.schema` has each checkpoint proved first, by the checksums of SQLite's file format
+(https://www.sqlite.org/fileformat2.html#walformat, section 4.2).
+
+There a checksum goes on from that of the frame before, which that frame's header has: so each frame is proved by
+itself, and many at once. The checksum is linear modulo 2³²: (s0, s1) becomes M (s0, s1) + (x0, x0 + x1) with each pair
+of words, M = (1 1; 1 2), so the one of a frame is a product with powers of M.
+"""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+_HEADER_BYTES = 32
+_FRAME_HEADER_BYTES = 24
+_BIG_ENDIAN_MAGIC = b"\x37\x7f\x06\x83"
+"""What a log begins with whose checksums read words from their high byte on."""
+_FRAMES_AT_ONCE = 256
+
+
+def first_damaged_frame(log: Path, page_bytes: int, after: int, last: int) -> int | None:
+    """The first frame of a write-ahead log that is not as it was written; ``None`` where all of them are.
+
+    Args:
+        log: the log's file.
+        page_bytes: size of the store's pages.
+        after: the frames behind this one are looked at, counted from 1, and `last` is the last of them.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    frame_bytes = _FRAME_HEADER_BYTES + page_bytes
+    page_weights, seed_weights = _weights(page_bytes)
+    with log.open("rb") as file:
+        words = np.dtype(">u4" if file.read(4) == _BIG_ENDIAN_MAGIC else "<u4")
+        file.seek(_HEADER_BYTES + (after - 1) * frame_bytes + 16 if after else _HEADER_BYTES - 8)
+        seed = file.read(8)  # the checksum that the next frame's goes on from
+        file.seek(_HEADER_BYTES + after * frame_bytes)
+        while after < last:
+            wanted = min(_FRAMES_AT_ONCE, last - after)
+            content = file.read(wanted * frame_bytes)
+            whole = len(content) // frame_bytes
+            if not whole:  # the file is shorter than the log was
+                return after + 1
+            frames = np.frombuffer(content, np.uint8, whole * frame_bytes).reshape(whole, frame_bytes)
+            kept = frames[:, 16:_FRAME_HEADER_BYTES]
+            seeds = np.concatenate([np.frombuffer(seed, np.uint8).reshape(-1, 8), kept])[:whole]
+            covered = np.concatenate([frames[:, :8], frames[:, _FRAME_HEADER_BYTES:]], axis=1)
+            found = _words(covered, words) @ page_weights + _words(seeds, np.dtype(">u4")) @ seed_weights
+            wrong = np.flatnonzero((found != _words(kept, np.dtype(">u4"))).any(axis=1))
+            if wrong.size:
+                return after + int(wrong[0]) + 1
+            if whole < wanted:
+                return after + whole + 1
+            after += whole
+            seed = kept[-1].tobytes()
+    return None
+
+
+def _words(content: NDArray[np.uint8], order: np.dtype[np.uint32]) -> NDArray[np.uint32]:
+    return np.ascontiguousarray(content).view(order).astype(np.uint32)
+
+
+@functools.cache
+def _weights(page_bytes: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """What each word of a frame, ``(2 + page_bytes / 4, 2) uint32``, and of the checksum before, adds to its own."""
+    pairs = (8 + page_bytes) // 8
+    page = np.empty((2 * pairs, 2), np.uint32)
+    a, b, d = 1, 0, 1  # (a b; b d), a power of M
+    for pair in reversed(range(pairs)):
+        page[2 * pair] = (a + b) % 2**32, (b + d) % 2**32
+        page[2 * pair + 1] = b, d
+        a, b, d = (a + b) % 2**32, (a + 2 * b) % 2**32, (b + 2 * d) % 2**32
+    return page, np.array([[a, b], [b, d]], np.uint32)
