@@ -29,9 +29,10 @@ def test_what_reaches_the_neighbour_would_be_seen(
     attacked_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def owned(folder: Path, neighbour: Path) -> None:
-        (folder / ".mnemic.toml").write_text('scope = "neighbour"\n')  # the owner's own word: git tracks no such file
+        folder.rmdir()
+        folder.symlink_to(neighbour)  # the owner's own word: it is the neighbour's folder
 
-    monkeypatch.setattr(hostile_folders, "trees", lambda: {".mnemic.toml": {"the owner's": owned}})
+    monkeypatch.setattr(hostile_folders, "trees", lambda: {".git": {"the owner's": owned}})
     (attack,) = hostile_folders.attacks(lambda: attacked_home, tmp_path)
     row = attack_row(attack)
     assert (row["state"], row["lost"]) == ("failed", 0)
