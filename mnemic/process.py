@@ -271,10 +271,8 @@ class ServerProcess:
         self._card = msgspec.structs.replace(self._card, settings=read)
         try:
             self._meeting.publish(self._card)
-        except (
-            StoreReadOnly,
-            DiskFull,
-        ) as error:  # it serves on: only `doctor` does not see yet that they are in force
+        except (StoreReadOnly, DiskFull) as error:
+            # It serves on: only `doctor` does not see yet that they are in force.
             _log.warning("the card was not written: %s", error.code)
         until = self._clock.monotonic_s() + _RELOAD_S
         while not self._minds.close_when_unused(_TICK_S):  # by and by, so that nobody waits long, and SIGTERM is heard
@@ -297,9 +295,8 @@ class ServerProcess:
         def allowed(assistant: str) -> Collection[str]:
             try:
                 known = InstallRecord(self._home, self._clock).hosts.get(assistant)
-            except (
-                BadConfiguration
-            ) as error:  # `hooks status` says so to its owner; its own project it has all the same
+            except BadConfiguration as error:
+                # `hooks status` says so to its owner; its own project it has all the same.
                 _log.warning("an assistant has no rights of its own: %s", error.code, extra={"code": error.code})
                 return ()
             return () if known is None else known.allow
