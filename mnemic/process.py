@@ -232,6 +232,8 @@ class ServerProcess:
     def _is_idle(self) -> bool:
         if self._card.mode != "on-demand":
             return False
+        if not self._drainer.has_polled:
+            return False
         if self._unlocked.minds():  # somebody said a passphrase once, and is not to say it every half hour
             return False
         quiet_s = self._clock.monotonic_s() - self._requests.last_activity_s

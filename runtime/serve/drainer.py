@@ -91,6 +91,8 @@ class SpoolDrainer:
         self._locked = locked
         self._known: dict[str, _MindState] = {}
         self._scan_error = ""  # why the folder of all minds could not be looked at
+        self.has_polled = False
+        """Whether all minds were looked at once since it began: until then nobody knows that nothing waits."""
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True, name="mnemic-drainer")
 
@@ -149,6 +151,7 @@ class SpoolDrainer:
         more = False
         while not self._ended.wait(0.0 if more else TICK_S):
             more = self.poll()
+            self.has_polled = True
 
     def _mind_names(self) -> list[str]:
         try:

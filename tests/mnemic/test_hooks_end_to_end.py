@@ -265,3 +265,12 @@ def test_a_process_that_was_started_on_demand_leaves_though_files_of_hooks_are_s
     end(home)
     assert list((home / "minds" / "default" / "spool").glob("*.spool"))
     assert found(home, "otter") == ["the otter is well"]
+
+
+def test_no_process_leaves_before_it_looked_whether_hooks_kept_something(made: Path, project: Path) -> None:
+    settings = made / "mnemic.toml"
+    settings.write_text(f"{settings.read_text('utf-8')}[runtime]\nidle_exit_s = 0.1\n", "utf-8")
+    prompt(made, "the otter is well", project)
+    subprocess.run([sys.executable, "-m", "mnemic", "serve", "--on-demand", "--home", str(made)], check=True)
+    with mnemic.open(made) as mind:
+        assert [hit.text for hit in mind.recall("otter", signals=("lexical",)).hits] == ["the otter is well"]
