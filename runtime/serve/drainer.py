@@ -117,6 +117,13 @@ class SpoolDrainer:
 
     def poll(self) -> bool:
         """Look at all minds once, and drain a bounded part of those that have something; says whether more is left."""
+        more = self._poll_all()
+        self.has_polled = True
+        return more
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _poll_all(self) -> bool:
         try:
             names = self._mind_names()
         except OSError as error:  # the folder of all minds may be out of reach for a while
@@ -145,13 +152,10 @@ class SpoolDrainer:
                 self._record_failure(name, known, safe_cause(error), "failure")
         return any(known.more for known in self._known.values())
 
-    # --- inside ------------------------------------------------------------------------------------------------------
-
     def _run(self) -> None:
         more = False
         while not self._ended.wait(0.0 if more else TICK_S):
             more = self.poll()
-            self.has_polled = True
 
     def _mind_names(self) -> list[str]:
         try:
