@@ -31,8 +31,10 @@ from mnemic.actors.protocol.messages import (
     EmbedPending,
     EmbedProgress,
     EmbedQuery,
+    EmbedWords,
     EncoderDescribed,
     QueryEmbedded,
+    WordsEmbedded,
 )
 from mnemic.actors.protocol.ports import IMPLEMENTATIONS, Encoder, Ports, Window
 from mnemic.actors.protocol.snapshot import Pending
@@ -48,7 +50,7 @@ class EmbedderActor:
     """Embeds what is pending, and queries before it."""
 
     contract: ClassVar[int] = CONTRACT
-    takes: ClassVar[tuple[type, ...]] = (EmbedQuery, DescribeEncoder, EmbedPending, Committed, EmbedMore)
+    takes: ClassVar[tuple[type, ...]] = (EmbedQuery, EmbedWords, DescribeEncoder, EmbedPending, Committed, EmbedMore)
     settings: ClassVar[tuple[Setting, ...]] = (
         Setting(
             "embedder.implementation",
@@ -92,14 +94,18 @@ class EmbedderActor:
         """Open the store for reading; the model is loaded when it is first needed."""
         return cls(ports)
 
-    def handle(self, message: Any, context: Context) -> QueryEmbedded | EncoderDescribed | EmbedProgress | None:
-        """Embed a question, take one step, or follow the log in the background.
+    def handle(
+        self, message: Any, context: Context
+    ) -> QueryEmbedded | WordsEmbedded | EncoderDescribed | EmbedProgress | None:
+        """Embed a question or words, take one step, or follow the log in the background.
 
         Raises:
             ModelError: the model cannot be used, or fails on the question.
         """
         if isinstance(message, EmbedQuery):
             return self._embed_query(message)
+        if isinstance(message, EmbedWords):
+            return self._embed_words(message)
         if isinstance(message, DescribeEncoder):
             dimensions = self._loaded_encoder().dimensions
             return EncoderDescribed(encoder=self._name, dimensions=dimensions)
@@ -143,6 +149,14 @@ class EmbedderActor:
         except _NotThisText as error:
             raise NotEmbeddable(cause=str(error)) from None
         return QueryEmbedded(vector=vector.tobytes(), encoder=self._name)
+
+    def _embed_words(self, asked: EmbedWords) -> WordsEmbedded:
+        encoder = self._loaded_encoder()
+        try:
+            vectors = _isolated(lambda: encoder.word_vectors(asked.words), lambda: encoder.word_vectors([_PROBE_TEXT]))
+        except _NotThisText as error:
+            raise NotEmbeddable(cause=str(error)) from None
+        return WordsEmbedded(vectors=vectors.tobytes(), encoder=self._name)
 
     def _continue(self, context: Context) -> None:
         if not self._continuing and not context.cancelled():

@@ -94,6 +94,12 @@ class BagEncoder:
             vector /= np.float32(np.linalg.norm(vector))
         return vectors
 
+    def word_vectors(self, words: Sequence[str]) -> NDArray[np.float32]:
+        vectors = np.zeros((len(words), self.dimensions), np.float32)
+        for vector, word in zip(vectors, words, strict=True):
+            vector[crc32(word.encode("utf-8", "surrogatepass")) % self.dimensions] = 1
+        return vectors
+
 
 class ListSource:
     """A transcript in memory."""

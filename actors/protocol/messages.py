@@ -293,6 +293,22 @@ class QueryEmbedded(Message, frozen=True, kw_only=True):
     """Who made it."""
 
 
+class EmbedWords(Request["WordsEmbedded"], frozen=True, kw_only=True):
+    """Give words' vectors, each without what stands around it: what the model takes them for before it reads."""
+
+    words: tuple[str, ...]
+    """Lower case, each for itself."""
+
+
+class WordsEmbedded(Message, frozen=True, kw_only=True):
+    """Answer to `EmbedWords`."""
+
+    vectors: bytes
+    """``(words, dimensions) float32`` of unit length; of a word that the model knows nothing of, zeros."""
+    encoder: EncoderName
+    """Whose they are."""
+
+
 class DescribeEncoder(Verb["EncoderDescribed"], frozen=True, kw_only=True):
     """Say which encoder is used; it is loaded for that where it is not yet."""
 
@@ -357,7 +373,7 @@ class Recall(Verb["Recalled"], frozen=True, kw_only=True):
     observe: bool = True
     """Whether it is kept what was given; measuring leaves no trace."""
     trace: bool = False
-    """Whether to give the candidates before fusion."""
+    """Whether to give the candidates with each signal's own score."""
     assistant: str = ""
     """The assistant that asks, as it names itself; empty where its owner does. What is given is kept."""
     asking_session: str = ""
@@ -382,8 +398,8 @@ class Hit(MemoryExcerpt, frozen=True, kw_only=True):
     score: float
     """Of a recall the sum of `why`; of a shape see `mnemic.actors.protocol.shape_messages.Shaped`."""
     why: dict[str, float]
-    """What each signal contributes: 1 is the best of what was looked through, 0 the least, by that signal;
-    ``prior`` is what a correction takes over from the memory it replaces."""
+    """What each signal contributes, on a scale that holds for every question; ``prior`` is what a correction takes over
+    from the memory it replaces."""
     superseded_by: Id | None
     """Id of the memory that replaces this one."""
     supersedes: tuple[Id, ...] = ()

@@ -91,6 +91,16 @@ class Encoder(Protocol):
         """
         ...
 
+    def word_vectors(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """The vectors of words by themselves, before the model has read anything: the mean of their tokens' embeddings.
+
+        Returns ``(words, dimensions) float32`` of unit length; zeros for a word without a token.
+
+        Raises:
+            ValueError: A word cannot be cut into tokens.
+        """
+        ...
+
 
 class Source(Protocol):
     """One opened transcript: its events, in order, and how far the reading is."""

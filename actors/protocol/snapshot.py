@@ -271,6 +271,10 @@ class Snapshot(Protocol):
         """How often a stem occurs in all memories, counted up to a number: much faster than to read where."""
         ...
 
+    def text_starts(self, rows: Sequence[int], most_bytes: int) -> list[str]:
+        """Who spoke and the text of memories, in the order asked for; of a text so much of its start at most."""
+        ...
+
     def load_memories(self, rows: Sequence[int]) -> list[Memory]:
         """Whole memories, in the order asked for."""
         ...

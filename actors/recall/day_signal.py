@@ -25,8 +25,8 @@ from mnemic.hd.codebook import draw_hypervector
 from mnemic.hd.encoders import RecordEncoder
 from mnemic.hd.evidence import estimate_similarity
 
-WEIGHT = 1.5
-"""Its share of a recall's score, where each of the other signals has 1."""
+WEIGHT = 1.0
+"""What it counts in a recall's score, where a cosine counts 2."""
 _ROLE = "date"
 _LONGEST_DAYS = 100  # of more days each is too little like their bundle
 _BUNDLED_DAYS = 32

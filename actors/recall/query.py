@@ -7,6 +7,8 @@ for the start of a session's sake. Below `mnemic.actors.recall.retriever`.
 from __future__ import annotations
 
 import difflib
+import re
+from typing import NamedTuple
 
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import ModelError, RuntimeFault, UnknownScope
@@ -16,6 +18,19 @@ from mnemic.algorithms.text.keyphrases import STOP_WORDS, content_words
 
 _TIMEOUT_S = 10.0  # an Embedder that hangs must leave time for the rest to answer
 _MOST_WORDS = 512  # of a question; each is looked up by itself
+_WORD = re.compile(r"\w+")
+_SENTENCE_ENDS = frozenset(".!?:\n")
+
+
+class QuestionWord(NamedTuple):
+    """A word that a question is looked up by."""
+
+    word: str
+    """Lower case, without accents."""
+    stem: str
+    """What the word index keeps it under."""
+    literal: bool
+    """Whether it is met by itself alone: a number, or a name."""
 
 
 def query_vector(
@@ -42,8 +57,8 @@ def query_vector(
     return answer
 
 
-def search_terms(query: str, snapshot: Snapshot, degraded: list[str]) -> list[str]:
-    """The stems of a question's words, each once; none that a stop word shares, such as ``us`` of "use".
+def question_words(query: str, snapshot: Snapshot, degraded: list[str]) -> list[QuestionWord]:
+    """A question's words, one of each stem; none whose stem a stop word shares, such as ``us`` of "use".
 
     Args:
         degraded: told, in a sentence, what was left out.
@@ -51,9 +66,35 @@ def search_terms(query: str, snapshot: Snapshot, degraded: list[str]) -> list[st
     words = list(dict.fromkeys(content_words(snapshot.split_words(query))))
     if len(words) > _MOST_WORDS:
         degraded.append(f"words: of the question's {len(words)} different words the first {_MOST_WORDS} were looked up")
-    stems = list(dict.fromkeys(snapshot.stems(words[:_MOST_WORDS])))
-    telling = set(stems).difference(snapshot.stems(sorted(STOP_WORDS)))
-    return [stem for stem in stems if stem in telling] or stems
+    names = _names(query, snapshot)
+    found: dict[str, QuestionWord] = {}
+    for word in words[:_MOST_WORDS]:
+        for stem in snapshot.stems([word]):
+            literal = word in names or any(sign.isdigit() for sign in word)
+            found.setdefault(stem, QuestionWord(word, stem, literal))
+    telling = set(found).difference(snapshot.stems(sorted(STOP_WORDS)))
+    return [one for stem, one in found.items() if stem in telling] or list(found.values())
+
+
+def search_terms(query: str, snapshot: Snapshot, degraded: list[str]) -> list[str]:
+    """The stems of `question_words`."""
+    return [one.stem for one in question_words(query, snapshot, degraded)]
+
+
+def _names(query: str, snapshot: Snapshot) -> set[str]:
+    """The words that a question writes with a capital where no sentence begins; none, where it is all capitals."""
+    if query == query.upper():
+        return set()
+    names: set[str] = set()
+    last = 0
+    for place, match in enumerate(_WORD.finditer(query)):
+        if place == _MOST_WORDS:
+            break
+        begins = not place or not _SENTENCE_ENDS.isdisjoint(query[last : match.start()])
+        if not begins and match[0][0].isupper():
+            names.update(snapshot.split_words(match[0]))
+        last = match.end()
+    return names
 
 
 def scopes_below(snapshot: Snapshot, scope: str) -> list[int]:

@@ -19,6 +19,7 @@ from mnemic.actors.recall.query import scopes_below
 from mnemic.algorithms.retrieval.scan import QuantisedVectors, inner_products, pack_mask
 
 _EMPTY = np.empty(0, np.int64)
+_SAMPLE = 256  # memories from which the background is told
 _MAX_INT = np.iinfo(np.int64).max
 
 
@@ -58,6 +59,8 @@ class RecallIndex:
         self._last_window = 0
         self._encoder: EncoderName | None = None
         self._columns: tuple[GrowableArray, ...] = ()
+        self._by_session: NDArray[np.int64] | None = None  # positions, sorted by it; made when it is asked for
+        self._first_window: NDArray[np.int64] | None = None  # of each memory, -1 for none; likewise
         self.columns = Columns(*(_EMPTY for _ in Columns._fields))
         """All memories, column by column."""
         self._clear()
@@ -85,6 +88,7 @@ class RecallIndex:
             self.columns = Columns(*(growing.view() for growing in self._columns))
             self._superseded = snapshot.superseded()
             self._retired = snapshot.retired()
+            self._by_session = self._first_window = None
         loaded(1, 2)
         if encoder is not None and (encoder != self._encoder or snapshot.seq != self._seq_of_windows):
             self._sync_windows(snapshot, encoder)
@@ -121,6 +125,45 @@ class RecallIndex:
             else:
                 best[of], where[of] = cosines, start
         return best, where
+
+    def background(self, visible: NDArray[np.bool_]) -> float:
+        """The mean cosine of two visible memories, whichever, from a sample: how alike the model finds what has nothing
+        in common; 0 to 1.
+        """
+        shown = np.flatnonzero(visible)
+        sample = shown[np.linspace(0, len(shown) - 1, min(len(shown), _SAMPLE)).astype(np.int64)]
+        vectors = self.first_vectors(sample).astype(np.float64)
+        vectors = vectors[~np.isnan(vectors[:, 0])]
+        count, total = len(vectors), vectors.sum(axis=0)
+        return float(np.clip((total @ total - count) / (count * (count - 1)), 0.0, 1.0)) if count > 1 else 0.0
+
+    def first_vectors(self, positions: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The vectors of the first windows of some memories, ``(m, dimensions)``; NaN for one that has none."""
+        if self._first_window is None:
+            memory = self._memory_of_window.view()
+            self._first_window = np.full(len(self.columns.row), -1)
+            self._first_window[memory[::-1]] = np.arange(len(memory))[::-1]
+        windows = self._first_window[positions]
+        vectors: NDArray[np.float32] = self._vectors.view()[windows].copy()
+        vectors[windows < 0] = np.nan
+        return vectors
+
+    def neighbours(
+        self, positions: NDArray[np.int64], visible: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The visible memories before and after some in their conversation, as they were kept; -1 for none."""
+        if self._by_session is None:
+            self._by_session = np.argsort(self.columns.session, kind="stable")
+        order = self._by_session[visible[self._by_session]]
+        place = np.empty(len(visible), np.int64)
+        place[order] = np.arange(len(order))
+        found = []
+        for step in (-1, 1):
+            at = place[positions] + step
+            beside = order[np.clip(at, 0, len(order) - 1)]
+            same = (at >= 0) & (at < len(order)) & (self.columns.session[beside] == self.columns.session[positions])
+            found.append(np.where(same, beside, -1))
+        return found[0], found[1]
 
     def visible(
         self,
@@ -226,6 +269,7 @@ class RecallIndex:
             self._scales.append(coded.scales)
             self._memory_of_window.append(np.searchsorted(self.columns.row, block.row))
             self._start_of_window.append(block.start)
+            self._first_window = None
             self._last_window = int(block.window[-1])
         self._seq_of_windows = snapshot.seq
 
@@ -236,6 +280,7 @@ class RecallIndex:
         self.columns = Columns(*(growing.view() for growing in self._columns))
         self._superseded = Superseded(_EMPTY, _EMPTY, _EMPTY)
         self._retired = Retired(_EMPTY, _EMPTY)
+        self._by_session = None
 
     def _clear_windows(self, dimensions: int) -> None:
         self._last_window = 0
@@ -245,3 +290,4 @@ class RecallIndex:
         self._scales = GrowableArray(np.empty(0, np.float32))
         self._memory_of_window = GrowableArray(_EMPTY)
         self._start_of_window = GrowableArray(_EMPTY)
+        self._first_window = None

@@ -49,12 +49,13 @@ from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.recall.day_signal import WEIGHT, day_nearness, days_in_question
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, make_hit, token_count
 from mnemic.actors.recall.list_memories import BROWSE_MESSAGES, browse, record_question
-from mnemic.actors.recall.query import query_vector, search_terms
+from mnemic.actors.recall.query import QuestionWord, query_vector, question_words
 from mnemic.actors.recall.recall_index import RecallIndex
+from mnemic.actors.recall.reranker import DENSE_WEIGHT, FirstPass, Reranker
 from mnemic.actors.recall.similarity import find_similar
 from mnemic.actors.shape.fillers import list_roles
 from mnemic.actors.shape.shape_recall import ShapeQueryEngine, foreseen
-from mnemic.algorithms.retrieval.bm25 import bm25, bm25_grouped
+from mnemic.algorithms.retrieval.bm25 import bm25, full_score, group_postings
 from mnemic.algorithms.retrieval.fusion import FusedScores, SignalScores, fuse, rank
 from mnemic.algorithms.retrieval.scan import NATIVE, RESCORE_ROWS, backend
 
@@ -62,6 +63,7 @@ NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
 SIGNALS = ("dense", "lexical", "session", "structural")
 _CORRECTION_MARGIN = 1e-3  # a correction stands this much above what it replaces
 _CANDIDATES_TRACED = 200
+_RERANKED = 50  # of the first pass; 30 to 200 make no difference
 _LEAST_EXCERPT_BYTES = 256  # a shorter stretch of a longer text tells too little: that text is left out
 
 Floats = NDArray[np.float64]
@@ -107,6 +109,7 @@ class RetrieverActor:
         self._k = settings["recall.k"]
         self._hit_bytes = settings["recall.hit_bytes"]
         self._index = RecallIndex()
+        self._reranker = Reranker(self._index)
         self._shaper = ShapeQueryEngine(self._source, self._index, ports.seed, settings, ports.unwritable)
 
     @classmethod
@@ -203,12 +206,15 @@ class RetrieverActor:
                 until=recall.until,
                 as_of=recall.as_of,
             )
-            terms = search_terms(recall.query, snapshot, degraded)
-            signals, windows = self._signals(recall, k, snapshot, terms, visible, asked, degraded)
+            words = question_words(recall.query, snapshot, degraded)
+            signals, first, windows = self._signals(recall, k, snapshot, words, visible, asked, degraded)
             if "structural" in recall.signals:
                 now_us = context.clock.now_us() if recall.as_of is None else recall.as_of
                 signals += self._structural(recall.query, now_us, snapshot, visible, degraded)
             fused = fuse(signals, visible)
+            if first is not None:
+                best = rank(fused.scores, visible, self._index.columns.said_at, _RERANKED)
+                fused.replace(best, self._reranker.contributions(best, first, snapshot, context, degraded))
             speaking = visible & (fused.scores > 0)
             if windows is not None:
                 speaking |= visible & (windows >= 0)  # meaning speaks for all it knows: the nearest, however far
@@ -216,7 +222,9 @@ class RetrieverActor:
             limit = max(4 * k, _CANDIDATES_TRACED)
             order = rank(total, speaking & visible, self._index.columns.said_at, limit)
             prior = total - fused.scores
-            hits, left_out, used = self._hits(recall, k, snapshot, terms, order, fused, prior, windows)
+            hits, left_out, used = self._hits(
+                recall, k, snapshot, [one.stem for one in words], order, fused, prior, windows
+            )
             candidates = self._candidates(snapshot, signals, order) if recall.trace else ()
         if recall.observe:
             unkept = recall.private or self._paused(context.clock.now_us())
@@ -245,33 +253,48 @@ class RetrieverActor:
         recall: Recall,
         k: int,
         snapshot: Snapshot,
-        terms: list[str],
+        words: list[QuestionWord],
         visible: NDArray[np.bool_],
         asked: QueryEmbedded | None,
         degraded: list[str],
-    ) -> tuple[list[SignalScores], NDArray[np.int64] | None]:
-        """The signals, and for each memory the start of the window that fits best (-1 for none)."""
+    ) -> tuple[list[SignalScores], FirstPass | None, NDArray[np.int64] | None]:
+        """The signals of the first pass, what the second one goes on with where there is one, and for each memory the
+        start of the window that fits best (-1 for none).
+        """
         columns = self._index.columns
         signals: list[SignalScores] = []
         windows = None
+        cosines = None
         if asked is not None:
             dense, windows = self._index.cosines(asked.vector, visible, max(RESCORE_ROWS, 4 * k))
-            signals.append(SignalScores("dense", dense))
-            pending = int(np.count_nonzero(visible & np.isnan(dense)))
-            if pending:
+            pending = visible & np.isnan(dense)
+            known = visible & ~pending
+            if known.any():
+                cosines = np.nan_to_num(dense, nan=float(dense[known].mean()))  # what nobody knows yet is as any other
+                signals.append(SignalScores("dense", cosines, DENSE_WEIGHT))
+            if pending.any():
                 degraded.append(
-                    f"meaning: {pending} of the memories looked through are found by their words only so far"
+                    f"meaning: {np.count_nonzero(pending)} of the memories looked through are found by their words only"
+                    " so far"
                 )
             if not NATIVE:
                 degraded.append(NOT_NATIVE)
-        if {"lexical", "session"} & set(recall.signals):
-            postings = [self._index.to_positions(snapshot.postings(term)) for term in terms]
-            if "lexical" in recall.signals:
-                signals.append(SignalScores("lexical", bm25(postings, columns.words, visible), floor=0.0))
-            if "session" in recall.signals:
-                scores = bm25_grouped(postings, columns.words, visible, columns.session)
-                signals.append(SignalScores("session", scores, floor=0.0))
-        return signals, windows
+        by_words, by_session = "lexical" in recall.signals, "session" in recall.signals
+        if not (words and (by_words or by_session)):
+            return signals, None, windows
+        postings = [self._index.to_positions(snapshot.postings(one.stem)) for one in words]
+        if by_words:
+            scores = bm25(postings, columns.words, visible, b=0.0) / full_score(postings, visible)
+            signals.append(SignalScores("lexical", scores))
+        sessions = None
+        if by_session:
+            sessions = group_postings(postings, columns.words, visible, columns.session)
+            shares = bm25(*sessions) / full_score(sessions.postings, sessions.visible)
+            signals.append(SignalScores("session", shares[columns.session] if len(shares) else np.zeros(0)))
+        if asked is None or cosines is None:
+            return signals, None, windows
+        first = FirstPass(recall.query, words if by_words else (), postings, sessions, cosines, asked.encoder, visible)
+        return signals, first, windows
 
     def _structural(
         self, question: str, now_us: int, snapshot: Snapshot, visible: NDArray[np.bool_], degraded: list[str]
@@ -288,7 +311,7 @@ class RetrieverActor:
                 f"structure: {unbound} of the memories looked through are not bound yet; the day named does not count "
                 "for them"
             )
-        return [SignalScores("structural", scores, floor=0.0, ceiling=1.0, weight=WEIGHT)]
+        return [SignalScores("structural", scores, WEIGHT)]
 
     def _lift_corrections(self, recall: Recall, scores: Floats, speaking: NDArray[np.bool_]) -> Floats:
         """The scores, each correction lifted above what it replaces; `speaking` then holds those that were lifted too.

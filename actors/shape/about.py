@@ -161,10 +161,10 @@ def nearness(cosines: Floats | None, words: WordScores) -> Floats:
     """
     signals = []
     if cosines is not None and not np.isnan(cosines).all():
-        signals.append(SignalScores("dense", cosines, floor=0.0, ceiling=1.0))
+        signals.append(SignalScores("dense", np.clip(cosines, 0.0, 1.0)))
     if words.known_share:
         weight = _WORD_WEIGHT * words.known_share
         for name, scores in (("lexical", words.memory), ("session", words.session)):
-            signals.append(SignalScores(name, scores, floor=0.0, ceiling=words.full_score, weight=weight))
+            signals.append(SignalScores(name, np.clip(scores / words.full_score, 0.0, 1.0), weight))
     everything = np.ones(len(words.memory), np.bool_)
     return fuse(signals, everything).scores / max(sum(one.weight for one in signals), np.finfo(float).tiny)

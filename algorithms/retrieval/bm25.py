@@ -1,7 +1,7 @@
 """BM25 over postings: how well the words of a query fit a memory, and how well they fit its whole session.
 
 Above it stands `mnemic.actors.recall.retriever`, which reads the postings of a query's terms from the word index; below
-it stands NumPy alone. Both functions take their counts (documents, those that hold a term, the average length) from the
+it stands NumPy alone. All functions take their counts (documents, those that hold a term, the average length) from the
 visible rows only. So a recall as of last week ranks as it did last week, and a scope's words never weigh in another.
 
 Source: S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009). The inverse
@@ -13,6 +13,7 @@ three memories it would hear almost nothing. Otherwise the two agree; FTS5 negat
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,17 @@ B = 0.75
 def inverse_document_frequency(holding: int, documents: int) -> float:
     """How much a term tells: ``log(1 + (N - n + 0.5) / (n + 0.5))`` where ``n`` of ``N`` documents hold it; > 0."""
     return float(np.log1p((documents - holding + 0.5) / (holding + 0.5)))
+
+
+def full_score(postings: Sequence[Postings], visible: NDArray[np.bool_], *, k1: float = K1) -> float:
+    """What no document scores: every term of a query, each as often as could be. A score over this is a share.
+
+    A term that no visible row holds counts as the rarest: what nobody said is missing in every answer. Arguments as for
+    `bm25`.
+    """
+    documents = int(np.count_nonzero(visible))
+    weights = (inverse_document_frequency(int(np.count_nonzero(visible[rows])), documents) for rows, _ in postings)
+    return (k1 + 1.0) * sum(weights)
 
 
 def bm25(
@@ -69,6 +81,73 @@ def bm25(
     return scores
 
 
+class GroupedPostings(NamedTuple):
+    """Groups of rows (the turns of a session), each read as one document made of its visible rows."""
+
+    postings: list[Postings]
+    """Of each term the groups that hold it."""
+    lengths: NDArray[np.float64]
+    """``(g,)``: how many words each group's visible rows hold."""
+    visible: NDArray[np.bool_]
+    """``(g,)``: the groups that have a visible row."""
+
+
+def group_postings(
+    postings: Sequence[Postings],
+    lengths: NDArray[np.integer | np.floating],
+    visible: NDArray[np.bool_],
+    groups: NDArray[np.int64],
+) -> GroupedPostings:
+    """Sum postings of rows to postings of groups, which `bm25` and the others take as they take those of rows.
+
+    Args:
+        postings: as for `bm25`.
+        lengths: as for `bm25`.
+        visible: as for `bm25`; a group is a document if at least one of its rows is visible.
+        groups: ``(n,) int64``, the group of each row, 0 or more; dense numbers keep this fast.
+
+    Raises:
+        ValueError: the shapes differ, or a group's number is negative.
+    """
+    _check(lengths, visible, K1, B)
+    if groups.shape != lengths.shape:
+        raise ValueError(f"groups has shape {groups.shape}, lengths {lengths.shape}")
+    if len(groups) and groups.min() < 0:
+        raise ValueError("a group's number is negative")
+    size = int(groups.max()) + 1 if len(groups) else 0
+    shown = groups[visible]
+    grouped: list[Postings] = []
+    for rows, counts in postings:
+        seen = visible[rows]
+        totals = np.bincount(groups[rows[seen]], weights=counts[seen], minlength=size)
+        holding = np.flatnonzero(totals)
+        grouped.append((holding, totals[holding].astype(np.float32)))
+    words = np.bincount(shown, weights=lengths[visible], minlength=size).astype(np.float64)
+    return GroupedPostings(grouped, words, np.bincount(shown, minlength=size) > 0)
+
+
+def saturation(
+    grouped: GroupedPostings, groups: NDArray[np.int64], *, k1: float = K1, b: float = B
+) -> NDArray[np.float64]:
+    """How well some groups meet each term of a query, ``(m, terms)``, from 0 to below 1: `bm25` without the weights.
+
+    Args:
+        groups: ``(m,)``: which groups.
+    """
+    words = float(grouped.lengths[grouped.visible].sum())
+    documents = int(np.count_nonzero(grouped.visible))
+    found = np.zeros((len(groups), len(grouped.postings)), np.float64)
+    if not words:
+        return found
+    damping = k1 * (1.0 - b + b * grouped.lengths[groups] * (documents / words))
+    frequency = np.zeros(len(grouped.lengths), np.float64)
+    for term, (holding, counts) in enumerate(grouped.postings):
+        frequency[holding] = counts
+        found[:, term] = frequency[groups] / (frequency[groups] + damping)
+        frequency[holding] = 0.0
+    return found
+
+
 def bm25_grouped(
     postings: Sequence[Postings],
     lengths: NDArray[np.integer | np.floating],
@@ -78,41 +157,14 @@ def bm25_grouped(
     k1: float = K1,
     b: float = B,
 ) -> NDArray[np.float64]:
-    """Score groups of rows (the turns of a session), each read as one document made of its visible rows.
-
-    Args:
-        postings: as for `bm25`: the rows are turns, and are summed here.
-        lengths: as for `bm25`.
-        visible: as for `bm25`; a group is a document if at least one of its rows is visible.
-        groups: ``(n,) int64``, the group of each row, 0 or more; dense numbers keep this fast.
-        k1: as for `bm25`.
-        b: as for `bm25`.
+    """Score groups of rows: arguments as for `group_postings` and `bm25`, which this is one after the other.
 
     Returns:
         ``(n,) float64``: for each visible row the score of its group; 0 for the others.
-
-    Raises:
-        ValueError: as `bm25`; or `groups` has another shape or holds a negative number.
     """
-    _check(lengths, visible, k1, b)
-    if groups.shape != lengths.shape:
-        raise ValueError(f"groups has shape {groups.shape}, lengths {lengths.shape}")
-    if not len(groups):
-        return np.zeros(0, np.float64)
-    if groups.min() < 0:
-        raise ValueError("a group's number is negative")
-    size = int(groups.max()) + 1
-    shown = groups[visible]
-    group_lengths = np.bincount(shown, weights=lengths[visible], minlength=size)
-    group_visible = np.bincount(shown, minlength=size) > 0
-    group_postings: list[Postings] = []
-    for rows, counts in postings:
-        seen = visible[rows]
-        totals = np.bincount(groups[rows[seen]], weights=counts[seen], minlength=size)
-        holding = np.flatnonzero(totals)
-        group_postings.append((holding, totals[holding].astype(np.float32)))
-    scores = bm25(group_postings, group_lengths, group_visible, k1=k1, b=b)
-    return np.where(visible, scores[groups], 0.0)
+    grouped = group_postings(postings, lengths, visible, groups)
+    scores = bm25(*grouped, k1=k1, b=b)
+    return np.where(visible, scores[groups], 0.0) if len(groups) else np.zeros(0, np.float64)
 
 
 def _check(lengths: NDArray[np.integer | np.floating], visible: NDArray[np.bool_], k1: float, b: float) -> None:

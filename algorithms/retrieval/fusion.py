@@ -1,13 +1,9 @@
-"""Fuses several ranking signals into one score by weighted min-max scaling, with each one's share.
+"""Fuses several ranking signals into one score: a weighted sum, each on an absolute scale of its own.
 
-Above it stands `mnemic.actors.recall.retriever`, which computes the signals; below it stands NumPy alone. Each signal
-is put on the range 0 to 1 over the visible memories and the weighted sum ranks. Why the range and not standard scores
-or reciprocal ranks: docs/decisions/0002-fusion.md. In one line: words match few memories, so their standard score grows
-with the size of the mind (the best of 33,000 lies 21 deviations out, that of meaning 4.5 at any size) and drowns
-meaning; the range does not.
-
-Source: S. Bruch, S. Gai and A. Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval" (2023). Given up: how
-strong the best match is. It gets 1 in every recall, so scores of different queries cannot be compared.
+Above it stand `mnemic.actors.recall.retriever` and `mnemic.actors.shape.about`, which compute the signals; below it
+stands NumPy alone. No signal is divided by the best of this recall: stretched over its own range, a weak match of one
+common word counts as much as a perfect one, and buries meaning. So the unit of words is the share of what the question
+says that a memory says too, and that of meaning the cosine itself; docs/decisions/0002-fusion.md has what was measured.
 """
 
 from __future__ import annotations
@@ -18,10 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-EQUAL_TOLERANCE = 1e-6
-"""Scores within this part of the largest are taken for equal: float32 inner products of one text differ by about 1e-7,
-and stretched over the range that would outvote the words."""
-
 
 @dataclass(frozen=True, slots=True)
 class SignalScores:
@@ -29,14 +21,10 @@ class SignalScores:
 
     name: str
     """What its share is called in an explanation, such as ``dense``."""
-    scores: NDArray[np.float64] | NDArray[np.float32]
-    """``(n,)``, more is better; NaN where it says nothing (no embedding yet)."""
-    floor: float | None = None
-    """The score that means "not at all" (0 for BM25); ``None`` takes the least that is visible (inner products)."""
-    ceiling: float | None = None
-    """The score that means "wholly", where there is one; ``None`` takes the best that is visible."""
+    scores: NDArray[np.float64]
+    """``(n,)``, more is better, on a scale that holds for every question; NaN where it says nothing, which counts 0."""
     weight: float = 1.0
-    """Its share of the sum, 0 or more."""
+    """What its scores are multiplied by, 0 or more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,72 +32,50 @@ class FusedScores:
     """The sum, and what it is the sum of."""
 
     scores: NDArray[np.float64]
-    """``(n,)``, from 0 to the sum of the weights; 0 where not visible."""
+    """``(n,)``; 0 where not visible."""
     contributions: Mapping[str, NDArray[np.float64]]
-    """For each signal ``(n,)``, its weighted standardised score, in the order given; they add up to `scores`."""
+    """For each signal ``(n,)``, its weighted score, in the order given; they add up to `scores`."""
 
+    def replace(self, rows: NDArray[np.int64], contributions: Mapping[str, NDArray[np.float64]]) -> None:
+        """Put other contributions of some signals in the place of those of the best rows, ``(m,)`` each.
 
-def min_max_scale(
-    scores: NDArray[np.float64] | NDArray[np.float32],
-    visible: NDArray[np.bool_],
-    *,
-    floor: float | None = None,
-    ceiling: float | None = None,
-) -> NDArray[np.float64]:
-    """Put scores on the range 0 to 1: `floor`, or the least visible score, becomes 0; `ceiling`, or the best one, 1.
-
-    A signal that tells no visible memory from another (all alike up to `EQUAL_TOLERANCE`, or none above the floor)
-    becomes 0 everywhere: it has nothing to say. A missing score (NaN) becomes 0 and does not count for the range: a
-    memory that is not embedded yet stays in the ranking, with the shares its words earn. With a floor, the one memory
-    of a mind that matches gets 1; without, it gets 0. With a ceiling, a weak best match stays weak.
-
-    Args:
-        scores: ``(n,)``; infinities are not allowed where visible.
-        visible: ``(n,) bool``.
-        floor: what becomes 0; a score below it counts as the floor.
-        ceiling: what becomes 1; a score above it counts as the ceiling.
-
-    Returns:
-        ``(n,) float64`` within 0 to 1, 0 where not visible. Of two visible scores the higher never gets less.
-
-    Raises:
-        ValueError: the shapes differ, or a visible score is infinite.
-    """
-    if scores.ndim != 1 or scores.shape != visible.shape:
-        raise ValueError(f"scores has shape {scores.shape}, visible {visible.shape}; both must be (n,)")
-    standard = np.zeros(len(scores), np.float64)
-    said = visible & ~np.isnan(scores)
-    if not said.any():
-        return standard
-    seen = scores[said].astype(np.float64)
-    if not np.isfinite(seen).all():
-        raise ValueError("a visible score is infinite")
-    low = float(seen.min()) if floor is None else floor
-    high = float(seen.max()) if ceiling is None else ceiling
-    if high - low > EQUAL_TOLERANCE * max(abs(high), abs(low)):
-        standard[said] = np.clip((seen - low) / (high - low), 0.0, 1.0)
-    return standard
+        The other rows stay below these: where one would not, all of theirs lose as much of the first signal.
+        """
+        for name, share in contributions.items():
+            self.contributions[name][rows] = share
+        self.scores[rows] = sum(share[rows] for share in self.contributions.values())
+        others = np.ones(len(self.scores), np.bool_)
+        others[rows] = False
+        above = self.scores[others].max(initial=-np.inf) - self.scores[rows].min(initial=np.inf)
+        if above > 0:
+            for share in (self.scores, next(iter(self.contributions.values()))):
+                share[others] -= above
 
 
 def fuse(signals: Sequence[SignalScores], visible: NDArray[np.bool_]) -> FusedScores:
-    """Add up the standardised signals, each times its weight. No signals give 0 everywhere.
+    """Add up the signals, each times its weight. No signals give 0 everywhere.
+
+    Args:
+        visible: ``(n,) bool``: the memories that are ranked.
 
     Raises:
-        ValueError: as `min_max_scale`; or two signals share a name, or a weight is negative.
+        ValueError: two signals share a name, a weight is negative, the shapes differ, or a visible score is infinite.
     """
     shares: dict[str, NDArray[np.float64]] = {}
+    total = np.zeros(len(visible), np.float64)
     for signal in signals:
         if signal.name in shares:
             raise ValueError(f"two signals are called {signal.name!r}")
         if not signal.weight >= 0:
             raise ValueError(f"the weight of {signal.name!r} is {signal.weight}; it must be 0 or more")
-        shares[signal.name] = signal.weight * min_max_scale(
-            signal.scores, visible, floor=signal.floor, ceiling=signal.ceiling
-        )
-    scores = np.zeros(len(visible), np.float64)
-    for share in shares.values():
-        scores += share
-    return FusedScores(scores, shares)
+        if signal.scores.shape != visible.shape:
+            raise ValueError(f"{signal.name!r} has the shape {signal.scores.shape}, visible {visible.shape}")
+        share = np.where(visible & ~np.isnan(signal.scores), signal.weight * signal.scores, 0.0)
+        if not np.isfinite(share).all():
+            raise ValueError(f"a visible score of {signal.name!r} is infinite")
+        shares[signal.name] = share
+        total += share
+    return FusedScores(total, shares)
 
 
 def rank(

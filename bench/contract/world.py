@@ -81,6 +81,10 @@ class _LetterEncoder:
             row /= np.float32(np.linalg.norm(row))
         return vectors
 
+    def word_vectors(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """The same of each word."""
+        return self.encode([self.windows(word, 1)[0][0] for word in words])
+
 
 class _TickingClock:
     """A clock that goes on by a millisecond whenever it is read, the same in every process."""

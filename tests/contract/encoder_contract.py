@@ -239,6 +239,28 @@ class EncoderContract:
         assert encoder.windows(text[: covered + 500], 5) == (windows, covered)
         assert_unit(encoder.encode(windows))
 
+    # --- words by themselves -----------------------------------------------------------------------------------------
+
+    def test_words_of_one_family_are_nearer_than_others(self, encoder: Encoder) -> None:
+        vectors = encoder.word_vectors(["sing", "singing", "choir", "parser"])
+        assert vectors.dtype == np.float32
+        assert vectors.shape == (4, encoder.dimensions)
+        assert_unit(vectors)
+        alike = vectors @ vectors.T
+        assert alike[0, 1] > alike[0, 2] > 0.3 > alike[0, 3]
+        np.testing.assert_array_equal(vectors, reference().word_vectors(["sing", "singing", "choir", "parser"]))
+
+    def test_a_word_has_one_vector_in_any_company_and_none_where_it_has_no_token(self, encoder: Encoder) -> None:
+        words = ["harbour", "", " ", "\0", "\udc80", "harbour-masters'", "\U000130b8", "harbour"]
+        vectors = encoder.word_vectors(words)
+        for word, vector in zip(words, vectors, strict=True):
+            np.testing.assert_array_equal(encoder.word_vectors([word])[0], vector)
+        lengths = np.linalg.norm(vectors, axis=1)
+        assert lengths[1] == lengths[2] == 0
+        np.testing.assert_allclose(lengths[[0, 5, 6, 7]], 1, atol=1e-5)
+        assert np.isfinite(vectors).all()
+        assert encoder.word_vectors([]).shape == (0, encoder.dimensions)
+
     # --- what is no window, what is no model -------------------------------------------------------------------------
 
     @pytest.mark.parametrize("ids", [[], [1] * 513, [30522], [-1], [3, 2**40], [2**63], [-(2**70)], [1] * 100_000])

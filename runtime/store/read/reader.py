@@ -168,6 +168,13 @@ class StoreSnapshot(CaptureQueries, BriefQueries, CodeQueries, ScopeQueries, Log
         )
         return int(found.get)
 
+    def text_starts(self, rows: Sequence[int], most_bytes: int) -> list[str]:
+        found = []
+        for row in rows:
+            text, speaker = next(self._db.execute("SELECT text, speaker FROM memories WHERE id = ?", (row,)))
+            found.append(f"{speaker or ''} {to_index_text(text_prefix(self._db, text, most_bytes)[0])}")
+        return found
+
     def load_memories(self, rows: Sequence[int]) -> list[Memory]:
         return [self._load_memory(row) for row in rows]
 

@@ -420,7 +420,7 @@ def test_an_answer_as_of_then_is_the_answer_that_was_given_then(
 def test_of_very_many_memories_of_one_text_the_newest_are_given(tmp_path: Path, signals: tuple[str, ...]) -> None:
     texts = ["yes, do that" if number % 8 else f"the tide at {number}" for number in range(800)]
     said_at = [START_US + number * 1_000_000 for number in range(len(texts))]
-    items = [turns([text], said_at=at)[0] for text, at in zip(texts, said_at, strict=True)]
+    items = [turns([text], said_at=at, session=str(at))[0] for text, at in zip(texts, said_at, strict=True)]
     with ActorHarness(tmp_path, sources={"a": items}) as actor_system:
         actor_system.take("a")
         actor_system.embed()

@@ -11,7 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mnemic.algorithms.retrieval.bm25 import K1, B, Postings, bm25, bm25_grouped, inverse_document_frequency
+from mnemic.algorithms.retrieval.bm25 import (
+    K1,
+    B,
+    Postings,
+    bm25,
+    bm25_grouped,
+    full_score,
+    group_postings,
+    inverse_document_frequency,
+    saturation,
+)
 
 TERMS = "abcde"
 
@@ -102,6 +112,32 @@ def test_groups_of_one_row_score_as_rows(mind: list[tuple[str, bool, int]], quer
     np.testing.assert_allclose(
         bm25_grouped(postings, lengths, visible, single), bm25(postings, lengths, visible), rtol=1e-12
     )
+
+
+@given(minds, queries, st.sampled_from([0.0, 0.75]))
+def test_no_score_exceeds_the_full_one_which_counts_what_nobody_said(
+    mind: list[tuple[str, bool, int]], query: str, b: float
+) -> None:
+    visible = np.array([shown for _, shown, _ in mind], bool)
+    postings, lengths = post([text for text, _, _ in mind], query)
+    full = full_score(postings, visible)
+    assert (bm25(postings, lengths, visible, b=b) <= full + 1e-9).all()
+    nobody: Postings = (np.zeros(0, np.int64), np.zeros(0, np.float32))
+    assert full_score([*postings, nobody], visible) > full
+
+
+@given(minds, queries)
+def test_saturation_weighted_is_the_score_of_the_group(mind: list[tuple[str, bool, int]], query: str) -> None:
+    visible = np.array([shown for _, shown, _ in mind], bool)
+    groups = np.array([group for _, _, group in mind], np.int64)
+    postings, lengths = post([text for text, _, _ in mind], query)
+    grouped = group_postings(postings, lengths, visible, groups)
+    said = saturation(grouped, groups[visible])
+    assert ((said >= 0) & (said < 1)).all()
+    documents = int(np.count_nonzero(grouped.visible))
+    weights = [inverse_document_frequency(len(holding), documents) for holding, _ in grouped.postings]
+    expected = bm25_grouped(postings, lengths, visible, groups)[visible]
+    np.testing.assert_allclose((K1 + 1) * said @ np.array(weights).reshape(-1), expected, atol=1e-9)
 
 
 def test_a_term_that_every_document_holds_still_counts() -> None:

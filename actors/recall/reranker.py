@@ -1,0 +1,150 @@
+"""The second look of a recall: its best memories again, by the meaning of single words and by what stands around them.
+
+`mnemic.actors.recall.retriever` brings the best of a first pass, which compares whole texts and equal words. Here a
+question's word is met by a word of nearly the same meaning, too (``sings`` by ``choir``); what a memory leaves unsaid
+may stand in the one before or after it, or elsewhere in its conversation; and a text counts together with its
+neighbours, as far as they are of one matter. What is added up is in `mnemic.algorithms.retrieval.context`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.actors.protocol.changes import EncoderName
+from mnemic.actors.protocol.contract import Context
+from mnemic.actors.protocol.errors import ModelError, RuntimeFault
+from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.recall.query import QuestionWord
+from mnemic.actors.recall.recall_index import RecallIndex
+from mnemic.actors.recall.vocabulary import Vocabulary, compounds
+from mnemic.algorithms.retrieval.bm25 import GroupedPostings, Postings, inverse_document_frequency, saturation
+from mnemic.algorithms.retrieval.context import best_matches, context_cosine, relatedness, word_similarities
+
+DENSE_WEIGHT = 2.0
+"""What a cosine counts."""
+_WORDS_WEIGHT = 1.5  # of the question's words that the memory itself meets
+_NEIGHBOUR_WORDS_WEIGHT = 0.5  # of those that the memory before or after it meets better
+_SESSION_WORDS_WEIGHT = 1.0  # of those that its conversation has and it has not
+
+Floats = NDArray[np.float64]
+
+
+class FirstPass(NamedTuple):
+    """What the first pass knows of a question."""
+
+    question: str
+    """As it is asked."""
+    words: Sequence[QuestionWord]
+    """It is looked up by; none where words take no part."""
+    postings: Sequence[Postings]
+    """Of each word."""
+    sessions: GroupedPostings | None
+    """The same of conversations; ``None`` where neither they nor neighbours take part."""
+    cosines: Floats
+    """``(n,)``: with all memories, without NaN."""
+    encoder: EncoderName
+    """Whose cosines they are."""
+    visible: NDArray[np.bool_]
+    """``(n,)``: what is looked through."""
+
+
+class Reranker:
+    """Looks at the best of a first pass again."""
+
+    def __init__(self, index: RecallIndex) -> None:
+        self._index = index
+        self._vocabulary = Vocabulary()
+
+    def contributions(
+        self, candidates: NDArray[np.int64], first: FirstPass, snapshot: Snapshot, context: Context, degraded: list[str]
+    ) -> dict[str, Floats]:
+        """What the signals contribute for each candidate, ``(m,)``.
+
+        Args:
+            candidates: ``(m,)``: positions of memories.
+            snapshot: which the index is as of.
+            degraded: told, in a sentence, what takes no part.
+        """
+        cosine = first.cosines[candidates]
+        found = {"dense": DENSE_WEIGHT * cosine}
+        neighbours = self._index.neighbours(candidates, first.visible)
+        related = self._related(candidates, neighbours, first)
+        if first.sessions is not None:
+            found["session"] = DENSE_WEIGHT * (context_cosine(cosine, related) - cosine)
+        if not first.words:
+            return found
+        whole = compounds(first.question)
+        weights = _shares(first, whole, snapshot)
+        met, around = self._matches(candidates, neighbours, first, whole, snapshot, context, degraded)
+        found["lexical"] = _WORDS_WEIGHT * (met @ weights)
+        if first.sessions is not None:
+            one_matter = np.maximum(related[0][2], related[1][2])
+            found["session"] += _NEIGHBOUR_WORDS_WEIGHT * one_matter * (np.maximum(around - met, 0.0) @ weights)
+            said = saturation(first.sessions, self._index.columns.session[candidates])
+            words = said.shape[1]  # of what is written as one a conversation has the parts
+            found["session"] += _SESSION_WORDS_WEIGHT * (((1.0 - met[:, :words]) * said) @ weights[:words])
+        return found
+
+    def _related(
+        self, candidates: NDArray[np.int64], neighbours: tuple[NDArray[np.int64], ...], first: FirstPass
+    ) -> list[tuple[Floats, Floats, Floats]]:
+        """Of each side what `context_cosine` wants to know of the neighbours there."""
+        background = self._index.background(first.visible)
+        own = self._index.first_vectors(candidates).astype(np.float64)
+        found = []
+        for beside in neighbours:
+            alike = np.where(beside < 0, np.nan, (own * self._index.first_vectors(beside)).sum(axis=1))
+            found.append((first.cosines[beside], np.nan_to_num(alike), relatedness(alike, background)))
+        return found
+
+    def _matches(
+        self,
+        candidates: NDArray[np.int64],
+        neighbours: tuple[NDArray[np.int64], ...],
+        first: FirstPass,
+        whole: Sequence[str],
+        snapshot: Snapshot,
+        context: Context,
+        degraded: list[str],
+    ) -> tuple[Floats, Floats]:
+        """How well each candidate, and the better of its neighbours, meets each word, and what is written as one:
+        ``(m, words)`` each.
+        """
+        known = self._vocabulary
+        known.sync(snapshot.generation, first.encoder)
+        looked = np.unique(np.concatenate([candidates, *neighbours]))
+        looked = looked[looked >= 0]
+        texts = known.words_of(self._index.columns.row[looked].tolist(), snapshot)
+        asked = known.numbers_of([*(one.word for one in first.words), *whole], snapshot)
+        numbers, places = np.unique(np.concatenate([asked, *texts]), return_inverse=True)
+        same = known.stems_of(asked)[:, None] == known.stems_of(numbers)[None, :]
+        try:
+            known.load_vectors(context)
+            literal = np.array([*(one.literal for one in first.words), *(True for _ in whole)])
+            similar = word_similarities(known.vectors_of(asked), known.vectors_of(numbers), same, literal)
+        except (ModelError, RuntimeFault) as error:
+            degraded.append(f"words: {error} Only the same words counted.")
+            similar = same.astype(np.float64)
+        ends = np.cumsum([len(asked), *map(len, texts)])
+        met = best_matches(similar, np.split(places, ends[:-1])[1:])
+        of_each = np.vstack([met, np.zeros(len(asked))])  # the last for a neighbour that is not there
+        at = [np.where(one < 0, len(looked), np.searchsorted(looked, one)) for one in (candidates, *neighbours)]
+        return of_each[at[0]], np.maximum(of_each[at[1]], of_each[at[2]])
+
+
+def _shares(first: FirstPass, whole: Sequence[str], snapshot: Snapshot) -> Floats:
+    """How much of what a question's words tell each of them tells, ``(words,)``; they add up to 1.
+
+    What is written as one tells once more what its parts tell.
+    """
+    documents = int(np.count_nonzero(first.visible))
+    held = [int(np.count_nonzero(first.visible[rows])) for rows, _ in first.postings]
+    weights = [inverse_document_frequency(count, documents) for count in held]
+    parts = [frozenset(snapshot.stems(snapshot.split_words(one))) for one in whole]
+    of_words = list(zip(first.words, weights, strict=True))
+    weights += [sum(weight for word, weight in of_words if word.stem in stems) for stems in parts]
+    return np.array(weights) / sum(weights)

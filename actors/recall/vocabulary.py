@@ -1,0 +1,99 @@
+"""The words of memories and their vectors, kept as recalls come upon them.
+
+A cache of what the store and the Embedder would say again; `mnemic.actors.recall.reranker` asks it. A mind's words are
+few beside its memories, so most recalls find all of theirs here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.actors.protocol.changes import EncoderName
+from mnemic.actors.protocol.contract import Context
+from mnemic.actors.protocol.messages import EmbedWords
+from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.recall.recall_index import GrowableArray
+from mnemic.algorithms.text.keyphrases import STOP_WORDS
+
+_MOST_WORDS = 50_000  # 38 MB of vectors; then it begins anew
+_MOST_MEMORIES = 20_000
+_MOST_BYTES = 1 << 14  # of a longer text the words of its start
+_TIMEOUT_S = 10.0
+_COMPOUND = re.compile(r"[^\W_]+(?:[_./:-]+[^\W_]+)+")
+
+
+def compounds(text: str) -> list[str]:
+    """What is written as one though the word index cuts it: identifiers, paths and their last parts, times."""
+    found = [match[0].lower() for match in _COMPOUND.finditer(text)]
+    return found + [last for one in found if _COMPOUND.fullmatch(last := one.rpartition("/")[2]) and last != one]
+
+
+class Vocabulary:
+    """Words by number, each with its stem and its vector; memories by row, each with the numbers of its words."""
+
+    def __init__(self) -> None:
+        self._generation = -1
+        self._encoder: EncoderName | None = None
+        self._vectors = GrowableArray(np.empty((0, 0), np.float16))
+        self._clear()
+
+    def sync(self, generation: int, encoder: EncoderName) -> None:
+        """Forget everything that is not of this generation of the store and this model, or where it grew too large."""
+        if (generation, encoder) != (self._generation, self._encoder) or (
+            len(self._numbers) > _MOST_WORDS or len(self._memories) > _MOST_MEMORIES
+        ):
+            self._generation, self._encoder = generation, encoder
+            self._clear()
+
+    def words_of(self, rows: Sequence[int], snapshot: Snapshot) -> list[NDArray[np.int32]]:
+        """The numbers of each memory's words, stop words left out, each word once."""
+        unknown = [row for row in rows if row not in self._memories]
+        for row, text in zip(unknown, snapshot.text_starts(unknown, _MOST_BYTES), strict=True):
+            words = dict.fromkeys([*snapshot.split_words(text), *compounds(text)])
+            self._memories[row] = self.numbers_of([word for word in words if word not in STOP_WORDS], snapshot)
+        return [self._memories[row] for row in rows]
+
+    def numbers_of(self, words: Sequence[str], snapshot: Snapshot) -> NDArray[np.int32]:
+        """The numbers of some words; those never met before get theirs."""
+        for word in words:
+            if word not in self._numbers:
+                stem = word if _COMPOUND.fullmatch(word) else next(iter(snapshot.stems([word])), word)
+                self._numbers[word] = len(self._numbers)
+                self._stems.append(np.array([self._stem_numbers.setdefault(stem, len(self._stem_numbers))], np.int32))
+        return np.array([self._numbers[word] for word in words], np.int32)
+
+    def stems_of(self, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Of each word the number of its stem: words of one stem are one."""
+        stems: NDArray[np.int32] = self._stems.view()[numbers]
+        return stems
+
+    def load_vectors(self, context: Context) -> None:
+        """Ask the Embedder for the vectors of all words that have none yet.
+
+        Raises:
+            ModelError, RuntimeFault: there are none to be had.
+        """
+        missing = list(self._numbers)[len(self._vectors.view()) :]
+        if not missing:
+            return
+        answer = context.ask(EmbedWords(words=tuple(missing)), _TIMEOUT_S)
+        vectors = np.frombuffer(answer.vectors, np.float32).reshape(len(missing), -1).astype(np.float16)
+        if not len(self._vectors.view()):
+            self._vectors = GrowableArray(np.empty((0, vectors.shape[1]), np.float16))
+        self._vectors.append(vectors)
+
+    def vectors_of(self, numbers: NDArray[np.int32]) -> NDArray[np.float32]:
+        """The vectors of words, ``(m, dimensions)``; zeros for a word that the model knows nothing of."""
+        vectors: NDArray[np.float32] = self._vectors.view()[numbers].astype(np.float32)
+        return vectors
+
+    def _clear(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._stem_numbers: dict[str, int] = {}
+        self._stems = GrowableArray(np.empty(0, np.int32))
+        self._vectors = GrowableArray(np.empty((0, 0), np.float16))
+        self._memories: dict[int, NDArray[np.int32]] = {}

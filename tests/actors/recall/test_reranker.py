@@ -1,0 +1,176 @@
+"""The best are looked at again: by words near in meaning, by what stands beside them, by what is written as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mnemic.actors.protocol.errors import ModelUnusable
+from mnemic.actors.protocol.messages import EmbedWords, Rebuild, Recalled
+from mnemic.actors.recall.vocabulary import compounds
+from tests.harness import START_US, ActorHarness, BagEncoder
+
+NEAR = {"choir": "sings", "vessel": "boat", "rowers": "boat"}
+
+
+class WordNetEncoder(BagEncoder):
+    """Takes some words for near to others: their vectors have a cosine of .8."""
+
+    fails = False
+
+    def word_vectors(self, words: Sequence[str]) -> NDArray[np.float32]:
+        if self.fails:
+            raise ModelUnusable(path="model", why="it is gone")
+        own = super().word_vectors(words)
+        other = super().word_vectors([NEAR.get(word, word) for word in words])
+        mixed = 0.6 * own + 0.8 * other
+        return mixed / np.linalg.norm(mixed, axis=1, keepdims=True)
+
+
+@pytest.fixture
+def actor_system(tmp_path: Path) -> Iterator[ActorHarness]:
+    with ActorHarness(tmp_path, encoder=WordNetEncoder()) as actor_system:
+        yield actor_system
+
+
+def keep(actor_system: ActorHarness, *said: tuple[str, str]) -> None:
+    """Keep texts of sessions, a minute apart, embedded."""
+    for number, (session, text) in enumerate(said):
+        actor_system.keep(text, session=session, said_at=START_US + number * 60_000_000)
+    actor_system.embed()
+
+
+def shares(recalled: Recalled, text: str) -> dict[str, float]:
+    """What each signal contributed to a text."""
+    (hit,) = [hit for hit in recalled.hits if hit.text == text]
+    assert hit.score == pytest.approx(sum(hit.why.values()))
+    return hit.why
+
+
+def test_a_word_is_met_by_one_of_nearly_the_same_meaning(actor_system: ActorHarness) -> None:
+    keep(actor_system, ("a", "Nadia sings on Tuesdays"), ("b", "Nadia paints on Fridays"))
+    recalled = actor_system.recall("the choir of Nadia")
+    near, far = (shares(recalled, text)["lexical"] for text in ("Nadia sings on Tuesdays", "Nadia paints on Fridays"))
+    assert near > far > 0
+    assert recalled.degraded == ()
+
+
+@pytest.mark.parametrize("question", ["how heavy is Vessel", "how heavy is vessel9"])
+def test_names_and_numbers_are_met_by_themselves_alone(actor_system: ActorHarness, question: str) -> None:
+    NEAR["vessel9"] = "boat"
+    keep(actor_system, ("a", "the boat is new"), ("b", "the mast is new"))
+    recalled = actor_system.recall(question)
+    assert shares(recalled, "the boat is new")["lexical"] == 0
+    assert shares(actor_system.recall("how heavy is the vessel"), "the boat is new")["lexical"] > 0
+
+
+def test_what_is_written_as_one_is_met_as_one(actor_system: ActorHarness) -> None:
+    keep(
+        actor_system,
+        ("a", "the booking by boat has a start, a boat and a start"),
+        ("b", "an index booking_by_boat_and_start made it fast"),
+    )
+    recalled = actor_system.recall("booking_by_boat_and_start")
+    parts, whole = (
+        shares(recalled, hit.text)["lexical"] for hit in sorted(recalled.hits, key=lambda hit: -len(hit.text))
+    )
+    assert whole > parts > 0
+
+
+def test_a_reply_counts_with_what_it_replies_to_as_far_as_both_are_of_one_matter(actor_system: ActorHarness) -> None:
+    keep(
+        actor_system,
+        ("a", "should the club boat have a new keel this winter"),
+        ("a", "yes the club boat gets one this winter"),
+        ("b", "the kettle whistles"),
+        ("b", "the stove is warm today"),
+        ("c", "bread and jam"),
+    )
+    recalled = actor_system.recall("new keel")
+    reply = shares(recalled, "yes the club boat gets one this winter")
+    assert reply["lexical"] == 0
+    assert reply["session"] > shares(recalled, "the stove is warm today")["session"]
+    assert "session" not in shares(actor_system.recall("new keel", signals=("dense", "lexical")), "bread and jam")
+
+
+def test_nothing_of_a_neighbour_counts_that_is_not_looked_through(actor_system: ActorHarness) -> None:
+    keep(actor_system, ("a", "should the boat have a new keel"), ("a", "yes the boat gets one"))
+    recalled = actor_system.recall("new keel", since=START_US + 1)
+    assert [hit.text for hit in recalled.hits] == ["yes the boat gets one"]
+    assert shares(recalled, "yes the boat gets one")["session"] == pytest.approx(0.0)
+
+
+def test_meaning_alone_is_the_plain_cosine(actor_system: ActorHarness) -> None:
+    texts = ["should the boat have a new keel", "yes the boat gets one", "the kettle whistles"]
+    keep(actor_system, *(("a", text) for text in texts))
+    recalled = actor_system.recall("the boat gets", signals=("dense",))
+    encoder = actor_system.encoder
+    windows = [encoder.windows(text, 1)[0][0] for text in ["the boat gets", *texts]]
+    asked, *vectors = encoder.encode(windows)
+    for text, vector in zip(texts, vectors, strict=True):
+        assert shares(recalled, text) == {"dense": pytest.approx(2 * float(asked @ vector), abs=1e-3)}
+
+
+def test_without_the_vectors_of_words_the_same_ones_count_and_it_is_said(actor_system: ActorHarness) -> None:
+    keep(actor_system, ("a", "Nadia sings on Tuesdays"), ("b", "Nadia paints on Fridays"))
+    assert isinstance(actor_system.encoder, WordNetEncoder)
+    actor_system.encoder.fails = True
+    recalled = actor_system.recall("the choir of Nadia")
+    assert [
+        one for one in recalled.degraded if one.startswith("words: ") and one.endswith("Only the same words counted.")
+    ]
+    near, far = (shares(recalled, text)["lexical"] for text in ("Nadia sings on Tuesdays", "Nadia paints on Fridays"))
+    assert near == far > 0
+    actor_system.encoder.fails = False
+    assert actor_system.recall("the choir of Nadia").degraded == ()
+
+
+def test_a_word_is_embedded_once(actor_system: ActorHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    before = WordNetEncoder.word_vectors
+
+    def spy(self: WordNetEncoder, words: Sequence[str]) -> NDArray[np.float32]:
+        asked.extend(words)
+        return before(self, words)
+
+    monkeypatch.setattr(WordNetEncoder, "word_vectors", spy)
+    keep(actor_system, ("a", "Nadia sings on Tuesdays"))
+    for _ in range(2):
+        actor_system.recall("the choir of Nadia")
+    keep(actor_system, ("b", "Nadia paints on Tuesdays"))
+    actor_system.recall("the choir of Nadia")
+    assert sorted(asked) == ["choir", "nadia", "paints", "sings", "tuesdays"]
+
+
+def test_what_was_erased_or_rebuilt_is_read_anew(actor_system: ActorHarness) -> None:
+    keep(actor_system, ("a", "Nadia sings on Tuesdays"))
+    before = actor_system.recall("the choir of Nadia")
+    actor_system.ask(Rebuild())
+    actor_system.embed()
+    assert shares(actor_system.recall("the choir of Nadia"), "Nadia sings on Tuesdays") == pytest.approx(
+        shares(before, "Nadia sings on Tuesdays")
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("see runtime/store/Reader.py", ["runtime/store/reader.py", "reader.py"]),
+        ("SLP-4093 at 04:10 in /var/log", ["slp-4093", "04:10", "var/log"]),
+        ("a plain sentence, with an end.", []),
+        ("snake_case and camelCase", ["snake_case"]),
+    ],
+)
+def test_what_is_written_as_one(text: str, found: list[str]) -> None:
+    assert compounds(text) == found
+
+
+def test_the_embedder_gives_words_by_themselves(actor_system: ActorHarness) -> None:
+    answer = actor_system.ask(EmbedWords(words=("boat", "vessel", "")))
+    boat, vessel, _ = np.frombuffer(answer.vectors, np.float32).reshape(3, -1)
+    assert boat @ vessel == pytest.approx(0.8)
+    assert answer.encoder.implementation == actor_system.encoder.implementation
