@@ -396,10 +396,10 @@ class Hit(MemoryExcerpt, frozen=True, kw_only=True):
     said_at: Time | None
     """World time."""
     score: float
-    """Of a recall the sum of `why`; of a shape see `mnemic.actors.protocol.shape_messages.Shaped`."""
+    """How probably it answers, 0 to 1; of a shape see `mnemic.actors.protocol.shape_messages.Shaped`."""
     why: dict[str, float]
-    """What each signal contributes, on a scale that holds for every question; ``prior`` is what a correction takes over
-    from the memory it replaces."""
+    """What each signal adds to the log-odds of that, ``ln(score / (1 - score))``, which is their sum: ``base`` is where
+    any memory begins, ``prior`` what a correction takes over from the memory it replaces."""
     superseded_by: Id | None
     """Id of the memory that replaces this one."""
     supersedes: tuple[Id, ...] = ()
@@ -428,6 +428,8 @@ class Recalled(Message, frozen=True, kw_only=True):
     """Length of the hits' texts, a token counted as four bytes of UTF-8."""
     left_out: int
     """How many of the best `k` were left out because the budget had no room for them."""
+    nothing_fits: bool
+    """Whether even the best is not likely to answer."""
     degraded: tuple[str, ...]
     """What did not take part, and why, one sentence each."""
     candidates: tuple[Candidate, ...]

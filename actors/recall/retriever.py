@@ -56,6 +56,7 @@ from mnemic.actors.recall.similarity import find_similar
 from mnemic.actors.shape.fillers import list_roles
 from mnemic.actors.shape.shape_recall import ShapeQueryEngine, foreseen
 from mnemic.algorithms.retrieval.bm25 import bm25, full_score, group_postings
+from mnemic.algorithms.retrieval.calibration import FULL, MEANING, UNLIKELY, WORDS, Calibration
 from mnemic.algorithms.retrieval.fusion import FusedScores, SignalScores, fuse, rank
 from mnemic.algorithms.retrieval.scan import NATIVE, RESCORE_ROWS, backend
 
@@ -222,8 +223,10 @@ class RetrieverActor:
             limit = max(4 * k, _CANDIDATES_TRACED)
             order = rank(total, speaking & visible, self._index.columns.said_at, limit)
             prior = total - fused.scores
+            calibration = FULL if first is not None else WORDS if windows is None else MEANING
+            nothing_fits = not len(order) or calibration.probability(float(total[order[0]])) < UNLIKELY
             hits, left_out, used = self._hits(
-                recall, k, snapshot, [one.stem for one in words], order, fused, prior, windows
+                recall, k, snapshot, [one.stem for one in words], order, fused, prior, windows, calibration
             )
             candidates = self._candidates(snapshot, signals, order) if recall.trace else ()
         if recall.observe:
@@ -237,6 +240,7 @@ class RetrieverActor:
             searched=int(np.count_nonzero(visible)),
             used_tokens=used,
             left_out=left_out,
+            nothing_fits=nothing_fits,
             degraded=tuple(degraded),
             candidates=candidates,
         )
@@ -340,6 +344,7 @@ class RetrieverActor:
         fused: FusedScores,
         prior: Floats,
         windows: NDArray[np.int64] | None,
+        calibration: Calibration,
     ) -> tuple[list[Hit], int, int]:
         hits: list[Hit] = []
         left_out = used = 0
@@ -357,10 +362,13 @@ class RetrieverActor:
                 continue
             part, offset = excerpt(memory.data, room, start, terms)
             used += token_count(part)
-            why = {name: float(share[index]) for name, share in fused.contributions.items()}
+            evidence = {name: float(share[index]) for name, share in fused.contributions.items()}
             if prior[index]:
-                why["prior"] = float(prior[index])
-            hits.append(make_hit(memory, part, offset, why, *self._index.links(row, snapshot, recall.as_of)))
+                evidence["prior"] = float(prior[index])
+            why = {"base": calibration.intercept}
+            why |= {name: calibration.slope * share for name, share in evidence.items()}
+            score = calibration.probability(sum(evidence.values()))
+            hits.append(make_hit(memory, part, offset, why, *self._index.links(row, snapshot, recall.as_of), score))
         return hits, left_out, used
 
     def _candidates(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,9 +14,6 @@ from mnemic.actors.protocol.shape_messages import Shape
 from mnemic.cli.context import CLOCK, FOLDER_SCOPE, CommandContext, cli, common_options, verb_options
 from mnemic.cli.output import hit_lines, searched_scope
 from mnemic.runtime.api.reports import pluralize
-
-if TYPE_CHECKING:
-    pass
 
 _BIND_S = 2.0  # whoever asks waits so long at most for what is to be bound first
 _NOTHING_ASKED = (
@@ -36,8 +33,8 @@ _EXPECTED = "ROLE=FILLER, or ROLE=? to ask for it; `mnemic shape --roles` lists 
 @click.option(
     "--explain",
     is_flag=True,
-    help="Show what each signal contributes: dense (meaning), lexical (its words), session (the words of its "
-    "conversation), structural (the day named); and prior, what a correction takes over from what it replaces.",
+    help="Show what each signal adds to the log-odds of an answer: dense (meaning), lexical (its words), session (what "
+    "stands around it), structural (the day named), base; prior is what a correction takes over from what it replaces.",
 )
 @common_options
 def recall(chosen: CommandContext, query: str, scope: str | None, explain: bool, **asked: Any) -> None:
@@ -53,6 +50,8 @@ def recall(chosen: CommandContext, query: str, scope: str | None, explain: bool,
 
         def lines() -> Iterator[str]:
             shown = f"{pluralize(len(view['hits']), 'memory')} of {recalled.searched}"
+            if recalled.nothing_fits:
+                yield "nothing here is likely to answer that" + ("; the nearest:" if recalled.hits else "")
             yield f"{shown} in {searched_scope(scope, found)}, {took_ms:.0f} ms"
             for number, hit in enumerate(view["hits"], start=1):
                 yield from hit_lines(number, hit)

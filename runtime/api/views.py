@@ -51,6 +51,7 @@ def recall_view(recalled: Recalled, *, strict: bool, found: str, took_ms: float,
         "searched": recalled.searched,
         "used_tokens": recalled.used_tokens,
         "left_out": recalled.left_out,
+        "nothing_fits": recalled.nothing_fits,
         "degraded": list(recalled.degraded),
         "took_ms": round(took_ms, 1),
     }

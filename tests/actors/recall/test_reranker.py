@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mnemic.actors.protocol.errors import ModelUnusable
 from mnemic.actors.protocol.messages import EmbedWords, Rebuild, Recalled
 from mnemic.actors.recall.vocabulary import compounds
+from mnemic.algorithms.retrieval.calibration import FULL, MEANING
 from tests.harness import START_US, ActorHarness, BagEncoder
 
 NEAR = {"choir": "sings", "vessel": "boat", "rowers": "boat"}
@@ -47,8 +48,10 @@ def keep(actor_system: ActorHarness, *said: tuple[str, str]) -> None:
 def shares(recalled: Recalled, text: str) -> dict[str, float]:
     """What each signal contributed to a text."""
     (hit,) = [hit for hit in recalled.hits if hit.text == text]
-    assert hit.score == pytest.approx(sum(hit.why.values()))
-    return hit.why
+    assert hit.score == pytest.approx(1 / (1 + np.exp(-sum(hit.why.values()))))
+    curve = MEANING if hit.why.keys() == {"base", "dense"} else FULL
+    assert hit.why["base"] == curve.intercept
+    return {name: share / curve.slope for name, share in hit.why.items() if name != "base"}
 
 
 def test_a_word_is_met_by_one_of_nearly_the_same_meaning(actor_system: ActorHarness) -> None:

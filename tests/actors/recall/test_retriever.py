@@ -236,8 +236,16 @@ def test_words_are_found_stemmed_without_accents_and_by_who_spoke(actor_system: 
 def test_a_hit_explains_its_score_by_the_signals_that_were_asked(harbour: ActorHarness) -> None:
     for signals in (("dense",), ("lexical",), ("session",), ("dense", "session"), ("dense", "lexical", "session")):
         for hit in harbour.recall("harbour crane", signals=signals).hits:
-            assert set(hit.why) == set(signals)
-            assert hit.score == pytest.approx(sum(hit.why.values()))
+            assert set(hit.why) == {"base", *signals}
+            assert hit.score == pytest.approx(1 / (1 + np.exp(-sum(hit.why.values()))))
+
+
+def test_a_question_about_something_else_is_told_from_one_that_is_answered(harbour: ActorHarness) -> None:
+    assert not harbour.recall("the harbour office opens at nine").nothing_fits
+    recalled = harbour.recall("quarterly dividends")
+    assert recalled.nothing_fits
+    assert recalled.hits[0].score < 0.08
+    assert harbour.recall("the harbour office", session="nobody's").nothing_fits
 
 
 def test_the_trace_gives_each_signals_own_score_and_only_when_asked(harbour: ActorHarness) -> None:
@@ -297,7 +305,7 @@ def test_a_correction_outranks_what_it_replaces_at_once_whatever_its_words_are(
     assert [hit.superseded_by for hit in hits[:2]] == [None, new.id]
     assert hits[0].score > hits[1].score
     assert hits[0].why["prior"] > 0
-    assert hits[0].score == pytest.approx(sum(hits[0].why.values()))
+    assert hits[0].score == pytest.approx(1 / (1 + np.exp(-sum(hits[0].why.values()))))
 
 
 def test_the_last_of_a_chain_stands_above_all_it_replaces_even_where_a_link_is_not_looked_through(

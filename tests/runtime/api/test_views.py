@@ -110,7 +110,14 @@ def test_a_memory_is_shown_with_everything_that_is_known_of_it() -> None:
 
 def test_an_answer_says_where_it_looked_and_what_it_cost() -> None:
     recalled = Recalled(
-        hits=(HIT,), scope="work", searched=7, used_tokens=3, left_out=1, degraded=("no model.",), candidates=()
+        hits=(HIT,),
+        scope="work",
+        searched=7,
+        used_tokens=3,
+        left_out=1,
+        nothing_fits=True,
+        degraded=("no model.",),
+        candidates=(),
     )
     assert recall_view(recalled, strict=True, found="git", took_ms=1.26, explain=False) == {
         "hits": [hit_view(HIT, strict=True, explain=False)],
@@ -119,6 +126,7 @@ def test_an_answer_says_where_it_looked_and_what_it_cost() -> None:
         "searched": 7,
         "used_tokens": 3,
         "left_out": 1,
+        "nothing_fits": True,
         "degraded": ["no model."],
         "took_ms": 1.3,
     }

@@ -1,0 +1,36 @@
+"""How probably a memory answers a question, from what its signals add up to: Platt's scaling.
+
+Above stands `mnemic.actors.recall.retriever`. The curves were fitted on half of the questions of three unlike sets,
+each asked where its answer is and where it is not, and checked on the other half: docs/decisions/0013-recall.md.
+
+Source: J. Platt, "Probabilistic Outputs for Support Vector Machines" (1999).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+
+class Calibration(NamedTuple):
+    """A logistic curve: the log-odds of an answer are ``slope * evidence + intercept``."""
+
+    slope: float
+    """What evidence of 1 adds to the log-odds."""
+    intercept: float
+    """The log-odds without any."""
+
+    def probability(self, evidence: float) -> float:
+        """How probably a memory with so much evidence answers, between 0 and 1; the more, the more."""
+        return 1.0 / (1.0 + math.exp(-min(max(self.slope * evidence + self.intercept, -700.0), 700.0)))
+
+
+FULL = Calibration(2.2, -5.3)
+"""Of meaning and words together, looked at twice."""
+MEANING = Calibration(4.8, -6.8)
+"""Of meaning alone."""
+WORDS = Calibration(3.0, -3.7)
+"""Of words alone."""
+UNLIKELY = 0.08
+"""Below this, what is best is not likely to answer: 1 % of the questions that a mind could answer, where questions and
+answers share words, and 90 % of those that it could not."""

@@ -1,0 +1,176 @@
+"""The recall bench: unlike sets of labelled questions, captured into one home by the real command and asked there.
+
+Rows: of each set the quality of the production rule and of its competitors (meaning alone, words alone), in the set's
+own part of the mind and among all memories of all sets, unscoped; by kind of question and by part; and ``nothing
+fits``: how well a recall tells a question that the memories answer from one that they don't, which is the same question
+asked in a scope that is about something else, and whether its scores are the share of answers that they say.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.actors.protocol.messages import Hit, Recall, Recalled, SignalName
+from mnemic.bench.harness.homes import actors_of
+from mnemic.bench.harness.measure import Row
+from mnemic.bench.harness.processes import run_mnemic
+from mnemic.bench.quality.locomo import any_at, distinct, paired_test, reciprocal_rank
+from mnemic.bench.quality.question_sets import LabelledQuestion, QuestionSet, changes_set, developers_set, locomo_set
+from mnemic.runtime.engine.supervisor import Supervisor
+
+DEPTH = 100
+"""Hits asked for; what comes later counts 0."""
+RULES: dict[str, tuple[SignalName, ...]] = {
+    "fused": ("dense", "lexical", "session", "structural"),
+    "meaning alone": ("dense",),
+    "words alone": ("lexical",),
+}
+"""The production rule, and what it has to beat."""
+_BINS = 10
+_POOLED = ("locomo", "developers")  # the chatter of the third one is a copy
+
+Floats = NDArray[np.float64]
+
+
+def run(
+    *,
+    locomo: Path | None = None,
+    changes: Path | None = None,
+    developers: Path | None = None,
+    held: bool = False,
+    questions: int | None = None,
+) -> Iterator[Row]:
+    """Capture the sets that are named into one home, and ask.
+
+    Args:
+        locomo: a file of LoCoMo's.
+        changes: a file of quiet changes; their chatter comes from LoCoMo's file, which has to be named, too.
+        developers: a folder of developers' conversations.
+        held: whether of these those are asked that no rule is chosen by, in place of the others.
+        questions: at most about so many of each set.
+
+    Raises:
+        ValueError: nothing is named, or a file is none of these.
+    """
+    sets = []
+    if locomo is not None:
+        sets.append(locomo_set(locomo))
+    if developers is not None:
+        sets.append(developers_set(developers, held))
+    if changes is not None:
+        if locomo is None:
+            raise ValueError("quiet changes are mixed with chatter: name a file of LoCoMo's as well")
+        sets.append(changes_set(changes, locomo))
+    if not any(one.questions for one in sets):
+        raise ValueError("nothing that can be asked is named: name one or more sets of questions")
+    with tempfile.TemporaryDirectory(prefix="mnemic-bench-") as folder:
+        for group in ([one for one in sets if one.name in _POOLED], [one for one in sets if one.name not in _POOLED]):
+            if not group:
+                continue
+            home, corpus = Path(folder) / group[0].name, Path(folder) / "corpus.jsonl"
+            corpus.write_text("".join(json.dumps(turn) + "\n" for one in group for turn in one.turns), "utf-8")
+            run_mnemic(home, "capture", corpus)
+            with actors_of(home) as actors:
+                for one in group:
+                    asked = one.questions[:: max(1, len(one.questions) // questions) if questions else 1]
+                    yield from _quality(actors, one, asked, len(group) > 1)
+                    yield from _nothing_fits(actors, one, asked)
+
+
+def _quality(actors: Supervisor, of: QuestionSet, asked: Sequence[LabelledQuestion], pooled: bool) -> Iterator[Row]:
+    places = {"own scope": None, **({of.name: of.name} if of.name in _POOLED else {}), **({"*": "*"} if pooled else {})}
+    for where, scope in places.items():
+        scores = {
+            rule: [_score(_ask(actors, one.question, scope or one.scope, signals).hits, one) for one in asked]
+            for rule, signals in RULES.items()
+        }
+        about = {"what": "quality", "set": of.name, "where": where}
+        for rule, each in scores.items():
+            row = {**about, "rule": rule, "questions": len(each), **_mean(each)}
+            if rule != "fused":
+                fused, this = (np.array([one["mrr"] for one in scores[name]]) for name in ("fused", rule))
+                row["fused_minus_this_mrr"], row["p"] = paired_test(fused, this, seed=1)
+            yield row
+        for name in ("kind", "part"):
+            for value in sorted({getattr(one, name) for one in asked}):
+                of_it = [
+                    score for score, one in zip(scores["fused"], asked, strict=True) if getattr(one, name) == value
+                ]
+                yield {**about, "rule": "fused", name: value, "questions": len(of_it), **_mean(of_it)}
+
+
+def _nothing_fits(actors: Supervisor, of: QuestionSet, asked: Sequence[LabelledQuestion]) -> Iterator[Row]:
+    """Whether a recall tells that it has no answer, and how true its scores are."""
+    elsewhere = of.elsewhere()
+    asked = [one for one in asked if one.kind != "adversarial" and one.scope in elsewhere]
+    if not asked:
+        return
+    own, foreign = [], []
+    answered: list[tuple[float, bool]] = []
+    for one in asked:
+        hits = _ask(actors, one.question, one.scope, RULES["fused"], 5).hits
+        others = _ask(actors, one.question, elsewhere[one.scope], RULES["fused"], 5).hits
+        own.append(hits[0].score if hits else 0.0)
+        foreign.append(others[0].score if others else 0.0)
+        answered += [(hit.score, hit.source_id in one.answers) for hit in hits]
+        answered += [(hit.score, False) for hit in others]
+    told = np.array([score for score, _ in answered])
+    right = np.array([is_right for _, is_right in answered], np.float64)
+    row = {"what": "nothing fits", "set": of.name, "questions": len(asked), "auroc": auroc(own, foreign)}
+    yield row | {
+        "brier": float(((told - right) ** 2).mean()),
+        "expected_calibration_error": calibration_error(told, right),
+    }
+    for low in np.arange(_BINS) / _BINS:
+        inside = (told >= low) & ((told < low + 1 / _BINS) | (low + 1 / _BINS >= 1))
+        if inside.any():
+            about = {
+                "hits": int(inside.sum()),
+                "told": float(told[inside].mean()),
+                "right": float(right[inside].mean()),
+            }
+            yield {"what": "reliability", "set": of.name, "from": float(low), **about}
+
+
+def auroc(own: Iterable[float], foreign: Iterable[float]) -> float:
+    """How often a score of the first kind is above one of the second; ties count half."""
+    first, second = np.sort(np.fromiter(own, np.float64)), np.sort(np.fromiter(foreign, np.float64))
+    below = np.searchsorted(second, first, "left") + np.searchsorted(second, first, "right")
+    return float(below.mean() / 2 / len(second))
+
+
+def calibration_error(told: Floats, right: Floats) -> float:
+    """The expected calibration error: the mean distance of what is told from what is, over bins of equal width.
+
+    Source: M. Naeini, G. Cooper and M. Hauskrecht, "Obtaining Well Calibrated Probabilities Using Bayesian Binning"
+    (2015).
+    """
+    bins = np.minimum((told * _BINS).astype(int), _BINS - 1)
+    sums = [np.bincount(bins, weights, _BINS) for weights in (told, right)]
+    return float(np.abs(sums[0] - sums[1]).sum() / len(told))
+
+
+def _ask(actors: Supervisor, query: str, scope: str, signals: tuple[SignalName, ...], k: int = DEPTH) -> Recalled:
+    answer = actors.ask(Recall(query=query, k=k, scope=scope, signals=signals, observe=False))
+    assert isinstance(answer, Recalled)
+    return answer
+
+
+def _score(hits: Sequence[Hit], question: LabelledQuestion) -> dict[str, float]:
+    """By conversation where these count, else by turn; and ``turn_any@10``."""
+    turns = [hit.source_id or "" for hit in hits]
+    ranking, gold = (
+        (distinct(hit.session for hit in hits), question.sessions) if question.sessions else (turns, question.answers)
+    )
+    measured = {"mrr": reciprocal_rank(ranking, gold)} | {f"any@{k}": any_at(ranking, gold, k) for k in (1, 5, 10)}
+    return measured | {"turn_any@10": any_at(turns, question.answers, 10)}
+
+
+def _mean(scores: Sequence[dict[str, float]]) -> dict[str, float]:
+    return {name: float(np.mean([one[name] for one in scores])) for name in scores[0]}
