@@ -12,7 +12,7 @@ import pytest
 
 import mnemic
 from tests.disks import bound_by_permissions, fill_up, own_disk
-from tests.processes.faces import run
+from tests.processes.faces import name_scope, run
 from tests.processes.hosted import HELLO
 from tests.processes.serving import serving
 from tests.runtime.building import child, finish
@@ -74,9 +74,8 @@ def told_at_session_start(home: Path) -> str:
 def use_unwritable(folder: str, how: str) -> None:
     """In a process that has a disk of its own: make a home there, have the disk be full or read-only, and ask."""
     disk = Path(folder)
-    home, project = disk / "home", disk / "pier"
-    project.mkdir()
-    (project / ".mnemic.toml").write_text('scope = "work/pier"\n')
+    home = disk / "home"
+    name_scope(home, disk / "pier", "work/pier")
     memory, reason = remember(home, FACT), f"the disk that holds {home / 'minds' / 'default'} is full"
     texts = {FACT}
     if how == "full":
