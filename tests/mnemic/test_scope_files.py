@@ -11,6 +11,7 @@ import pytest
 
 import mnemic
 from mnemic.runtime.minds.projects import TRUST_FILE
+from mnemic.runtime.minds.scope_trust import trust_folder
 from tests.disks import bound_by_permissions
 from tests.mnemic.test_hooks_end_to_end import prompt
 from tests.mnemic.test_session_start import PAYLOAD, alone
@@ -78,6 +79,22 @@ def test_who_may_write_into_a_folder_gets_nothing_of_a_scope_that_a_file_there_n
     assert "otter" in told_at_session_start(home, folder)
     kept = command("remember", "a lens", "--home", home, "--json")
     assert (kept.err, kept.json["scope"], kept.json["scope_found"]) == ("", SECRET, ".mnemic.toml")
+
+
+def test_the_log_says_it_once_and_a_mind_that_is_open_heeds_what_is_trusted_since(
+    home: Path, ours: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = attacks.unpacked(tmp_path, ours)
+    with mnemic.open(home) as mind:
+        for number in (1, 2):
+            prompt(home, f"the buoy is number {number}", folder)
+            assert mind.drain_spool().new == 1
+        assert len([one for one in caplog.records if one.name == "mnemic.projects"]) == 1
+        trust_folder(home, str(folder))
+        assert b"otter" in mind.hook_reply("claude-code", "session-start", str(folder), PAYLOAD)
+        prompt(home, "the buoy is number 3", folder)
+        mind.drain_spool()
+        assert [hit.text for hit in mind.recall("buoy", scope=SECRET).hits] == ["the buoy is number 3"]
 
 
 def test_a_folder_is_trusted_listed_and_distrusted(home: Path, ours: Path, tmp_path: Path, command: Command) -> None:
