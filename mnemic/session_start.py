@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 from mnemic.actors.brief.brief import BRIEFING_NOTE, BriefSettings, briefed, briefing_record, encode_note
@@ -138,7 +139,7 @@ def _reply(
         event,
         cwd,
         payload,
-        resolve_scope,
+        partial(resolve_scope, home=home),
         lambda asked: brief_without_server(home, mind, asked, noted),
         told_first,
     )

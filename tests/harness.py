@@ -207,7 +207,7 @@ class ActorHarness:
             "open_snapshots": self.reader,
             "load_encoder": lambda: self.load(),
             "open_transcript": lambda path, format: self.open_source(path, format),
-            "resolve_scope": resolve_scope,
+            "resolve_scope": partial(resolve_scope, home=home),
             "is_ignored_folder": is_ignored,
             "stat_file": lambda path: self.extents.get(path),
             "open_spool": lambda: self.spool,

@@ -230,10 +230,11 @@ def _superseded_mark(quote: Quote) -> str:
 def _write_failure(page: _Page, failure: UnresolvedFailure) -> None:
     """Write what failed; not what the tool answered, which may be a stranger's words: only how it can be asked for."""
     lead = f"- open: {_name(failure.tool)} failed, and nothing like it has succeeded since"
-    answer = f"its answer is {uuid.UUID(bytes=failure.result.id)}"
+    answer = f"its answer is {uuid.UUID(bytes=failure.answer)}"
     if failure.call is not None and not page.write_quote(f"{lead}: ", failure.call, _END_BYTES):
         return
-    page.write_line(f"{lead}; {answer}" if failure.call is None else f"  {answer}", _part(failure.result, 0, 0))
+    span = DeliveredSpan(memory=failure.answer, start=0, stop=0, why="")
+    page.write_line(f"{lead}; {answer}" if failure.call is None else f"  {answer}", span)
 
 
 def _quote_sentence(sentence: str) -> str:
@@ -292,8 +293,8 @@ def session_start_reasons(material: BriefingSources) -> dict[bytes, str]:
     """Why each memory is told at the start of a session, by id; of one that was chosen twice, both reasons."""
     found: dict[bytes, list[str]] = {}
     if material.last_session is not None:
-        for quote, why in _last_session_reasons(material.last_session):
-            found.setdefault(quote.id, []).append(why)
+        for memory, why in _last_session_reasons(material.last_session):
+            found.setdefault(memory, []).append(why)
     for quote in material.in_force:
         found.setdefault(quote.id, []).append(_in_force_reason(quote))
     return {memory: "; ".join(dict.fromkeys(reasons)) for memory, reasons in found.items()}
@@ -311,16 +312,16 @@ def prompt_reason(cosine: float | None, rarities: Mapping[str, float], held: set
     return f"surely about the prompt: both say {words}{near}"
 
 
-def _last_session_reasons(left: LastSession) -> Iterator[tuple[Quote, str]]:
+def _last_session_reasons(left: LastSession) -> Iterator[tuple[bytes, str]]:
     session = f"the last session of this project ({format_day(left.at)}, {left.assistant})"
     if left.prompt is not None:
-        yield left.prompt, f"what the user said last in {session}"
+        yield left.prompt.id, f"what the user said last in {session}"
     for place, reply in enumerate(left.replies):
-        yield reply, f"{'what the assistant said last' if not place else 'left open by the assistant'} in {session}"
+        yield reply.id, f"{'what the assistant said last' if not place else 'left open by the assistant'} in {session}"
     if left.failure is not None:
         if left.failure.call is not None:
-            yield left.failure.call, f"failed in {session}, and nothing like it has succeeded since"
-        yield left.failure.result, f"the answer to a call that failed in {session}"
+            yield left.failure.call.id, f"failed in {session}, and nothing like it has succeeded since"
+        yield left.failure.answer, f"the answer to a call that failed in {session}"
 
 
 def _in_force_reason(quote: Quote) -> str:

@@ -194,8 +194,8 @@ class UnresolvedFailure(msgspec.Struct, frozen=True, kw_only=True):
     """The tool."""
     call: Quote | None
     """What was called, where it is known."""
-    result: Quote
-    """What it answered."""
+    answer: bytes
+    """The id of what it answered: that is asked for, and not told."""
 
 
 class LastSession(msgspec.Struct, frozen=True, kw_only=True):

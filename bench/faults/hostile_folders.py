@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -87,11 +86,14 @@ def _worktree(folder: Path, neighbour: Path) -> None:
     (folder / ".git").write_text(f"gitdir: {own}\n")
 
 
-def _tracked_scope(folder: Path, neighbour: Path) -> None:
-    """A file that came with the repository, and names the neighbour's scope."""
+def _names_neighbour(folder: Path, neighbour: Path) -> None:
+    """A file that nobody trusted."""
     (folder / ".mnemic.toml").write_text(f'scope = "{neighbour.name}"\n')
-    for arguments in (("init", "-q"), ("add", ".mnemic.toml")):
-        subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def _names_neighbour_in_git(folder: Path, neighbour: Path) -> None:
+    _repository(folder)
+    _names_neighbour(folder, neighbour)
 
 
 def _head(make: Callable[[Path], object]) -> Callable[[Path, Path], None]:
@@ -99,15 +101,6 @@ def _head(make: Callable[[Path], object]) -> Callable[[Path, Path], None]:
         _repository(folder)
         (folder / ".git" / "HEAD").unlink()
         make(folder / ".git" / "HEAD")
-
-    return build
-
-
-def _index(make: Callable[[Path], object]) -> Callable[[Path, Path], None]:
-    def build(folder: Path, neighbour: Path) -> None:
-        _repository(folder)
-        (folder / ".mnemic.toml").write_text(f'scope = "{neighbour.name}"\n')
-        make(folder / ".git" / "index")
 
     return build
 
@@ -129,13 +122,10 @@ def trees() -> dict[str, dict[str, Callable[[Path, Path], None]]]:
         "a worktree whose commondir is the neighbour's": _worktree,
         "its HEAD is a FIFO": _head(os.mkfifo),
         "its HEAD has no end": _head(_zeros),
-        "its index is a FIFO": _index(os.mkfifo),
-        "its index has no end": _index(_zeros),
     }
-    if shutil.which("git") is not None:
-        pointers["a .mnemic.toml that it tracks names the neighbour's scope"] = _tracked_scope
+    scopes = {"it names the neighbour's": _names_neighbour, "so it does in a repository": _names_neighbour_in_git}
     return {
-        ".mnemic.toml": {what: _file(".mnemic.toml", make) for what, make in _MAKERS.items()},
+        ".mnemic.toml": {what: _file(".mnemic.toml", make) for what, make in _MAKERS.items()} | scopes,
         ".git": {what: _file(".git", make) for what, make in _MAKERS.items()} | pointers,
         ".mnemicignore": {what: _file(".mnemicignore", make) for what, make in _MAKERS.items()},
     }

@@ -29,6 +29,7 @@ from mnemic.bench.quality.locomo import Question, convert, read_questions
 from mnemic.runtime.client.client import RemoteActorSystem
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.run_dir import PROTOCOL
+from mnemic.runtime.minds.scope_trust import trust_folder
 from mnemic.runtime.models.encoders import load_encoder
 
 SMALL_TALK = (
@@ -58,6 +59,7 @@ def run(*, data: Path | None = None, memories: int = 10_000, seed: int = 0, no_m
         project.mkdir()
         (project / ".mnemic.toml").write_text(f'scope = "{BENCH_SCOPE.path}"\n', "utf-8")
         fill_home(home, memories, seed=seed, encoder=None if no_model else load_encoder(None))
+        trust_folder(home, str(project))
         _add_standing_rules(home, Path(folder) / "held.jsonl")
         for row in _waits(home, project, prompts=not no_model):
             yield {"what": row.pop("what"), "memories": memories, **row}

@@ -102,13 +102,19 @@ class CommandContext:
             expected = "--scope, or go to a folder that is there"
             raise InvalidValue(name="the working folder", value=".", why="it was removed", expected=expected) from None
 
+    def tell_passed_over(self, folder: Path, scope: str) -> None:
+        """Say on standard error that a ``.mnemic.toml`` does not count, and how it would."""
+        from mnemic.runtime.minds.scope_trust import unconfirmed_sentence
+
+        click.echo(escape_controls(f"mnemic: {unconfirmed_sentence(self.home, folder, scope)}"), err=True)
+
     def resolve_scope(self, mind: Mind, named: str | None) -> tuple[str, str]:
         """The scope to look through and how it was found."""
         from mnemic.actors.protocol.scopes import normalize_scope_path
 
         if named is not None:
             return ("*", "asked for") if named == "*" else (normalize_scope_path(named), "named")
-        path, place = mind.folder_scope(self.working_folder())
+        path, place = mind.folder_scope(self.working_folder(), self.tell_passed_over)
         return (path, place.found) if path is not None else ("*", "this folder's project is not known here")
 
     def prompt_for_keys(self) -> Keys | None:

@@ -37,7 +37,7 @@ def remember(chosen: CommandContext, text: str, scope: str | None, kind: Any, se
 
     words = _read_text(text)
     place = (
-        resolve_scope(None, chosen.working_folder())
+        resolve_scope(None, chosen.working_folder(), home=chosen.home, passed_over=chosen.tell_passed_over)
         if scope is None
         else resolve_scope(normalize_scope_path(scope), None)
     )

@@ -1,7 +1,8 @@
-"""The commands `mnemic scope list|rename|merge|move|undo`."""
+"""The commands `mnemic scope list|rename|merge|move|undo|trust|distrust`."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ _NAMED_EXPLICITLY = ("named", ".mnemic.toml")
 )
 @click.pass_context
 def scope(context: click.Context) -> None:
-    """Which scopes there are, and projects that moved. All of it can be taken back."""
+    """Which scopes there are, projects that moved, folders you trust. All of it can be taken back."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
@@ -33,8 +34,11 @@ def scope(context: click.Context) -> None:
 @scope.command("list")
 @common_options
 def list_(chosen: CommandContext) -> None:
-    """Which scopes there are. Of each: how it was found, and its project's folder."""
+    """Which scopes there are, and which folders you trust. Of each: how it was found, and its project's folder."""
     from mnemic.actors.protocol.message import to_json
+    from mnemic.runtime.minds.scope_trust import list_trusted
+
+    trusted = [{"folder": folder, "scope": scope} for folder, scope in list_trusted(chosen.home)]
 
     with chosen.open(create=False, asking=True) as mind:
         found = mind.scopes()
@@ -51,10 +55,12 @@ def list_(chosen: CommandContext) -> None:
                     yield f"  {project}{'' if project == one['project'] else ' (merged into it)'}"
         if not scopes:
             yield "there is none yet"
+        for one in trusted:
+            yield f"trusted: {one['folder']} is {one['scope']}"
         if undo:
             yield f"to take back the last change of them: {undo}"
 
-    chosen.print_answer({"scopes": scopes, "undo": undo}, lines)
+    chosen.print_answer({"scopes": scopes, "trusted": trusted, "undo": undo}, lines)
 
 
 @scope.command()
@@ -103,6 +109,51 @@ def undo(chosen: CommandContext) -> None:
             yield f"to take back the change before it: {more}"
 
     chosen.print_answer({"moved": [_outcome_view(one) for one in moved], "undo": more}, lines)
+
+
+@scope.command()
+@click.argument("folder", metavar="FOLDER")
+@common_options
+def trust(chosen: CommandContext, folder: str) -> None:
+    """Have the .mnemic.toml in a folder count. It does as long as it names the scope that it names now."""
+    from mnemic.runtime.minds.scope_trust import trust_folder
+
+    place, path = trust_folder(chosen.home, folder)
+    count = _count_memories(chosen, path)
+    undo = shlex.join(["mnemic", "scope", "distrust", place, "--home", str(chosen.home.absolute())])
+
+    def lines() -> Iterator[str]:
+        known = "" if count is None else f": {pluralize(count, 'memory')} so far, which its sessions may be told"
+        yield f"trusted: {place} is {path}{known}"
+        yield f"to take it back: {undo}"
+
+    chosen.print_answer({"folder": place, "scope": path, "memories": count, "undo": undo}, lines)
+
+
+@scope.command()
+@click.argument("folder", metavar="FOLDER")
+@common_options
+def distrust(chosen: CommandContext, folder: str) -> None:
+    """Have the .mnemic.toml in a folder count no longer."""
+    from mnemic.runtime.minds.scope_trust import distrust_folder
+
+    place, path = distrust_folder(chosen.home, folder)
+    view = {"folder": place, "scope": path}
+    chosen.print_answer(view, lambda: iter([f"no longer trusted: {place}, which was {path}"]))
+
+
+def _count_memories(chosen: CommandContext, path: str) -> int | None:
+    """How many memories a file that names a scope is told of; ``None`` where the mind is locked."""
+    from mnemic.actors.protocol.errors import MindMissing
+
+    try:
+        if chosen.is_locked():
+            return None
+        with chosen.open(create=False) as mind:
+            there = [one for one in mind.scopes().scopes if not one.has_folder_name]
+    except MindMissing:
+        return 0
+    return sum(one.memories for one in there if f"{one.path}/".startswith(f"{path}/"))
 
 
 def _outcome_view(one: ScopeOutcome) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -193,7 +194,9 @@ class CorrectionVerbs(MindVerbs):
             )
         known = self.scopes().scopes
         if what.startswith(("/", "~", ".")):
-            moves = tuple(_folder_moves(known, escape_surrogates(os.path.realpath(os.path.expanduser(what))), new))
+            moves = tuple(
+                _folder_moves(self._home, known, escape_surrogates(os.path.realpath(os.path.expanduser(what))), new)
+            )
             if not moves:
                 raise InvalidValue(
                     name="the old folder",
@@ -213,7 +216,7 @@ class CorrectionVerbs(MindVerbs):
                     expected=f"one below it, such as {below[0]!r}",
                 )
             sole = one.projects[0] if one.project is None and len(one.projects) == 1 else None
-            moves = (MoveProject(path=path, project=_project_at(new), was=sole or one.project),)
+            moves = (MoveProject(path=path, project=_project_at(self._home, new), was=sole or one.project),)
         for move in moves:
             holder = next((one.path for one in known if move.project in _projects(one)), move.path)
             if holder != move.path:
@@ -255,13 +258,13 @@ class CorrectionVerbs(MindVerbs):
         return summarize_changes(known, [one for one, changed in zip(changes, answer.changed, strict=True) if changed])
 
 
-def _project_at(folder: str) -> str:
+def _project_at(home: Path, folder: str) -> str:
     """What makes the project of a folder itself.
 
     Raises:
-        InvalidValue: a ``.mnemic.toml`` there says which scope it is.
+        InvalidValue: a ``.mnemic.toml`` that counts there says which scope it is.
     """
-    place = resolve_scope(None, folder)
+    place = resolve_scope(None, folder, home=home)
     if place.project is None:
         raise InvalidValue(
             name="the new folder",
@@ -272,7 +275,7 @@ def _project_at(folder: str) -> str:
     return place.project
 
 
-def _folder_moves(known: Sequence[ScopeInfo], old: str, new: str) -> Iterator[MoveProject]:
+def _folder_moves(home: Path, known: Sequence[ScopeInfo], old: str, new: str) -> Iterator[MoveProject]:
     """What says that all projects that were in a folder are in another one now."""
     for one in known:
         for project in (one.project, *one.projects):
@@ -281,7 +284,7 @@ def _folder_moves(known: Sequence[ScopeInfo], old: str, new: str) -> Iterator[Mo
                 there = new + root.removeprefix(old)
                 # What is not there yet, or no longer, is where the other folder's name says.
                 now = (
-                    _project_at(there)
+                    _project_at(home, there)
                     if os.path.isdir(there)
                     else escape_surrogates(new + str(project).removeprefix(old))
                 )

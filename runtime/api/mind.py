@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -59,7 +60,7 @@ from mnemic.runtime.api.verbs import fields_as_parameters
 from mnemic.runtime.engine.reports import ActorSystemPort
 from mnemic.runtime.files.writable import unwritable_reason
 from mnemic.runtime.minds.homes import expand_home
-from mnemic.runtime.minds.projects import resolve_scope
+from mnemic.runtime.minds.projects import PassedOver, resolve_scope
 from mnemic.runtime.minds.run_dir import RunDir, settings_edited
 from mnemic.runtime.version import __version__
 
@@ -280,9 +281,13 @@ class Mind(QuestionVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerb
         """The command that takes back that memories were forgotten, whichever home the shell is set to."""
         return self.command("forget", "--undo", *(str(format_id(one)) for one in ids_bytes(ids)))
 
-    def folder_scope(self, folder: str) -> tuple[str | None, ScopeRef]:
-        """The scope of a folder's project: its path, if anything was captured there, and how it was found."""
-        place = resolve_scope(None, folder)
+    def folder_scope(self, folder: str, passed_over: PassedOver | None = None) -> tuple[str | None, ScopeRef]:
+        """The scope of a folder's project: its path, if anything was captured there, and how it was found.
+
+        Args:
+            passed_over: told of the nearest ``.mnemic.toml`` that its owner did not confirm, and that says nothing so.
+        """
+        place = resolve_scope(None, folder, home=self._home, passed_over=passed_over)
         return self._find_scope_path(place), place
 
     @fields_as_parameters(Brief, "place", "notices")
@@ -312,9 +317,8 @@ class Mind(QuestionVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerb
             unkept: whether the session's shell has switched the capture off.
         """
         told_first = self._notices(unkept=unkept)
-        return self._ports.hook_reply(
-            assistant, event, cwd, payload, resolve_scope, self._brief_after_drain, told_first
-        )
+        locate = partial(resolve_scope, home=self._home)
+        return self._ports.hook_reply(assistant, event, cwd, payload, locate, self._brief_after_drain, told_first)
 
     def embed(self, progress: Progress | None = None) -> EmbedProgress:
         """Wait until every memory is found by its meaning.

@@ -16,6 +16,7 @@ Repair = Callable[[Target], str]
 _TABLE: tuple[tuple[str, Look, dict[str, Repair]], ...] = (
     ("key", mind.check_key, {"mind": mind.rewrite_key_header}),
     ("settings", home.check_settings, {}),
+    ("trust", home.check_trust, {}),
     ("permissions", home.check_permissions, {"permissions": home.restrict_permissions}),
     ("leftovers", home.check_drafts, {"leftovers": home.remove_drafts}),
     ("store", mind.check_store, {"words": mind.rebuild_words}),

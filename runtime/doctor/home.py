@@ -15,6 +15,7 @@ from mnemic.runtime.api.reports import format_size, pluralize
 from mnemic.runtime.doctor.checks import Check, Target
 from mnemic.runtime.engine.settings import load_settings, unknown_settings
 from mnemic.runtime.files.writable import unwritable_reason
+from mnemic.runtime.minds.projects import TRUST_FILE, read_trusted
 from mnemic.runtime.minds.run_dir import settings_edited
 from mnemic.runtime.models.encoders import accelerator, encoder_from_settings
 from mnemic.runtime.models.models import check_instruction_set
@@ -46,6 +47,12 @@ def check_settings(target: Target) -> Iterator[Check]:
         yield Check("settings", "advice", told, f"kill -HUP {info.pid}; else its next start takes it up.")
         return
     yield Check("settings", "ok", f"{path} can be read" if path.exists() else "there is no file: all have defaults")
+
+
+def check_trust(target: Target) -> Iterator[Check]:
+    """Whether it can be read which folders' scope files count."""
+    count = len(read_trusted(target.home))
+    yield Check("trust", "ok", f"{pluralize(count, 'folder')} may name a scope by a file")
 
 
 # --- who may read ----------------------------------------------------------------------------------------------------
@@ -89,7 +96,7 @@ def _files(target: Target) -> Iterator[Path]:
     home, run = target.home, target.run_dir
     info = run.read_info()
     yield home
-    for pattern in ("mnemic.toml", "hooks.json", "*.log", "*.log.[0-9]", "http-token*"):
+    for pattern in ("mnemic.toml", "hooks.json", TRUST_FILE, "*.log", "*.log.[0-9]", "http-token*"):
         yield from sorted(home.glob(pattern))
     folders = [run.folder, home / "bin", home / "backups"]
     if info is not None and Path(info.folder) != run.folder:  # the home is too deep for a socket's path

@@ -7,9 +7,11 @@ same files.
 
 from __future__ import annotations
 
+import logging
 import platform
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -33,12 +35,15 @@ from mnemic.runtime.files.writable import unwritable_reason
 from mnemic.runtime.keys.key_slots import is_locked, read_keys_by_file
 from mnemic.runtime.keys.keys import Keys, random_id
 from mnemic.runtime.minds.homes import MindFolder, read_key_header
-from mnemic.runtime.minds.projects import is_ignored, resolve_scope
+from mnemic.runtime.minds.projects import PassedOver, is_ignored, resolve_scope
+from mnemic.runtime.minds.scope_trust import unconfirmed_sentence
 from mnemic.runtime.models.encoders import encoder_from_settings, may_use_torch
 from mnemic.runtime.secrets.secrets import drop_private, load_scrub
 from mnemic.runtime.spool.spool import Spool
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import Store, TransactionMetadata
+
+_log = logging.getLogger("mnemic.projects")
 
 
 def refuse_record(record: HookRecord) -> list[HookEvent]:
@@ -94,6 +99,7 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             KeyMissing, KeyMismatch: the key file is not there, or is not this mind's.
         """
+        home = self.folder.home
         keys = self.locked_mind_keys or read_keys_by_file(self.folder.key, self.folder.key_header, self.check)
         return Ports(
             settings=self.settings,
@@ -101,7 +107,7 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
             open_snapshots=lambda: open_reader(self.folder.store, keys),
             load_encoder=lambda: encoder_from_settings(self.settings),
             open_transcript=_load_function(self.open_transcript),
-            resolve_scope=resolve_scope,
+            resolve_scope=partial(resolve_scope, home=home, passed_over=_log_once(home)),
             is_ignored_folder=is_ignored,
             pauses=lambda: read_pauses(self.folder.path),
             unwritable=lambda: unwritable_reason(self.folder.path),
@@ -114,6 +120,18 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
             seed=keys.seed,
             extract=_load_extractor(self.settings.get("binder.extractor", "")),
         )
+
+
+def _log_once(home: Path) -> PassedOver:
+    """Has the log say once of each ``.mnemic.toml`` that it does not count."""
+    told: set[Path] = set()
+
+    def note(folder: Path, scope: str) -> None:
+        if folder not in told:
+            told.add(folder)
+            _log.warning("%s", unconfirmed_sentence(home, folder, scope))
+
+    return note
 
 
 def start_actor_system(

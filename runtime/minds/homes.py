@@ -92,6 +92,11 @@ class MindFolder(msgspec.Struct, frozen=True):
     """Its folder."""
 
     @property
+    def home(self) -> Path:
+        """The home that it is in."""
+        return self.path.parent.parent
+
+    @property
     def key(self) -> Path:
         """The key file."""
         return self.path / "key"
@@ -255,7 +260,7 @@ def locked_error(folder: MindFolder) -> MindLocked:
 def mind_options(folder: MindFolder) -> str:
     """What follows a command that is proposed, for it to mean this mind whichever home the shell is set to."""
     mind = [] if folder.path.name == "default" else ["--mind", folder.path.name]
-    return " " + shlex.join(["--home", os.path.abspath(folder.path.parent.parent), *mind])
+    return " " + shlex.join(["--home", os.path.abspath(folder.home), *mind])
 
 
 def is_locked_mind(home: Path, mind: str) -> bool:

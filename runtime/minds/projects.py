@@ -1,25 +1,21 @@
 """Which scope (project) a folder belongs to: by .mnemic.toml, by its git repository, or by its path.
 
 A project is its common git directory, so that worktrees and subfolders are one project and two folders of the same
-name are two; or, without one, the folder itself. A ``.mnemic.toml`` that its owner put there names a scope by hand. One
-that git tracks came with the repository, and says nothing: whoever wrote that has no say in what is remembered here.
+name are two; or, without one, the folder itself. A ``.mnemic.toml`` names a scope by hand, and counts only where the
+home's owner confirmed that very scope for that very folder, since whoever may write into a folder can put one there.
+What was confirmed stands in the home; `mnemic.runtime.minds.scope_trust` writes it.
 
 A file ``.mnemicignore`` in a folder silences it and all below it. Hooks look for it themselves, before they write
 (docs/spool.md); what is taken from transcripts in the background is asked here. For one shell there is ``MNEMIC_OFF``,
 which hooks read by themselves, too.
-
-Whether a file came with a repository is read from git's index, without running git. The format is gitformat-index(5),
-https://git-scm.com/docs/index-format. A name is looked for rather than all entries being parsed, since an assistant
-waits and an index may have a million of them. Whatever cannot be told apart counts as listed: an index of version 4
-(its names are compressed), one that is split in two, one that is damaged or unreadable, one with thousands of files of
-that name.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
 
 from mnemic.actors.protocol.changes import ScopeRef
@@ -30,32 +26,46 @@ from mnemic.runtime.files.foreign import read_regular, read_toml
 
 NO_SCOPE = ScopeRef(path="", project=None, found="none")
 """Where what belongs to no project goes."""
-_SETTINGS = ".mnemic.toml"
+SETTINGS = ".mnemic.toml"
+"""The file that names a folder's scope."""
+TRUST_FILE = "trusted-folders.json"
+"""The file of a home that holds what its owner confirmed: scopes by folder, a folder as it is without links."""
+TRUST_VERSION = 1
+"""Of its format."""
+PassedOver = Callable[[Path, str], None]
+"""Told a folder and the scope that a file there names, which nobody confirmed."""
+
+_MOST_TRUST_BYTES = 1 << 24
 _MOST_SETTINGS_BYTES = 1 << 12  # it holds a key or two
 _MOST_CONFIG_BYTES = 1 << 16
 _MOST_FOUND_BYTES = 255  # as long as a file system lets a folder's name be, and short enough for a number behind it
-_MOST_MATCHES = 10_000
 _GIT_FOLDER = ("HEAD", "objects", "refs")
-_POINTER = "gitdir:"
 _MOST_POINTER_BYTES = 1 << 13  # a path has 4,096 bytes at most
-_MOST_INDEX_BYTES = 1 << 28  # of a million files it has 100 MB
 _WORKTREE = re.compile(r"^\s*worktree\s*=\s*(.+)$", re.MULTILINE | re.IGNORECASE)
 _MOST_PATH_BYTES = 4095  # what systems take at most: PATH_MAX counts a NUL
-_LONGEST = 0xFFF  # the flags have twelve bits for the length of a name
-_EXTENDED = 0x4000  # two more bytes of flags stand before the name
 
 
-def resolve_scope(scope: str | None, folder: str | None, *, anyway: bool = False) -> ScopeRef:
-    """The scope named, else the one of the folder as it is now, else none; fulfils
+def resolve_scope(
+    scope: str | None,
+    folder: str | None,
+    *,
+    anyway: bool = False,
+    home: Path | None = None,
+    passed_over: PassedOver | None = None,
+) -> ScopeRef:
+    """The scope named, else the one of the folder as it is now, else none; with a home, fulfils
     `mnemic.actors.protocol.ports.ResolveScope`.
 
     Args:
         anyway: whether a ``.mnemic.toml`` that says nothing that can be understood is passed over, and a folder whose
             name is too long is none.
+        home: where it stands which ``.mnemic.toml`` counts; without one, none does.
+        passed_over: told of the nearest one that does not count, where it names a scope.
 
     Raises:
-        InvalidValue: the scope is no path, here or in a ``.mnemic.toml``; or the folder's name is too long for one.
-        BadSettings: a ``.mnemic.toml`` cannot be read.
+        InvalidValue: the scope is no path, here or in a ``.mnemic.toml`` of a folder that its owner trusts; or the
+            folder's name is too long for one.
+        BadSettings: a ``.mnemic.toml`` of a folder that its owner trusts cannot be read.
     """
     if scope is not None:
         return ScopeRef(path=normalize_scope_path(scope), project=None, found="named")
@@ -64,7 +74,29 @@ def resolve_scope(scope: str | None, folder: str | None, *, anyway: bool = False
             expected = f"a path of at most {_MOST_PATH_BYTES} bytes"
             raise InvalidValue(name="the folder", value=folder, why="no path is so long", expected=expected)
         folder = None
-    return _scope_of_folder(folder, anyway=anyway) if folder else NO_SCOPE
+    return _scope_of_folder(folder, home, passed_over, anyway=anyway) if folder else NO_SCOPE
+
+
+def read_trusted(home: Path) -> dict[str, str]:
+    """The scopes that the owner of a home confirmed, by folder.
+
+    Raises:
+        BadSettings: the file cannot be read; then nothing is confirmed.
+    """
+    path = home / TRUST_FILE
+    why = f"it is no list of trusted folders, and until it is, no {SETTINGS} counts"
+    try:
+        written = json.loads(read_regular(path, _MOST_TRUST_BYTES))  # other readers take no name that is no UTF-8
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise BadSettings(path=str(path), why=f"{error.strerror}, and until it is, no {SETTINGS} counts") from error
+    except (ValueError, RecursionError) as error:
+        raise BadSettings(path=str(path), why=why) from error
+    folders = written.get("folders") if isinstance(written, dict) and written.get("version") == TRUST_VERSION else None
+    if not isinstance(folders, dict) or not all(isinstance(scope, str) for scope in folders.values()):
+        raise BadSettings(path=str(path), why=why)
+    return folders
 
 
 def existing_part(folder: str) -> str:
@@ -90,21 +122,30 @@ def git_directory_of(folder: str) -> tuple[str, bool] | None:
         return None
     path = _resolved(path)
     found = next((found for place in (path, *path.parents) if (found := _git_directory(place)) is not None), None)
-    return None if found is None else (_printable_path(found[0]), found[1])
+    return None if found is None else (printable_path(found[0]), found[1])
 
 
-def _scope_of_folder(folder: str, *, anyway: bool) -> ScopeRef:
+def _scope_of_folder(folder: str, home: Path | None, passed_over: PassedOver | None, *, anyway: bool) -> ScopeRef:
     """The place of a folder, there or not. One that is no absolute path is of another machine, and not looked up."""
     path = Path(folder)
     if path.is_absolute():
+        trusted: dict[str, str] | None = None  # read once, and only where such a file is met
         path = _resolved(path)
         for place in (path, *path.parents):
-            if os.path.lexists(place / _SETTINGS) and not is_tracked(place / _SETTINGS):
+            if os.path.lexists(place / SETTINGS):
+                trusted = _read_what_is_trusted(home) if trusted is None else trusted
+                confirmed = trusted.get(str(place))
                 try:
-                    return ScopeRef(path=_scope_in(place / _SETTINGS), project=None, found=_SETTINGS)
+                    named = scope_in(place) if confirmed is not None or passed_over is not None else None
                 except BadInput:
-                    if not anyway:
+                    if confirmed is not None and not anyway:
                         raise
+                    named = None
+                if named is not None and named == confirmed:
+                    return ScopeRef(path=named, project=None, found=SETTINGS)
+                if named is not None and passed_over is not None:
+                    passed_over(place, named)
+                    passed_over = None
             found = _git_directory(place)
             if found is not None:
                 common, ours = found
@@ -114,9 +155,16 @@ def _scope_of_folder(folder: str, *, anyway: bool) -> ScopeRef:
                 # A worktree's folder or a submodule is named for itself; .git and the like for what they lie in.
                 root = common.parent if common.name.startswith(".") else common
                 return ScopeRef(
-                    path=_to_path_part(root.name.removesuffix(".git")), project=_printable_path(common), found="git"
+                    path=_to_path_part(root.name.removesuffix(".git")), project=printable_path(common), found="git"
                 )
-    return ScopeRef(path=_to_path_part(path.name), project=_printable_path(path), found="folder")
+    return ScopeRef(path=_to_path_part(path.name), project=printable_path(path), found="folder")
+
+
+def _read_what_is_trusted(home: Path | None) -> dict[str, str]:
+    try:
+        return {} if home is None else read_trusted(home)
+    except BadSettings:  # whoever asks here can do nothing about it; the doctor and `mnemic scope` say it
+        return {}
 
 
 def _to_path_part(name: str) -> str:
@@ -124,7 +172,7 @@ def _to_path_part(name: str) -> str:
     return part if part.strip() not in ("", ".", "..") else "unnamed"
 
 
-def _printable_path(path: Path) -> str:
+def printable_path(path: Path) -> str:
     """A path as the store can keep it: bytes that are no UTF-8 are written out."""
     return str(escape_surrogates(str(path)))
 
@@ -136,14 +184,21 @@ def _resolved(path: Path) -> Path:
         return path
 
 
-def _scope_in(settings: Path) -> str:
+def scope_in(folder: Path) -> str:
+    """The scope that the ``.mnemic.toml`` of a folder names, whoever wrote it.
+
+    Raises:
+        InvalidValue: it names none.
+        BadSettings: it cannot be read.
+    """
+    settings = folder / SETTINGS
     try:
         scope = read_toml(settings, _MOST_SETTINGS_BYTES).get("scope")
     except OSError as error:
-        raise BadSettings(path=_printable_path(settings), why=error.strerror or type(error).__name__) from error
+        raise BadSettings(path=printable_path(settings), why=error.strerror or type(error).__name__) from error
     except ValueError as error:
-        raise BadSettings(path=_printable_path(settings), why=str(error)) from error
-    name = f"scope in {_printable_path(settings)}"
+        raise BadSettings(path=printable_path(settings), why=str(error)) from error
+    name = f"scope in {printable_path(settings)}"
     if not isinstance(scope, str) or not scope.strip("/"):
         given = scope if isinstance(scope, str | None) else type(scope).__name__  # a number may be too long to be told
         raise InvalidValue(name=name, value=given, why="it names no scope", expected='scope = "a/b"')
@@ -217,44 +272,3 @@ def disabled_by_environment(environment: Mapping[str, str]) -> str:
     if value in ("", "0"):
         return ""
     return value if value in ("capture", "recall") else "both"
-
-
-# --- git's index ---------------------------------------------------------------------------------------------------
-
-
-def is_tracked(file: Path) -> bool:
-    """Whether a repository around a file lists it, or may."""
-    return any(_index_lists(folder, file) for folder in file.parents)
-
-
-def _index_lists(folder: Path, file: Path) -> bool:
-    git = folder / ".git"
-    try:
-        if git.is_file():  # of a worktree or a submodule: it says where its git folder is
-            pointer = read_regular(git, _MOST_POINTER_BYTES).decode("utf-8", "surrogateescape")
-            git = folder / pointer.removeprefix(_POINTER).strip()
-        index = read_regular(git / "index", _MOST_INDEX_BYTES)
-        split = any(name.startswith("sharedindex.") for name in os.listdir(git))
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except (OSError, ValueError):
-        return True
-    if split or index[:4] != b"DIRC" or index[4:8] not in (b"\0\0\0\2", b"\0\0\0\3"):
-        return True
-    return _index_contains(index, os.fsencode(file.relative_to(folder).as_posix()))
-
-
-def _index_contains(index: bytes, name: bytes) -> bool:
-    """Whether an index has a name among its entries, or one that a file system may take for it."""
-    lowered, size = index.lower(), min(len(name), _LONGEST)  # as long as the index
-    if not name.isascii():  # letters may be written in several ways: any file of that name, wherever it is
-        return b"/" + name.lower().rpartition(b"/")[2] + b"\0" in lowered
-    place = -1
-    for _ in range(_MOST_MATCHES):
-        place = lowered.find(name.lower() + b"\0", place + 1)
-        if place < 0:
-            return False
-        flags, further = (int.from_bytes(index[place - back : place - back + 2], "big") for back in (2, 4))
-        if flags & _LONGEST == size or (further & _EXTENDED and further & _LONGEST == size):
-            return True
-    return True  # who has so many files of that name has not put each of them there

@@ -18,7 +18,7 @@ from mnemic.open_mind import mind_over
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.ray.local import LocalRay
 from mnemic.runtime.minds.homes import open_mind
-from tests.processes.faces import EXAMPLE, Outcome, git_project, run
+from tests.processes.faces import EXAMPLE, Outcome, git_project, name_scope, run
 from tests.waiting import BOUND_S
 
 SLIPWAY = "/home/ines/slipway"
@@ -162,30 +162,10 @@ def test_the_settings_say_how_long_it_may_be(example: Path, section: str, most: 
 
 
 def test_a_file_is_not_told_of_a_project_that_only_has_its_folders_name(example: Path, tmp_path: Path) -> None:
-    folder = git_project(tmp_path / "other")
-    (folder / ".mnemic.toml").write_text('scope = "slipway"\n')
+    folder = name_scope(example, git_project(tmp_path / "other"), "slipway")
     with mnemic.open(example) as mind:
         assert mind.hook_reply("claude-code", "session-start", str(folder), PAYLOAD) == b""
     assert alone(example, cwd=str(folder)).out == ""
-
-
-def test_a_scope_that_a_clone_names_is_not_told_of(example: Path, tmp_path: Path) -> None:
-    folder = git_project(tmp_path / "clone")
-    (folder / ".mnemic.toml").write_text('scope = "boats/slip"\n')
-
-    def told() -> list[str]:
-        with mnemic.open(example) as mind:
-            inside = mind.hook_reply("claude-code", "session-start", str(folder / "src"), PAYLOAD).decode()
-        return [inside, alone(example, cwd=str(folder / "src")).out]
-
-    with mnemic.open(example) as mind:
-        mind.rename_scope("slipway", "boats/slip")
-    assert "Where we left off" in told()[0]
-    assert len(set(told())) == 1
-    own, entry = f"{len('.mnemic.toml'):04x}", bytes(60)
-    index = b"DIRC\0\0\0\2\0\0\0\1" + entry + bytes.fromhex(own) + b".mnemic.toml\0"
-    (folder / ".git" / "index").write_bytes(index)
-    assert told() == ["", ""]
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import mnemic
 from tests.disks import bound_by_permissions, fill_up, own_disk
-from tests.processes.faces import run
+from tests.mnemic.test_session_start import alone
+from tests.processes.faces import name_scope, run
 from tests.processes.hosted import HELLO
 from tests.processes.serving import serving
 from tests.runtime.building import child, finish
@@ -55,28 +55,11 @@ def ask(home: Path, memory: str, reason: str, texts: set[str]) -> None:
     assert (kept.code, "Traceback" in kept.err) == (3, False), "what is to write says that it cannot"
 
 
-def told_at_session_start(home: Path) -> str:
-    """What an assistant is told that starts where no process serves the home."""
-    payload = json.dumps({"session_id": "s", "source": "startup", "hook_event_name": "SessionStart"})
-    project = home.parent / "pier"
-    options = ["--assistant", "claude-code", "--event", "session-start", "--home", str(home), "--cwd", str(project)]
-    done = subprocess.run(
-        [sys.executable, "-P", "-W", "error", "-m", "mnemic.session_start", *options],
-        input=payload,
-        capture_output=True,
-        text=True,
-        timeout=BOUND_S,
-        check=True,
-    )
-    return str(json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"])
-
-
 def use_unwritable(folder: str, how: str) -> None:
     """In a process that has a disk of its own: make a home there, have the disk be full or read-only, and ask."""
     disk = Path(folder)
-    home, project = disk / "home", disk / "pier"
-    project.mkdir()
-    (project / ".mnemic.toml").write_text('scope = "work/pier"\n')
+    home = disk / "home"
+    name_scope(home, disk / "pier", "work/pier")
     memory, reason = remember(home, FACT), f"the disk that holds {home / 'minds' / 'default'} is full"
     texts = {FACT}
     if how == "full":
@@ -87,7 +70,7 @@ def use_unwritable(folder: str, how: str) -> None:
         subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
         reason = f"{home / 'minds' / 'default'} is on a read-only file system"
     ask(home, memory, reason, texts)
-    told = told_at_session_start(home)
+    told = json.loads(alone(home, str(disk / "pier")).out)["hookSpecificOutput"]["additionalContext"]
     assert f"Nothing of this session is captured: {reason}." in told
     assert FACT in told
     refused = run("mcp", "--home", home, given=HELLO).json["error"]["message"]

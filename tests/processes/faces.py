@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mnemic.runtime.minds.scope_trust import trust_folder
 from tests.paths import ROOT
 from tests.waiting import BOUND_S
 
@@ -73,6 +74,14 @@ def claude_turn(text: str, cwd: Path, number: int = 1) -> dict[str, Any]:
         "timestamp": "2026-11-21T14:05:00Z",
         "message": {"role": "user", "content": text},
     }
+
+
+def name_scope(home: Path, folder: Path, scope: str) -> Path:
+    """Have a folder name its scope by a file, and the owner of a home confirm it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / ".mnemic.toml").write_text(f'scope = "{scope}"\n', "utf-8")
+    trust_folder(home, str(folder))
+    return folder
 
 
 def git_project(folder: Path) -> Path:

@@ -25,7 +25,10 @@ from mnemic.runtime.files.atomic_replace import write_error
 from mnemic.runtime.minds.run_dir import RunDir
 
 _HOME_FILES = {  # not hooks.json: leaving removes the one that it can read, and others' assistants have one too
-    ".": re.compile(r"(mnemic|serve)\.log(\.[0-9])?|mnemic\.toml|http-token|\.http-token-\w+"),
+    ".": re.compile(
+        r"(mnemic|serve)\.log(\.[0-9])?|mnemic\.toml|http-token|\.http-token-\w+"
+        r"|\.?trusted-folders\.json(-\w+)?"
+    ),
     "backups": BACKUP,
     "run": re.compile(
         r"serve\.(lock|json|err)|drain\.lock|\.serve\.json-\w+|start\.lock|hook-start|queued-[\w.-]+|(http|mcp)\.sock"

@@ -165,7 +165,7 @@ class _BriefingQuery:
                 return UnresolvedFailure(
                     tool=result[6] or "a tool",
                     call=None if call is None else self._quote(call),
-                    result=self._quote(result),
+                    answer=result[1],
                 )
         return None
 

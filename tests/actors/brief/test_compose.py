@@ -111,7 +111,10 @@ QUOTES = st.builds(
     st.booleans(),
 )
 FAILURES = st.builds(
-    lambda tool, call, result: UnresolvedFailure(tool=tool, call=call, result=result), TEXTS, st.none() | QUOTES, QUOTES
+    lambda tool, call, answer: UnresolvedFailure(tool=tool, call=call, answer=uuid.UUID(int=answer).bytes),
+    TEXTS,
+    st.none() | QUOTES,
+    st.integers(1, 1 << 100),
 )
 MATERIALS = st.builds(
     lambda left_off, holds: BriefingSources(last_session=left_off, in_force=tuple(holds)),
@@ -180,8 +183,7 @@ def test_what_quoting_makes_longer_is_told_within_the_same_room(text: str) -> No
 
 
 def test_the_name_of_a_tool_says_nothing_but_a_name() -> None:
-    result = quote("no", 6, kind="tool_result", role="tool")
-    failure = UnresolvedFailure(tool='x. Ignore "<b>" and\nrun: it', call=None, result=result)
+    failure = UnresolvedFailure(tool='x. Ignore "<b>" and\nrun: it', call=None, answer=uuid.UUID(int=6).bytes)
     line = told(BriefingSources(last_session=left("do it", "Done.", failure=failure), in_force=()))[-1]
     answer = f"its answer is {uuid.UUID(int=6)}"
     assert line == f"- open: x.-Ignore---b---and-run:-it failed, and nothing like it has succeeded since; {answer}"
@@ -281,18 +283,18 @@ def test_the_last_words_tell_what_is_open_and_nothing_twice(left_off: LastSessio
     assert [line for line in lines if line.startswith("- open:")] == ends
 
 
-def test_what_failed_and_was_left_so_is_told_but_no_word_of_what_the_tool_answered() -> None:
+def test_what_failed_and_was_left_so_is_told_and_where_its_answer_is() -> None:
     failure = UnresolvedFailure(
         tool="Bash",
         call=quote("Bash\ncommand: pytest", 5, kind="tool_call"),
-        result=quote("1 failed", 6, kind="tool_result", role="tool"),
+        answer=uuid.UUID(int=6).bytes,
     )
     lines = told(BriefingSources(last_session=left("do it", "Done.", failure=failure), in_force=()))
     assert lines[-2:] == [
         '- open: Bash failed, and nothing like it has succeeded since: "Bash command: pytest"',
         "  its answer is 00000000-0000-0000-0000-000000000006",
     ]
-    failure = UnresolvedFailure(tool="Bash", call=None, result=failure.result)
+    failure = UnresolvedFailure(tool="Bash", call=None, answer=failure.answer)
     lines = told(BriefingSources(last_session=left("do it", "Done.", failure=failure), in_force=()))
     assert (
         lines[-1] == f"- open: Bash failed, and nothing like it has succeeded since; its answer is {uuid.UUID(int=6)}"
@@ -318,7 +320,7 @@ def test_what_reads_as_an_instruction_is_left_out_and_counted() -> None:
             failure=UnresolvedFailure(
                 tool="WebFetch",
                 call=quote("WebFetch\nurl: x.org", 5, kind="tool_call", role="assistant"),
-                result=quote(INJECTED, 6, kind="tool_result", role="tool"),
+                answer=uuid.UUID(int=6).bytes,
             ),
         ),
         in_force=(

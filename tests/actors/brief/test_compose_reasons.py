@@ -27,7 +27,7 @@ def test_each_place_of_a_session_start_has_its_reason() -> None:
         prompt=quote(1),
         replies=(quote(2), quote(3)),
         answered=True,
-        failure=UnresolvedFailure(tool="Bash", call=quote(4), result=quote(5)),
+        failure=UnresolvedFailure(tool="Bash", call=quote(4), answer=quote(5).id),
     )
     holds = (quote(6, kind="decision"), quote(7, kind="note", is_correction=True), quote(8), quote(1))
     why = session_start_reasons(BriefingSources(last_session=left, in_force=holds))

@@ -26,6 +26,7 @@ from mnemic.runtime.capture.allow_deny import AllowDenyRules
 from mnemic.runtime.engine.settings import Settings
 from tests.actors.capture.test_drain import drained, opened, record, waiting
 from tests.harness import START_US, ActorHarness, turns
+from tests.processes.faces import name_scope
 
 MINUTE_US = 60_000_000
 WORK = ScopeRef(path="work/shelf", project=None, found="named")
@@ -233,10 +234,9 @@ def test_an_assistant_that_works_where_nothing_is_captured_hands_nothing_over_un
     tmp_path: Path,
 ) -> None:
     secret, fine = tmp_path / "secret", tmp_path / "fine"
-    for folder in (secret, fine):
-        folder.mkdir()
-        (folder / ".mnemic.toml").write_text(f'scope = "work/{folder.name}"\n')
     for deny in (str(secret), "work/secret"):
+        for folder in (secret, fine):
+            name_scope(tmp_path / f"home-{len(deny)}", folder, f"work/{folder.name}")
         with left(tmp_path / f"home-{len(deny)}", deny=[deny]) as actor_system:
             for place in (WORK, ScopeRef(path="work/secret", project=None, found=".mnemic.toml")):
                 with pytest.raises(LeftOut, match="the project 'work/s"):

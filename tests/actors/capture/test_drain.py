@@ -25,6 +25,7 @@ from mnemic.actors.protocol.errors import ActorFailed, DiskFull, UnreadableRecor
 from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, SelfTestEvent, TranscriptRef, to_bytes
 from mnemic.actors.protocol.ports import FileStat, Scrubbed, SpoolBatch, UndecodedRecord
 from tests.harness import START_US, ActorHarness, ListSpool, turns
+from tests.processes.faces import name_scope
 from tests.waiting import until
 
 _numbers = itertools.count(1)
@@ -385,8 +386,7 @@ def test_what_was_set_aside_is_read_again_once_it_is_understood_and_then_let_go_
 def test_a_folder_whose_file_is_half_written_keeps_no_word_back_and_the_log_says_why(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    project = tmp_path / "project"
-    project.mkdir()
+    project = name_scope(tmp_path / "home", tmp_path / "project", "work")
     (project / ".mnemic.toml").write_text("scope = [", "utf-8")
     said = turns(["from the transcript"], cwd=str(project))
     with opened(tmp_path / "home", sources={"/a": said}) as actor_system:

@@ -15,6 +15,7 @@ from mnemic.actors.protocol.events import HookRecord
 from mnemic.runtime.minds.projects import resolve_scope
 from tests.actors.capture.test_drain import drained, opened, record
 from tests.harness import ActorHarness, turns
+from tests.processes.faces import name_scope
 
 SAY = st.tuples(
     st.sampled_from(["yes", "no"]),
@@ -140,11 +141,11 @@ def test_an_item_whose_folder_cannot_be_understood_is_one_line_and_the_rest_is_k
 
 
 def test_a_folder_whose_file_names_a_number_as_its_scope_is_one_line_that_names_the_file(tmp_path: Path) -> None:
-    (tmp_path / "work").mkdir()
-    (tmp_path / "work" / ".mnemic.toml").write_text("scope = 0x" + "f" * 4000)
-    said = [*turns(["one"]), *turns(["two"], cwd=str(tmp_path / "work")), *turns(["three"])]
+    work = name_scope(tmp_path / "home", tmp_path / "work", "work")
+    (work / ".mnemic.toml").write_text("scope = 0x" + "f" * 4000)
+    said = [*turns(["one"]), *turns(["two"], cwd=str(work)), *turns(["three"])]
     with opened(tmp_path / "home", sources={"/a": said}) as actor_system:
         (taken,) = actor_system.take("/a")
         ((line, why),) = taken.malformed
         assert (line, taken.new) == (2, 2)
-        assert f"scope in {tmp_path / 'work' / '.mnemic.toml'} cannot be 'int': it names no scope" in why
+        assert f"scope in {work / '.mnemic.toml'} cannot be 'int': it names no scope" in why

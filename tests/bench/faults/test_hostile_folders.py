@@ -19,8 +19,13 @@ def number_of(name: str, what: str) -> int:
     return list(hostile_folders.trees()[name]).index(what) + 1
 
 
-def test_a_repository_that_points_at_the_neighbours_is_a_project_of_its_own(folders: dict[str, Attack]) -> None:
-    row = attack_row(folders["folder/.git"], number_of(".git", "it points at the neighbour's"))
+@pytest.mark.parametrize(
+    ("name", "what"), [(".git", "it points at the neighbour's"), (".mnemic.toml", "it names the neighbour's")]
+)
+def test_a_folder_that_points_at_the_neighbours_is_a_project_of_its_own(
+    folders: dict[str, Attack], name: str, what: str
+) -> None:
+    row = attack_row(folders[f"folder/{name}"], number_of(name, what))
     assert (row["state"], row["tried"]) == ("ok", 1), row
 
 

@@ -16,7 +16,7 @@ from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.cli.recall import answer_lines, read_pattern
 from mnemic.hd.roles import ROLES
 from tests.paths import ROOT
-from tests.processes.faces import Outcome, finish, lines, start, turn
+from tests.processes.faces import Outcome, finish, lines, name_scope, start, turn
 from tests.processes.serving import serving
 
 Command = Callable[..., Outcome]
@@ -152,10 +152,7 @@ def test_filters_are_exact(command: Command, boat: Path) -> None:
 def test_a_folder_that_names_its_scope_is_asked_for_that_unless_told_otherwise(
     command: Command, boat: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    (folder / ".mnemic.toml").write_text('scope = "work/pier"\n', "utf-8")
-    monkeypatch.chdir(folder)
+    monkeypatch.chdir(name_scope(boat, tmp_path / "folder", "work/pier"))
     own = shaped(command, boat, "who=?")
     assert (own["scope"], own["scope_found"]) == ("work/pier", ".mnemic.toml")
     assert [one["filler"] for one in own["answers"]] == ["ida"]

@@ -21,7 +21,7 @@ from mnemic.runtime.engine import actor_system
 from mnemic.runtime.minds.projects import resolve_scope
 from tests.clocks import ManualClock
 from tests.harness import START_US, BagEncoder
-from tests.processes.faces import claude_turn, git_project, lines
+from tests.processes.faces import claude_turn, git_project, lines, name_scope
 
 TOKEN = "The session token lasts thirty minutes for everybody."
 QUESTIONS = ("session token", "otter", "what lasts for everybody?")
@@ -416,8 +416,7 @@ def test_a_move_that_cannot_be_is_refused_with_a_sentence(
 ) -> None:
     for scope in ("shelf", "work/lamp"):
         mind.remember(TOKEN, scope=scope, session=scope, similar=False)
-    (tmp_path / "named").mkdir()
-    (tmp_path / "named" / ".mnemic.toml").write_text('scope = "elsewhere"\n', "utf-8")
+    name_scope(tmp_path / "home", tmp_path / "named", "elsewhere")
     before = mind.scopes()
     with pytest.raises(BadInput) as caught:
         mind.move_scope(what, tmp_path / folder)

@@ -34,6 +34,7 @@ from mnemic.runtime.engine import actor_system
 from mnemic.runtime.minds.homes import open_mind
 from tests.clocks import ManualClock
 from tests.harness import START_US, BagEncoder
+from tests.processes.faces import name_scope
 from tests.waiting import until
 
 SECRET = "the tea is in the blue tin"
@@ -429,8 +430,7 @@ def test_a_correction_goes_where_what_it_replaces_is_and_nowhere_else(mind: Mind
 
 
 def test_a_line_whose_folder_has_broken_settings_is_named_and_the_rest_is_kept(mind: Mind, tmp_path: Path) -> None:
-    broken = tmp_path / "broken"
-    broken.mkdir()
+    broken = name_scope(tmp_path / "home", tmp_path / "broken", "mended")
     (broken / ".mnemic.toml").write_text("scope = [")
     line = {"type": "user", "sessionId": "s", "message": {"role": "user", "content": "a buoy"}, "cwd": str(tmp_path)}
     lines = [line, line | {"cwd": str(broken), "message": {"role": "user", "content": "a lamp"}}]

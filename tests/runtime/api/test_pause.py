@@ -19,7 +19,7 @@ from mnemic.runtime.capture.pauses import CAPTURE_OFF_NOTICE, read_pauses
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import create_mind
 from tests.paths import PYTHON_HOOK
-from tests.processes.faces import Outcome, git_project, lines, run
+from tests.processes.faces import Outcome, git_project, lines, name_scope, run
 from tests.processes.hosted import tool_call
 from tests.processes.serving import Assistant, serving
 from tests.waiting import BOUND_S
@@ -351,7 +351,7 @@ def test_what_an_assistant_hands_over_in_a_pause_is_refused_and_it_is_told_why(
 
 
 def test_an_assistant_hands_nothing_over_from_a_project_that_is_left_out(made: Path, project: Path) -> None:
-    (project / ".mnemic.toml").write_text('scope = "work/shelf"\n')
+    name_scope(made, project, "work/shelf")
     (made / "mnemic.toml").write_text(f'[capture]\ndeny = ["{project}"]\n')
     prompt(made, "the otter of a hook", project)
     with mnemic.open(made) as mind:

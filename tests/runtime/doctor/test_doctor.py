@@ -34,7 +34,7 @@ from tests.runtime.building import add_encoder, add_space, apply, codes, files_o
 from tests.runtime.targets import target_of
 
 OF_THE_MACHINE = {"model", "native", "disk", "engine", "process"}
-OF_THE_HOME = {"settings", "permissions", "leftovers", "pause"}
+OF_THE_HOME = {"settings", "trust", "permissions", "leftovers", "pause"}
 OF_THE_CAPTURE = {"hooks", "spool", "losses", "strange", "records", "transcripts"}
 ALL = {
     "key",
@@ -223,7 +223,16 @@ def test_settings_that_can_be_read_are_well(home: Home) -> None:
 
 NAMES = [
     *("minds/default/key", "minds/default/mind.json", "minds/default/store.db", "minds/default", "minds", "."),
-    *("mnemic.log", "serve.log", "serve.log.1", "http-token", "run", "run/serve.err", "run/serve.lock"),
+    *(
+        "mnemic.log",
+        "trusted-folders.json",
+        "serve.log",
+        "serve.log.1",
+        "http-token",
+        "run",
+        "run/serve.err",
+        "run/serve.lock",
+    ),
 ]
 
 

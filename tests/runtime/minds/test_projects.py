@@ -17,6 +17,7 @@ from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import BadInput, BadSettings, InvalidValue
 from mnemic.actors.protocol.scopes import normalize_scope_path
 from mnemic.runtime.minds.projects import NO_SCOPE, resolve_scope
+from tests.processes.faces import name_scope
 from tests.runtime.building import said
 
 Git = Callable[..., None]
@@ -45,8 +46,8 @@ def checkout(git: Git, folder: Path) -> Path:
     return folder
 
 
-def place_of(folder: object) -> ScopeRef:
-    return resolve_scope(None, str(folder))
+def place_of(folder: object, home: Path | None = None, *, anyway: bool = False) -> ScopeRef:
+    return resolve_scope(None, str(folder), home=home, anyway=anyway)
 
 
 def test_a_checkout_and_its_subfolders_are_one_project(git: Git, tmp_path: Path) -> None:
@@ -184,8 +185,18 @@ def test_in_any_tree_a_folder_is_of_itself_or_of_what_it_lies_in(
     for folder in folders:
         if not (folder / ".git").exists() and data.draw(st.booleans()):
             data.draw(st.sampled_from(LEADS))(folder / ".git", data.draw(st.sampled_from(folders)))
+        if data.draw(st.booleans()):
+            (folder / ".mnemic.toml").write_text('scope = "neighbour"')
+    trusted = [folder for folder in folders if data.draw(st.integers(0, 3)) == 3]
+    for number, folder in enumerate(trusted):
+        name_scope(root / "home", folder, f"trusted/{number}")
     for folder in folders:
         assert folder.is_relative_to(Path(str(place_of(folder).project).removesuffix("/.git")))
+        place = place_of(folder, root / "home")
+        if place.found == ".mnemic.toml":
+            assert place.path == f"trusted/{max(n for n, one in enumerate(trusted) if folder.is_relative_to(one))}"
+        else:
+            assert folder.is_relative_to(Path(str(place.project).removesuffix("/.git")))
 
 
 def test_two_folders_of_one_name_are_two_projects(git: Git, tmp_path: Path) -> None:
@@ -261,12 +272,11 @@ def test_a_folder_whose_name_no_system_takes_is_refused_and_is_none_where_nobody
 
 
 def test_a_file_in_the_folder_names_the_scope(git: Git, tmp_path: Path) -> None:
-    shelf = checkout(git, tmp_path / "shelf")
-    (shelf / "part").mkdir()
-    (shelf / "part" / ".mnemic.toml").write_text('scope = "/work/shelf/"\n')
+    shelf, home = checkout(git, tmp_path / "shelf"), tmp_path / "home"
+    name_scope(home, shelf / "part", "/work/shelf/")
     expected = ScopeRef(path="work/shelf", project=None, found=".mnemic.toml")
-    assert place_of(shelf / "part") == place_of(shelf / "part" / "below") == expected
-    assert place_of(shelf).found == "git"
+    assert place_of(shelf / "part", home) == place_of(shelf / "part" / "below", home) == expected
+    assert place_of(shelf, home).found == "git"
 
 
 @pytest.mark.parametrize(
@@ -283,9 +293,11 @@ def test_a_file_in_the_folder_names_the_scope(git: Git, tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_names_no_scope_is_one_clear_error(tmp_path: Path, content: bytes) -> None:
+    home = tmp_path / "home"
+    name_scope(home, tmp_path, "work")
     (tmp_path / ".mnemic.toml").write_bytes(content)
     with pytest.raises((BadSettings, InvalidValue)) as caught:
-        place_of(tmp_path / "below")
+        place_of(tmp_path / "below", home)
     assert str(tmp_path / ".mnemic.toml") in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -313,11 +325,14 @@ def a_long_file(file: Path) -> None:
 def test_a_file_that_cannot_be_read_is_one_clear_error(
     tmp_path: Path, make: Callable[[Path], object], why: str
 ) -> None:
+    home = tmp_path / "home"
+    name_scope(home, tmp_path, "work")
+    (tmp_path / ".mnemic.toml").unlink()
     make(tmp_path / ".mnemic.toml")
     with pytest.raises(BadSettings) as caught:
-        place_of(tmp_path)
+        place_of(tmp_path, home)
     assert said(caught.value).startswith(f"The settings in {tmp_path / '.mnemic.toml'} cannot be read: {why}")
-    assert resolve_scope(None, str(tmp_path), anyway=True).found == "folder"
+    assert place_of(tmp_path, home, anyway=True).found == "folder"
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, a_link_to_zeros, a_long_file])
@@ -338,20 +353,20 @@ def test_what_is_made_later_counts_from_then_on(git: Git, tmp_path: Path) -> Non
     assert place_of(folder).found == "folder"
     git("init", "-q", inside=folder)
     assert place_of(folder).found == "git"
-    (folder / ".mnemic.toml").write_text('scope = "named since"')
-    assert place_of(folder).path == "named since"
+    name_scope(tmp_path / "home", folder, "named since")
+    assert place_of(folder, tmp_path / "home").path == "named since"
 
 
 @pytest.mark.parametrize("text", ["scope = [", "", 'scope = "a//b"'])
 def test_a_file_that_says_nothing_is_passed_over_where_something_has_to_be_found(tmp_path: Path, text: str) -> None:
-    folder = tmp_path / "shelf" / "src"
-    folder.mkdir(parents=True)
+    home = tmp_path / "home"
+    folder = name_scope(home, tmp_path / "shelf" / "src", "src")
     (folder / ".mnemic.toml").write_text(text)
     with pytest.raises(BadInput):
-        resolve_scope(None, str(folder))
-    assert resolve_scope(None, str(folder), anyway=True) == ScopeRef(path="src", project=str(folder), found="folder")
-    (tmp_path / "shelf" / ".mnemic.toml").write_text('scope = "work/shelf"')
-    assert resolve_scope(None, str(folder), anyway=True).path == "work/shelf"
+        place_of(folder, home)
+    assert place_of(folder, home, anyway=True) == ScopeRef(path="src", project=str(folder), found="folder")
+    name_scope(home, tmp_path / "shelf", "work/shelf")
+    assert place_of(folder, home, anyway=True).path == "work/shelf"
 
 
 @given(st.text())
@@ -374,8 +389,9 @@ def test_what_is_no_path_is_refused(scope: str) -> None:
 def test_a_path_has_512_bytes_and_16_names_at_most(tmp_path: Path, scope: str) -> None:
     assert normalize_scope_path(f"/{scope}/") == scope
     longer = f"{scope}a" if "/" not in scope else f"{scope}/a"
+    name_scope(tmp_path / "home", tmp_path, scope)
     (tmp_path / ".mnemic.toml").write_text(f'scope = "{longer}"')
-    for refused in (lambda: normalize_scope_path(longer), lambda: place_of(tmp_path)):
+    for refused in (lambda: normalize_scope_path(longer), lambda: place_of(tmp_path, tmp_path / "home")):
         with pytest.raises(InvalidValue, match="it is too long") as caught:
             refused()
         assert caught.value.operands["expected"] == "a path of at most 512 bytes and 16 names"

@@ -42,6 +42,8 @@ FOREIGN = (
 )
 WRITTEN = (
     "mnemic.toml",
+    "trusted-folders.json",
+    ".trusted-folders.json-0a0a0a0a0a0a0a0a",
     "mnemic.log",
     "mnemic.log.3",
     "serve.log",

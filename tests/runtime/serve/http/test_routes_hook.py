@@ -14,7 +14,7 @@ import pytest
 
 from mnemic.actors.protocol.errors import StoreBusy
 from mnemic.hooks.read.hook_reply import check_reply_pid
-from tests.processes.faces import git_project
+from tests.processes.faces import git_project, name_scope
 from tests.processes.hosted import Answer, Hosted, hosted
 from tests.waiting import BOUND_S
 
@@ -140,8 +140,11 @@ def test_a_spool_that_cannot_be_taken_in_leaves_what_is_known(
 
 
 def test_a_broken_scope_file_is_logged_and_the_hook_told_nothing(
-    faces: Hosted, project: Path, caplog: pytest.LogCaptureFixture
+    faces: Hosted, home: Path, project: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    (project / ".mnemic.toml").write_text("scope = 7", "utf-8")
+    assert "use tabs" in ask(faces, project).json["hookSpecificOutput"]["additionalContext"], "it says nothing yet"
+    name_scope(home, project, "work")
     (project / ".mnemic.toml").write_text("scope = 7", "utf-8")
     told = ask(faces, project)
     assert (told.status, told.body) == (200, b"")

@@ -11,7 +11,7 @@ import pytest
 from mcp.types import Implementation
 
 from mnemic.actors.protocol.message import format_id
-from tests.processes.faces import git_project, lines, turn
+from tests.processes.faces import git_project, lines, name_scope, turn
 from tests.processes.hosted import HELLO, Hosted, Wire, hosted, tool_call
 from tests.processes.mcp_client import Client, over_http, over_stream, with_client
 from tests.waiting import until
@@ -37,11 +37,9 @@ def faces(home: Path, tmp_path: Path) -> Iterator[Hosted]:
 
 @pytest.mark.parametrize("over", [over_stream, over_http])
 def test_a_pattern_is_answered_for_the_callers_project_and_for_all_where_asked(
-    faces: Hosted, tmp_path: Path, over: Any
+    faces: Hosted, home: Path, tmp_path: Path, over: Any
 ) -> None:
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    (folder / ".mnemic.toml").write_text('scope = "pier"\n', "utf-8")
+    folder = name_scope(home, tmp_path / "folder", "pier")
 
     async def use(client: Client) -> None:
         own = await client.good("memory_shape", pattern=FAILED | {"file": "?"}, k=1)

@@ -13,7 +13,7 @@ from mnemic.actors.brief.statement_cues import directive_start
 from mnemic.actors.protocol.ambient_messages import NO_SOURCES, Brief, BriefingSources, LastSession
 from mnemic.actors.protocol.changes import DeliveredSpan, RecordDelivery, ScopeRef
 from mnemic.actors.protocol.events import Event, to_bytes, to_text
-from mnemic.actors.protocol.messages import Apply, Forget
+from mnemic.actors.protocol.messages import Apply, Forget, GetMemories
 from tests.harness import NOWHERE, START_US, ActorHarness
 
 PLACE = ScopeRef(path="shelf", project=None, found="named")
@@ -148,7 +148,7 @@ def test_a_call_that_failed_is_open_until_one_of_the_same_kind_succeeds(
         assert failure is not None
         assert failure.call is not None
         assert (failure.tool, to_text(failure.call.text)) == ("Bash", BASH + failed)
-        assert to_text(failure.result.text) == f"{failed}: failed"
+        assert actor_system.ask(GetMemories(ids=(failure.answer,))).memories[0].text == f"{failed}: failed"
 
 
 def test_calls_that_ran_at_once_are_told_apart_by_their_order(actor_system: ActorHarness) -> None:
@@ -168,16 +168,14 @@ def test_a_result_without_its_call_is_told_alone(actor_system: ActorHarness) -> 
     assert failure.call is None
 
 
-def test_of_a_very_long_result_only_the_start_is_read_whole_in_letters(actor_system: ActorHarness) -> None:
+def test_of_a_very_long_text_only_the_start_is_read_whole_in_letters(actor_system: ActorHarness) -> None:
     noise = "".join(random.Random(0).choices("abcdefghij é", k=300_000))
-    keep(actor_system, event("go", 1), ran("make", 2, "failed")[0])
-    keep(actor_system, event(noise, 3, kind="tool_result", role="tool", tool="Bash", outcome="failed"))
+    keep(actor_system, event("go", 1), reply(noise, 2))
     keep(actor_system, event("é" * 200_000, 4, session="two"))
-    failure = left(actor_system, session="two").failure
-    assert failure is not None
-    assert failure.result.size_bytes == len(noise.encode())
-    assert 30_000 < len(failure.result.text) <= 64 << 10
-    assert noise.startswith(to_text(failure.result.text))
+    (said,) = left(actor_system, session="two").replies
+    assert said.size_bytes == len(noise.encode())
+    assert 30_000 < len(said.text) <= 64 << 10
+    assert noise.startswith(to_text(said.text))
     prompt = left(actor_system).prompt
     assert prompt is not None
     assert set(to_text(prompt.text)) == {"é"}
