@@ -86,11 +86,18 @@ def test_an_install_a_trial_and_an_uninstall(command: Command, user: Path, home:
     assert {file["change"] for file in installed.json["hosts"][name]["files"]} == {"made"}
     again = install(command, home, name)
     assert "nothing to do: it is all there already" in again.out
-    status = command("hooks", "status", "--assistant", name, "--home", home, "--json")
-    told = status.json["hosts"][name]
-    assert (told["trial"], told["asked"], told["wrong"], told["wired"]) == ("arrived", "answered", [], True)
-    assert told["asked_ms"] > 0
-    assert status.code == 0
+
+    def is_answered() -> bool:
+        """A hook waits two seconds for an answer, which a busy machine may not give: then it is asked again."""
+        status = command("hooks", "status", "--assistant", name, "--home", home, "--json")
+        told = status.json["hosts"][name]
+        assert (told["trial"], told["wrong"], told["wired"]) == ("arrived", [], True)
+        if told["asked"] == "it ran, and nobody answered it":
+            return False
+        assert (told["asked"], status.code) == ("answered", 0)
+        return bool(told["asked_ms"] > 0)
+
+    until(is_answered)
     preview = command("hooks", "uninstall", "--home", home)
     assert "nothing was written; --apply does it" in preview.out
     removed = command("hooks", "uninstall", "--assistant", name, "--home", home, "--apply")
