@@ -429,7 +429,7 @@ class Recalled(Message, frozen=True, kw_only=True):
     left_out: int
     """How many of the best `k` were left out because the budget had no room for them."""
     nothing_fits: bool
-    """Whether even the best is not likely to answer."""
+    """Whether even the best hardly answers (`mnemic.algorithms.retrieval.calibration.UNLIKELY`)."""
     degraded: tuple[str, ...]
     """What did not take part, and why, one sentence each."""
     candidates: tuple[Candidate, ...]

@@ -31,6 +31,6 @@ MEANING = Calibration(4.8, -6.8)
 """Of meaning alone."""
 WORDS = Calibration(3.0, -3.7)
 """Of words alone."""
-UNLIKELY = 0.08
-"""Below this, what is best is not likely to answer: 1 % of the questions that a mind could answer, where questions and
-answers share words, and 90 % of those that it could not."""
+UNLIKELY = 0.02
+"""Below this, what is best hardly answers: so with none of the questions that were asked where their answer is, and an
+eighth of those asked in another conversation about people, projects or attributes of the same kinds."""

@@ -97,8 +97,9 @@ def _run_in(
     ask_shape("by shape", _PATTERN, _EXPECTED_ANSWER)
 
     changed = questions["changed"]
-    before = ask("a changed mind", changed["question"], changed["new_contains"])
-    said = next((hit for hit in before.hits if changed["new_contains"] in hit.text), None)
+    ask("a changed mind", changed["question"], changed["new_contains"])
+    more = mind.recall(changed["question"], 10, observe=False)  # by words alone it may stand further down
+    said = next((hit for hit in more.hits if changed["new_contains"] in hit.text), None)
     if said is not None:
         then = clock.now_us()
         kept = mind.remember(_CORRECTION, supersedes=said.id)

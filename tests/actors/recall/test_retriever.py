@@ -33,6 +33,7 @@ from mnemic.actors.protocol.shape_messages import Shape
 from mnemic.actors.recall import recall_index
 from mnemic.actors.recall.retriever import RetrieverActor
 from mnemic.algorithms.retrieval import scan
+from mnemic.algorithms.retrieval.calibration import UNLIKELY
 from tests.harness import START_US, ActorHarness, BagEncoder, turns
 from tests.shaped import bind
 from tests.waiting import BOUND_S
@@ -240,12 +241,12 @@ def test_a_hit_explains_its_score_by_the_signals_that_were_asked(harbour: ActorH
             assert hit.score == pytest.approx(1 / (1 + np.exp(-sum(hit.why.values()))))
 
 
-def test_a_question_about_something_else_is_told_from_one_that_is_answered(harbour: ActorHarness) -> None:
-    assert not harbour.recall("the harbour office opens at nine").nothing_fits
-    recalled = harbour.recall("quarterly dividends")
-    assert recalled.nothing_fits
-    assert recalled.hits[0].score < 0.08
+def test_whether_the_best_is_likely_to_answer_is_told(harbour: ActorHarness) -> None:
+    for question in ("the harbour office opens at nine", "quarterly dividends", "of"):
+        recalled = harbour.recall(question)
+        assert recalled.nothing_fits == (recalled.hits[0].score < UNLIKELY)
     assert harbour.recall("the harbour office", session="nobody's").nothing_fits
+    assert harbour.recall("quarterly dividends", signals=("lexical",)).nothing_fits
 
 
 def test_the_trace_gives_each_signals_own_score_and_only_when_asked(harbour: ActorHarness) -> None:

@@ -174,7 +174,7 @@ def test_what_an_assistant_was_given_is_printed_word_for_word(command: Command, 
     )
     assert (recalled["occasion"], recalled["query"]) == ("recall", "nine books")
     assert [(one["text"], one["start_byte"]) for one in recalled["memories"]] == [("the shelf holds nine books", 0)]
-    assert "lexical 1.00" in recalled["memories"][0]["why"]
+    assert "lexical 1.36" in recalled["memories"][0]["why"]
     assert (got["occasion"], got["memories"][0]["text"], got["memories"][0]["why"]) == ("get", "shelf", "it named it")
     (own,) = entries(command("log", "--recalls", "--home", shelf, "--json"))
     assert (own["query"], own["assistant"]) == ("my own question", "")

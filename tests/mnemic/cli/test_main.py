@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shlex
 import stat
@@ -43,7 +44,7 @@ HIT = {
     "score",
     "superseded_by",
 }
-ANSWER = {"hits", "scope", "scope_found", "searched", "used_tokens", "left_out", "degraded", "took_ms"}
+ANSWER = {"hits", "scope", "scope_found", "searched", "used_tokens", "left_out", "nothing_fits", "degraded", "took_ms"}
 
 
 def texts(outcome: Outcome) -> list[str]:
@@ -263,8 +264,8 @@ def test_json_has_the_promised_names_and_no_others(command: Command, example_hom
     explained = command("recall", "session token", "--home", example_home, "--json", "--explain").json
     for hit in explained["hits"]:
         assert set(hit) == HIT | {"why"}
-        assert set(hit["why"]) <= {"dense", "lexical", "session", "prior"}
-        assert hit["score"] == pytest.approx(sum(hit["why"].values()), abs=1e-3)
+        assert set(hit["why"]) <= {"base", "dense", "lexical", "session", "prior"}
+        assert hit["score"] == pytest.approx(1 / (1 + math.exp(-sum(hit["why"].values()))), abs=1e-3)
 
 
 def test_a_person_reads_who_said_what_when_and_why(command: Command, example_home: Path) -> None:
@@ -273,7 +274,13 @@ def test_a_person_reads_who_said_what_when_and_why(command: Command, example_hom
     assert re.fullmatch(r"1 memory of 188 in everything \(this folder's project is not known here\), \d+ ms", head)
     assert hit.startswith("  1. 2026-10-11T15:22:12Z  Bea (turn, no scope)  ")
     assert "I can't read them without my glasses" in text
-    assert re.fullmatch(r"     [0-9a-f-]{36}  why: dense -?\d+\.\d\d, .*", why)
+    assert re.fullmatch(r"     [0-9a-f-]{36}  why: base -5\.30, dense -?\d+\.\d\d, .*", why)
+
+
+def test_where_nothing_is_likely_to_answer_that_is_said_first(command: Command, example_home: Path) -> None:
+    shown = command("recall", "Who won the world cup of 1998?", "-k", 1, "--home", example_home).out
+    assert shown.startswith("nothing here is likely to answer that; the nearest:\n1 memory of 188 in ")
+    assert command("recall", "Who won the world cup of 1998?", "--home", example_home, "--json").json["nothing_fits"]
 
 
 def test_every_option_of_recall_narrows_what_is_found(command: Command, example_home: Path) -> None:
