@@ -135,23 +135,45 @@ address."""
 _TRAIL = rb"(?:$|[^A-Za-z0-9_\[]|\[" + _other_than(b"secret: ") + rb")"
 """What may stand after it: no part of a word, and no mark."""
 _CLOSE = rb"""(?:\\{0,3}["'`])?\]?"""
-_VERB = "(?:is|was|are|be|ist|war|lautet|hei(?:ß|ss)t|sei)".encode()
+_BLANK = "(?:[ \t]|\u00a0|\u202f|\u3000|&nbsp;)".encode()
+_TAG = rb"<[A-Za-z/][^<>\[\n]{0,60}>"
+_STYLE = rb"(?:\x1b|\\(?:x1b|u001b|033|e))\[[0-9;]{0,12}m|\[/?[a-z]{1,8}\]|" + _TAG
+"""How something is shown: a terminal's colours, BBCode, HTML."""
+_STYLED = rb"(?:" + _BLANK + rb"{0,2}(?:[*_~]{1,3}|" + _STYLE + rb")){0,3}"
+"""Markup that may follow a name."""
+_STYLING = rb"(?:(?:[*_~]{1,3}" + _BLANK + rb"|" + _STYLE + rb")" + _BLANK + rb"{0,2}){0,3}"
+"""Markup that may stand before a value, but for stars right before it, which it may begin with."""
+_VERB = "(?:is|was|are|be|ist|war|lautet|hei(?:ß|ss)t|sei|est|c'est|es|è|é|jest|är|er|это|це|—)".encode()
+_OF = (
+    "(?:for|of|to|on|at|from|für|fuer|fürs|für's|von|vom|zu|zum|zur|des|der|im|auf|beim|pour|de|du|à|au|del|para|en|el"
+    "|di|della|per|al|do|da|no|na|voor|van|op|dla|od|w|till|för|på|til|от|для|до|к|на)"
+)
 _WHOSE = (
-    "(?:[ \t]{1,2}(?:(?:for|of|to|on|at|from|für|fuer|von|vom|zu|zum|zur|des|der|im|auf|beim)[ \t]"
-    "(?:'[^'\\n]{1,80}'|(?:[^\\n=;:.!?'\"]|[.][^\\s]){1,50}?)|should|must|will|shall)|'s)?"
+    f"(?:[ \t]{{1,2}}(?:(?:{_OF}[ \t]|(?:d|dell|all)')"
+    "(?:'[^'\\n]{1,80}'|(?:[^\\n=;:.!?'\"]|[.][^\\s]|'[a-z]){1,50}?)|should|must|will|shall)|'s)?"
 ).encode()
 """Of what a sentence says that it is the secret."""
-_SEPARATOR = (
-    rb"(?:[ \t]{0,8}(?::[ \t]{0,2}[A-Za-z_.&'|?]{1,24}[ \t]{0,2}=|=>|:=|\?=|={1,3}|:|>)[ \t]{0,8}"
-    rb"|" + _WHOSE + rb"(?:[ \t]" + _VERB + rb"|(?:[ \t]\[[^\]\n]{1,40}\])?:)[ \t]{1,2}"
-    rb"|[ \t](?:from|von)[ \t]{1,2})"
-)
+_SEPARATOR = b"|".join(
+    [
+        _BLANK + rb"{0,8}(?::[ \t]{0,2}[A-Za-z_.&'|?]{1,24}[ \t]{0,2}=|=>|:=|\?=|={1,3}|:|>|"
+        + "：|＝|(?:是|为|為|は|는|은)(?::|：)?)".encode() + _BLANK + b"{0,8}",
+        _WHOSE + rb"(?:[ \t]" + _VERB + rb"[ \t]?:?|(?:[ \t]\[[^\]\n:]{1,40}\]|[ \t]\([^()\n]{1,40}\))?:)[ \t]{1,2}",
+        rb"[ \t](?:from|von)[ \t]{1,2}",
+        rb"[ \t](?:do|dla|od)[ \t][^\n=:;.!?]{1,40}?[ \t]to[ \t]{1,2}",  # Polish; in English "to" says nothing
+        _BLANK + "{1,3}(?:-|–|—|→|-{1,2}>)".encode() + _BLANK + b"{1,3}",
+        rb":?[ \t]{1,16}\|[ \t]{1,16}",
+        rb"(?:\s{0,12}" + _TAG + rb"){2,4}\s{0,12}",
+        "(?::|：)".encode() + rb"[*_~]{0,3}[ \t]{0,4}(?:[>|][+-]?)?(?:\r?\n[ \t]{0,24}){1,2}(?:```[a-z]{0,10}\r?\n)?",
+    ]
+)  # fmt: skip
 """What stands between a name and its value; a type may be among it, or the words of a sentence."""
 _SCHEME = rb"(?:(?i:bearer|basic|token|bot|apikey)[ \t]{1,4})?"
 _QUOTED = b"|".join(
     rb"(?:\\{0,3}|[bu])Q((?:[^Q\\\s]|\\[^Q\\\snrt]){6,})\\{0,3}Q".replace(b"Q", quote) for quote in (b'"', b"'", b"`")
 )
-_UNQUOTED = rb"([A-Za-z0-9_.~!@#%^*+/:?$-]{6,}={0,2})(?:$|[^A-Za-z0-9_.~!@#%^*+/:?$=\[({-])"
+_PRINT_QUOTE = "(?:‘|’|‚|“|”|„|‹|「|«|»)".encode()
+_OPEN = rb"(?:[*_~]{0,3}" + _PRINT_QUOTE + _BLANK + rb"?)?"
+_UNQUOTED = rb"((?:[A-Za-z0-9_.~!@#%^*+/:?$-]|\xc3[\x80-\xbf]){6,}={0,2})(?:$|[^A-Za-z0-9_.~!@#%^*+/:?$=\[({-])"
 """It ends where no more of it can follow; before a bracket it would be a call or an index."""
 _ARGUMENT = rb"""["'][ \t]{0,4},[ \t]{0,4}["']([^"'\s\\]{6,})["']"""
 """The next argument of a call: ``setenv("TOKEN", "…")``."""
@@ -169,7 +191,8 @@ def _delimited(rule: Mapping[str, Any]) -> bytes:
 
 def _assignment(words: bytes) -> bytes:
     name = rb"((?i:" + words + rb"))([0-9]{0,3}(?:[_.-][A-Za-z0-9_.-]{0,24}|[A-Z][A-Za-z0-9]{0,24})?)"
-    value = _CLOSE + _SEPARATOR + _SCHEME + b"(?:" + _QUOTED + b"|" + _UNQUOTED + b")"
+    between = _CLOSE + _STYLED + b"(?:" + _SEPARATOR + b")" + _STYLING + _SCHEME
+    value = between + b"(?:" + _QUOTED + b"|" + _OPEN + _UNQUOTED + b")"
     return name + b"(?:" + value + b"|" + _ARGUMENT + b")"
 
 
@@ -216,20 +239,28 @@ _FILE = re.compile(
 )
 _REFERENCE = re.compile(
     rb"\$|%\w+%|%[(\w]|\{|<|@\w+@|[a-z]{2,10}://|arn:|op:|env[:.]|os\.|process\.|secrets?\.|vault:|data:"
-    rb"|[*&](?:const|mut|str)\b"
+    rb"|(?:sha[0-9]{1,3}|md5)[:-]|[*&](?:const|mut|str)\b"
 )
-"""How a value begins that says where the secret is to be found."""
+"""How a value begins that says where the secret is to be found, or that is a digest."""
 _PLACEHOLDER = re.compile(
     rb"example|placeholder|change.?(?:me|it)|your.?(?:own|api|key|token|secret|pass|db|app|client|access|[a-z]+.?here)"
     rb"|dummy|redacted|censored|sample|x{4}|\*{3}|\.{3}|<[a-z]|12345678|abcdefgh|00000000|insert.|replace.|not.?a.?real",
     re.IGNORECASE,
 )
+_TYPE = re.compile(rb"[A-Za-z]\w*\([0-9, ]*\)")
+"""A type of a database, or a call."""
 _SECRET_WORD = re.compile(rb"pass|pwd|secret|token|key|hash|cred", re.IGNORECASE)
 _RUN = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _ATTRIBUTE = re.compile(rb"[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]+[0-9]{0,2})+")
 """Something of an object or a module."""
-_NAMED_METHOD = re.compile(rb"argon|base64|bcrypt|md5|oauth|pbkdf|scrypt|sha-?[0-9]|utf|x509|http", re.IGNORECASE)
+_NAMED_METHOD = re.compile(
+    rb"aes-?[0-9]|argon|base64|bcrypt|ed25519|hmac|md5|oauth|pbkdf|scrypt|sha-?[0-9]|utf|x509|http", re.IGNORECASE
+)
 """What texts about passwords name right behind the word."""
+_SHOWN = re.compile(_STYLE + b"|" + _BLANK + b"|" + _PRINT_QUOTE + rb"|[*_~`\"'\\]")
+_APART_ENDS = tuple(sign.encode() for sign in ("\n", "|", "-", "->", "–", "—", "→"))
+_NO_CLEAR_VALUE = re.compile(rb"v?[0-9]+\.[0-9]|[0-9]{4}-[0-9]{2}-|[a-z][a-z0-9]*(?:_[a-z0-9]+)+\Z")
+"""A version, a date, an identifier."""
 _LETTERS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 _DIGITS = frozenset(b"0123456789")
 _UPPER, _LOWER = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"), frozenset(b"abcdefghijklmnopqrstuvwxyz")
@@ -266,7 +297,7 @@ def is_password(value: bytes, *, quoted: bool) -> bool:
         return False
     if not (_has(_DIGITS, value) or (_has(_LETTERS, value) and _has(_SIGNS, value)) or _is_jumbled(value)):
         return False
-    if _FILE.fullmatch(value):
+    if _FILE.fullmatch(value) or _TYPE.fullmatch(value):
         return False
     attribute = _ATTRIBUTE.fullmatch(value) and not value[:1].isupper()
     return quoted or not (value[0] == 0x40 or attribute or _is_secret_name(value))
@@ -307,6 +338,19 @@ def is_key(value: bytes, *, quoted: bool, strong: bool = False) -> bool:
     if _UUID.fullmatch(value):
         return strong
     return quoted or not (_ATTRIBUTE.fullmatch(value) or _is_secret_name(value))
+
+
+def is_apart(between: bytes) -> bool:
+    """Whether what stands between a name and a value does not tie them: a cell, a dash, the end of a line."""
+    signs = _SHOWN.sub(b"", between)
+    return not signs or signs.endswith(_APART_ENDS)
+
+
+def is_clear(value: bytes) -> bool:
+    """Whether a value looks like a secret even where nothing says that it belongs to a name."""
+    if not (_has(_LETTERS, value) and _has(_DIGITS, value)) or _NAMED_METHOD.search(value):
+        return False
+    return is_said_password(value) or not (_WORDS.fullmatch(value) or _NO_CLEAR_VALUE.match(value))
 
 
 def is_basic(value: bytes) -> bool:

@@ -37,7 +37,9 @@ from mnemic.algorithms.secrets.rules import (
     SecretRule,
     SecretRules,
     entropy_bits,
+    is_apart,
     is_basic,
+    is_clear,
     is_key,
     is_password,
     is_placeholder,
@@ -82,6 +84,11 @@ _SENTENCE = b".:?;,)"
 _AMPERSAND_TAIL = re.compile(rb"(?:&(?![\w.-]{0,40}=)[A-Za-z0-9_.~!@#%^*+/:?$-]*)+")
 """How a value goes on after an ampersand, unless that begins the next parameter of an address."""
 _BEFORE = re.compile(rb"[A-Za-z0-9_.-]{0,40}\Z")
+_REST_OF_LINE = re.compile(rb"""["'`*_~]{0,3},?[ \t]{0,80}(?:\r?\n|\Z)""")
+_SETTING_OR_PROMPT = re.compile(rb"[\w.@-]+(?::|=(?!=*\Z)|@[\w.-]+\Z)")
+_ATTRIBUTE_END = re.compile(rb"""["']?(?:\]::?\Z|\s*>\s*</)""")
+"""The name was the value of an attribute: a pseudo-class of CSS follows, or the end of the element."""
+_STARS = re.compile(rb"([*_~]{1,3})(.+)\1", re.DOTALL)
 _PARTS = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _METADATA_WORDS = frozenset(
     b"age algorithm arn at budget cache callback changed class context continuation count counts created cursor"
@@ -255,14 +262,34 @@ def _find_named(text: bytes, rules: SecretRules) -> Iterator[Finding]:
         (began, word_end), (_, name_end) = (match.span(part) for part in NAME_GROUPS)
         before = _BEFORE.search(text, max(began - 40, 0), began)
         name = (before[0] if before else b"") + text[began:name_end]
+        between = text[name_end:start]
+        if _ATTRIBUTE_END.match(between):
+            return ()
+        if b"\n" in between and b"</" not in between and not _is_alone(text, start, end):
+            return ()
         quoted = group != UNQUOTED_GROUP
         if not quoted:
             further = _AMPERSAND_TAIL.match(text, end)
             end = further.end() if further else start + len(text[start:end].rstrip(_SENTENCE))
+            start, end = _without_stars(text, start, end)
+        if is_apart(between) and (name.lower() == b"pass" or not is_clear(text[start:end])):
+            return ()
         rule = _rule_of(text[began:word_end].lower(), name, text[start:end], quoted, rules)
         return (Finding(start, end, rule.rank, rule.id),) if rule else ()
 
     return _findings(text, rules.named, judge)
+
+
+def _is_alone(text: bytes, start: int, end: int) -> bool:
+    """Whether a value is all there is on its line, and is no line of a file of settings, prompt or address of mail."""
+    rest = _REST_OF_LINE.match(text, end)
+    return rest is not None and _SETTING_OR_PROMPT.match(text, start, end) is None
+
+
+def _without_stars(text: bytes, start: int, end: int) -> tuple[int, int]:
+    """Where a value lies within what Markdown puts around it."""
+    stars = _STARS.fullmatch(text, start, end)
+    return stars.span(2) if stars else (start, end)
 
 
 def _line_before(text: bytes, began: int, at: int) -> bytes:
@@ -313,7 +340,7 @@ def _findings(
 def _rule_of(word: bytes, name: bytes, value: bytes, quoted: bool, rules: SecretRules) -> SecretRule | None:
     """The first rule by which a value behind a name is a secret; the word is what of the name matched."""
     parts = [part.lower() for part in _PARTS.findall(name)]
-    if not parts or not _METADATA_WORDS.isdisjoint((parts[0], parts[-1])):
+    if parts and not _METADATA_WORDS.isdisjoint((parts[0], parts[-1])):
         return None
     if (word == b"pass" and word not in (parts[0], parts[-1])) or (word == b"pw" and word != parts[-1]):
         return None  # a compass, a bypass; of an account, as C has it, `pw_name` and `pw_shell` are fields

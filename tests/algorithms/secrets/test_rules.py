@@ -73,3 +73,38 @@ def test_what_documentation_shows_in_a_secrets_shape_is_a_template() -> None:
     assert values.is_template(b"AK7EXAMPLE")
     assert values.is_template(b"ab_xxxxxxxx")
     assert not values.is_template(b"ab_9f8a7d6c")
+
+
+def test_a_type_is_no_password_even_in_quotes() -> None:
+    assert not values.is_password(b"VARCHAR(255)", quoted=True)
+
+
+def test_a_cell_a_dash_and_a_new_line_leave_a_value_apart_from_its_name() -> None:
+    for between in (b" | ", b" - ", " – „".encode(), b":\n  ", b":\r\n", b"</td><td>", b"</td>\n  <td><b>", b": ```\n"):
+        assert values.is_apart(between), between
+    for between in (
+        b": ",
+        b"=",
+        b" => ",
+        b" for the x - y is ",
+        b"</b>: <code>",
+        b"**:** `",
+        b"\x1b[0m=\x1b[1m",
+        b'", "',
+    ):
+        assert not values.is_apart(between), between
+
+
+def test_what_stands_apart_must_look_like_a_secret_by_itself() -> None:
+    for value in (b"hunter2-x9", b"Priel.tief40", b"9f8a7d6c5b4e3210"):
+        assert values.is_clear(value), value
+    for value in (
+        b"required",
+        b"varchar2",
+        b"HMAC-SHA256",
+        b"aes-256-gcm",
+        b"v2.4.1-rc2",
+        b"2026-01-03T10",
+        b"utf_8mb4",
+    ):
+        assert not values.is_clear(value), value

@@ -136,6 +136,8 @@ LEFT_ALONE = [
     "cloud_key = settings.cloud_key_number2",
     "docker run -u 1000:1000 -e HOME=/home/me1 x",
     "https://user@host.org:8080/a1b2c3",
+    "input[type=password]:focus2 { outline: 2px solid }",
+    '<a id="pass_module" ></a> `#[pyo3(pass_module)]`',
     "[secret: aws-access-token] [secret: password]",
 ]
 
@@ -223,6 +225,8 @@ def test_every_rule_that_ships_has_an_id_that_a_mark_can_carry() -> None:
                 *("xoxb-", "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", made(64), "tr0ub4dor", "XXXX"),
                 *("password", "PASSWORD", "token", "api_key", "--token ", "--password ", "Bearer ", "-u a:", "is"),
                 *("[secret: password]", "[secret", "[", "]", "https://a:", "@b", "?sig=", "<private>", "</private>"),
+                *("**", "<b>", "</td>", " | ", " - ", "“", "”", ":\n", "：", "mot de passe", "пароль", " de x est "),
+                *("sqlplus a/", "@db ", "create secret ", "--from-literal=a=", "vault write a b=", "net user a "),
                 *("=", ": ", " ", '"', "'", "`", "\n", "\\n", "\x1b[31m", "-", ".", ",", "&", "(", "$", "example"),
             ]
         ),
@@ -272,6 +276,10 @@ def test_without_scrubbing_only_what_is_private_goes() -> None:
             b"postgres://a:",
             b"cookie: a=",
             b"echo a1b2c3 | ",
+            b"password:\n",
+            b"| password | a1 ",
+            b"password</a><a>",
+            b" /p:a",
             b" mysql -p",
             b"vault read -field=a ",
         ),
