@@ -169,6 +169,9 @@ def import_(chosen: CommandContext, folder: str, no_meaning: bool) -> None:
                 continue
             yield f"what was in {there or '(no scope)'} there is in {here} here: another project has that name"
             yield f"  if both are one project: mnemic scope merge{_mind_options(chosen)} {here} {there}"
+        for was, now in sorted(done.made_way.items()):
+            yield f"{was} is {now} from now on: what was imported is named so, or lies below it"
+            yield f"  if both are one project: mnemic scope merge{_mind_options(chosen)} {now} {was}"
         if not done.same_key:
             yield "the other mind tells events apart by another key: see docs/export.md for what that means"
         if erased_there:

@@ -69,6 +69,8 @@ class CaptureReport(msgspec.Struct, kw_only=True):
     """Transcripts that could not be read, and why."""
     scopes: list[str]
     """Scopes that got new memories."""
+    made_way: dict[str, str] = msgspec.field(default_factory=dict)
+    """Projects that had only their folder's name, which a ``.mnemic.toml`` names: that path, and their path now."""
     embedded: int = 0
     """Memories of the mind that are found by their meaning too."""
     pending: int = 0
