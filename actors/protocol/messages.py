@@ -148,6 +148,8 @@ class TextCaptured(Message, frozen=True, kw_only=True):
     """System time it was forgotten, where it was: to capture it again does not bring it back."""
     erased: bool = False
     """Whether it was erased before, and so is not kept again: there is no memory of that id."""
+    made_way: tuple[RenameScope, ...] = ()
+    """As of `TranscriptCaptured`."""
 
     id: Id
     """The memory's id, new or known."""

@@ -16,7 +16,7 @@ from mnemic.actors.protocol.errors import InvalidValue, SourceUnreadable
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
 from mnemic.cli.interrupts import interruptible_stdin
 from mnemic.cli.output import progress_bars
-from mnemic.runtime.api.reports import pluralize, unbound_warning
+from mnemic.runtime.api.reports import made_way_lines, pluralize, unbound_warning
 
 
 @cli.command()
@@ -49,7 +49,6 @@ def capture(
     given = ["-" if source == pipe else source for source in sources]
     with stdin, chosen.open(create=True, alone="-" in given) as mind, progress_bars(chosen.as_json) as progress:
         report = mind.capture(given, format=format_, scope=scope, embed=not no_meaning, progress=progress)
-        merges = {was: mind.command("scope", "merge", now, was) for was, now in report.made_way.items()}
     took_s = CLOCK.monotonic_s() - started
     view = msgspec.structs.asdict(report) | {"took_s": round(took_s, 2)}
 
@@ -61,9 +60,8 @@ def capture(
             yield "no transcript is there: in a folder, only files named *.jsonl are taken for one"
         if report.scopes:
             yield f"scopes: {', '.join(path or '(none)' for path in report.scopes)}"
-        for was, now in sorted(report.made_way.items()):
-            yield f"{was} is {now} from now on: a .mnemic.toml names that path, or one below it"
-            yield f"  if both are one project: {merges[was]}"
+        why = "a .mnemic.toml names that path, or one below it"
+        yield from made_way_lines(report.made_way, why, mind.command)
         if report.left_out:
             yield f"{report.left_out} left out, as the settings say (capture.allow, capture.deny, capture.leave_out)"
         if report.elsewhere:

@@ -46,7 +46,8 @@ def hits(outcome: Outcome) -> list[dict[str, Any]]:
 def test_a_text_is_kept_for_the_project_of_the_folder_and_found(command: Command, home: Path, project: Path) -> None:
     kept = command("remember", TOKEN, "--home", home, "--json").json
     assert kept.keys() == {
-        *("id", "created", "scope", "scope_found", "superseded_by", "retired_at", "erased", "similar", "degraded")
+        *("id", "created", "scope", "scope_found", "superseded_by", "retired_at", "erased", "made_way", "similar"),
+        "degraded",
     }
     assert (kept["created"], kept["scope"], kept["scope_found"], kept["similar"]) == (True, "slipway", "git", [])
     (hit,) = hits(command("recall", "token", "--home", home, "--json"))
@@ -324,7 +325,7 @@ def test_a_clone_is_told_nothing_of_what_is_renamed_below_its_folders_name(
 
 
 def test_a_project_that_makes_way_is_told_with_the_capture_and_no_undo_reaches_behind_that(
-    command: Command, home: Path, tmp_path: Path, keep: Callable[[str, str], Outcome]
+    command: Command, home: Path, tmp_path: Path, keep: Callable[[str, str], Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep("proj", "the project was first")
     command("scope", "rename", "proj", "work", "--home", home)
@@ -334,6 +335,12 @@ def test_a_project_that_makes_way_is_told_with_the_capture_and_no_undo_reaches_b
         "work is work~2 from now on: a .mnemic.toml names that path, or one below it",
         f"  if both are one project: mnemic scope merge 'work~2' work --home {home}",
     ]
+    monkeypatch.chdir(git_project(tmp_path / "more"))
+    command("remember", "a second project", "--home", home)
+    (tmp_path / "more" / "deep").mkdir()
+    (tmp_path / "more" / "deep" / ".mnemic.toml").write_text('scope = "more/deep"')
+    monkeypatch.chdir(tmp_path / "more" / "deep")
+    assert "more is more~2 from now on: the .mnemic.toml here names" in command("remember", "x", "--home", home).out
     listed = command("scope", "list", "--home", home, "--json").json["scopes"]
     refused = command("scope", "undo", "--home", home)
     assert refused.code == 2
