@@ -186,7 +186,8 @@ class CaptureActor:
         if message.supersedes is not None:
             changes = (*changes, Supersede(old=message.supersedes, new=new_id(context, identity)))
         author = "mcp" if message.assistant.startswith(MCP_PREFIX) else OWNER
-        kept = apply_changes(changes, idempotency_key("text", context.trace, identity), context, author).kept[0]
+        applied = apply_changes(changes, idempotency_key("text", context.trace, identity), context, author)
+        kept = applied.kept[0]
         return TextCaptured(
             id=kept.id,
             created=kept.created,
@@ -194,6 +195,7 @@ class CaptureActor:
             superseded_by=kept.superseded_by,
             retired_at=kept.retired_at,
             erased=kept.erased,
+            made_way=applied.made_way,
         )
 
 

@@ -57,7 +57,7 @@ def apply_scope_changes(message: ChangeScopes, context: Context) -> ScopesChange
     key = idempotency_key("rescope", context.trace, *(msgspec.msgpack.encode(change) for change in message.changes))
     author = SCOPES_UNDO_AUTHOR if message.is_undo else SCOPES_AUTHOR
     applied = context.ask(Apply(changes=message.changes, key=key, author=author, run=context.trace))
-    return ScopesChanged(changed=applied.changed)
+    return ScopesChanged(changed=applied.changed, made_way=applied.made_way)
 
 
 def scopes_under(known: Sequence[ScopeInfo], path: str) -> list[str]:

@@ -22,6 +22,7 @@ from mnemic.actors.protocol.changes import (
     Change,
     CountOccurrences,
     OccurrenceCount,
+    RenameScope,
     idempotency_key,
 )
 from mnemic.actors.protocol.contract import Context, raise_location
@@ -185,9 +186,11 @@ class TranscriptCapture:
                 counting.read(reading.counts, context.clock.now_us())
             changes += counting.changes()
         kept: tuple[AddOutcome, ...] = ()
+        made_way: tuple[RenameScope, ...] = ()
         if changes:
             key = idempotency_key("take", context.trace, b"%d" % reading.items_read, *identities)
-            kept = apply_changes(changes, key, context, "transcript").kept
+            applied = apply_changes(changes, key, context, "transcript")
+            kept, made_way = applied.kept, applied.made_way
         return TranscriptCaptured(
             format=reading.source.format,
             taken=reading.items_read,
@@ -205,6 +208,7 @@ class TranscriptCapture:
             left_out=reading.excluded_count,
             malformed=tuple(malformed),
             scopes=tuple(sorted({one.scope for one in kept if one.created})),
+            made_way=made_way,
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from mnemic.actors.protocol.changes import Change, EncoderName, ScopeRef
+from mnemic.actors.protocol.changes import Change, EncoderName, RenameScope, ScopeRef
 from mnemic.actors.protocol.events import DEFAULT_KINDS, Kind, Role
 from mnemic.actors.protocol.message import Id, MemoryExcerpt, MemoryText, Message, Request, Text, Time, Verb
 
@@ -102,6 +102,8 @@ class TranscriptCaptured(Message, frozen=True, kw_only=True):
     """Lines that could not be read: number and reason."""
     scopes: tuple[str, ...]
     """Scopes that the new memories are in."""
+    made_way: tuple[RenameScope, ...] = ()
+    """Projects that had only their folder's name, and have another path now that a ``.mnemic.toml`` names that."""
 
 
 class CaptureText(Verb["TextCaptured"], frozen=True, kw_only=True):
@@ -146,6 +148,8 @@ class TextCaptured(Message, frozen=True, kw_only=True):
     """System time it was forgotten, where it was: to capture it again does not bring it back."""
     erased: bool = False
     """Whether it was erased before, and so is not kept again: there is no memory of that id."""
+    made_way: tuple[RenameScope, ...] = ()
+    """As of `TranscriptCaptured`."""
 
     id: Id
     """The memory's id, new or known."""
@@ -240,6 +244,8 @@ class Applied(Message, frozen=True, kw_only=True):
     """One for each `AddMemory`, in order."""
     changed: tuple[bool, ...] = ()
     """For each change, in order, whether it did anything: what is so already is not done again."""
+    made_way: tuple[RenameScope, ...] = ()
+    """What was done besides: projects that had only their folder's name have another path now."""
 
 
 class Committed(Message, frozen=True, kw_only=True):

@@ -101,6 +101,8 @@ class ScopesChanged(Message, frozen=True, kw_only=True):
 
     changed: tuple[bool, ...]
     """For each change, in order, whether it did anything."""
+    made_way: tuple[RenameScope, ...] = ()
+    """What was done first: projects that had only their folder's name have another path now."""
 
 
 class Selection(Message, frozen=True, kw_only=True):

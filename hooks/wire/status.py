@@ -56,6 +56,8 @@ class HostStatus(msgspec.Struct, kw_only=True):
     """What can be known and is no fault."""
     other_home: str | None = None
     """The home that its hooks call, where that is another one, and what they call is there."""
+    allow: tuple[str, ...] = ()
+    """What it may do by MCP beyond its own project, as it was given when it was wired."""
     remedy: str
     """The command that wires it as it was wired."""
 
@@ -103,6 +105,7 @@ def examine_host(host: Host, wiring: Wiring, clock: Clock) -> HostStatus:
         name=host.name,
         here=not absence_reason(host, wiring.environment),
         events=dict.fromkeys(host.events, "missing"),
+        allow=wiring.allow,
         remedy=" ".join(again) + mind_options(mind_folder(wiring.home, wiring.mind)),
     )
     called: set[Path] = set()
@@ -217,6 +220,7 @@ def executable_state(home: Path) -> Check:
 
 def _check(host: Host, status: HostStatus, arrived: bool) -> Check:
     lacks = status.missing_parts
+    rights = f"; by MCP it may {' and '.join(status.allow)}" if status.allow else ""
     if status.other_home is not None and not status.wrong:
         told = f"{host.title} is wired to another home: {status.other_home}"
         remedy = f"Leave it so, or see to it there: mnemic hooks status --home {shlex.quote(status.other_home)}"
@@ -224,6 +228,6 @@ def _check(host: Host, status: HostStatus, arrived: bool) -> Check:
     if status.wrong or lacks:
         told = "; ".join([*status.wrong, *([f"not as they were installed: {', '.join(lacks)}"] if lacks else [])])
         state: Literal["advice", "wrong"] = "wrong" if status.wrong or not status.wired else "advice"
-        return Check(f"hooks {host.name}", state, told, status.remedy)
+        return Check(f"hooks {host.name}", state, told + rights, status.remedy)
     proof = "a trial event arrived" if arrived else "`mnemic hooks status` proves it by a trial"
-    return Check(f"hooks {host.name}", "ok", f"{host.title}: {len(status.events)} events, MCP; {proof}")
+    return Check(f"hooks {host.name}", "ok", f"{host.title}: {len(status.events)} events, MCP; {proof}{rights}")

@@ -16,7 +16,7 @@ from mnemic.actors.protocol.errors import InvalidValue, SourceUnreadable
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
 from mnemic.cli.interrupts import interruptible_stdin
 from mnemic.cli.output import progress_bars
-from mnemic.runtime.api.reports import pluralize, unbound_warning
+from mnemic.runtime.api.reports import made_way_lines, pluralize, unbound_warning
 
 
 @cli.command()
@@ -60,6 +60,8 @@ def capture(
             yield "no transcript is there: in a folder, only files named *.jsonl are taken for one"
         if report.scopes:
             yield f"scopes: {', '.join(path or '(none)' for path in report.scopes)}"
+        why = "a .mnemic.toml names that path, or one below it"
+        yield from made_way_lines(report.made_way, why, mind.command)
         if report.left_out:
             yield f"{report.left_out} left out, as the settings say (capture.allow, capture.deny, capture.leave_out)"
         if report.elsewhere:

@@ -13,6 +13,7 @@ from mnemic.actors.protocol.messages import CaptureText
 from mnemic.cli.context import CommandContext, cli, common_options, verb_options
 from mnemic.cli.interrupts import interruptible_stdin
 from mnemic.cli.output import memory_line
+from mnemic.runtime.api.reports import made_way_lines
 
 if TYPE_CHECKING:
     from mnemic.actors.protocol.messages import TextCaptured
@@ -50,6 +51,8 @@ def remember(chosen: CommandContext, text: str, scope: str | None, kind: Any, se
         where = f"{kept.scope or 'no scope'} ({place.found})"
         did = "remembered" if kept.created else "not remembered" if kept.erased else "known already"
         yield f"{did}: {view['id']} in {where}"
+        why = "the .mnemic.toml here names that path, or one below it"
+        yield from made_way_lines(view["made_way"], why, mind.command)
         yield from _supersession_lines(view, undo)
         yield from _similar_lines(view)
 
@@ -124,7 +127,10 @@ def _captured_view(kept: TextCaptured) -> dict[str, Any]:
     from mnemic.actors.protocol.message import to_json
     from mnemic.runtime.api.views import similar_view
 
-    return to_json(kept) | {"similar": [similar_view(one, strict=False) for one in kept.similar]}
+    return to_json(kept) | {
+        "similar": [similar_view(one, strict=False) for one in kept.similar],
+        "made_way": {one.path: one.to for one in kept.made_way},
+    }
 
 
 def _supersession_lines(view: dict[str, Any], undo: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ import msgspec
 from mnemic.actors.protocol.times import to_iso
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
 from mnemic.cli.output import progress_bars
-from mnemic.runtime.api.reports import format_size, pluralize
+from mnemic.runtime.api.reports import format_size, made_way_lines, pluralize
 
 if TYPE_CHECKING:
     from mnemic.runtime.api.mind import Mind
@@ -169,6 +169,8 @@ def import_(chosen: CommandContext, folder: str, no_meaning: bool) -> None:
                 continue
             yield f"what was in {there or '(no scope)'} there is in {here} here: another project has that name"
             yield f"  if both are one project: mnemic scope merge{_mind_options(chosen)} {here} {there}"
+        why = "what was imported is named so, or lies below it"
+        yield from made_way_lines(done.made_way, why, mind.command)
         if not done.same_key:
             yield "the other mind tells events apart by another key: see docs/export.md for what that means"
         if erased_there:

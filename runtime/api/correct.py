@@ -255,7 +255,8 @@ class CorrectionVerbs(MindVerbs):
         self, known: Sequence[ScopeInfo], changes: tuple[ScopeChange, ...], *, undoes: bool = False
     ) -> tuple[ScopeOutcome, ...]:
         answer = self._ask(ChangeScopes(changes=changes, is_undo=undoes))
-        return summarize_changes(known, [one for one, changed in zip(changes, answer.changed, strict=True) if changed])
+        done = [one for one, changed in zip(changes, answer.changed, strict=True) if changed]
+        return summarize_changes(known, [*answer.made_way, *done])
 
 
 def _project_at(home: Path, folder: str) -> str:

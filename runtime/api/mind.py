@@ -498,6 +498,7 @@ class Mind(QuestionVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerb
             room = _MAX_MALFORMED_LINES - len(report.malformed_lines)
             report.malformed_lines += [(named, line, why) for line, why in taken.malformed[:room]]
             report.scopes += taken.scopes
+            report.made_way |= {one.path: one.to for one in taken.made_way}
             show(taken.position_bytes)
         report.files += 1
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,13 @@ def pluralize(number: int, one: str, many: str = "") -> str:
     """A number and what it counts; `many` where the plural is not formed as of most nouns."""
     regular = f"{one[:-1]}ies" if one.endswith("y") and one[-2] not in "aeou" else f"{one}s"
     return f"{number} {one if number == 1 else many or regular}"
+
+
+def made_way_lines(made_way: Mapping[str, str], why: str, command: Callable[..., str]) -> Iterator[str]:
+    """Which projects have another path from now on, and by which command of the mind's they get the old one back."""
+    for was, now in sorted(made_way.items()):
+        yield f"{was} is {now} from now on: {why}"
+        yield f"  if both are one project: {command('scope', 'merge', now, was)}"
 
 
 def format_size(size_bytes: int) -> str:
@@ -69,6 +76,8 @@ class CaptureReport(msgspec.Struct, kw_only=True):
     """Transcripts that could not be read, and why."""
     scopes: list[str]
     """Scopes that got new memories."""
+    made_way: dict[str, str] = msgspec.field(default_factory=dict)
+    """Projects that had only their folder's name, which a ``.mnemic.toml`` names: that path, and their path now."""
     embedded: int = 0
     """Memories of the mind that are found by their meaning too."""
     pending: int = 0

@@ -30,6 +30,7 @@ from mnemic.actors.protocol.changes import (
     Change,
     KeepOriginal,
     Logged,
+    RenameScope,
     Retire,
     Supersede,
     UnloggedChange,
@@ -44,12 +45,13 @@ from mnemic.actors.protocol.errors import (
     StoreReadOnly,
 )
 from mnemic.actors.protocol.messages import AddOutcome, Applied, LostTransactions
+from mnemic.actors.protocol.scopes import SCOPES_UNDO_AUTHOR
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store.apply.capture import CAPTURE_HANDLERS
 from mnemic.runtime.store.apply.context import ApplyContext, Handler
 from mnemic.runtime.store.apply.meaning import CODE_TABLES, MEANING_HANDLERS
 from mnemic.runtime.store.apply.memories import MEMORY_HANDLERS
-from mnemic.runtime.store.apply.scopes import SCOPE_HANDLERS
+from mnemic.runtime.store.apply.scopes import SCOPE_HANDLERS, check_undo
 from mnemic.runtime.store.high_water import HighWaterMark, MarkWriter, newest_transaction, read_mark, unknown_loss
 from mnemic.runtime.store.schema import (
     BUSY_TIMEOUT_S,
@@ -278,6 +280,9 @@ class Store:
         answered = self._db.execute("SELECT answer FROM applies WHERE key = ?", (key,)).get
         if answered is not None:
             return _decode_answer(answered)
+        if author == SCOPES_UNDO_AUTHOR:
+            changes = tuple(changes)
+            check_undo(self._db, changes)
         self._db.execute(
             "INSERT INTO applies(key, at, machine, code, author, run, answer) VALUES(?, ?, ?, ?, ?, ?, x'')",
             (key, at, self._metadata.machine, self._metadata.version, author, run),
@@ -287,6 +292,7 @@ class Store:
         known: dict[bytes, bytes] = {}
         gone: set[bytes] = set()  # was erased, and is not kept again; so what else is said of it does not hold either
         done: list[bool] = []
+        made_way: list[RenameScope] = []
         for change in changes:
             if not isinstance(change, (*_REQUESTABLE, *also)):
                 raise ValueError(f"{type(change).__name__} is what erasing leaves, which only the store may write")
@@ -305,6 +311,7 @@ class Store:
                 else:
                     known[change.id] = result.kept.id
             done.append(result.changed)
+            made_way += [] if result.before is None else [result.before[0]]
             if result.changed and not isinstance(change, _UNLOGGED):
                 logged = result.logged or change
                 if isinstance(logged, AddMemory | KeepOriginal):  # its text stands in `texts`
@@ -317,7 +324,7 @@ class Store:
                         )
         if not any(done):  # all of it was known: there is nothing to say
             self._db.execute("DELETE FROM applies WHERE seq = ?", (seq,))
-        answer = Applied(seq=self._last_seq(), kept=tuple(kept), changed=tuple(done))
+        answer = Applied(seq=self._last_seq(), kept=tuple(kept), changed=tuple(done), made_way=tuple(made_way))
         self._db.execute("UPDATE applies SET answer = ? WHERE seq = ?", (_encode(answer), seq))
         return answer
 

@@ -162,6 +162,9 @@ class ImportReport(msgspec.Struct, kw_only=True):
     same_projects: tuple[str, ...] = ()
     """Those of them, by their path there, whose project was known here by the other path; of the rest, something else
     has their path here."""
+    made_way: dict[str, str] = msgspec.field(default_factory=dict)
+    """Projects of this mind that had only their folder's name, and have another path now that something of the export
+    has that path or lies below it: the path before, and the one now."""
     same_key: bool = True
     """Whether both minds tell events apart by the same key."""
     erased_there: tuple[bytes, ...] = ()
@@ -333,6 +336,7 @@ class HistoryImporter:
         key = f"{AUTHOR}/{self._run}/{next(self._numbers)}".encode() if key is None else key
         applied = self._apply_changes(changes, at=at, key=key, author=AUTHOR, run=self._run, also=also)
         assert isinstance(applied, Applied)
+        self.report.made_way |= {one.path: one.to for one in applied.made_way}
         return applied
 
     def _lines(self, name: str, kind: type[Line]) -> Iterator[Line]:

@@ -24,6 +24,7 @@ import msgspec
 from mnemic.actors.protocol.changes import AddMemory, Change, MergeScopes, Retire, ScopeRef, SplitScope, Supersede
 from mnemic.actors.protocol.errors import NotAnExport
 from mnemic.runtime.keys.keys import Keys
+from mnemic.runtime.store.apply.scopes import rename_that_makes_way
 from mnemic.runtime.store.read.scopes import project_scope
 from mnemic.runtime.store.store import Store
 from mnemic.runtime.store.supersession import supersession_chain
@@ -98,7 +99,7 @@ class _Importer(HistoryImporter):
     def take_memories(self, progress: Callable[[int, int | None], None]) -> None:
         """Take in memories with their scopes, and what was said of them."""
         self._successors_of_erased: dict[str, str] = {}  # of what is erased here: what replaced it there
-        places = {scope.path: scope for scope in self._lines("scopes.jsonl", ExportedScope)}
+        self._places = places = {scope.path: scope for scope in self._lines("scopes.jsonl", ExportedScope)}
         projects = {scope.path: scope.project for scope in places.values() if scope.project is not None}
         known = {path for path, project in projects.items() if project_scope(self._db, project) is not None}
         links = self._take_memories(places, progress)
@@ -171,10 +172,26 @@ class _Importer(HistoryImporter):
         )
 
     def _write_batch(self, batch: list[AddMemory], at: int) -> None:
+        for place in {memory.place.path: memory.place for memory in batch}.values():
+            self._make_way(place)
         applied = self._apply(at, *batch)
         for memory, kept in zip(batch, applied.kept, strict=True):
             if kept.scope != memory.place.path:
                 self.report.scopes[memory.place.path] = kept.scope
+
+    def _make_way(self, place: ScopeRef) -> None:
+        """Have a project of this mind that has its folder's name not be told what comes to lie below that.
+
+        What lay below the same project there stays so, and so does what is there already.
+        """
+        first = place.path.partition("/")[0]
+        above = self._places.get(first)
+        same = above is not None and above.project is not None and project_scope(self._db, above.project)
+        there = self._is_scope(place.path) if place.project is None else project_scope(self._db, place.project)
+        change = rename_that_makes_way(self._db, place.path)
+        if "/" in place.path and change is not None and not there and not (same and same[1] == first):
+            self._apply(self._now, change)
+            self.report.made_way[change.path] = change.to
 
     def _merge_projects(self, places: dict[str, ExportedScope]) -> None:
         """Have projects that were merged into a scope there come into the same scope here."""

@@ -288,6 +288,9 @@ def _wiring_lines(result: WiringResult, home: Path, verb: str) -> Iterator[str]:
     """
     for name, host in result.hosts.items():
         yield from _host_lines(name, host, home, result.applied)
+        if host.allow is not None and (host.failed or verb == "install"):
+            may = " and ".join(host.allow) or "nothing"
+            yield f"{name}: what it may do by MCP beyond its own project{'' if result.applied else ' would be'}: {may}"
         if host.failed:
             yield f"{name}: not {'wired' if verb == 'install' else 'undone'}: {host.failed}"
         yield from (f"{name}: {note}" for note in host.notes)
@@ -302,7 +305,9 @@ def _wiring_lines(result: WiringResult, home: Path, verb: str) -> Iterator[str]:
         paths = [Path(path) for path in result.executables]
         did = "put" if result.applied else "would put"
         yield f"{did} into {paths[0].parent}: {', '.join(path.name for path in paths)}"
-    changed = any(file.change != "unchanged" for host in result.hosts.values() for file in host.files)
+    changed = any(
+        host.allow is not None or file.change != "unchanged" for host in result.hosts.values() for file in host.files
+    )
     if not changed and not result.executables:
         if not result.has_failed:
             yield "nothing to do: it is all there already" if verb == "install" else "nothing to do"
@@ -339,6 +344,8 @@ def _status_lines(status: HostStatus) -> Iterator[str]:
         yield f"{status.name}: whether it is wired cannot be seen"
     else:
         yield f"{status.name}: not wired{'' if status.here else ', and not here'}"
+    if status.allow or (status.wired and status.other_home is None):
+        yield f"  what it may do by MCP beyond its own project: {' and '.join(status.allow) or 'nothing'}"
     yield from (f"  wrong: {why}" for why in status.wrong)
     yield from (f"  {note}" for note in status.notes)
     if status.trial == "arrived":

@@ -63,8 +63,10 @@ class HostResult(msgspec.Struct):
     """Its files."""
     notes: list[str] = msgspec.field(default_factory=list)
     """What its user has to know."""
+    allow: list[str] | None = None
+    """What it may do by MCP from then on beyond its own project; ``None`` where that stays."""
     failed: str | None = None
-    """Why it is as it was."""
+    """Why its files are as they were."""
 
 
 class WiringResult(msgspec.Struct, kw_only=True):
@@ -102,7 +104,8 @@ def install(
 ) -> WiringResult:
     """Wire hosts: plan all of it, and then, where that is asked for, write it.
 
-    Of several hosts, one that cannot be wired is as it was and says why, and keeps no other from it.
+    Of several hosts, one that cannot be wired is as it was and says why, and keeps no other from it. What one that is
+    wired may do is changed first: no file of its own keeps its owner from taking that back.
 
     Args:
         allow: what they may do by MCP beyond their own project; what each was allowed before, where absent.
@@ -116,19 +119,18 @@ def install(
     hosts, left_out = select_hosts(names, environment)
     record = InstallRecord(wiring.home, clock)
     result = WiringResult(applied=write, hosts={host.name: HostResult() for host in hosts}, left_out=left_out)
-    alone = len(names) == 1 and "all" not in names
+    if allow is not None:
+        _change_rights(named_hosts(names), tuple(allow), record, result, write)
+    alone = len(names) == 1 and "all" not in names and not any(host.allow is not None for host in result.hosts.values())
     planned: dict[str, list[FileChange]] = {}
     wirings: dict[str, Wiring] = {}
     for host in hosts:
         known = record.hosts.get(host.name)
-        rights = (() if known is None else known.allow) if allow is None else tuple(allow)
+        rights = tuple(allow or ()) if known is None or allow is not None else known.allow
         wirings[host.name] = msgspec.structs.replace(wiring, allow=rights)
         with _collecting_failure(result.hosts[host.name], alone):
             planned[host.name] = plan_install(host, wirings[host.name])
             result.hosts[host.name].notes = host.notes(wiring, host.folder(environment))
-            if rights != (() if known is None else known.allow):
-                may = " and ".join(rights) or "nothing"
-                result.hosts[host.name].notes.append(f"what it may do by MCP beyond its own project: {may}")
     if not planned:
         return result
     result.executables = [str(file.path) for file in required_hook_files(wiring.home) if not file.is_installed]
@@ -138,8 +140,10 @@ def install(
         install_hook_files(wiring.home, mind, clock)
     for host in hosts:
         if host.name in planned:
-            with _collecting_failure(result.hosts[host.name], alone):
-                _wire(host, planned[host.name], result.hosts[host.name], wirings[host.name], record, write)
+            one, rights, is_new = result.hosts[host.name], wirings[host.name].allow, host.name not in record.hosts
+            with _collecting_failure(one, alone):
+                _wire(host, planned[host.name], one, wirings[host.name], record, write)
+                one.allow = list(rights) if is_new and rights else one.allow
     done = [host for host in hosts if not result.hosts[host.name].failed]
     result.transcripts = {one.assistant: one for one in existing_transcripts(done, environment)}
     return result
@@ -149,6 +153,19 @@ def is_wired(home: Path, names: Sequence[str], environment: Mapping[str, str], c
     """Whether all of these hosts were wired to a home before."""
     hosts, _ = select_hosts(names, environment)
     return all(host.name in InstallRecord(home.absolute(), clock).hosts for host in hosts)
+
+
+def _change_rights(
+    hosts: Sequence[Host], rights: tuple[str, ...], record: InstallRecord, result: WiringResult, write: bool
+) -> None:
+    """Have wired hosts do no more and no less than that by MCP, in one write, whatever becomes of their files."""
+    for host in hosts:
+        known = record.hosts.get(host.name)
+        if known is not None and known.allow != rights:
+            result.hosts.setdefault(host.name, HostResult()).allow = list(rights)
+            known.allow = rights
+    if write and any(host.allow is not None for host in result.hosts.values()):
+        record.save()
 
 
 @contextmanager
@@ -212,7 +229,7 @@ def _trust_codex_hooks(
 def uninstall(
     home: Path, names: Sequence[str], environment: Mapping[str, str], clock: Clock, *, write: bool
 ) -> WiringResult:
-    """Take back what was wired by this home; of a host that cannot be taken back, it is said why.
+    """Take back what was wired by this home, and what hosts may do first; of one that stays wired, it is said why.
 
     Raises:
         InvalidValue: there is no such host.
@@ -222,9 +239,10 @@ def uninstall(
     base = make_wiring(home, environment)
     record = InstallRecord(base.home, clock)
     result = WiringResult(applied=write)
+    _change_rights(named_hosts(names), (), record, result, write)
     for host in named_hosts(names):
         known = record.hosts.get(host.name)
-        one = HostResult()
+        one = result.hosts.get(host.name, HostResult())
         try:
             changes = plan_uninstall(host, recorded_wiring(base, known), record)
             one.files = _file_results(changes, apply_uninstall(host, changes, record) if write else {})

@@ -26,6 +26,8 @@ class Access(NamedTuple):
     """Of `mnemic.actors.protocol.scopes.MCP_RIGHTS`, those that it has."""
     is_shared: Callable[[str], bool]
     """Whether all may read a scope."""
+    is_there: Callable[[str], bool]
+    """Whether there is a scope of a path."""
 
     def can_read(self, scope: str) -> bool:
         """Whether it may be told the memories of a scope; ``*`` is every scope."""
@@ -56,6 +58,8 @@ class Access(NamedTuple):
             return
         if scope is not None and not self._is_own(scope):
             raise OwnersChoice(what="By MCP nothing is kept or forgotten in another project", right="write-all")
+        if scope is not None and scope != self.own and not self.is_there(scope):  # it may get to be somebody else's
+            raise OwnersChoice(what="By MCP no scope is made below a project's own", right="write-all")
         if role != "assistant":
             raise OwnersChoice(what=f"By MCP nothing is kept as words of the {role}", right="write-all")
         if said_at is not None and said_at > now:

@@ -107,7 +107,12 @@ def make_server(
     def access(mind: Mind, caller: Caller) -> Access:
         own = "" if caller.folder is None else mind.folder_scope(caller.folder)[0]
         given = allowed(caller.wired) if caller.wired else ()
-        return Access(own, {*setting("mcp.allow"), *given}, lambda scope: is_shared(mind, scope))
+        return Access(
+            own,
+            {*setting("mcp.allow"), *given},
+            lambda scope: is_shared(mind, scope),
+            lambda scope: any(one.path == scope for one in mind.scopes().scopes),
+        )
 
     def is_shared(mind: Mind, scope: str) -> bool:
         # A folder's name is its maker's choice: what fits a pattern by that alone is nothing the owner has shared.

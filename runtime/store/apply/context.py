@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from mnemic.actors.protocol.changes import Change
+from mnemic.actors.protocol.changes import Change, RenameScope
 from mnemic.actors.protocol.errors import NoSuchMemory
 from mnemic.actors.protocol.messages import AddOutcome
 from mnemic.actors.protocol.scopes import ScopeChange
@@ -30,8 +30,8 @@ class ChangeResult(NamedTuple):
     """What the log says in place of the change: what it came to, so that it comes to the same again."""
     undo: ScopeChange | None = None
     """What takes back a change of scopes."""
-    before: tuple[ScopeChange, ScopeChange] | None = None
-    """A change of scopes that was made first, which the log says before it, and what takes that back."""
+    before: tuple[RenameScope, ScopeChange] | None = None
+    """A project that made way first, which the log says before it, and what takes that back."""
 
 
 CHANGED = ChangeResult()

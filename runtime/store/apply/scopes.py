@@ -6,15 +6,22 @@ to. Whoever holds in memory which that is loads it again, since the generation g
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import apsw
 
-from mnemic.actors.protocol.changes import MergeScopes, MoveProject, RenameScope, ScopeRef, SplitScope
+from mnemic.actors.protocol.changes import Change, MergeScopes, MoveProject, RenameScope, ScopeRef, SplitScope
 from mnemic.actors.protocol.errors import InvalidValue, UnknownScope
 from mnemic.actors.protocol.scopes import ScopeChange, normalize_scope_path
 from mnemic.runtime.store.apply.context import UNCHANGED, ApplyContext, ChangeResult, Handler
-from mnemic.runtime.store.read.scopes import has_folder_name, project_scope, scopes_below
+from mnemic.runtime.store.read.scopes import (
+    has_folder_name,
+    made_way_since,
+    project_scope,
+    scopes_below,
+    seq_to_undo,
+)
 
 
 def move_found_scope(context: ApplyContext, place: ScopeRef, at: int) -> tuple[RenameScope, ScopeChange] | None:
@@ -27,13 +34,56 @@ def move_found_scope(context: ApplyContext, place: ScopeRef, at: int) -> tuple[R
     Returns:
         The rename and what takes it back; ``None`` where nothing was in the way.
     """
-    path = place.path.partition("/")[0]
-    if place.found != ".mnemic.toml" or not has_folder_name(context.db, path):
+    return _make_way(context, place.path, at) if place.found == ".mnemic.toml" else None
+
+
+def _make_way(context: ApplyContext, path: str, at: int) -> tuple[RenameScope, ScopeChange] | None:
+    change = rename_that_makes_way(context.db, path)
+    if change is None:
         return None
-    change = RenameScope(path=path, to=free_path(context.db, path), below=False)
     undo = _rename(context, change, at).undo
     assert undo is not None
     return change, undo
+
+
+def rename_that_makes_way(db: apsw.Connection, path: str) -> RenameScope | None:
+    """What gives a project another path that has its folder's name, where that is the first of a path's names."""
+    first = _first(path)
+    return RenameScope(path=first, to=free_path(db, first), below=False) if has_folder_name(db, first) else None
+
+
+def check_undo(db: apsw.Connection, changes: Sequence[Change]) -> None:
+    """Refuse to take back a change of scopes where its paths mean something else by now.
+
+    Raises:
+        InvalidValue: a project made way since, and another one has its path; or one that has its folder's name would
+            come to stand above what came since.
+    """
+    made_way = {one.path: one.to for one in made_way_since(db, seq_to_undo(db))}
+    renames = [change for change in changes if isinstance(change, RenameScope)]
+    for change in changes:
+        for path in (getattr(change, name, "") for name in ("path", "to", "into")):
+            if path in made_way:
+                raise InvalidValue(
+                    name="the change to take back",
+                    value=path,
+                    why=f"what was called so made way since, and is {made_way[path]!r}",
+                    expected=f"{made_way[path]!r} another path, by renaming or merging it",
+                )
+        back = ""
+        if isinstance(change, RenameScope) and has_folder_name(db, change.path):
+            back = change.to
+        elif isinstance(change, SplitScope) and change.project is not None and change.found in ("git", "folder"):
+            back = change.path
+        for _, path in scopes_below(db, back) if back and "/" not in back else ():
+            goes = any(path == one.path or (one.below and path.startswith(f"{one.path}/")) for one in renames)
+            if path != back and not goes:
+                raise InvalidValue(
+                    name="the path that comes back",
+                    value=back,
+                    why=f"{path!r} came to lie below it since",
+                    expected=f"{path!r} another path, by renaming it",
+                )
 
 
 def free_path(db: apsw.Connection, path: str) -> str:
@@ -59,6 +109,9 @@ def _rename(context: ApplyContext, change: RenameScope, at: int) -> ChangeResult
     )
     if not moved:
         raise UnknownScope(scope=change.path, near="")
+    before = None
+    if change.below and not context.is_replaying and _first(change.path) != _first(change.to) != change.to:
+        before = _make_way(context, change.to, at)  # what is put below it is not to be told to it
     numbers = {number for number, _ in moved}
     others = [path for number, path in scopes_below(context.db, change.to) if number not in numbers]
     taken = next((path for path in others if change.below or path == change.to), None)
@@ -76,7 +129,11 @@ def _rename(context: ApplyContext, change: RenameScope, at: int) -> ChangeResult
             "UPDATE scopes SET path = ? WHERE id = ?", (change.to + path.removeprefix(change.path), number)
         )
     context.rebind_queue.scopes_changed(numbers)
-    return ChangeResult(undo=RenameScope(path=change.to, to=change.path, below=change.below))
+    return ChangeResult(undo=RenameScope(path=change.to, to=change.path, below=change.below), before=before)
+
+
+def _first(path: str) -> str:
+    return path.partition("/")[0]
 
 
 def _merge(context: ApplyContext, change: MergeScopes, at: int) -> ChangeResult:

@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from mnemic.actors.protocol.changes import ScopeRef
+from mnemic.actors.protocol.changes import RenameScope, ScopeRef
 from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.scopes import SCOPES_AUTHOR, SCOPES_UNDO_AUTHOR, ScopeChange, ScopeInfo
 from mnemic.runtime.store.schema import SAID_OR_KEPT
@@ -48,19 +48,35 @@ class ScopeQueries:
         ]
 
     def scope_undo(self) -> tuple[ScopeChange, ...]:
-        undone = 0
-        for seq, author in self._db.execute(
-            "SELECT seq, author FROM applies WHERE author IN (?, ?) ORDER BY seq DESC",
-            (SCOPES_AUTHOR, SCOPES_UNDO_AUTHOR),
-        ):
-            if author == SCOPES_UNDO_AUTHOR:
-                undone += 1
-            elif undone:
-                undone -= 1
-            else:
-                rows = self._db.execute("SELECT undo FROM log WHERE seq = ? ORDER BY id DESC", (seq,))
-                return tuple(_decode(undo) for (undo,) in rows)
-        return ()
+        rows = self._db.execute("SELECT undo FROM log WHERE seq = ? ORDER BY id DESC", (seq_to_undo(self._db),))
+        return tuple(_decode(undo) for (undo,) in rows)
+
+
+def seq_to_undo(connection: apsw.Connection) -> int | None:
+    """Number of the last change of scopes that is not taken back yet."""
+    undone = 0
+    for seq, author in connection.execute(
+        "SELECT seq, author FROM applies WHERE author IN (?, ?) ORDER BY seq DESC",
+        (SCOPES_AUTHOR, SCOPES_UNDO_AUTHOR),
+    ):
+        if author == SCOPES_UNDO_AUTHOR:
+            undone += 1
+        elif undone:
+            undone -= 1
+        else:
+            return int(seq)
+    return None
+
+
+def made_way_since(connection: apsw.Connection, seq: int | None) -> list[RenameScope]:
+    """Renames after a transaction that nobody asked for: projects that made way for what was captured or imported."""
+    rows = connection.execute(
+        "SELECT l.change FROM log l JOIN applies a ON a.seq = l.seq"
+        " WHERE l.seq > ? AND l.undo IS NOT NULL AND a.author NOT IN (?, ?) ORDER BY l.id",
+        (seq, SCOPES_AUTHOR, SCOPES_UNDO_AUTHOR),
+    )
+    changes = [_decode(change) for (change,) in rows]
+    return [change for change in changes if isinstance(change, RenameScope)]
 
 
 def project_scope(connection: apsw.Connection, project: str) -> tuple[int, str] | None:

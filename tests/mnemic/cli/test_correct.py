@@ -46,7 +46,8 @@ def hits(outcome: Outcome) -> list[dict[str, Any]]:
 def test_a_text_is_kept_for_the_project_of_the_folder_and_found(command: Command, home: Path, project: Path) -> None:
     kept = command("remember", TOKEN, "--home", home, "--json").json
     assert kept.keys() == {
-        *("id", "created", "scope", "scope_found", "superseded_by", "retired_at", "erased", "similar", "degraded")
+        *("id", "created", "scope", "scope_found", "superseded_by", "retired_at", "erased", "made_way", "similar"),
+        "degraded",
     }
     assert (kept["created"], kept["scope"], kept["scope_found"], kept["similar"]) == (True, "slipway", "git", [])
     (hit,) = hits(command("recall", "token", "--home", home, "--json"))
@@ -288,6 +289,78 @@ def test_what_was_done_is_told_in_lines_with_the_way_back(command: Command, home
     ]
     command("scope", "undo", "--home", home)
     assert command("scope", "undo", "--home", home).out == "nothing is left to take back\n"
+
+
+@pytest.fixture
+def keep(command: Command, home: Path, tmp_path: Path) -> Callable[[str, str], Outcome]:
+    """Capture one turn in the repository of a name, which is made where it is not there."""
+
+    def capture(name: str, text: str) -> Outcome:
+        folder = tmp_path / name if (tmp_path / name).exists() else git_project(tmp_path / name)
+        source = lines(tmp_path / f"{name}.jsonl", claude_turn(text, folder))
+        return command("capture", source, "--no-meaning", "--home", home)
+
+    return capture
+
+
+def told_in(home: Path, folder: Path) -> str:
+    """What a session in a folder is told at its start."""
+    with mnemic.open(home) as mind:
+        return mind.brief(scope=resolve_scope(None, str(folder))).text
+
+
+def test_a_clone_is_told_nothing_of_what_is_renamed_below_its_folders_name(
+    command: Command, home: Path, tmp_path: Path, keep: Callable[[str, str], Outcome]
+) -> None:
+    keep("boats", "a clone has a name")
+    keep("slipway", "the secret is lemon")
+    assert command("scope", "rename", "slipway", "boats/slip", "--home", home).out.splitlines()[:2] == [
+        "renamed: boats -> boats~2 (1 memory)",
+        "renamed: slipway -> boats/slip (1 memory)",
+    ]
+    assert "lemon" not in told_in(home, tmp_path / "boats")
+    assert "lemon" in told_in(home, tmp_path / "slipway")
+    command("scope", "undo", "--home", home)
+    assert command("recall", "clone", "--scope", "boats", "--home", home).code == 0
+
+
+def test_a_project_that_makes_way_is_told_with_the_capture_and_no_undo_reaches_behind_that(
+    command: Command, home: Path, tmp_path: Path, keep: Callable[[str, str], Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep("proj", "the project was first")
+    command("scope", "rename", "proj", "work", "--home", home)
+    named = git_project(tmp_path / "named")
+    (named / ".mnemic.toml").write_text('scope = "work"')
+    assert keep("named", "the owner named it").out.splitlines()[2:4] == [
+        "work is work~2 from now on: a .mnemic.toml names that path, or one below it",
+        f"  if both are one project: mnemic scope merge 'work~2' work --home {home}",
+    ]
+    monkeypatch.chdir(git_project(tmp_path / "more"))
+    command("remember", "a second project", "--home", home)
+    (tmp_path / "more" / "deep").mkdir()
+    (tmp_path / "more" / "deep" / ".mnemic.toml").write_text('scope = "more/deep"')
+    monkeypatch.chdir(tmp_path / "more" / "deep")
+    assert "more is more~2 from now on: the .mnemic.toml here names" in command("remember", "x", "--home", home).out
+    listed = command("scope", "list", "--home", home, "--json").json["scopes"]
+    refused = command("scope", "undo", "--home", home)
+    assert refused.code == 2
+    assert "what was called so made way since, and is 'work~2'" in refused.err
+    assert command("scope", "list", "--home", home, "--json").json["scopes"] == listed
+
+
+def test_an_import_opens_no_folder_and_says_which_project_makes_way(
+    command: Command, home: Path, tmp_path: Path, keep: Callable[[str, str], Outcome]
+) -> None:
+    other = tmp_path / "other"
+    with mnemic.open(other) as mind:
+        mind.remember("the secret is lemon", scope="boats/slip")
+    command("export", tmp_path / "export", "--home", other)
+    keep("boats", "a clone has a name")
+    done = command("import", tmp_path / "export", "--no-meaning", "--home", home)
+    assert "boats is boats~2 from now on: what was imported is named so, or lies below it\n" in done.out
+    assert "lemon" not in told_in(home, tmp_path / "boats")
+    again = command("import", tmp_path / "export", "--no-meaning", "--home", home, "--json").json
+    assert (again["new"], again["made_way"]) == (0, {})
 
 
 def test_after_a_merge_a_folder_that_is_gone_is_let_go_by_the_command_that_is_printed(

@@ -358,6 +358,44 @@ def test_a_project_that_is_called_otherwise_here_is_said_to_be_the_same(place: S
     assert (done.new, done.scopes, done.same_projects) == (1, {"boats/slip": "shelf"}, ("boats/slip",))
 
 
+FOLDERS = [ScopeRef(path=path, project=f"/{n}/{path}", found="git") for n in "12" for path in ("a", "b", "a~2")]
+BY_HAND = [ScopeRef(path=path, project=None, found=".mnemic.toml") for path in ("a", "a/x", "b/x/y", "a~2/x")]
+NAMED = [ScopeRef(path=path, project=None, found="named") for path in ("a/n", "b/n", "c")]
+RENAMES = st.builds(
+    RenameScope, path=st.sampled_from(["a", "b", "a~2"]), to=st.sampled_from(["a/x/z", "b/x", "c/d", "a~2/y"])
+)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.one_of(st.sampled_from([*FOLDERS[:3], *BY_HAND]), RENAMES), min_size=1, max_size=6),
+    st.lists(st.one_of(st.sampled_from([*FOLDERS[3:], *BY_HAND, *NAMED]), RENAMES), min_size=1, max_size=8),
+)
+def test_no_folder_here_is_told_what_is_imported_and_who_made_way_is_said(
+    place: Stores, here: list[ScopeRef | Change], there: list[ScopeRef | Change]
+) -> None:
+    def made(history: list[ScopeRef | Change], first: int) -> Path:
+        changes = [memory(n, place=one) if isinstance(one, ScopeRef) else one for n, one in enumerate(history, first)]
+        return place.store(changes)
+
+    def folders(path: Path) -> dict[str, tuple[str, int]]:
+        """Of each project of this mind that has its folder's name: its path, and how many memories are told in it."""
+        with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
+            known = now.list_scopes()
+        return {
+            str(one.project): (one.path, sum(o.memories for o in known if f"{o.path}/".startswith(f"{one.path}/")))
+            for one in known
+            if one.has_folder_name and str(one.project).startswith("/1/")
+        }
+
+    target = made(here, 1)
+    before = folders(target)
+    done = place.take(target, place.export(made(there, 50)))
+    after = folders(target)
+    assert {one: told for one, (_, told) in after.items()} == {one: told for one, (_, told) in before.items()}
+    assert done.made_way == {was: after[one][0] for one, (was, _) in before.items() if after[one][0] != was}
+
+
 # --- another key -----------------------------------------------------------------------------------------------------
 
 

@@ -476,6 +476,50 @@ def test_on_a_terminal_a_first_install_asks_whose_memories_an_assistant_may_ask_
     assert rights() == ()
 
 
+@pytest.mark.parametrize(
+    "taken_back",
+    [
+        ("install", "--assistant", "codex", "--allow", "nothing"),
+        ("install", "--assistant", "all", "--allow", "nothing"),
+        ("uninstall",),
+    ],
+)
+def test_rights_are_taken_back_though_the_settings_of_their_assistant_are_broken(
+    command: Command, user: Path, home: Path, taken_back: tuple[str, ...]
+) -> None:
+    def rights() -> tuple[tuple[str, ...], list[str], bool]:
+        told = command("hooks", "status", "--assistant", "codex", "--no-trial", "--home", home)
+        view = command("hooks", "status", "--assistant", "codex", "--no-trial", "--home", home, "--json").json
+        allowed = view["hosts"]["codex"]["allow"]
+        plain = f"beyond its own project: {' and '.join(allowed) or 'nothing'}\n" in told.out
+        return InstallRecord(home, SystemClock()).hosts["codex"].allow, allowed, plain
+
+    install(command, home, "codex", "--allow", "read-all")
+    assert rights() == (("read-all",), ["read-all"], True)
+    config = user / ".codex" / "config.toml"
+    config.write_text(config.read_text() + "x = [\n")
+    before = everything(user)
+    shown = command("hooks", *taken_back, "--home", home)
+    assert (shown.code, rights()[0]) == (2, ("read-all",))
+    assert "beyond its own project would be: nothing\n" in shown.out
+    refused = command("hooks", *taken_back, "--apply", "--home", home)
+    assert refused.code == 2
+    assert "codex: what it may do by MCP beyond its own project: nothing\n" in refused.out
+    assert "config.toml was not changed" in refused.out
+    assert rights()[:2] == ((), [])
+    assert everything(user) == before
+
+
+def test_an_assistant_that_cannot_be_wired_is_given_no_right(command: Command, user: Path, home: Path) -> None:
+    (user / ".codex").mkdir()
+    (user / ".codex" / "config.toml").write_text("x = [\n")
+    for name in ("codex", "all"):
+        refused = install(command, home, name, "--allow", "read-all")
+        assert refused.code == 2
+        assert "by MCP" not in refused.out
+    assert not (home / "hooks.json").exists()
+
+
 def test_where_the_input_ends_instead_of_an_answer_nothing_is_done_and_it_is_said(
     command: Command, user: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

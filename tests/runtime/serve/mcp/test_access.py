@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.message import format_id
 from mnemic.runtime.minds.projects import resolve_scope
 from tests.processes.faces import git_project
@@ -106,6 +107,19 @@ def test_it_keeps_nothing_elsewhere_or_as_somebody_else(faces: Hosted, project: 
     with faces.minds.use("default", True) as mind:
         assert mind.counts().memories == 4
     assert asked(faces, project, "memory_capture", ("write-all",), text="obey", **forged)["created"]
+
+
+def test_it_plants_nothing_below_its_own_for_whoever_gets_that_path(faces: Hosted, project: Path) -> None:
+    for path in ("boat/anything", "boat/secret", "boat/secret/deep/"):
+        refused = asked(faces, project, "memory_capture", text="deploys go elsewhere", kind="decision", scope=path)
+        assert refused.startswith("owners_choice: By MCP no scope is made below a project's own")
+    with faces.minds.use("default", True) as mind:
+        place = ScopeRef(path="boat", project=None, found=".mnemic.toml")
+        mind.remember("the otter's owner names the boat", scope=place)
+        assert mind.folder_scope(str(project))[0] == "boat~2"
+        assert "deploys" not in mind.brief(scope=place).text
+    assert asked(faces, project, "memory_capture", ("write-all",), text="a dinghy", scope="boat~2/dinghy")["created"]
+    assert asked(faces, project, "memory_capture", text="it leaks", scope="boat~2/dinghy")["created"]
 
 
 def test_it_replaces_and_forgets_nothing_elsewhere(faces: Hosted, project: Path) -> None:

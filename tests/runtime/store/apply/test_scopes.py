@@ -7,13 +7,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.changes import Change, MergeScopes, MoveProject, RenameScope, ScopeRef, SplitScope
 from mnemic.actors.protocol.errors import BadInput, InvalidValue, UnknownScope
 from mnemic.actors.protocol.scopes import SCOPES_AUTHOR, SCOPES_UNDO_AUTHOR, ScopeChange
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.read.reader import StoreSnapshot, open_reader
 from mnemic.runtime.store.store import Store
 from tests.runtime.building import KEYS, apply, held, id_of, memory, said
 
@@ -249,7 +249,10 @@ def test_what_is_not_there_any_more_is_not_taken_out_again(store: Store, path: P
 # --- folders' names and names by hand ---------------------------------------------------------------------------------
 
 FOLDERS = [ScopeRef(path=path, project=f"/clones/{n}/{path}", found="git") for n in "12" for path in ("a", "b", "a~2")]
-FILES = [ScopeRef(path=path, project=None, found=".mnemic.toml") for path in ("a", "a/x", "a/x/y", "b/x", "a~2/x", "c")]
+FILES = [
+    ScopeRef(path=path, project=None, found=".mnemic.toml")
+    for path in ("a", "a/x", "a/x/y", "a/y", "b/x", "a~2/x", "c")
+]
 
 
 @settings(max_examples=40)
@@ -271,6 +274,91 @@ def test_in_any_order_no_folder_is_told_what_a_file_of_its_owner_names(captured:
             before = held(path)
             store.rebuild(lambda done, total: None, meaning=False)
             assert held(path) == before
+
+
+NEW_PATHS = ["c", "a/x", "a/x/z", "b/x", "a~2/x", "a~2"]
+STEPS = st.one_of(
+    st.sampled_from([*FOLDERS, *FILES]),
+    st.builds(RenameScope, path=st.sampled_from(["a", "b", "a~2", *NEW_PATHS]), to=st.sampled_from(NEW_PATHS)),
+    st.just("undo"),
+)
+
+
+@settings(max_examples=80)
+@given(st.lists(STEPS, min_size=2, max_size=12))
+@example([FOLDERS[0], FOLDERS[1], RenameScope(path="b", to="a/x"), FILES[3], "undo"])
+def test_whatever_is_renamed_and_taken_back_no_folder_is_told_but_its_own(steps: list[Change | ScopeRef | str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "store.db"
+        with closing(Store.create(path, KEYS)) as store:
+            captured: list[ScopeRef] = []
+            for step in steps:
+                if isinstance(step, ScopeRef):
+                    captured.append(step)
+                    apply(store, memory(len(captured), place=step))
+                    continue
+                undoes = isinstance(step, str)
+                changes = unscoping(path) if undoes else (step,)
+                before = held(path)
+                try:
+                    rescope(store, *changes, author=SCOPES_UNDO_AUTHOR if undoes else SCOPES_AUTHOR)
+                except BadInput:
+                    assert held(path) == before
+            with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
+                check_folders_are_told_their_own(now, captured)
+            before = held(path)
+            store.rebuild(lambda done, total: None, meaning=False)
+            assert held(path) == before
+
+
+def check_folders_are_told_their_own(now: StoreSnapshot, captured: list[ScopeRef]) -> None:
+    """What is told in a project that has its folder's name was captured in that project."""
+    told_in = {one.id: one.scope for one in now.load_memories(list(range(1, len(captured) + 1)))}
+    for place in captured:
+        at = now.scope_path_of(place)
+        if place.project is not None and at is not None and "/" not in at:
+            told = {captured[n] for n in range(len(captured)) if f"{told_in[id_of(n + 1)]}/".startswith(f"{at}/")}
+            assert told == {place}
+
+
+def test_a_project_makes_way_for_what_is_renamed_below_it_and_comes_back_with_it(store: Store, path: Path) -> None:
+    fill(store, ("boats", "/clones/boats"), ("slipway", "/p/slipway"))
+    before = scopes(path)
+    rescope(store, RenameScope(path="slipway", to="boats/slip"))
+    assert scopes(path) == {"boats~2": ("/clones/boats", (), 1), "boats/slip": ("/p/slipway", (), 1)}
+    rescope(store, *unscoping(path), author=SCOPES_UNDO_AUTHOR)
+    assert scopes(path) == before
+
+
+def test_no_project_makes_way_for_what_was_below_it(store: Store, path: Path) -> None:
+    fill(store, ("boats", "/p/boats"), ("boats/slip", None))
+    rescope(store, RenameScope(path="boats/slip", to="boats/quay"))
+    assert set(scopes(path)) == {"boats", "boats/quay"}
+    rescope(store, RenameScope(path="boats", to="boats/fleet"))
+    assert set(scopes(path)) == {"boats/fleet", "boats/fleet/quay"}
+
+
+def test_what_came_to_lie_below_keeps_a_folders_name_from_coming_back_above_it(store: Store, path: Path) -> None:
+    fill(store, ("work", "/clones/work"), ("other", None))
+    rescope(store, MergeScopes(path="work", into="other"))
+    apply(store, memory(3, place=ScopeRef(path="work/secret", project=None, found=".mnemic.toml")))
+    before = held(path)
+    with pytest.raises(InvalidValue, match="'work/secret' came to lie below it since"):
+        rescope(store, *unscoping(path), author=SCOPES_UNDO_AUTHOR)
+    assert held(path) == before
+
+
+@pytest.mark.parametrize(
+    "change", [RenameScope(path="proj", to="work"), MergeScopes(path="notes", into="work")], ids=["rename", "merge"]
+)
+def test_a_change_from_before_a_project_made_way_is_not_taken_back(store: Store, path: Path, change: Change) -> None:
+    fill(store, ("proj" if isinstance(change, RenameScope) else "work", "/p/work"), ("notes", None))
+    rescope(store, change)
+    apply(store, memory(3, place=ScopeRef(path="work", project=None, found=".mnemic.toml")))
+    before = held(path)
+    with pytest.raises(InvalidValue, match="made way since, and is 'work~2'"):
+        rescope(store, *unscoping(path), author=SCOPES_UNDO_AUTHOR)
+    assert held(path) == before
 
 
 def belongs(one: ScopeRef, place: ScopeRef) -> bool:
