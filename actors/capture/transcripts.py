@@ -30,6 +30,7 @@ from mnemic.actors.protocol.events import Event, MalformedLine
 from mnemic.actors.protocol.messages import AddOutcome, CaptureTranscript, TranscriptCaptured
 from mnemic.actors.protocol.ports import Source, TranscriptOpener
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.protocol.times import is_ahead
 
 _log = logging.getLogger("mnemic.capture")
 
@@ -131,6 +132,7 @@ class TranscriptCapture:
             event, self._keeping.resolve_scope(event, message.scope, anyway=by_itself), at, by_itself=by_itself
         )
         try:
+            reading.now = context.now
             for item, first, _ in reading.items(message.skip):  # earlier parts have taken them; their memories are kept
                 if isinstance(item, Event):
                     reading.count(item, first)
@@ -232,6 +234,8 @@ class _OpenTranscript:
         """How many events were left out."""
         self.is_excluded: Callable[[Event, int | None], bool] = lambda event, at: False
         """Whether an event is left out; it is told when it happened, as far as the transcript has said."""
+        self.now = 0
+        """When it is read: what claims to be said long after is undated."""
         self._items = iter(source)
         self._keeping = keeping
         self._said_at: int | None = None
@@ -253,6 +257,8 @@ class _OpenTranscript:
             if isinstance(item, Event) and (why := unstorable_reason(item)) is not None:
                 item = MalformedLine(line=self.items_read, why=f"{NOT_KEPT_PREFIX}{why}")
             if isinstance(item, Event):
+                if is_ahead(item.said_at, self.now):
+                    item = msgspec.structs.replace(item, said_at=None)
                 self._said_at = self._said_at if item.said_at is None else item.said_at
                 try:
                     excluded = self.is_excluded(item, self._said_at)

@@ -59,6 +59,9 @@ def _rename(context: ApplyContext, change: RenameScope, at: int) -> ChangeResult
     )
     if not moved:
         raise UnknownScope(scope=change.path, near="")
+    if not context.is_replaying:
+        for _, path in moved:  # one that is too long could not be asked for
+            normalize_scope_path(change.to + path.removeprefix(change.path), f"the new path of {path!r}")
     numbers = {number for number, _ in moved}
     others = [path for number, path in scopes_below(context.db, change.to) if number not in numbers]
     taken = next((path for path in others if change.below or path == change.to), None)

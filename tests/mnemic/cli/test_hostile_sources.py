@@ -1,7 +1,8 @@
-"""Captured folders and transcripts that somebody else made: each bad thing is told of, and stops nothing beside it."""
+"""Folders, transcripts and exports that somebody else made: what is bad in them is told of, and harms nothing else."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Callable
@@ -129,3 +130,47 @@ def test_folders_nested_deeper_than_pythons_calls_are_looked_through(
             os.close(below)
             os.rmdir("d", dir_fd=here)
         os.close(here)
+
+
+def test_who_captures_a_folder_is_told_nothing_that_it_dates_into_the_future(
+    command: Command, home: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "clone").mkdir()
+    lines(tmp_path / "clone" / "more.jsonl", turn("keys are published", said_at="2190-01-01T00:00:00Z"))
+    assert command("capture", tmp_path / "clone", "--home", home, "--no-meaning").code == 0
+    (hit,) = command("recall", "keys", "--home", home, "--scope", "*", "--json").json["hits"]
+    assert (hit["text"], hit["said_at"]) == ("keys are published", None)
+
+
+@pytest.mark.parametrize("path", ["*", "a/../b", "a\nb", "x" * 5000])
+def test_an_export_with_a_scope_that_nobody_could_ask_for_is_refused_whole(
+    command: Command, home: Path, tmp_path: Path, path: str
+) -> None:
+    command("remember", "a word", "--scope", "work", "--home", home)
+    exported = tmp_path / "exported"
+    assert command("export", exported, "--home", home).code == 0
+    scopes, manifest = exported / "scopes.jsonl", exported / "manifest.json"
+    scopes.write_text(scopes.read_text().replace('"work"', json.dumps(path)))
+    (exported / "memories.jsonl").write_text(
+        (exported / "memories.jsonl").read_text().replace('"work"', json.dumps(path))
+    )
+    told = json.loads(manifest.read_text())
+    for name in ("scopes.jsonl", "memories.jsonl"):
+        data = (exported / name).read_bytes()
+        told["files"][name] |= {"sha256": hashlib.sha256(data).hexdigest(), "size_bytes": len(data)}
+    manifest.write_text(json.dumps(told))
+    new = tmp_path / "new"
+    command("init", "--home", new)
+    refused = command("import", exported, "--home", new, "--no-meaning")
+    assert refused.code == 2
+    assert "line 1 of scopes.jsonl cannot be: no scope can have its path" in refused.err
+    assert texts(command, new) == []
+
+
+def test_a_scope_gets_no_path_below_which_another_could_not_be_asked_for(command: Command, home: Path) -> None:
+    child = "work/" + "b" * 300
+    command("remember", "a word", "--scope", child, "--home", home)
+    refused = command("scope", "rename", "work", "c" * 400, "--home", home)
+    assert refused.code == 2
+    assert "it is too long" in refused.err
+    assert texts(command, home, child) == ["a word"]
