@@ -65,6 +65,7 @@ def work(number: int) -> list[Event]:
 def shaped(home: Path, events: Sequence[Event], **more: Any) -> ActorHarness:
     """An actor system whose mind holds these events, bound."""
     actor_system = ActorHarness(home, sources={"x": events}, ports={"extract": lives_in}, **more)
+    actor_system.clock.advance(400 * 86_400)  # after all that was said
     actor_system.take("x")
     actor_system.embed()
     bind(actor_system)

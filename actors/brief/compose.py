@@ -145,8 +145,7 @@ class _Page:
         """Write a line that quotes a memory, less of it where there is less room; says whether it was written."""
         if self.leaves_out(quote):
             return False
-        if _is_from_user(quote) and reads_as_instruction(to_text(quote.text)):
-            lead = f"{lead.removesuffix(': ')} (reads as an instruction): "
+        lead = f"{lead.removesuffix(': ')}{_instruction_mark(quote)}: "
         whole = quote_inline(quote.text) if quote.size_bytes == len(quote.text) <= 4 * limit_bytes else None
         part = _part(quote, 0, len(quote.text))
         if whole is not None and len(whole.encode()) <= limit_bytes and self.write_line(f'{lead}"{whole}"', part):
@@ -208,7 +207,7 @@ def _open_items(page: _Page, left: LastSession) -> Iterator[tuple[str, Delivered
             )
         for sentence in open_items(text, _ENDS):
             if sentence != question and not page.contains(quote_inline(sentence.encode("utf-8", "surrogatepass"))):
-                yield f"- open: {_quote_sentence(sentence)}", _sentence_part(quote, sentence)
+                yield f"- open{_instruction_mark(quote)}: {_quote_sentence(sentence)}", _sentence_part(quote, sentence)
 
 
 def _part(quote: Quote, start: int, size: int) -> DeliveredSpan:
@@ -221,6 +220,12 @@ def _sentence_part(quote: Quote, sentence: str) -> DeliveredSpan:
     said = sentence.encode("utf-8", "surrogatepass")
     start = quote.text.find(said)
     return _part(quote, start, len(said)) if start >= 0 else _part(quote, 0, 0)
+
+
+def _instruction_mark(quote: Quote) -> str:
+    """What is said of a user's words that read as an instruction to the assistant; others' are left out."""
+    injected = _is_from_user(quote) and reads_as_instruction(to_text(quote.text))
+    return " (reads as an instruction)" if injected else ""
 
 
 def _superseded_mark(quote: Quote) -> str:

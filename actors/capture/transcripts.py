@@ -26,11 +26,12 @@ from mnemic.actors.protocol.changes import (
     idempotency_key,
 )
 from mnemic.actors.protocol.contract import Context, raise_location
-from mnemic.actors.protocol.errors import SourceUnreadable
+from mnemic.actors.protocol.errors import MnemicError, SourceUnreadable
 from mnemic.actors.protocol.events import Event, MalformedLine
 from mnemic.actors.protocol.messages import AddOutcome, CaptureTranscript, TranscriptCaptured
 from mnemic.actors.protocol.ports import Source, TranscriptOpener
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.protocol.times import is_ahead
 
 _log = logging.getLogger("mnemic.capture")
 
@@ -132,6 +133,7 @@ class TranscriptCapture:
             event, self._keeping.resolve_scope(event, message.scope, anyway=by_itself), at, by_itself=by_itself
         )
         try:
+            reading.now = context.now
             for item, first, _ in reading.items(message.skip):  # earlier parts have taken them; their memories are kept
                 if isinstance(item, Event):
                     reading.count(item, first)
@@ -167,9 +169,17 @@ class TranscriptCapture:
             elif item is not None:
                 reading.count(item, first)
                 place = self._keeping.resolve_scope(item, message.scope, anyway=by_itself)
+                kept_by: tuple[Change, ...] = ()
+                try:
+                    if not isinstance(place, str):
+                        kept_by = self._keeping.changes(item, identity, place, context)
+                except MnemicError:
+                    raise
+                except Exception as error:
+                    malformed.append((reading.items_read, _defect(error)))
                 if isinstance(place, str):
                     malformed.append((reading.items_read, f"{NOT_KEPT_PREFIX}{place}"))
-                elif kept_by := self._keeping.changes(item, identity, place, context):
+                elif kept_by:
                     changes += kept_by
                     by_id.append(item.host_id is not None)
                     named.append(place.path)
@@ -212,6 +222,12 @@ class TranscriptCapture:
         )
 
 
+def _defect(error: Exception) -> str:
+    """Why an item is not kept at which something of ours failed: it stops no other; its words may quote the item."""
+    _log.error("an item of a transcript failed: %s at %s", type(error).__name__, raise_location(error))
+    return f"{NOT_KEPT_PREFIX}reading it failed ({type(error).__name__})"
+
+
 class _OpenTranscript:
     """A transcript that is being read, and how often each text occurred in it."""
 
@@ -222,6 +238,8 @@ class _OpenTranscript:
         """How many events were left out."""
         self.is_excluded: Callable[[Event, int | None], bool] = lambda event, at: False
         """Whether an event is left out; it is told when it happened, as far as the transcript has said."""
+        self.now = 0
+        """When it is read: what claims to be said long after is undated."""
         self._items = iter(source)
         self._keeping = keeping
         self._said_at: int | None = None
@@ -243,13 +261,15 @@ class _OpenTranscript:
             if isinstance(item, Event) and (why := unstorable_reason(item)) is not None:
                 item = MalformedLine(line=self.items_read, why=f"{NOT_KEPT_PREFIX}{why}")
             if isinstance(item, Event):
+                if is_ahead(item.said_at, self.now):
+                    item = msgspec.structs.replace(item, said_at=None)
                 self._said_at = self._said_at if item.said_at is None else item.said_at
                 try:
                     excluded = self.is_excluded(item, self._said_at)
-                except ValueError as error:  # a defect of ours, at what it alone says; its words may quote the item
-                    _log.error("an item of a transcript failed: %s at %s", type(error).__name__, raise_location(error))
-                    why = f"{NOT_KEPT_PREFIX}reading it failed ({type(error).__name__})"
-                    yield MalformedLine(line=self.items_read, why=why), first, identity
+                except MnemicError:
+                    raise
+                except Exception as error:
+                    yield MalformedLine(line=self.items_read, why=_defect(error)), first, identity
                     continue
                 if excluded:
                     self.excluded_count += 1

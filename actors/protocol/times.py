@@ -9,7 +9,18 @@ from mnemic.actors.protocol.errors import BadTime, InvalidValue
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_DAY_US = 86_400_000_000
 _MONTHS = re.compile(r"(\d{4})(?:-(\d{2}))?")
+
+
+def is_ahead(at: int | None, now: int) -> bool:
+    """Whether a time that somebody else names is no time at which anything was said: it lies more than a day ahead, and
+    no two clocks that are right differ by that. What claims it would be the newest for ever, so it counts as undated.
+
+    Args:
+        at, now: microseconds since 1970 UTC.
+    """
+    return at is not None and at > now + _DAY_US
 
 
 def parse_time(text: str) -> int:

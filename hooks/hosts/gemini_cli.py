@@ -58,11 +58,18 @@ class GeminiReader:
         self._tool_session: str | None = None
         self._cwd: str | None = None
         self._pending_message: Json | None = None
+        self._failure: Exception | None = None  # of a message that was held back
         self._emitted_ids: set[str] = set()
         self._summaries: set[str] = set()
 
     def read(self, line: Json) -> Iterable[Event]:
-        """Events of earlier lines that were held back, and of this one. Raises `InvalidInput`."""
+        """Events of earlier lines that were held back, and of this one. Raises `InvalidInput`, and what went wrong with
+        the line that was held back once the events of this one are told.
+        """
+        yield from self._events(line)
+        self._raise_failure()
+
+    def _events(self, line: Json) -> Iterable[Event]:
         if isinstance(line.get("sessionId"), str) and "projectHash" in line:
             return self._header(line)
         if isinstance(change := line.get("$set"), dict):
@@ -76,21 +83,34 @@ class GeminiReader:
             raise InvalidInput("no session was named before it")
         if any(nonblank_text(call.get("name")) is None for call in _dicts_in(line, "toolCalls")):
             raise InvalidInput("a tool call without its name")
-        earlier = () if self._pending_message is not None and self._pending_message["id"] == own_id else self.finish()
+        earlier = () if self._pending_message is not None and self._pending_message["id"] == own_id else self._flush()
         if own_id not in self._emitted_ids:
             self._pending_message = line
         return earlier
 
     def finish(self) -> Iterable[Event]:
         """The last message."""
+        yield from self._flush()
+        self._raise_failure()
+
+    def _flush(self) -> list[Event]:
         held, self._pending_message = self._pending_message, None
         if held is None:
-            return ()
+            return []
         self._emitted_ids.add(held["id"])
-        return list(self._message(held))
+        try:
+            return list(self._message(held))
+        except Exception as error:  # the line that is read now is to be kept before it is told
+            self._failure = error
+            return []
+
+    def _raise_failure(self) -> None:
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
 
     def _header(self, line: Json) -> Iterable[Event]:
-        earlier = self.finish()
+        earlier = self._flush()
         session = line["sessionId"]
         folders = line.get("directories")
         if isinstance(folders, list) and folders:
@@ -113,7 +133,7 @@ class GeminiReader:
                 self._cwd = found[1].strip()
             if is_compression_summary(message) and text not in self._summaries:
                 self._summaries.add(text)
-                events += [*self.finish(), *user_message_events(self._event_factory(message), text)]
+                events += [*self._flush(), *user_message_events(self._event_factory(message), text)]
         return events
 
     def _message(self, message: Json) -> Iterator[Event]:
@@ -224,14 +244,18 @@ def _source(raw: RawLines) -> LineSource:
 
 
 def _subagent_files(path: str) -> list[str]:
-    """The files of a session's subagents: in folders named like the session, whose file has the beginning of its id."""
+    """The files of a session's subagents: in folders named like the session, whose file has the beginning of its id.
+
+    No link is one: whoever made the folder could have another file taken in.
+    """
     found = SESSION_FILE.fullmatch(os.path.basename(path))
     if found is None:
         return []
     folder = os.path.dirname(os.path.abspath(path))
     names = [name for name in _listed(folder) if name.startswith(found["begin"])]
-    below = [os.path.join(folder, name) for name in names if os.path.isdir(os.path.join(folder, name))]
-    return [os.path.join(one, name) for one in below for name in _listed(one) if name.endswith(".jsonl")]
+    below = [one for name in names if os.path.isdir(one := os.path.join(folder, name)) and not os.path.islink(one)]
+    files = [os.path.join(one, name) for one in below for name in _listed(one) if name.endswith(".jsonl")]
+    return [one for one in files if not os.path.islink(one)]
 
 
 def _listed(folder: str) -> list[str]:
@@ -256,5 +280,5 @@ def _read_full_output(path: str, named: str) -> str | None:
         if not path or not found or os.path.realpath(folder) != project:
             return None
         return read_below(project, f"{OUTPUTS_FOLDER}/{output}", _MOST_OUTPUT_BYTES).decode("utf-8")
-    except (OSError, ValueError):  # it went, is a link, or no text any more; what is left stands in the transcript
+    except (OSError, ValueError, RecursionError):  # it went, is a link, or no text; the rest stands in the transcript
         return None

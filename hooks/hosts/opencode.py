@@ -19,7 +19,17 @@ from urllib.parse import quote
 
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, MalformedLine
-from mnemic.hooks.read.lines import BOM, EventFactory, InvalidInput, Json, RawLines, call_events, nonblank_text, parse
+from mnemic.hooks.read.lines import (
+    BOM,
+    EventFactory,
+    InvalidInput,
+    Json,
+    RawLines,
+    call_events,
+    malformed_line,
+    nonblank_text,
+    parse,
+)
 from mnemic.hooks.read.own_text import strip_own_output
 from mnemic.hooks.read.records import RecordEventFactory, required_text
 from mnemic.runtime.files.file_stat import stat_transcript
@@ -147,8 +157,8 @@ def _message_events(
                 yield from _part_events(make, info, part)
         else:
             raise InvalidInput("a message without its role")
-    except InvalidInput as bad:
-        yield MalformedLine(line=number, why=str(bad))
+    except Exception as error:  # whatever it is about this message, the others are kept
+        yield malformed_line(number, error)
 
 
 def _prompt_events(make: EventFactory, info: Json, parts: Iterable[Json]) -> Iterator[Event]:

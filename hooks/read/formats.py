@@ -75,26 +75,30 @@ def open_transcript(path: str, format: str) -> Source:
 
 def find_transcripts(path: str) -> list[str]:
     """The transcripts a path stands for: a folder's ``*.jsonl`` and ``opencode.db`` at any depth, sorted; anything else
-    is itself.
+    is itself, and so is a folder below that cannot be listed: `open_transcript` says why.
 
-    Links to folders are followed, each folder once. Raises `SourceUnreadable` where a folder on the way cannot be
-    listed.
+    The path may be a link. Below it none is followed: somebody else may have put it there, and what it leads to is not
+    what was named.
     """
     if path == "-" or not os.path.isdir(path):
         return [path]
-    found = []
-    seen: set[str] = set()
-    for folder, below, names in os.walk(path, onerror=_raise_unreadable, followlinks=True):
-        if os.path.realpath(folder) in seen:
-            below.clear()
-            continue
-        seen.add(os.path.realpath(folder))
-        found += [os.path.join(folder, name) for name in names if name.endswith(".jsonl") or name == DATABASE]
-    return sorted(path for path in found if os.path.isfile(path) or not os.path.exists(path))
+    found, folders = [], [path]
+    while folders:  # no recursion, as in `os.walk`: folders may be nested deeper than Python's calls
+        folder = folders.pop()
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+                    elif entry.is_file(follow_symlinks=False) and _is_transcript_name(entry.name):
+                        found.append(entry.path)
+        except OSError:
+            found.append(folder)
+    return sorted(found)
 
 
-def _raise_unreadable(error: OSError) -> None:
-    raise SourceUnreadable(path=error.filename, why=error.strerror) from error
+def _is_transcript_name(name: str) -> bool:
+    return name.endswith(".jsonl") or name == DATABASE
 
 
 def _detect(raw: RawLines) -> str:
@@ -136,8 +140,6 @@ def _ambiguous(raw: RawLines, why: str) -> AmbiguousFormat:
 def _open(path: str) -> RawLines:
     if path == "-":
         return RawLines(path, sys.stdin.buffer, None)
-    if os.path.isdir(path):
-        raise SourceUnreadable(path=path, why="it is a folder, not a file")
     try:
         stream = open_regular(path)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path

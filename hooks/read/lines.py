@@ -1,20 +1,24 @@
 """Shared reader of JSON Lines files: survives torn, foreign and huge lines; base of the line readers.
 
 `LineSource` turns bytes into objects and objects into events. Whatever a line holds, reading goes on: a line that
-cannot be used becomes `MalformedLine`, with a reason that quotes nothing of it.
+cannot be used, or at which a reader fails, becomes `MalformedLine`, with a reason that quotes nothing of it.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, BinaryIO, Protocol
 
+from mnemic.actors.protocol.contract import raise_location
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import Event, Kind, MalformedLine, Role, to_bytes
 from mnemic.runtime.files.foreign import MOST_LINE_BYTES
+
+_log = logging.getLogger("mnemic.capture")
 
 Json = dict[str, Any]
 """A parsed line."""
@@ -125,19 +129,31 @@ class LineSource:
         self._reader = reader
 
     def __iter__(self) -> Iterator[Event | MalformedLine]:
+        number = 0
         for number, raw in enumerate(self._raw, 1):
             self.position_bytes += len(raw)
             try:
                 line = parse(raw, first=number == 1)
                 if line is not None:
                     yield from self._reader.read(line)
-            except InvalidInput as bad:
-                yield MalformedLine(line=number, why=str(bad))
-        yield from self._reader.finish()
+            except Exception as error:  # whatever it is about this line, the others are kept
+                yield malformed_line(number, error)
+        try:
+            yield from self._reader.finish()
+        except Exception as error:  # likewise
+            yield malformed_line(number, error)
 
     def close(self) -> None:
         """Let go of the file."""
         self._raw.close()
+
+
+def malformed_line(number: int, error: Exception) -> MalformedLine:
+    """A line, or a message, of which events could not be made; a defect of ours is logged, without its words."""
+    if isinstance(error, InvalidInput):
+        return MalformedLine(line=number, why=str(error))
+    _log.error("a line of a transcript failed: %s at %s", type(error).__name__, raise_location(error))
+    return MalformedLine(line=number, why=f"reading it failed ({type(error).__name__})")
 
 
 def parse(raw: bytes, first: bool = False) -> Json | None:

@@ -57,7 +57,7 @@ def capture(
         known = f", {report.known} known already" if report.known else ""
         yield f"{new} from {files}{known}, in {took_s:.1f} s"
         if not report.files and not report.failed:
-            yield "no transcript is there: in a folder, only files named *.jsonl are taken for one"
+            yield "no transcript is there: in a folder, only files named *.jsonl are taken for one, and no links"
         if report.scopes:
             yield f"scopes: {', '.join(path or '(none)' for path in report.scopes)}"
         why = "a .mnemic.toml names that path, or one below it"

@@ -31,7 +31,7 @@ from mnemic.actors.protocol.ambient_messages import (
     RetryQuarantined,
 )
 from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.errors import BadInput, MnemicError, ModelError, RuntimeFault, StoreError
+from mnemic.actors.protocol.errors import ActorFailed, BadInput, MnemicError, ModelError, RuntimeFault, StoreError
 from mnemic.actors.protocol.message import MemoryId, Request, format_id, ids_bytes
 from mnemic.actors.protocol.messages import (
     CaptureTranscript,
@@ -141,10 +141,11 @@ class Mind(QuestionVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerb
             embed: whether to wait until everything is found by meaning too; where nothing is new, a home's process is
                 left to it.
 
-        Returns the counts. A transcript that cannot be read is in `failed`, unless it is the only one.
+        Returns the counts. A transcript that cannot be read, or at which an actor fails, is in `failed`, unless it is
+        the only one.
 
         Raises:
-            BadInput: the scope is none, or the only source cannot be read.
+            BadInput, ActorFailed: the scope is none, or the only source cannot be read.
             StoreError: what was committed before is kept.
         """
         if scope is not None:
@@ -162,7 +163,7 @@ class Mind(QuestionVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerb
 
             try:
                 self._capture_one(path, format, scope, report, show)
-            except BadInput as error:
+            except (BadInput, ActorFailed) as error:
                 if len(paths) == 1:
                     raise
                 report.failed.append((path, str(error)))

@@ -88,5 +88,5 @@ def _resolve_links(pattern: str) -> str:
 def _resolved(folder: str) -> str:
     try:
         return os.path.realpath(folder) if os.path.isabs(folder) else folder
-    except ValueError:  # no file can have this name
+    except (ValueError, RecursionError):  # no file can have this name; or a chain of links that no system follows
         return folder

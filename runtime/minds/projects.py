@@ -180,7 +180,7 @@ def printable_path(path: Path) -> str:
 def _resolved(path: Path) -> Path:
     try:
         return Path(os.path.realpath(path))
-    except ValueError:  # no file can have this name
+    except (ValueError, RecursionError):  # no file can have this name; or a chain of links that no system follows
         return path
 
 

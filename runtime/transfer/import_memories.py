@@ -22,7 +22,9 @@ import apsw
 import msgspec
 
 from mnemic.actors.protocol.changes import AddMemory, Change, MergeScopes, Retire, ScopeRef, SplitScope, Supersede
-from mnemic.actors.protocol.errors import NotAnExport
+from mnemic.actors.protocol.errors import InvalidValue, NotAnExport
+from mnemic.actors.protocol.scopes import normalize_scope_path
+from mnemic.actors.protocol.times import is_ahead
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store.apply.scopes import rename_that_makes_way
 from mnemic.runtime.store.read.scopes import project_scope
@@ -59,6 +61,7 @@ def decide_supersession(connection: apsw.Connection, old: bytes, new: bytes, at:
     return SupersessionDecision(Supersede(old=here, new=there), said_there, loser=here)
 
 
+_TIMES = ("said_at", "recorded_at", "superseded_at", "retired_at")
 _BATCH = 256  # memories that were kept at one moment; as many as a transaction of Capture's
 
 
@@ -99,7 +102,7 @@ class _Importer(HistoryImporter):
     def take_memories(self, progress: Callable[[int, int | None], None]) -> None:
         """Take in memories with their scopes, and what was said of them."""
         self._successors_of_erased: dict[str, str] = {}  # of what is erased here: what replaced it there
-        self._places = places = {scope.path: scope for scope in self._lines("scopes.jsonl", ExportedScope)}
+        self._places = places = {self._scope_path(scope): scope for scope in self._lines("scopes.jsonl", ExportedScope)}
         projects = {scope.path: scope.project for scope in places.values() if scope.project is not None}
         known = {path for path, project in projects.items() if project_scope(self._db, project) is not None}
         links = self._take_memories(places, progress)
@@ -116,6 +119,7 @@ class _Importer(HistoryImporter):
         batch: list[AddMemory] = []
         at = 0
         for number, line in enumerate(self._lines("memories.jsonl", ExportedMemory), start=1):
+            line = self._dated(line)
             memory = self._memory(line, places)
             if line.superseded_by is not None or line.retired_at is not None:
                 links.append(msgspec.structs.replace(line, text="", text_base64=""))
@@ -130,6 +134,22 @@ class _Importer(HistoryImporter):
         if batch:
             self._write_batch(batch, at)
         return links
+
+    def _scope_path(self, scope: ExportedScope) -> str:
+        """The path of a scope, which has to be one by which it can be asked for."""
+        try:
+            is_path = normalize_scope_path(scope.path) == scope.path
+        except InvalidValue:
+            is_path = False
+        if not is_path:
+            raise self._source.line_error(*self.position, "no scope can have its path")
+        return scope.path
+
+    def _dated(self, line: ExportedMemory) -> ExportedMemory:
+        """A memory without times that are none: what is said to be kept or changed long from now is so now."""
+        late = [name for name in _TIMES if is_ahead(getattr(line, name), self._now)]
+        times = {name: None if name == "said_at" else self._now for name in late}
+        return msgspec.structs.replace(line, **times) if late else line
 
     def _memory(self, line: ExportedMemory, places: dict[str, ExportedScope]) -> AddMemory | None:
         """What keeps a memory; nothing where it is there, or was erased."""

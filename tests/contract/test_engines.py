@@ -56,6 +56,8 @@ from tests.runtime import spooling
 from tests.waiting import BOUND_S, until
 
 SEED = b"s" * 32
+NOW_US = START_US + 400 * 86_400_000_000
+"""After all that the example tells."""
 ENGINES = ["embedded", pytest.param("ray", marks=pytest.mark.system)]
 MakeEngine = Callable[[MindFolder, Keys], Engine]
 
@@ -63,7 +65,7 @@ MakeEngine = Callable[[MindFolder, Keys], Engine]
 @pytest.fixture
 def make_engine(request: pytest.FixtureRequest) -> MakeEngine:
     """The engine of the test's parameter."""
-    clock = ManualClock(START_US)
+    clock = ManualClock(NOW_US)
     if request.param == "embedded":
         return lambda folder, keys: EmbeddedEngine(clock)
     local: LocalRay = request.getfixturevalue("local_ray")
@@ -71,15 +73,15 @@ def make_engine(request: pytest.FixtureRequest) -> MakeEngine:
 
 
 def start(home: Path, make_engine: MakeEngine, **options: Any) -> Supervisor:
-    """Start the actor system of a home's mind, made where there is none, at the start of the tests' time."""
+    """Start the actor system of a home's mind, made where there is none."""
     if not (home / "minds").exists():
-        create_mind(home, "default", ManualClock(START_US))
+        create_mind(home, "default", ManualClock(NOW_US))
     folder, keys = open_mind(home, "default")
     return start_actor_system(
         folder,
         keys,
         load_settings(home / "mnemic.toml"),
-        ManualClock(START_US),
+        ManualClock(NOW_US),
         opener=open_transcript,
         code="test",
         seed=SEED,
@@ -161,12 +163,12 @@ def both(*names: str) -> Any:
 
 @pytest.mark.system
 def test_both_engines_give_the_same_answers(tmp_path: Path, home: Path, request: pytest.FixtureRequest) -> None:
-    create_mind(home, "default", ManualClock(START_US))
+    create_mind(home, "default", ManualClock(NOW_US))
     answers: dict[str, list[Any]] = {}
     local: LocalRay = request.getfixturevalue("local_ray")
     engines: dict[str, MakeEngine] = {
-        "embedded": lambda folder, keys: EmbeddedEngine(ManualClock(START_US)),
-        "ray": ray_engine_factory(local.cluster, ManualClock(START_US)),
+        "embedded": lambda folder, keys: EmbeddedEngine(ManualClock(NOW_US)),
+        "ray": ray_engine_factory(local.cluster, ManualClock(NOW_US)),
     }
     for name, make_engine in engines.items():
         own = Path(shutil.copytree(home, tmp_path / name))  # one key: ids follow from it
@@ -209,7 +211,7 @@ def test_the_same_request_given_again_writes_nothing_more(actor_system: Supervis
 
 @both()
 def test_of_two_actor_systems_of_one_slot_only_the_later_writes(home: Path, make_engine: MakeEngine) -> None:
-    clock = ManualClock(START_US)
+    clock = ManualClock(NOW_US)
     earlier = start(home, lambda folder, keys: EmbeddedEngine(clock), fence="home")
     later = start(home, make_engine, fence="home")
     try:
@@ -340,7 +342,7 @@ def test_what_is_asked_for_under_one_trace_is_kept_as_if_each_had_its_own(steps:
         with tempfile.TemporaryDirectory() as folder:
             home = Path(folder)
             (home / "mnemic.toml").write_text('[embedder]\nmodel = "/nowhere"\n', "utf-8")
-            actor_system = start(home, lambda folder, keys: EmbeddedEngine(ManualClock(START_US)))
+            actor_system = start(home, lambda folder, keys: EmbeddedEngine(ManualClock(NOW_US)))
             try:
                 kept.append(_life(actor_system, home, steps, traces))
             finally:
@@ -368,7 +370,7 @@ def _life(
 
 
 def test_a_transcript_that_grew_while_the_answer_was_lost_is_taken_in_as_it_is_now(home: Path) -> None:
-    actor_system = start(home, lambda folder, keys: EmbeddedEngine(ManualClock(START_US)))
+    actor_system = start(home, lambda folder, keys: EmbeddedEngine(ManualClock(NOW_US)))
     try:
         path = lines(home / "a.jsonl", turn("an otter", id="1"))
         message = CaptureTranscript(path=str(path), format="auto", scope=None, skip=0)

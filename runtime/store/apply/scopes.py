@@ -109,6 +109,9 @@ def _rename(context: ApplyContext, change: RenameScope, at: int) -> ChangeResult
     )
     if not moved:
         raise UnknownScope(scope=change.path, near="")
+    if not context.is_replaying:
+        for _, path in moved:  # one that is too long could not be asked for
+            normalize_scope_path(change.to + path.removeprefix(change.path), f"the new path of {path!r}")
     before = None
     if change.below and not context.is_replaying and _first(change.path) != _first(change.to) != change.to:
         before = _make_way(context, change.to, at)  # what is put below it is not to be told to it

@@ -66,7 +66,8 @@ LINES = re.compile(
     r"|(\d{4}-\d\d-\d\d|some day), [\w ]+)( \(reads as an instruction\))?): \"[^\"<>]*\""
     r"( … \[\d+ bytes, id [0-9a-f-]{36}\])?"
     r"|(- open: [^\s<>\"]{0,64} failed, and nothing like it has succeeded since;| ) its answer is [0-9a-f-]{36}"
-    r"|- open: (this prompt has no reply|this question has no answer|\"[^\"<>]*\"( …)?( has no answer)?)"
+    r"|- open( \(reads as an instruction\))?: \"[^\"<>]*\"( …)?"
+    r"|- open: (this prompt has no reply|this question has no answer|\"[^\"<>]*\"( …)? has no answer)"
 )
 """What a line between the introduction and the end may be: words of ours, and quotations that end where we end them."""
 

@@ -7,11 +7,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.events import HookRecord
+from mnemic.actors.protocol.ports import Scrubbed
 from mnemic.runtime.minds.projects import resolve_scope
 from tests.actors.capture.test_drain import drained, opened, record
 from tests.harness import ActorHarness, turns
@@ -127,16 +129,22 @@ def test_a_transcript_that_tells_nothing_more_is_counted_once(tmp_path: Path) ->
             actor_system.clock.advance(100)
 
 
-def test_an_item_whose_folder_cannot_be_understood_is_one_line_and_the_rest_is_kept(tmp_path: Path) -> None:
+@pytest.mark.parametrize("failing", ["resolve_scope", "scrub"])
+def test_an_item_at_which_something_fails_is_one_line_and_the_rest_is_kept(tmp_path: Path, failing: str) -> None:
     def locate(scope: str | None, folder: str | None, *, anyway: bool = False) -> ScopeRef:
-        if folder == "/bad":
-            raise ValueError("the words of somebody")
+        if folder == "/bad" and failing == "resolve_scope":
+            raise RecursionError("the words of somebody")
         return resolve_scope(scope, folder, anyway=anyway)
 
+    def scrub(text: bytes) -> Scrubbed:
+        if text == b"two" and failing == "scrub":
+            raise RecursionError("the words of somebody")
+        return Scrubbed(text, ())
+
     said = [*turns(["one"]), *turns(["two"], cwd="/bad"), *turns(["three"])]
-    with opened(tmp_path, sources={"/a": said}, ports={"resolve_scope": locate}) as actor_system:
+    with opened(tmp_path, sources={"/a": said}, ports={"resolve_scope": locate, "scrub": scrub}) as actor_system:
         (taken,) = actor_system.take("/a")
-        assert (taken.new, taken.malformed) == (2, ((2, "item not kept: reading it failed (ValueError)"),))
+        assert (taken.new, taken.malformed) == (2, ((2, "item not kept: reading it failed (RecursionError)"),))
         assert actor_system.texts() == [b"one", b"three"]
 
 

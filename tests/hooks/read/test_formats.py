@@ -167,7 +167,7 @@ def test_texts_session_is_its_absolute_path_or_its_content(
     ("name", "why"),
     [
         ("absent.jsonl", "No such file or directory"),
-        (".", "it is a folder, not a file"),
+        (".", "it is no regular file"),
         ("a\x00b", "embedded null byte"),
     ],
 )

@@ -89,6 +89,7 @@ def test_no_damage_to_a_real_line_raises_and_every_event_is_whole(format: str, d
     for event in events:
         if isinstance(event, MalformedLine):
             assert 1 <= event.line <= len(lines)
+            assert not event.why.startswith("reading it failed")
             continue
         assert isinstance(event.text, bytes)
         assert isinstance(event.session, str) and event.session  # noqa: PT018 - one fact
@@ -131,6 +132,25 @@ def test_damaged_lines_are_counted_by_number_and_the_rest_goes_on() -> None:
         f"9: not JSON: Unterminated string starting at character {len(told('c')) - 4}"
         " (the last line, perhaps still being written)",
     ]
+
+
+def test_a_line_at_which_a_reader_fails_is_malformed_and_no_other_is_lost(caplog: pytest.LogCaptureFixture) -> None:
+    class Failing(GenericReader):
+        def read(self, line: Any) -> Any:
+            yield from super().read(line)
+            if line["text"] == "b":
+                raise RecursionError("quoting a secret")
+
+        def finish(self) -> Any:
+            raise MemoryError
+
+    data = b"\n".join(map(told, "abc"))
+    first, second, failed, third, at_end = LineSource("jsonl", RawLines("x", io.BytesIO(data), None), Failing())
+    assert [to_text(event.text) for event in (first, second, third) if isinstance(event, Event)] == ["a", "b", "c"]
+    assert failed == MalformedLine(line=2, why="reading it failed (RecursionError)")
+    assert at_end == MalformedLine(line=3, why="reading it failed (MemoryError)")
+    assert "a line of a transcript failed: RecursionError at read (test_lines.py:" in caplog.text
+    assert "secret" not in caplog.text
 
 
 def test_a_byte_order_mark_carriage_returns_and_blank_lines_are_no_matter() -> None:

@@ -186,12 +186,12 @@ def test_one_transcript_that_cannot_be_read_does_not_keep_the_rest_out(
     folder = tmp_path / "mixed"
     folder.mkdir()
     lines(folder / "a.jsonl", turn("the first is fine"))
-    (folder / "b.jsonl").symlink_to(tmp_path / "nowhere")
+    (folder / "b.jsonl").write_text('{"of": "nobody"}\n')
     lines(folder / "c.jsonl", turn("the third is fine"))
     captured = command("capture", folder, "--home", home)
     assert captured.code == 2
     assert "2 new memories from 2 transcripts" in captured.out
-    assert f"not read: {folder / 'b.jsonl'} cannot be read: No such file" in captured.out
+    assert f"not read: {folder / 'b.jsonl'} " in captured.out
     assert captured.out.count("b.jsonl") == 1
     assert captured.err == ""
 

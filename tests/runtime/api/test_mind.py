@@ -16,6 +16,7 @@ import pytest
 
 import mnemic
 from mnemic.actors.protocol.errors import (
+    ActorFailed,
     ActorStopped,
     AmbiguousFormat,
     InvalidValue,
@@ -28,6 +29,7 @@ from mnemic.actors.protocol.errors import (
 from mnemic.actors.protocol.messages import Recalled
 from mnemic.actors.recall.retriever import NOT_NATIVE
 from mnemic.algorithms.retrieval.scan import NATIVE
+from mnemic.hooks.read.lines import LineSource
 from mnemic.open_mind import open_here
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.engine import actor_system
@@ -182,6 +184,25 @@ def test_lines_that_cannot_be_read_are_counted_and_named_and_the_rest_is_kept(mi
     assert (report.new, report.malformed) == (2, 32)
     assert len(report.malformed_lines) == 20
     assert report.malformed_lines[0][:2] == (str(path), 2)
+
+
+def test_a_source_at_which_an_actor_fails_is_named_and_the_others_are_kept(
+    mind: Mind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class FailingSource(LineSource):
+        def __iter__(self) -> Any:
+            yield from super().__iter__()
+            if self.size_bytes != good.stat().st_size:
+                raise KeyError("the words of somebody")
+
+    good, bad = jsonl(tmp_path / "a.jsonl", ["one"]), jsonl(tmp_path / "b.jsonl", ["a longer one"])
+    monkeypatch.setattr("mnemic.hooks.read.formats.LineSource", FailingSource)
+    report = mind.capture([bad, good], embed=False)
+    ((path, why),) = report.failed
+    assert (report.new, path) == (1, str(bad))
+    assert why.startswith("capture failed on CaptureTranscript (KeyError)")
+    with pytest.raises(ActorFailed):
+        mind.capture(bad)
 
 
 def test_of_several_sources_the_ones_that_cannot_be_read_are_named_and_an_only_one_is_an_error(

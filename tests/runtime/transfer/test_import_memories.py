@@ -487,16 +487,16 @@ def _changed(exported: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"nine", b"five"))
 
 
-def _rewritten(**fields: Any) -> Callable[[Path], None]:
-    """Change the first memory, and have the manifest say that this is how it was written."""
+def _rewritten(name: str = "memories.jsonl", **fields: Any) -> Callable[[Path], None]:
+    """Change the first line of a file, and have the manifest say that this is how it was written."""
 
     def rewrite(exported: Path) -> None:
-        path, manifest = exported / "memories.jsonl", exported / MANIFEST
+        path, manifest = exported / name, exported / MANIFEST
         first, *rest = path.read_bytes().splitlines(keepends=True)
         path.write_bytes(json.dumps(json.loads(first) | fields).encode() + b"\n" + b"".join(rest))
         told = json.loads(manifest.read_bytes())
-        told["files"]["memories.jsonl"]["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
-        told["files"]["memories.jsonl"]["size_bytes"] = path.stat().st_size
+        told["files"][name]["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+        told["files"][name]["size_bytes"] = path.stat().st_size
         manifest.write_text(json.dumps(told))
 
     return rewrite
@@ -528,6 +528,13 @@ SPOILED: dict[str, tuple[Callable[[Path], None], str]] = {
     "no hash": (_rewritten(identity="zz"), "of memories.jsonl"),
     "a kind that is none": (_rewritten(kind="dream"), "of memories.jsonl"),
     "a scope that is not there": (_rewritten(scope="elsewhere"), "names a scope that the export does not hold"),
+    **{
+        f"a scope called {path[:9]!r}": (
+            _rewritten("scopes.jsonl", path=path),
+            "line 1 of scopes.jsonl cannot be: no scope can have its path",
+        )
+        for path in ("*", "..", "a/../b", " ", "/a", "a/", "a\nb", "a\x1b[31m", "x" * 5000, "/".join("a" * 300))
+    },
     "a time beyond all time": (_rewritten(recorded_at=1 << 80), "of memories.jsonl"),
     "a text that is none": (_rewritten(text="", text_base64="/w=="), "of memories.jsonl"),
     "what replaces it is not there": (
@@ -548,6 +555,19 @@ def test_what_is_no_export_is_refused_in_words_and_changes_nothing(place: Stores
         place.take(target, exported)
     assert why in said(refused.value)
     assert held(target) == before
+
+
+def test_a_time_that_lies_more_than_a_day_ahead_is_none(place: Stores) -> None:
+    now, day = 9_000_000_000, 86_400_000_000
+    gone = Retire(memory=id_of(1), reason="")
+    changes: list[Change] = [memory(1, said_at=now + day + 1), memory(2, said_at=now + day), gone]
+    exported, target = place.export(place.store(changes)), place.store([])
+    _rewritten(recorded_at=now + day + 1, retired_at=1 << 61)(exported)
+    for new in (2, 0):
+        assert place.take(target, exported).new == new
+        with closing(connect(target, KEYS)) as connection:
+            rows = connection.execute("SELECT said_at, recorded_at, retired_at FROM memories ORDER BY id").fetchall()
+            assert rows == [(None, now, now), (now + day, 2_000_000, None)]
 
 
 def test_a_line_that_is_too_long_is_not_held(place: Stores, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,6 +142,8 @@ def test_a_scope_may_move_into_its_own_path_and_out_of_it(store: Store, path: Pa
         (RenameScope(path="a", to="x//y"), "no path"),
         (RenameScope(path="a", to="x/"), "none"),
         (RenameScope(path="a", to=""), "none"),
+        (RenameScope(path="a", to="x" * 511), "the new path of 'a/x' cannot be "),
+        (RenameScope(path="a", to="/".join("x" * 16)), "it is too long"),
         (RenameScope(path="", to="x"), "stays there"),
         (MergeScopes(path="", into="a"), "stays there"),
         (MergeScopes(path="a", into=""), "stays there"),
