@@ -29,8 +29,8 @@ _FRAMES_AT_ONCE = 256
 def first_damaged_frame(log: Path, index: Path, page_bytes: int, after: int, last: int) -> int | None:
     """The first frame of a write-ahead log that is not as it was written, and that no later one of its page replaces.
 
-    ``None`` where there is none. Where a checksum was damaged, and not what it is of, the frame is named all the same,
-    and so is the one after it.
+    ``None`` where there is none. Where a checksum was damaged, and not what it is of, the next frame's shows it, since
+    that goes on from the right one; of the last frame it is not known, and it is named.
 
     Args:
         log: the log's file.
@@ -43,14 +43,18 @@ def first_damaged_frame(log: Path, index: Path, page_bytes: int, after: int, las
     """
     if after >= last:
         return None
+    before = min(after, 1)  # the frame before is read too: the checksum it should have is what the next goes on from
+    after -= before
     frame_bytes = _FRAME_HEADER_BYTES + page_bytes
     numbers = _page_numbers(index)[after:last]
-    sound = np.zeros(last - after, bool)
+    sound = np.zeros(last - after + 1, bool)  # and one that is none
+    follows = sound.copy()  # whether its checksum goes on from what that of the frame before should be
     page_weights, seed_weights = _weights(page_bytes)
     with log.open("rb") as file:
         words = np.dtype(">u4" if file.read(4) == _BIG_ENDIAN_MAGIC else "<u4")
         file.seek(_HEADER_BYTES + (after - 1) * frame_bytes + 16 if after else _HEADER_BYTES - 8)
         seed = file.read(8)  # the checksum that the next frame's goes on from
+        right = _words(np.frombuffer(seed, np.uint8).reshape(-1, 8), np.dtype(">u4"))
         file.seek(_HEADER_BYTES + after * frame_bytes)
         for first in range(0, last - after, _FRAMES_AT_ONCE):
             content = file.read(min(_FRAMES_AT_ONCE, last - after - first) * frame_bytes)
@@ -61,11 +65,16 @@ def first_damaged_frame(log: Path, index: Path, page_bytes: int, after: int, las
             kept = frames[:, 16:_FRAME_HEADER_BYTES]
             seeds = np.concatenate([np.frombuffer(seed, np.uint8).reshape(-1, 8), kept])[:whole]
             covered = np.concatenate([frames[:, :8], frames[:, _FRAME_HEADER_BYTES:]], axis=1)
-            found = _words(covered, words) @ page_weights + _words(seeds, np.dtype(">u4")) @ seed_weights
-            sound[first : first + whole] = (found == _words(kept, np.dtype(">u4"))).all(axis=1)
-            seed = kept[-1].tobytes()
-    for frame in np.flatnonzero(~sound):
-        if not (sound[frame:] & (numbers[frame:] == numbers[frame])).any():
+            own, stored = _words(covered, words) @ page_weights, _words(kept, np.dtype(">u4"))
+            found = own + _words(seeds, np.dtype(">u4")) @ seed_weights
+            right = np.concatenate([right, found])
+            these = slice(first, first + whole)
+            follows[these] = (own + right[:whole] @ seed_weights == stored).all(axis=1)
+            sound[these] = (found == stored).all(axis=1) | follows[these]
+            seed, right = kept[-1].tobytes(), found[-1:]
+    sound[:-1] |= follows[1:]
+    for frame in np.flatnonzero(~sound[:-1]):
+        if frame >= before and not (sound[frame:-1] & (numbers[frame:] == numbers[frame])).any():
             return after + int(frame) + 1
     return None
 
