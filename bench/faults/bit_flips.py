@@ -12,7 +12,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from mnemic.actors.protocol.messages import CaptureText
@@ -121,7 +121,9 @@ def attacks(base: Base, work: Path, flips: int, seed: int) -> Iterator[Attack]:
     def look_at_home(folder: Path, path: Path, bit: int) -> Case:
         return _look_at_home(folder, path, bit, template.usual())
 
-    def runner(pattern: str, look: Callable[[Path, Path, int], Case]) -> Callable[[int | None], Iterator[Case]]:
+    def runner(
+        pattern: str, look: Callable[[Path, Path, int], Case], *, opened: bool = False
+    ) -> Callable[[int | None], Iterator[Case]]:
         def run(at: int | None) -> Iterator[Case]:
             template.usual()
             size_bits = 8 * _file(template.make(), pattern).stat().st_size
@@ -133,7 +135,8 @@ def attacks(base: Base, work: Path, flips: int, seed: int) -> Iterator[Attack]:
         def one(bit: int) -> Case:
             with template.copy() as folder:
                 path = _file(folder, pattern)
-                flip(path, bit)
+                with actors_of(folder / "home") if opened else nullcontext():
+                    flip(path, bit)
                 return look(folder, path, bit)
 
         return run
@@ -141,6 +144,8 @@ def attacks(base: Base, work: Path, flips: int, seed: int) -> Iterator[Attack]:
     for pattern in HOME_FILES:
         name = pattern.removeprefix(f"{_MIND}/").removeprefix("spool/").replace("*.spool", "spool")
         yield Attack(name=f"flip/{name}", run=runner(f"home/{pattern}", look_at_home))
+    log = f"home/{_MIND}/store.db-wal"
+    yield Attack(name="flip/open/store.db-wal", run=runner(log, look_at_home, opened=True))
     yield Attack(name="flip/backup", run=runner("backup.mnemic", _look_at_backup))
     for name in ("manifest.json", "memories*.jsonl"):
         yield Attack(name=f"flip/export/{name.replace('*', '')}", run=runner(f"export/{name}", _look_at_export))

@@ -409,6 +409,7 @@ class Mind(QuestionVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerb
             degraded.append(f"shape: {unbound_warning(counts.unread)}")
         degraded += [f"store: {loss_sentence(one)}; `mnemic doctor` says what to do" for one in counts.lost]
         report = self.actor_system.report()
+        degraded += [f"store: nothing new is kept: {report.log_damage}"] if report.log_damage else []
         degraded += [f"{actor.actor} was set aside: {actor.cause}" for actor in report.actors if actor.quarantined]
         process = self._server_info()
         if process is not None:

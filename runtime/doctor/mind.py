@@ -121,12 +121,13 @@ def _opens(path: Path, keys: Keys) -> bool:
 
 
 def check_store(target: Target) -> Iterator[Check]:
-    """Whether every page is whole and of this schema, and every memory in the word index."""
+    """Whether every page is whole, in the write-ahead log too, and of this schema; every memory in the word index."""
     if target.keys is None:
         return  # which the check of the key says
     path = target.folder.store
     with target.store() as connection:
         check_schema(connection, path)
+        connection.prove_log()
         faults = [str(row) for (row,) in connection.execute(f"PRAGMA quick_check({_FAULTS})") if row != "ok"]
         words = [row for row in faults if "fts5" in row.lower()]
         pages = [row for row in faults if row not in words]

@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.protocol.contract import Clock, Setting
-from mnemic.actors.protocol.errors import DeadlineExceeded, MnemicError
+from mnemic.actors.protocol.errors import DamagedStore, DeadlineExceeded, MnemicError
 from mnemic.actors.protocol.messages import Checkpoint, Count, NightReport, Preempt, Sleep
 from mnemic.runtime.engine.engine import PendingReply, safe_cause
 from mnemic.runtime.engine.router import Router
@@ -219,6 +219,8 @@ class SleepScheduler:
         self._on_idle_exit: Callable[[], None] | None = None
         self.last_report: NightReport | None = None
         """What the last night did, or does so far."""
+        self.log_damage: DamagedStore | None = None
+        """Why the store keeps nothing new since the last checkpoint that was asked for; ``None`` where it does."""
 
     @property
     def idle_s(self) -> float:
@@ -283,7 +285,9 @@ class SleepScheduler:
             return
         try:
             self._post.send(Checkpoint(), _CHECKPOINT_S, trace=self._post.new_id("t")).get()
+            self.log_damage = None
         except MnemicError as error:  # what was committed stands in the log as before
+            self.log_damage = error if isinstance(error, DamagedStore) else None
             _log.warning("the store's log was not taken over: %s", error.code, extra={"code": error.code})
 
     def _next_run(self, busy: bool) -> str:

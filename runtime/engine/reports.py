@@ -74,6 +74,8 @@ class ActorSystemReport(msgspec.Struct, frozen=True, kw_only=True):
     """For how long nobody has wanted anything."""
     requests: int
     """How many times somebody did, since the process started."""
+    log_damage: str = ""
+    """Why the store keeps nothing new, and what to do; empty where its write-ahead log can be taken over."""
 
 
 class ActorSystemPort(Protocol):

@@ -186,6 +186,7 @@ class Supervisor:
             dead_letters=self._post.dead_letters.count,
             last_dead_letters=list(self._post.dead_letters.summaries()[-_REPORTED_DEAD_LETTERS:]),
             night=self._nights.last_report,
+            log_damage="" if (damage := self._nights.log_damage) is None else f"{damage} {damage.remedy_text}",
             idle_s=self._nights.idle_s,
             requests=self._nights.requests,
         )

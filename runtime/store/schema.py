@@ -47,9 +47,10 @@ BUSY_TIMEOUT_S = 20.0
 _WAL_LIMIT_BYTES = 16 << 20
 _CHECKPOINT_PAGES = 1000  # as SQLite would by itself, and prove nothing
 _LOOKS = 5  # at a log that looks damaged: another process may be beginning it anew
-_REOPEN = (
-    "End what has the mind open, and open it again: what was committed before the damage is there, and `mnemic doctor`"
-    " says what is missing"
+_UNREADABLE_LOG = (
+    "What has the mind open tries to write it anew once nobody has wanted anything for some seconds, and keeps nothing"
+    " new before it can. Where this is said for longer, end it and open the mind again: what was committed before the"
+    " damage is there, and `mnemic doctor` says what is missing"
 )
 _REFUSALS = {
     apsw.CantOpenError: "unable to open database file",
@@ -251,12 +252,15 @@ def remove_file(path: Path) -> None:
 class EncryptedConnection(apsw.Connection):
     """A sealed database, open: its file is not replaced by another one before it is closed.
 
-    Of its write-ahead log nothing is taken over that is not as it was written. A log that was damaged stays as it is:
-    who opens the store when nobody has it open any more finds what was committed before the damage.
+    Of its write-ahead log nothing is taken over that is not as it was written. While somebody has the store open, all
+    that can be read can still be written anew; who opens it when nobody has it open any more finds what was committed
+    before the damage.
     """
 
     lock: int | None = None
     """What holds its folder with others; see `mnemic.runtime.files.atomic_replace`."""
+    is_log_damaged = False
+    """Whether a page that stands in the log alone was not as it was written when the log was last proved."""
     _wal: Path | None = None
     _page_bytes = 0
     _pages_seen = 0
@@ -267,18 +271,31 @@ class EncryptedConnection(apsw.Connection):
         self._page_bytes = int(self.execute("PRAGMA page_size").get)
         self.set_wal_hook(self._checkpoint_if_long)
 
-    def empty_log(self) -> tuple[int, int, int]:
+    def empty_log(self, *, waits: bool = True) -> tuple[int, int, int]:
         """Take the write-ahead log over into the database's own file, once it is proved, and cut it to nothing.
+
+        Where it is damaged, every page is written anew first, as this connection can still read it.
+
+        Args:
+            waits: whether for those who read an older state.
 
         Returns whether somebody kept it from that, how many pages stood in it, and how many of them the file has now;
         less than 0 without a log.
 
         Raises:
-            DamagedStore: the log is not as it was written; nothing was taken over.
-            apsw.Error: it cannot be taken over.
+            DamagedStore: something in the log cannot be read any more; nothing was taken over.
+            StoreError, apsw.Error: it cannot be taken over.
         """
-        self._prove_log()
-        row: Any = self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        try:
+            self.prove_log()
+        except DamagedStore as damage:
+            self._write_anew(damage)
+        try:
+            if not waits:
+                self.set_busy_timeout(0)
+            row: Any = self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        finally:
+            self.set_busy_timeout(round(BUSY_TIMEOUT_S * 1000))
         busy, pages, taken_over = row
         return busy, pages, taken_over
 
@@ -286,7 +303,7 @@ class EncryptedConnection(apsw.Connection):
         """Let go of the file. The last one to do so has the write-ahead log taken over, where that is proved."""
         if self._wal is not None:
             try:
-                self._prove_log()
+                self.prove_log()
             except (StoreError, apsw.Error) as error:  # also where nothing can be written
                 self.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
                 _log.log(
@@ -301,23 +318,53 @@ class EncryptedConnection(apsw.Connection):
         if lock is not None:
             os.close(lock)
 
-    def _prove_log(self) -> None:
+    def prove_log(self) -> None:
+        """Look whether all that a checkpoint would take over is as it was written.
+
+        Raises:
+            DamagedStore: it is not.
+            DiskFailed: it cannot be read.
+        """
         from mnemic.runtime.store.write_ahead_log import first_damaged_frame  # here: NumPy takes 0.1 s to load
 
         assert self._wal is not None, "it is open for writing"
+        index = Path(f"{self.filename}-shm")
         damaged: int | None = None
         for _ in range(_LOOKS):
             pages, taken_over = self.wal_checkpoint("main", apsw.SQLITE_CHECKPOINT_NOOP)
-            if pages <= taken_over:
-                return
             try:
-                damaged = first_damaged_frame(self._wal, self._page_bytes, taken_over, pages)
+                damaged = first_damaged_frame(self._wal, index, self._page_bytes, taken_over, pages)
             except OSError as error:
                 raise DiskFailed(path=str(self._wal), why=error.strerror) from error
             if damaged is None:
-                return
-        why = f"frame {damaged} of its write-ahead log is not as it was written"
-        raise DamagedStore(path=self.filename, why=why, remedy=_REOPEN)
+                break
+        self.is_log_damaged = damaged is not None
+        if damaged is not None:
+            why = f"frame {damaged} of its write-ahead log is not as it was written"
+            raise DamagedStore(path=self.filename, why=why, remedy=_UNREADABLE_LOG)
+
+    def _write_anew(self, damage: DamagedStore) -> None:
+        """Have every page written once more, so that nothing of a damaged log is needed.
+
+        A page that is in this connection's memory is not read from the log. SQLite reads the others by what it knows
+        of the log, not by the log's own headers, and each proves itself by its seal.
+
+        Raises:
+            DamagedStore: the given one, since one of them cannot be read.
+            DiskFull, StoreBusy, DiskFailed: they cannot be written just now.
+        """
+        cached: Any = self.execute("PRAGMA cache_size").get
+        pages: Any = self.execute("PRAGMA page_count").get
+        try:
+            self.execute(f"PRAGMA cache_size = {pages}")  # so that reading drops none of those in memory
+            with translate_errors(Path(self.filename)):
+                self.execute("VACUUM")
+        except DamagedStore as error:
+            raise damage from error
+        finally:
+            self.execute(f"PRAGMA cache_size = {cached}")
+        self.is_log_damaged = False
+        _log.warning("%s All of it was written anew, and nothing is lost.", damage)
 
     def _checkpoint_if_long(self, _connection: apsw.Connection, _database: str, pages: int) -> int:
         """After a commit: take a long log over; where that fails, it is tried again when it is that much longer."""
@@ -325,7 +372,7 @@ class EncryptedConnection(apsw.Connection):
         if pages - self._pages_seen >= _CHECKPOINT_PAGES:
             self._pages_seen = pages
             try:
-                self._prove_log()
+                self.prove_log()
                 self.wal_checkpoint("main", apsw.SQLITE_CHECKPOINT_PASSIVE)
             except (StoreError, apsw.Error) as error:  # what was committed stands in the log
                 _log.warning("the write-ahead log could not be taken over: %s", error)

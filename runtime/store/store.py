@@ -9,9 +9,10 @@ epoch, believed dead and perhaps only slow, writes no more. A command that opens
 of its transactions is whole, whoever else writes.
 
 A commit stands in the write-ahead log until a checkpoint takes it over into the store's own file: after 1,000 pages,
-else when nobody wants anything (`mnemic.runtime.engine.idleness`), before a spool file is removed, and at the end. A
-log that was damaged meanwhile is not taken over (`mnemic.runtime.store.write_ahead_log`): it lacks its last
-transactions for whoever opens the store next, and `mnemic.runtime.store.high_water` says how many.
+else when nobody wants anything (`mnemic.runtime.engine.idleness`), before a spool file is removed, and at the end.
+Damage in the log that matters is seen then (`mnemic.runtime.store.write_ahead_log`), and all is written anew. Where it
+cannot be, no further transaction is taken: the log lacks its last ones for whoever opens the store next, and
+`mnemic.runtime.store.high_water` says how many.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from mnemic.actors.protocol.errors import (
     StoreError,
     StoreReadOnly,
 )
-from mnemic.actors.protocol.messages import AddOutcome, Applied, LostTransactions
+from mnemic.actors.protocol.messages import AddOutcome, Applied
 from mnemic.actors.protocol.scopes import SCOPES_UNDO_AUTHOR
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store.apply.capture import CAPTURE_HANDLERS
@@ -54,7 +55,6 @@ from mnemic.runtime.store.apply.memories import MEMORY_HANDLERS
 from mnemic.runtime.store.apply.scopes import SCOPE_HANDLERS, check_undo
 from mnemic.runtime.store.high_water import HighWaterMark, MarkWriter, newest_transaction, read_mark, unknown_loss
 from mnemic.runtime.store.schema import (
-    BUSY_TIMEOUT_S,
     EncryptedConnection,
     check_schema,
     connect,
@@ -112,7 +112,7 @@ class Store:
         self._is_closed = False
         self._mark = MarkWriter(path, keys)
         self._newest: tuple[int, int | None] = (0, None)
-        self._is_mark_unknown = False  # and nobody has noted it yet
+        self._is_loss_unnoted = False
         self._synced = 0  # the disk has the transactions up to this one
 
     @classmethod
@@ -183,15 +183,12 @@ class Store:
         Says whether the disk holds all that was committed before, there. Not where somebody reads an older state.
 
         Raises:
-            DiskFull, StoreReadOnly, DamagedStore: nothing is lost, it stands in the log as before.
+            DiskFull, StoreReadOnly: nothing is lost, it stands in the log as before.
+            DamagedStore: something in the log cannot be read any more; no transaction is taken until it can.
         """
         with translate_errors(self._path):
             self._newest = newest_transaction(self._db)  # others write, too
-            self._db.set_busy_timeout(0)
-            try:
-                busy, pages, taken_over = self._db.empty_log()
-            finally:
-                self._db.set_busy_timeout(round(BUSY_TIMEOUT_S * 1000))
+            busy, pages, taken_over = self._db.empty_log(waits=False)
         # busy: at least it is not cut, which the next one does
         complete = bool(pages == taken_over and (pages >= 0 or not busy))  # below 0: this file system allows no log
         if complete and self._newest[0] > self._synced:
@@ -383,6 +380,8 @@ class Store:
     @contextmanager
     def _write_transaction(self) -> Iterator[None]:
         """One transaction, unless a newer Mnemic has changed the store meanwhile, or another writer has taken over."""
+        if self._db.is_log_damaged:
+            self.checkpoint()  # or nothing is written: it would be acknowledged, and lost
         with translate_errors(self._path), write_transaction(self._db):
             check_schema(self._db, self._path)
             epoch = self._epoch
@@ -392,31 +391,30 @@ class Store:
                 current = self._db.execute("SELECT epoch FROM fences WHERE slot = ?", (self._fence,)).get or 0
                 if current != epoch:
                     raise Fenced(path=str(self._path), own=epoch, current=current)
-            if self._is_mark_unknown:
-                self._note_loss(unknown_loss(*newest_transaction(self._db)))
+            if self._is_loss_unnoted:
+                self._note_loss()
             yield
             newest = newest_transaction(self._db)
-        self._epoch, self._newest, self._is_mark_unknown = epoch, newest, False
+        self._epoch, self._newest, self._is_loss_unnoted = epoch, newest, False
         self._write_mark()
 
     def _compare_mark(self) -> None:
         """Keep in mind what the store lacks of what its mark says, before another transaction takes those numbers."""
         with translate_errors(self._path):
             mark = self._read_mark()  # first: who writes meanwhile makes the store newer than it, never older
-            if mark is None:
-                self._note_unknown_mark()
-                return
             self._newest = newest_transaction(self._db)
-            if mark.seq > self._newest[0]:
-                with write_transaction(self._db):
-                    mark = self._read_mark() or mark  # another process may have been faster
-                    self._newest = newest_transaction(self._db)
-                    lost = mark.missing(*self._newest)
-                    if lost is not None:
-                        self._note_loss(lost)
-                        _log.error("%s lacks its last %d transactions", self._path, lost.count)
-                self._try_checkpoint()  # so that the disk knows of it before the mark says nothing of it any more
-        self._synced = max(self._synced, min(mark.synced, self._newest[0]))
+        if mark is not None:
+            self._synced = min(mark.synced, self._newest[0])
+        if mark is None or mark.seq > self._newest[0]:
+            self._is_loss_unnoted = True
+            try:
+                with translate_errors(self._path), write_transaction(self._db):
+                    self._note_loss()
+            except (DiskFull, StoreReadOnly) as error:  # it can be read; the next transaction notes it
+                _log.warning("what is missing from %s is not noted yet: %s", self._path, error.code)
+                return
+            self._is_loss_unnoted = False
+            self._try_checkpoint()  # so that the disk knows of it before the mark says nothing of it any more
         self._write_mark()
 
     def _read_mark(self) -> HighWaterMark | None:
@@ -429,27 +427,23 @@ class Store:
             _log.error("the high-water mark of %s cannot be read: %s", self._path, error.strerror)
         return None
 
-    def _note_unknown_mark(self) -> None:
-        """Keep in mind that a mark could not be believed, before it is written anew; else the next transaction does."""
-        self._is_mark_unknown = True
-        try:
-            with self._write_transaction():
-                pass
-        except (DiskFull, StoreReadOnly) as error:
-            _log.warning("that the mark of %s was damaged is not noted yet: %s", self._path, error.code)
-        else:
-            self._try_checkpoint()
-
-    def _note_loss(self, lost: LostTransactions) -> None:
-        """Keep a loss in mind; of those that are not known, one is told until somebody takes note of it."""
+    def _note_loss(self) -> None:
+        """Keep in mind what is missing; of losses that are not known, one is told until somebody takes note of it."""
+        mark = self._read_mark()  # again: another process may have been faster
+        self._newest = newest_transaction(self._db)
+        lost = unknown_loss(*self._newest) if mark is None else mark.missing(*self._newest)
+        if lost is None:
+            return
         self._db.execute(
             "INSERT OR IGNORE INTO lost(last, count, since, until, power_cut) SELECT ?1, ?2, ?3, ?4, ?5"
             " WHERE ?2 > 0 OR NOT EXISTS (SELECT 1 FROM lost WHERE count = 0)",
             (lost.last, lost.count, lost.since, lost.until, lost.power_cut),
         )
+        if lost.count:
+            _log.error("%s lacks its last %d transactions", self._path, lost.count)
 
     def _write_mark(self) -> None:
-        if self._is_mark_unknown:
+        if self._is_loss_unnoted:
             return
         seq, at = self._newest
         self._synced = min(self._synced, seq)  # a fork goes back

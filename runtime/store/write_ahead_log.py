@@ -3,7 +3,8 @@
 SQLite proves a log when it opens one that nobody has open, and leaves out what follows damage. While a log is open it
 trusts it: a checkpoint would copy a damaged page into the store's file, where nothing tells it from a right one until
 it is read. So `mnemic.runtime.store.schema` has each checkpoint proved first, by the checksums of SQLite's file format
-(https://www.sqlite.org/fileformat2.html#walformat, section 4.2).
+(https://www.sqlite.org/fileformat2.html#walformat, section 4.2). A checkpoint copies of each page the newest frame
+alone: damage to an older one does no harm to whoever has the log open.
 
 There a checksum goes on from that of the frame before, which that frame's header has: so each frame is proved by
 itself, and many at once. The checksum is linear modulo 2³²: (s0, s1) becomes M (s0, s1) + (x0, x0 + x1) with each pair
@@ -25,43 +26,66 @@ _BIG_ENDIAN_MAGIC = b"\x37\x7f\x06\x83"
 _FRAMES_AT_ONCE = 256
 
 
-def first_damaged_frame(log: Path, page_bytes: int, after: int, last: int) -> int | None:
-    """The first frame of a write-ahead log that is not as it was written; ``None`` where all of them are.
+def first_damaged_frame(log: Path, index: Path, page_bytes: int, after: int, last: int) -> int | None:
+    """The first frame of a write-ahead log that is not as it was written, and that no later one of its page replaces.
+
+    ``None`` where there is none. Where a checksum was damaged, and not what it is of, the next frame's shows it, since
+    that goes on from the right one; of the last frame it is not known, and it is named.
 
     Args:
         log: the log's file.
+        index: the file of SQLite's index of it, ``-shm``.
         page_bytes: size of the store's pages.
         after: the frames behind this one are looked at, counted from 1, and `last` is the last of them.
 
     Raises:
         OSError: the file cannot be read.
     """
+    if after >= last:
+        return None
+    before = min(after, 1)  # the frame before is read too: the checksum it should have is what the next goes on from
+    after -= before
     frame_bytes = _FRAME_HEADER_BYTES + page_bytes
+    numbers = _page_numbers(index)[after:last]
+    sound = np.zeros(last - after + 1, bool)  # and one that is none
+    follows = sound.copy()  # whether its checksum goes on from what that of the frame before should be
     page_weights, seed_weights = _weights(page_bytes)
     with log.open("rb") as file:
         words = np.dtype(">u4" if file.read(4) == _BIG_ENDIAN_MAGIC else "<u4")
         file.seek(_HEADER_BYTES + (after - 1) * frame_bytes + 16 if after else _HEADER_BYTES - 8)
         seed = file.read(8)  # the checksum that the next frame's goes on from
+        right = _words(np.frombuffer(seed, np.uint8).reshape(-1, 8), np.dtype(">u4"))
         file.seek(_HEADER_BYTES + after * frame_bytes)
-        while after < last:
-            wanted = min(_FRAMES_AT_ONCE, last - after)
-            content = file.read(wanted * frame_bytes)
+        for first in range(0, last - after, _FRAMES_AT_ONCE):
+            content = file.read(min(_FRAMES_AT_ONCE, last - after - first) * frame_bytes)
             whole = len(content) // frame_bytes
             if not whole:  # the file is shorter than the log was
-                return after + 1
+                break
             frames = np.frombuffer(content, np.uint8, whole * frame_bytes).reshape(whole, frame_bytes)
             kept = frames[:, 16:_FRAME_HEADER_BYTES]
             seeds = np.concatenate([np.frombuffer(seed, np.uint8).reshape(-1, 8), kept])[:whole]
             covered = np.concatenate([frames[:, :8], frames[:, _FRAME_HEADER_BYTES:]], axis=1)
-            found = _words(covered, words) @ page_weights + _words(seeds, np.dtype(">u4")) @ seed_weights
-            wrong = np.flatnonzero((found != _words(kept, np.dtype(">u4"))).any(axis=1))
-            if wrong.size:
-                return after + int(wrong[0]) + 1
-            if whole < wanted:
-                return after + whole + 1
-            after += whole
-            seed = kept[-1].tobytes()
+            own, stored = _words(covered, words) @ page_weights, _words(kept, np.dtype(">u4"))
+            found = own + _words(seeds, np.dtype(">u4")) @ seed_weights
+            right = np.concatenate([right, found])
+            these = slice(first, first + whole)
+            follows[these] = (own + right[:whole] @ seed_weights == stored).all(axis=1)
+            sound[these] = (found == stored).all(axis=1) | follows[these]
+            seed, right = kept[-1].tobytes(), found[-1:]
+    sound[:-1] |= follows[1:]
+    for frame in np.flatnonzero(~sound[:-1]):
+        if frame >= before and not (sound[frame:-1] & (numbers[frame:] == numbers[frame])).any():
+            return after + int(frame) + 1
     return None
+
+
+def _page_numbers(index: Path) -> NDArray[np.uint32]:
+    """Which page each frame holds. The frame says so too, but that may be what was damaged.
+
+    Of each 32 KiB of an index, the first half has numbers, in this machine's byte order (section 2.3 of the same page);
+    the very first begins with a header of 136 bytes.
+    """
+    return np.fromfile(index, np.uint32).reshape(-1, 8192)[:, :4096].ravel()[34:]
 
 
 def _words(content: NDArray[np.uint8], order: np.dtype[np.uint32]) -> NDArray[np.uint32]:

@@ -37,6 +37,11 @@ def test_a_bit_of_the_write_ahead_log_and_one_of_a_backup_are_named(flips: dict[
         assert (row["state"], row["tried"], row["named"]) == ("ok", 1, 1), row
 
 
+def test_a_bit_of_the_write_ahead_log_of_an_open_mind_is_harmless_or_named(flips: dict[str, Attack]) -> None:
+    row = attack_row(flips["open/store.db-wal"])
+    assert (row["state"], row["tried"]) == ("ok", 1), row
+
+
 @pytest.mark.parametrize(
     ("found", "flaws", "named"),
     [

@@ -496,6 +496,22 @@ def test_a_long_write_ahead_log_is_advice_and_is_taken_over(home: Home, monkeypa
         assert home.states()["wal"] == "ok"
 
 
+def test_a_log_that_is_damaged_while_it_is_open_is_wrong_until_it_was_written_anew(home: Home) -> None:
+    log = home.folder.store.with_name("store.db-wal")
+    with closing(Store.open(home.folder.store, home.keys)) as store:
+        apply(store, memory(3))
+        data = bytearray(log.read_bytes())
+        data[len(data) - 1000] ^= 1
+        with log.open("r+b") as file:  # as it goes on being open
+            file.write(data)
+        check = home.examine()["store"]
+        assert check.state == "wrong"
+        assert "of its write-ahead log is not as it was written" in check.detail
+        assert "tries to write it anew" in check.remedy
+        store.checkpoint()
+        assert home.states()["store"] == "ok"
+
+
 # --- the command -----------------------------------------------------------------------------------------------------
 
 

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
-from mnemic.actors.protocol.errors import DiskFull, StoreBusy
+from mnemic.actors.protocol.errors import DamagedStore, DiskFull, StoreBusy
 from mnemic.actors.protocol.messages import Checkpoint, Checkpointed, Count, Counts, NightReport, Preempt, Sleep
 from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.engine.idleness import IdlePolicy, sleep_run_name, sleep_run_seed
@@ -171,6 +171,23 @@ def test_a_checkpoint_that_fails_is_logged_and_keeps_no_night_from_beginning(
     bedroom.pass_time(300.0)
     assert "not taken over: disk_full" in caplog.text
     assert bedroom.runs() == [f"Sleep {sleep_run_name(SEED, 7)}"]
+
+
+def test_that_the_stores_log_is_damaged_is_reported_until_a_checkpoint_succeeds(
+    bedroom: Bedroom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(keeper: Keeper, message: Any, context: Context) -> Checkpointed:
+        raise DamagedStore(path="store.db", why="a test says so", remedy="Do this")
+
+    assert bedroom.supervisor.report().log_damage == ""
+    with monkeypatch.context() as patched:
+        patched.setattr(Keeper, "handle", damaged)
+        bedroom.want()
+        bedroom.pass_time(6.0)
+    assert "a test says so. Do this" in bedroom.supervisor.report().log_damage
+    bedroom.want()
+    bedroom.pass_time(6.0)
+    assert bedroom.supervisor.report().log_damage == ""
 
 
 def test_a_actor_system_that_nobody_wants_anything_of_sleeps_with_the_name_and_the_seed_of_its_log(

@@ -114,6 +114,31 @@ def test_a_loss_is_told_once_whatever_is_committed_after_it_until_somebody_takes
     assert lost(left) == ()
 
 
+@pytest.mark.parametrize("refusal", [apsw.ReadOnlyError, apsw.FullError])
+def test_a_store_below_its_mark_is_read_where_nothing_can_be_written_and_its_loss_is_noted_later(
+    left: Path, refusal: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(connection: apsw.Connection) -> None:
+        raise refusal
+
+    log_of(left).write_bytes(b"")
+    with monkeypatch.context() as patched:
+        patched.setattr(store_module, "write_transaction", refuse)
+        store = Store.open(left, KEYS)
+        assert len(held(left)["memories"]) == 0
+        store.close()
+    mark = read_mark(left, KEYS)
+    assert mark is not None
+    assert mark.seq == COMMITS
+    assert lost(left) == ()
+    with monkeypatch.context() as patched:
+        patched.setattr(store_module, "write_transaction", refuse)
+        store = Store.open(left, KEYS)
+    with closing(store):
+        apply(store, memory(100), at=50_000)
+    assert [(one.last, one.count) for one in lost(left)] == [(0, COMMITS)]
+
+
 def test_two_losses_are_both_told(left: Path) -> None:
     older = left.read_bytes()
     log_of(left).write_bytes(b"")
