@@ -127,7 +127,8 @@ def check_store(target: Target) -> Iterator[Check]:
     path = target.folder.store
     with target.store() as connection:
         check_schema(connection, path)
-        connection.prove_log()
+        if not connection.readonly("main"):  # nobody takes a log over there
+            connection.prove_log()
         faults = [str(row) for (row,) in connection.execute(f"PRAGMA quick_check({_FAULTS})") if row != "ok"]
         words = [row for row in faults if "fts5" in row.lower()]
         pages = [row for row in faults if row not in words]

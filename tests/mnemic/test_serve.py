@@ -744,3 +744,31 @@ def test_a_cluster_that_is_not_there_is_one_sentence(home: Path) -> None:
     assert (ended.code, ended.err.count("\n")) == (2, 1)
     assert "--address cannot be '127.0.0.1:1': connection refused" in ended.err
     assert RunDir(home).read_info() is None
+
+
+# --- a bit that turns over -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("where", [0.0, 0.5, 0.99])
+def test_a_bit_that_turns_over_in_the_log_of_a_living_process_costs_nothing(home: Path, where: float) -> None:
+    log = home / "minds" / "default" / "store.db-wal"
+    with serving(home) as process:
+        mind = served(home)
+        for number in range(2):
+            mind.remember(f"otter {number}")
+        with log.open("r+b") as file:
+            at = 32 + int((log.stat().st_size - 32) // 4120 * where) * 4120 + 100
+            file.seek(at)
+            (byte,) = file.read(1)
+            file.seek(at)
+            file.write(bytes([byte ^ 1]))
+        until(lambda: log.stat().st_size == 0)  # nobody wants anything: a checkpoint
+        for number in range(2, 6):
+            mind.remember(f"otter {number}")
+        assert not [line for line in mind.status().degraded if line.startswith("store")]
+        process.send_signal(signal.SIGTERM)
+        process.wait(BOUND_S)
+    with mnemic.open(home) as mind:
+        assert mind.counts().lost == ()
+        assert mind.counts().memories == 6
