@@ -184,12 +184,13 @@ class _Importer(HistoryImporter):
 
         What lay below the same project there stays so, and so does what is there already.
         """
-        first = place.path.partition("/")[0]
-        above = self._places.get(first)
+        change = rename_that_makes_way(self._db, place.path) if "/" in place.path else None
+        if change is None:
+            return
+        above = self._places.get(change.path)
         same = above is not None and above.project is not None and project_scope(self._db, above.project)
         there = self._is_scope(place.path) if place.project is None else project_scope(self._db, place.project)
-        change = rename_that_makes_way(self._db, place.path)
-        if "/" in place.path and change is not None and not there and not (same and same[1] == first):
+        if not there and not (same and same[1] == change.path):
             self._apply(self._now, change)
             self.report.made_way[change.path] = change.to
 

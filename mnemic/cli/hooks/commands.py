@@ -226,6 +226,7 @@ def _uninstall_lines(left: UninstallResult, home: Path) -> Iterator[str]:
             if file.change != "unchanged":
                 yield f"{name}: {file.path}: {'' if left.wiring.applied else 'would be '}{file.change}"
         if host.failed:
+            yield from _rights_lines(name, host, left.wiring.applied)
             yield f"{name}: not undone: {host.failed}"
     if not left.wiring.hosts:
         yield "no assistant is wired"
@@ -288,9 +289,8 @@ def _wiring_lines(result: WiringResult, home: Path, verb: str) -> Iterator[str]:
     """
     for name, host in result.hosts.items():
         yield from _host_lines(name, host, home, result.applied)
-        if host.allow is not None and (host.failed or verb == "install"):
-            may = " and ".join(host.allow) or "nothing"
-            yield f"{name}: what it may do by MCP beyond its own project{'' if result.applied else ' would be'}: {may}"
+        if host.failed or verb == "install":
+            yield from _rights_lines(name, host, result.applied)
         if host.failed:
             yield f"{name}: not {'wired' if verb == 'install' else 'undone'}: {host.failed}"
         yield from (f"{name}: {note}" for note in host.notes)
@@ -328,6 +328,12 @@ def _host_lines(name: str, host: HostResult, home: Path, applied: bool) -> Itera
         yield from (f"  {line}" for line in (() if applied else file.diff))
         if applied and file.backup:
             yield f"  what was there: {home / 'backups' / file.backup}"
+
+
+def _rights_lines(name: str, host: HostResult, applied: bool) -> Iterator[str]:
+    if host.allow is not None:
+        would = "" if applied else " would be"
+        yield f"{name}: what it may do by MCP beyond its own project{would}: {' and '.join(host.allow) or 'nothing'}"
 
 
 def _status_lines(status: HostStatus) -> Iterator[str]:
