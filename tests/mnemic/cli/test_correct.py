@@ -15,7 +15,7 @@ from mnemic.runtime.minds.projects import resolve_scope
 from mnemic.session_start import brief_without_server
 from tests.clocks import ManualClock
 from tests.harness import START_US
-from tests.processes.faces import Outcome, claude_turn, git_project, lines, run
+from tests.processes.faces import Outcome, claude_turn, git_project, lines, name_scope, run
 from tests.processes.hosted import hosted
 from tests.processes.mcp_client import Client, with_client
 from tests.processes.serving import ready, serving
@@ -329,17 +329,14 @@ def test_a_project_that_makes_way_is_told_with_the_capture_and_no_undo_reaches_b
 ) -> None:
     keep("proj", "the project was first")
     command("scope", "rename", "proj", "work", "--home", home)
-    named = git_project(tmp_path / "named")
-    (named / ".mnemic.toml").write_text('scope = "work"')
+    name_scope(home, git_project(tmp_path / "named"), "work")
     assert keep("named", "the owner named it").out.splitlines()[2:4] == [
         "work is work~2 from now on: a .mnemic.toml names that path, or one below it",
         f"  if both are one project: mnemic scope merge 'work~2' work --home {home}",
     ]
     monkeypatch.chdir(git_project(tmp_path / "more"))
     command("remember", "a second project", "--home", home)
-    (tmp_path / "more" / "deep").mkdir()
-    (tmp_path / "more" / "deep" / ".mnemic.toml").write_text('scope = "more/deep"')
-    monkeypatch.chdir(tmp_path / "more" / "deep")
+    monkeypatch.chdir(name_scope(home, tmp_path / "more" / "deep", "more/deep"))
     assert "more is more~2 from now on: the .mnemic.toml here names" in command("remember", "x", "--home", home).out
     listed = command("scope", "list", "--home", home, "--json").json["scopes"]
     refused = command("scope", "undo", "--home", home)
