@@ -323,7 +323,9 @@ def _check_allowed(path: str, rights: Collection[str]) -> None:
     """
     right = ALLOWED_PATHS[path]
     if right is not None and right not in rights:
-        raise OwnersChoice(what=f"Over TCP {path} reaches every project, and is not answered", right=right)
+        what = f"Over TCP {path} reaches every project, and is not answered"
+        remedy = f'Its owner does so by `allow = ["{right}"]` under [mcp] in mnemic.toml; no caller can'
+        raise OwnersChoice(what=what, right=right, remedy=remedy)
 
 
 def _as_told(message: Any) -> Any:

@@ -270,7 +270,7 @@ def _parse_caller(line: bytes, door: ServerControl) -> Caller:
         name="the first line",
         value="this",
         why="it does not say who calls",
-        expected='{"protocol": 2, "mind": "default", "folder": "/a/folder", "session": null} and a newline',
+        expected=f'{{"protocol": {PROTOCOL}, "mind": "default", "folder": "/a/folder", "session": null}} and a newline',
     )
 
 

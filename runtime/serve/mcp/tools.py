@@ -128,7 +128,8 @@ def make_server(
                 except UnknownScope as error:  # the name that is near may be another project's
                     if access(mind, caller).can_read("*"):
                         raise
-                    raise UnknownScope(scope=error.operands["scope"], near="") from None
+                    remedy = "`memory_status` lists the scopes that you may read"
+                    raise UnknownScope(scope=error.operands["scope"], near="", remedy=remedy) from None
 
         async def report(done: int, total: int | None) -> None:
             assert context is not None
@@ -361,7 +362,7 @@ def _newest(mind: Mind, memory: Memory) -> Memory:
 
 
 def _status(mind: Mind, access: Access) -> dict[str, Any]:
-    """The state of a mind; of the projects, those that the caller may read, and no sum or rule that tells of others."""
+    """The state of a mind; of the projects, those that the caller may read, no count or rule of others."""
     view = mind.status_view()
     if access.can_read("*"):
         return view

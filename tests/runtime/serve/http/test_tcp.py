@@ -173,6 +173,7 @@ def test_over_tcp_memories_of_all_projects_are_reached_only_where_their_owner_al
             assert (refused, said["code"]) == (403, "owners_choice")
             assert said["error"].startswith(f"Over TCP /api/{name} reaches every project, and is not answered: ")
             assert f'allow = ["{right}"]' in said["remedy"]
+            assert "hooks install" not in said["remedy"], "its rights are one assistant's, by MCP"
         faces.settings["mcp.allow"] = (right,)
         assert posted(faces, f"/api/{name}")[0] != 403
         faces.settings["mcp.allow"] = ()

@@ -78,6 +78,8 @@ def test_a_scope_that_is_not_there_tells_no_name_of_another_project(faces: Hoste
         refused = asked(faces, project, name, scope="boat/cabins", **more)
         assert refused.startswith("unknown_scope: No memory is in the scope 'boat/cabins'. ")
         assert "boats" not in refused
+        assert "'*'" not in refused, "it is nothing for this caller"
+        assert "`memory_status` lists the scopes that you may read." in refused
         assert "boats/cabins" in asked(faces, project, name, ("read-all",), scope="boat/cabins", **more)
 
 
