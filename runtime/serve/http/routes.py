@@ -324,9 +324,7 @@ def _check_allowed(path: str, rights: Collection[str]) -> None:
     right = ALLOWED_PATHS[path]
     if right is not None and right not in rights:
         what = f"Over TCP {path} reaches every project, and is not answered"
-        remedy = (
-            f'Its owner allows it by `allow = ["{right}"]` under [mcp] in mnemic.toml; it is not for a caller to change'
-        )
+        remedy = f'Its owner does so by `allow = ["{right}"]` under [mcp] in mnemic.toml; no caller can'
         raise OwnersChoice(what=what, right=right, remedy=remedy)
 
 

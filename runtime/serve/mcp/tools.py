@@ -367,7 +367,7 @@ def _newest(mind: Mind, memory: Memory) -> Memory:
 
 
 def _status(mind: Mind, access: Access) -> dict[str, Any]:
-    """The state of a mind; of the projects, those that the caller may read, and no count or rule of others."""
+    """The state of a mind; of the projects, those that the caller may read, no count or rule of others."""
     view = mind.status_view()
     if access.can_read("*"):
         return view
