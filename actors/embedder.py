@@ -7,6 +7,7 @@ one bundle's work and loses nothing.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import logging
 from collections import deque
@@ -152,10 +153,17 @@ class EmbedderActor:
 
     def _embed_words(self, asked: EmbedWords) -> WordsEmbedded:
         encoder = self._loaded_encoder()
+
+        def embed(words: Sequence[str]) -> NDArray[np.float32]:
+            return _isolated(lambda: encoder.word_vectors(words), lambda: encoder.word_vectors([_PROBE_TEXT]))
+
         try:
-            vectors = _isolated(lambda: encoder.word_vectors(asked.words), lambda: encoder.word_vectors([_PROBE_TEXT]))
-        except _NotThisText as error:
-            raise NotEmbeddable(cause=str(error)) from None
+            vectors = embed(asked.words)
+        except _NotThisText:  # one of them, which has no vector then
+            vectors = np.zeros((len(asked.words), encoder.dimensions), np.float32)
+            for vector, word in zip(vectors, asked.words, strict=True):
+                with contextlib.suppress(_NotThisText):
+                    vector[:] = embed([word])[0]
         return WordsEmbedded(vectors=vectors.tobytes(), encoder=self._name)
 
     def _continue(self, context: Context) -> None:

@@ -94,7 +94,7 @@ class Encoder(Protocol):
     def word_vectors(self, words: Sequence[str]) -> NDArray[np.float32]:
         """The vectors of words by themselves, before the model has read anything: the mean of their tokens' embeddings.
 
-        Returns ``(words, dimensions) float32`` of unit length; zeros for a word without a token.
+        Returns ``(words, dimensions) float32`` of unit length; zeros for a word that the model has no tokens for.
 
         Raises:
             ValueError: A word cannot be cut into tokens.

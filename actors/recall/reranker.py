@@ -28,6 +28,7 @@ DENSE_WEIGHT = 2.0
 """What a cosine counts."""
 _WORDS_WEIGHT = 1.5  # of the question's words that the memory itself meets
 _NEIGHBOUR_WORDS_WEIGHT = 0.5  # of those that the memory before or after it meets better
+_QUESTION_CHARS, _MOST_WHOLE = 1 << 13, 64  # of a question, what is looked at for what is written as one
 _SESSION_WORDS_WEIGHT = 1.0  # of those that its conversation has and it has not
 
 Floats = NDArray[np.float64]
@@ -77,15 +78,15 @@ class Reranker:
             found["session"] = DENSE_WEIGHT * (context_cosine(cosine, related) - cosine)
         if not first.words:
             return found
-        whole = compounds(first.question)
+        whole = list(dict.fromkeys(compounds(first.question[:_QUESTION_CHARS])))[:_MOST_WHOLE]
         weights = _shares(first, whole, snapshot)
         met, around = self._matches(candidates, neighbours, first, whole, snapshot, context, degraded)
         found["lexical"] = _WORDS_WEIGHT * (met @ weights)
         if first.sessions is not None:
             one_matter = np.maximum(related[0][2], related[1][2])
             found["session"] += _NEIGHBOUR_WORDS_WEIGHT * one_matter * (np.maximum(around - met, 0.0) @ weights)
-            said = saturation(first.sessions, self._index.columns.session[candidates])
-            words = said.shape[1]  # of what is written as one a conversation has the parts
+            words = len(first.words)  # of what is written as one a conversation has the parts
+            said = saturation(first.sessions, self._index.columns.session[candidates])[:, :words]
             found["session"] += _SESSION_WORDS_WEIGHT * (((1.0 - met[:, :words]) * said) @ weights[:words])
         return found
 
@@ -133,7 +134,17 @@ class Reranker:
         met = best_matches(similar, np.split(places, ends[:-1])[1:])
         of_each = np.vstack([met, np.zeros(len(asked))])  # the last for a neighbour that is not there
         at = [np.where(one < 0, len(looked), np.searchsorted(looked, one)) for one in (candidates, *neighbours)]
+        for word, (rows, _) in enumerate(first.postings):  # what the index knows of it, wherever it stands in a text
+            of_each[: len(looked), word][_are_among(looked, rows)] = 1.0
         return of_each[at[0]], np.maximum(of_each[at[1]], of_each[at[2]])
+
+
+def _are_among(positions: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of some positions are among those of a word, which are in order."""
+    if not len(rows):
+        return np.zeros(len(positions), np.bool_)
+    found: NDArray[np.bool_] = rows[np.minimum(np.searchsorted(rows, positions), len(rows) - 1)] == positions
+    return found
 
 
 def _shares(first: FirstPass, whole: Sequence[str], snapshot: Snapshot) -> Floats:

@@ -64,6 +64,7 @@ NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
 SIGNALS = ("dense", "lexical", "session", "structural")
 _CORRECTION_MARGIN = 1e-3  # a correction stands this much above what it replaces
 _CANDIDATES_TRACED = 200
+_RERANKED_WORDS = 64  # of a question; what is longer is pasted
 _RERANKED = 50  # of the first pass; 30 to 200 make no difference
 _LEAST_EXCERPT_BYTES = 256  # a shorter stretch of a longer text tells too little: that text is left out
 
@@ -215,7 +216,7 @@ class RetrieverActor:
             fused = fuse(signals, visible)
             if first is not None:
                 best = rank(fused.scores, visible, self._index.columns.said_at, _RERANKED)
-                fused.replace(best, self._reranker.contributions(best, first, snapshot, context, degraded))
+                fused.replace(best, visible, self._reranker.contributions(best, first, snapshot, context, degraded))
             speaking = visible & (fused.scores > 0)
             if windows is not None:
                 speaking |= visible & (windows >= 0)  # meaning speaks for all it knows: the nearest, however far
@@ -223,12 +224,13 @@ class RetrieverActor:
             limit = max(4 * k, _CANDIDATES_TRACED)
             order = rank(total, speaking & visible, self._index.columns.said_at, limit)
             prior = total - fused.scores
-            calibration = FULL if first is not None else WORDS if windows is None else MEANING
+            by_meaning = windows is not None and bool((windows >= 0).any())
+            calibration = FULL if first is not None else MEANING if by_meaning else WORDS
             nothing_fits = not len(order) or calibration.probability(float(total[order[0]])) < UNLIKELY
             hits, left_out, used = self._hits(
                 recall, k, snapshot, [one.stem for one in words], order, fused, prior, windows, calibration
             )
-            candidates = self._candidates(snapshot, signals, order) if recall.trace else ()
+            candidates = self._candidates(snapshot, signals, order, windows) if recall.trace else ()
         if recall.observe:
             unkept = recall.private or self._paused(context.clock.now_us())
             degraded += record_question(
@@ -297,7 +299,8 @@ class RetrieverActor:
             signals.append(SignalScores("session", shares[columns.session] if len(shares) else np.zeros(0)))
         if asked is None or cosines is None:
             return signals, None, windows
-        first = FirstPass(recall.query, words if by_words else (), postings, sessions, cosines, asked.encoder, visible)
+        most = _RERANKED_WORDS if by_words else 0
+        first = FirstPass(recall.query, words[:most], postings[:most], sessions, cosines, asked.encoder, visible)
         return signals, first, windows
 
     def _structural(
@@ -372,14 +375,26 @@ class RetrieverActor:
         return hits, left_out, used
 
     def _candidates(
-        self, snapshot: Snapshot, signals: list[SignalScores], order: NDArray[np.int64]
+        self,
+        snapshot: Snapshot,
+        signals: list[SignalScores],
+        order: NDArray[np.int64],
+        windows: NDArray[np.int64] | None,
     ) -> tuple[Candidate, ...]:
         columns = self._index.columns
+
+        def is_own(name: str, index: int) -> bool:  # and not what is taken for it until it is embedded
+            return name != "dense" or (windows is not None and bool(windows[index] >= 0))
+
         found = snapshot.ids_of([int(columns.row[index]) for index in order])
         return tuple(
             Candidate(
                 id=memory,
-                raw={one.name: float(one.scores[index]) for one in signals if not np.isnan(one.scores[index])},
+                raw={
+                    one.name: float(one.scores[index])
+                    for one in signals
+                    if is_own(one.name, int(index)) and not np.isnan(one.scores[index])
+                },
             )
             for index, memory in zip(order, found, strict=True)
         )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from mnemic.actors.protocol.changes import EncoderName
 from mnemic.actors.protocol.contract import Context
+from mnemic.actors.protocol.errors import NotEmbeddable
 from mnemic.actors.protocol.messages import EmbedWords
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.recall.recall_index import GrowableArray
@@ -23,7 +24,8 @@ _MOST_WORDS = 50_000  # 38 MB of vectors; then it begins anew
 _MOST_MEMORIES = 20_000
 _MOST_BYTES = 1 << 14  # of a longer text the words of its start
 _TIMEOUT_S = 10.0
-_COMPOUND = re.compile(r"[^\W_]+(?:[_./:-]+[^\W_]+)+")
+_MOST_OF_ONE = 400  # different words of one memory
+_COMPOUND = re.compile(r"(?<![^\W_])[^\W_]++(?:[_./:-]++[^\W_]++)+")
 
 
 def compounds(text: str) -> list[str]:
@@ -53,8 +55,9 @@ class Vocabulary:
         """The numbers of each memory's words, stop words left out, each word once."""
         unknown = [row for row in rows if row not in self._memories]
         for row, text in zip(unknown, snapshot.text_starts(unknown, _MOST_BYTES), strict=True):
-            words = dict.fromkeys([*snapshot.split_words(text), *compounds(text)])
-            self._memories[row] = self.numbers_of([word for word in words if word not in STOP_WORDS], snapshot)
+            words = dict.fromkeys([*compounds(text), *snapshot.split_words(text)])
+            telling = [word for word in words if word not in STOP_WORDS]
+            self._memories[row] = self.numbers_of(telling[:_MOST_OF_ONE], snapshot)
         return [self._memories[row] for row in rows]
 
     def numbers_of(self, words: Sequence[str], snapshot: Snapshot) -> NDArray[np.int32]:
@@ -81,6 +84,8 @@ class Vocabulary:
         if not missing:
             return
         answer = context.ask(EmbedWords(words=tuple(missing)), _TIMEOUT_S)
+        if answer.encoder != self._encoder:  # the next recall begins anew with it
+            raise NotEmbeddable(cause="another model has just taken its place")
         vectors = np.frombuffer(answer.vectors, np.float32).reshape(len(missing), -1).astype(np.float16)
         if not len(self._vectors.view()):
             self._vectors = GrowableArray(np.empty((0, vectors.shape[1]), np.float16))

@@ -36,15 +36,20 @@ class FusedScores:
     contributions: Mapping[str, NDArray[np.float64]]
     """For each signal ``(n,)``, its weighted score, in the order given; they add up to `scores`."""
 
-    def replace(self, rows: NDArray[np.int64], contributions: Mapping[str, NDArray[np.float64]]) -> None:
+    def replace(
+        self,
+        rows: NDArray[np.int64],
+        visible: NDArray[np.bool_],
+        contributions: Mapping[str, NDArray[np.float64]],
+    ) -> None:
         """Put other contributions of some signals in the place of those of the best rows, ``(m,)`` each.
 
-        The other rows stay below these: where one would not, all of theirs lose as much of the first signal.
+        The other visible rows stay below these: where one would not, all of theirs lose as much of the first signal.
         """
         for name, share in contributions.items():
             self.contributions[name][rows] = share
         self.scores[rows] = sum(share[rows] for share in self.contributions.values())
-        others = np.ones(len(self.scores), np.bool_)
+        others = visible.copy()
         others[rows] = False
         above = self.scores[others].max(initial=-np.inf) - self.scores[rows].min(initial=np.inf)
         if above > 0:

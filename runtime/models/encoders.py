@@ -31,6 +31,7 @@ _log = logging.getLogger("mnemic.encoders")
 OVERLAP_TOKENS = 16
 """What neighbouring windows share, at most: about one sentence."""
 
+_UNKNOWN_TOKEN = "[UNK]"  # BERT's, for what has no token of its own: all such words would have one vector
 _WINDOWS_PER_THREAD = 2
 """With bytes: two windows of 128 tokens are computed together, in 18 ms."""
 
@@ -91,6 +92,7 @@ class ModelEncoder:
         self._size = window - len(self._opening) - len(self._closing)
         if self._size < 1:
             raise ValueError(f"windows of {window} tokens have no room beside the special ones")
+        self._unknown = tokenizer.token_to_id(_UNKNOWN_TOKEN)
         self._overlap = min(OVERLAP_TOKENS, (self._size - 1) // 4)
 
     def windows(self, text: str, limit: int) -> tuple[list[Window], int]:
@@ -108,7 +110,7 @@ class ModelEncoder:
         vectors = np.zeros((len(words), self.dimensions), np.float32)
         for vector, word in zip(vectors, words, strict=True):
             tokens = self._encoding(word.encode("utf-8", "replace").decode("utf-8"), special=False).ids
-            if tokens:
+            if tokens and self._unknown not in tokens:
                 vector += self._token_embeddings[tokens].mean(axis=0, dtype=np.float32)
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))
         return vectors

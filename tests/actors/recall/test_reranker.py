@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mnemic.actors.protocol.errors import ModelUnusable
 from mnemic.actors.protocol.messages import EmbedWords, Rebuild, Recalled
 from mnemic.actors.recall.vocabulary import compounds
-from mnemic.algorithms.retrieval.calibration import FULL, MEANING
+from mnemic.algorithms.retrieval.calibration import FULL, MEANING, WORDS
 from tests.harness import START_US, ActorHarness, BagEncoder
 
 NEAR = {"choir": "sings", "vessel": "boat", "rowers": "boat"}
@@ -100,6 +100,37 @@ def test_a_reply_counts_with_what_it_replies_to_as_far_as_both_are_of_one_matter
     assert "session" not in shares(actor_system.recall("new keel", signals=("dense", "lexical")), "bread and jam")
 
 
+def test_a_word_counts_wherever_it_stands_in_a_long_text_and_a_stop_word_that_is_asked_for(
+    actor_system: ActorHarness,
+) -> None:
+    late = "word " * 5_000 + "zebrafish"
+    keep(actor_system, ("a", late), ("b", "the kettle whistles"), ("c", "we met at the harbour"))
+    (found,) = [hit for hit in actor_system.recall("zebrafish").hits if hit.size_bytes == len(late)]
+    assert found.why["lexical"] > 0
+    assert shares(actor_system.recall("the"), "the kettle whistles")["lexical"] > 0
+
+
+def test_a_question_that_is_pasted_is_looked_at_in_part(actor_system: ActorHarness) -> None:
+    keep(actor_system, ("a", "the boat is at src/boats/boat_7.py"), ("b", "the kettle whistles"))
+    pasted = " ".join(f"src/boats/boat_{number}.py boat{number}" for number in range(3_000))
+    assert actor_system.recall(pasted).hits[0].text == "the boat is at src/boats/boat_7.py"
+    assert len(actor_system.recall("x" * 200_000 + " kettle").hits) == 2
+
+
+def test_words_alone_speak_by_their_own_curve_until_meaning_is_there(actor_system: ActorHarness) -> None:
+    actor_system.encoder.chokes_on = lambda text: ValueError() if "in March" in text or "cutlery" in text else None
+    actor_system.keep("the harbour pump was replaced in March", session="a")
+    actor_system.embed()
+    recalled = actor_system.recall("when was the harbour pump replaced by Nadia", trace=True)
+    assert recalled.hits[0].why["base"] == WORDS.intercept
+    assert not recalled.nothing_fits
+    assert "dense" not in recalled.candidates[0].raw
+    keep(actor_system, ("b", "the harbour pump is loud"))
+    keep(actor_system, ("c", "xylophone and cutlery"))
+    traced = actor_system.recall("the harbour pump", trace=True).candidates
+    assert sorted("dense" in one.raw for one in traced) == [False, False, True]
+
+
 def test_nothing_of_a_neighbour_counts_that_is_not_looked_through(actor_system: ActorHarness) -> None:
     keep(actor_system, ("a", "should the boat have a new keel"), ("a", "yes the boat gets one"))
     recalled = actor_system.recall("new keel", since=START_US + 1)
@@ -166,6 +197,7 @@ def test_what_was_erased_or_rebuilt_is_read_anew(actor_system: ActorHarness) -> 
         ("SLP-4093 at 04:10 in /var/log", ["slp-4093", "04:10", "var/log"]),
         ("a plain sentence, with an end.", []),
         ("snake_case and camelCase", ["snake_case"]),
+        ("_private/x and a/_b", ["private/x", "a/_b"]),
     ],
 )
 def test_what_is_written_as_one(text: str, found: list[str]) -> None:

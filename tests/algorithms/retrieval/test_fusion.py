@@ -58,14 +58,24 @@ def test_a_second_look_stands_above_all_others_whose_order_stays(first: list[flo
     scores = np.array(first)
     count = min(len(first), len(again))
     best = np.argsort(-scores, kind="stable")[:count]
-    fused = fuse([SignalScores("a", scores / 2), SignalScores("b", scores / 2)], np.ones(len(first), bool))
+    everything = np.ones(len(first), bool)
+    fused = fuse([SignalScores("a", scores / 2), SignalScores("b", scores / 2)], everything)
     before = fused.scores.copy()
-    fused.replace(best, {"a": np.array(again[:count])})
+    fused.replace(best, everything, {"a": np.array(again[:count])})
     np.testing.assert_allclose(fused.scores, sum(fused.contributions.values()))
     others = np.setdiff1d(np.arange(len(first)), best)
     if len(others):
         assert fused.scores[best].min() >= fused.scores[others].max() - 1e-9
         assert (np.diff(fused.scores[others[np.argsort(before[others], kind="stable")]]) >= -1e-9).all()
+
+
+def test_what_is_not_visible_changes_nothing_of_a_second_look() -> None:
+    for hidden in ([], [0.0], [9.0]):
+        scores = np.array([-0.1, -0.2, -0.3, *hidden])
+        visible = np.array([True, True, True, *(False for _ in hidden)])
+        fused = fuse([SignalScores("a", scores)], visible)
+        fused.replace(np.array([0, 1]), visible, {"a": np.array([-0.1, -0.25])})
+        assert fused.scores.tolist() == [-0.1, -0.25, -0.3, *(0.0 for _ in hidden)]
 
 
 EARLIEST = int(np.iinfo(np.int64).min)
