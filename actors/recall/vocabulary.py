@@ -20,7 +20,7 @@ from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.recall.recall_index import GrowableArray
 from mnemic.algorithms.text.keyphrases import STOP_WORDS
 
-_MOST_WORDS = 50_000  # 38 MB of vectors; then it begins anew
+_MOST_WORDS = 50_000  # 38 MB of vectors, twice that as they grow; then it begins anew
 _MOST_MEMORIES = 20_000
 _MOST_BYTES = 1 << 14  # of a longer text the words of its start
 _TIMEOUT_S = 10.0
