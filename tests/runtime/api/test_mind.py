@@ -125,7 +125,9 @@ def test_vectors_made_again_are_the_same_bits_and_give_the_same_answers(real: Mi
     before = vectors(), answers()
     assert len(before[0]) == len(LINES)
     shown: list[tuple[int, int | None]] = []
-    assert real.rebuild(meaning=True, progress=lambda done, total: shown.append((done, total))) == real.counts().seq
+    kept = real.counts().seq
+    rebuilt = real.rebuild(meaning=True, progress=lambda done, total: shown.append((done, total)))
+    assert kept <= rebuilt <= real.counts().seq  # its vectors and its structure come back meanwhile
     assert shown
     assert shown[-1][0] == shown[-1][1]
     assert real.embed().done == len(LINES)
