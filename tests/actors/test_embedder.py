@@ -23,6 +23,7 @@ from mnemic.actors.protocol.messages import (
     Count,
     EmbedPending,
     EmbedQuery,
+    EmbedWords,
     Forget,
     QueryEmbedded,
     Rebuild,
@@ -70,10 +71,10 @@ def idle(actor_system: ActorHarness) -> None:
     until(lambda: not actor_system.ask(Count()).pending)
 
 
-def until_asked(actor_system: ActorHarness) -> None:
+def until_asked(actor_system: ActorHarness, question: type = EmbedQuery) -> None:
     """Wait until a question waits for the Embedder; what else does, such as the Binder's, may come and go."""
     mailbox = actor_system.supervisor._engine._mailboxes["embedder"]  # type: ignore[attr-defined]
-    until(lambda: any(isinstance(one.envelope.message, EmbedQuery) for one in tuple(mailbox._queue)))
+    until(lambda: any(isinstance(one.envelope.message, question) for one in tuple(mailbox._queue)))
 
 
 # --- words at once, meaning later ------------------------------------------------------------------------------------
@@ -446,6 +447,8 @@ def test_another_model_embeds_everything_anew_in_the_background_while_words_and_
             asked = pool.submit(actor_system.recall, "text 7")
             until_asked(actor_system)
             other.gate.release(2)
+            until_asked(actor_system, EmbedWords)
+            other.gate.release(1)
             recalled = asked.result(BOUND_S)
         assert recalled.hits[0].data == b"text 7"
         assert any("are found by their words only so far" in line for line in recalled.degraded)
