@@ -59,6 +59,7 @@ OPTIONS = {
     "no_model": (None, "words alone"),
     "only": ("NAME", "the attacks whose names begin so"),
     "parts": (None, "only these of it"),
+    "mempalace": ("PYTHON", "the interpreter of an environment with MemPalace in it, which is asked as well"),
     "questions": ("N", "ask only every so many-th question, N in all"),
     "requests": ("N", "how many (%(default)s)"),
     "rounds": ("N", "how often all take their turn (%(default)s)"),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +20,13 @@ from numpy.typing import NDArray
 from mnemic.actors.protocol.messages import Hit, Recall, Recalled, SignalName
 from mnemic.bench.harness.homes import actors_of
 from mnemic.bench.harness.measure import Row
+from mnemic.bench.harness.palace import STRATEGIES, MemPalace, check_installed, conversation_name
+from mnemic.bench.harness.palace import mempalace as mined_palace
 from mnemic.bench.harness.processes import run_mnemic
 from mnemic.bench.quality.locomo import any_at, distinct, paired_test, reciprocal_rank
 from mnemic.bench.quality.question_sets import LabelledQuestion, QuestionSet, changes_set, developers_set, locomo_set
 from mnemic.runtime.engine.supervisor import Supervisor
+from mnemic.runtime.models.models import default_model_folder
 
 DEPTH = 100
 """Hits asked for; what comes later counts 0."""
@@ -45,6 +49,7 @@ def run(
     developers: Path | None = None,
     held: bool = False,
     questions: int | None = None,
+    mempalace: Path | None = None,
 ) -> Iterator[Row]:
     """Capture the sets that are named into one home, and ask.
 
@@ -54,10 +59,14 @@ def run(
         developers: a folder of developers' conversations.
         held: whether of these those are asked that no rule is chosen by, in place of the others.
         questions: at most about so many of each set.
+        mempalace: the interpreter of an environment with MemPalace in it, which is asked LoCoMo's questions as well.
 
     Raises:
         ValueError: nothing is named, or a file is none of these.
+        OSError: MemPalace could not be started, or ended.
     """
+    if mempalace is not None:
+        check_installed()
     sets = []
     if locomo is not None:
         sets.append(locomo_set(locomo))
@@ -79,17 +88,37 @@ def run(
             with actors_of(home) as actors:
                 for one in group:
                     asked = one.questions[:: max(1, len(one.questions) // questions) if questions else 1]
-                    yield from _quality(actors, one, asked, len(group) > 1)
-                    yield from _nothing_fits(actors, one, asked)
+                    with _palace(mempalace, one, Path(folder) / "mempalace") as palace:
+                        yield from _quality(actors, one, asked, len(group) > 1, palace)
+                        yield from _nothing_fits(actors, one, asked, palace)
 
 
-def _quality(actors: Supervisor, of: QuestionSet, asked: Sequence[LabelledQuestion], pooled: bool) -> Iterator[Row]:
+@contextmanager
+def _palace(python: Path | None, of: QuestionSet, into: Path) -> Iterator[MemPalace | None]:
+    """MemPalace with the memories of a set; none where it is not asked for, or answers are turns, which it cuts up."""
+    if python is None or not any(one.sessions for one in of.questions):
+        yield None
+        return
+    with mined_palace(python, default_model_folder(), of.turns, into, padded=False) as palace:
+        yield palace
+
+
+def _quality(
+    actors: Supervisor, of: QuestionSet, asked: Sequence[LabelledQuestion], pooled: bool, palace: MemPalace | None
+) -> Iterator[Row]:
     places = {"own scope": None, **({of.name: of.name} if of.name in _POOLED else {}), **({"*": "*"} if pooled else {})}
     for where, scope in places.items():
         scores = {
             rule: [_score(_ask(actors, one.question, scope or one.scope, signals).hits, one) for one in asked]
             for rule, signals in RULES.items()
         }
+        if palace is not None and where != "*":  # the palace holds this set alone
+            scores |= {
+                f"competitor: MemPalace, {strategy}": [
+                    _palace_score(palace, one, None if scope else one.scope, strategy) for one in asked
+                ]
+                for strategy in STRATEGIES
+            }
         about = {"what": "quality", "set": of.name, "where": where}
         for rule, each in scores.items():
             row = {**about, "rule": rule, "questions": len(each), **_mean(each)}
@@ -105,7 +134,9 @@ def _quality(actors: Supervisor, of: QuestionSet, asked: Sequence[LabelledQuesti
                 yield {**about, "rule": "fused", name: value, "questions": len(of_it), **_mean(of_it)}
 
 
-def _nothing_fits(actors: Supervisor, of: QuestionSet, asked: Sequence[LabelledQuestion]) -> Iterator[Row]:
+def _nothing_fits(
+    actors: Supervisor, of: QuestionSet, asked: Sequence[LabelledQuestion], palace: MemPalace | None
+) -> Iterator[Row]:
     """Whether a recall tells that it has no answer, and how true its scores are."""
     elsewhere = of.elsewhere()
     asked = [one for one in asked if one.kind != "adversarial" and one.scope in elsewhere]
@@ -127,6 +158,14 @@ def _nothing_fits(actors: Supervisor, of: QuestionSet, asked: Sequence[LabelledQ
         "brier": float(((told - right) ** 2).mean()),
         "expected_calibration_error": calibration_error(told, right),
     }
+    if palace is not None:
+        similarities = [
+            [_best_similarity(palace, one.question, scope) for scope in (one.scope, elsewhere[one.scope])]
+            for one in asked
+        ]
+        told_of = auroc(*zip(*similarities, strict=True))
+        about = {"rule": "competitor: MemPalace, vector", "questions": len(asked), "auroc": told_of}
+        yield {"what": "nothing fits", "set": of.name} | about
     for low in np.arange(_BINS) / _BINS:
         inside = (told >= low) & ((told < low + 1 / _BINS) | (low + 1 / _BINS >= 1))
         if inside.any():
@@ -170,6 +209,18 @@ def _score(hits: Sequence[Hit], question: LabelledQuestion) -> dict[str, float]:
     )
     measured = {"mrr": reciprocal_rank(ranking, gold)} | {f"any@{k}": any_at(ranking, gold, k) for k in (1, 5, 10)}
     return measured | {"turn_any@10": any_at(turns, question.answers, 10)}
+
+
+def _palace_score(palace: MemPalace, question: LabelledQuestion, scope: str | None, strategy: str) -> dict[str, float]:
+    """By conversation; several hits may be of one, so five times as many are asked for as are measured."""
+    hits = palace.search(question.question, scope, 5 * 10, strategy)["hits"]
+    ranking, gold = distinct(name for name, _ in hits), {conversation_name(one) for one in question.sessions}
+    return {"mrr": reciprocal_rank(ranking, gold)} | {f"any@{k}": any_at(ranking, gold, k) for k in (1, 5, 10)}
+
+
+def _best_similarity(palace: MemPalace, question: str, scope: str) -> float:
+    hits = palace.search(question, scope, 5, "vector")["hits"]
+    return max((float(similarity) for _, similarity in hits), default=0.0)
 
 
 def _mean(scores: Sequence[dict[str, float]]) -> dict[str, float]:

@@ -8,10 +8,8 @@ onnxruntime; they and all that is heavy are imported where they are made: ``pip 
 from __future__ import annotations
 
 import logging
-import os
 import pydoc_data.topics
 import tempfile
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -23,6 +21,7 @@ from numpy.typing import NDArray
 from mnemic.actors.protocol.ports import Encoder, Window
 from mnemic.algorithms.retrieval.scan import NATIVE, backend
 from mnemic.bench.harness.measure import Row, goal, milliseconds, take_turns
+from mnemic.bench.harness.onnx_export import export_bert, load_bert
 from mnemic.runtime.models.encoders import load_encoder
 from mnemic.runtime.models.models import default_model_folder
 
@@ -39,7 +38,6 @@ _MIN_COSINE = {"native-float32": 0.99999, "native-int8": 0.99, "torch-float16": 
 _LOAD_GOAL_MS = 150.0
 _OUR_ENCODERS = ("native-int8", "native-float32", "numpy-float32")
 _MISSING = "is not installed: pip install 'mnemic[bench]'"
-_OPSET = 17
 
 
 def run(*, model: Path | None = None, rounds: int = 15, texts: int = 2000, seed: int = 0) -> Iterator[Row]:
@@ -174,7 +172,7 @@ def _competitors(model: Path | None, into: Path, threads: int) -> dict[str, Call
 def _torch_encoder(folder: Path, threads: int, device: str = "cpu", dtype: str = "float32") -> Embed:
     """Load a model as transformers does, to compute eagerly; `threads` is torch's, for the whole process."""
     torch: Any = import_module("torch")
-    model = _bert(folder).to(device=device, dtype=getattr(torch, dtype))
+    model = load_bert(folder).to(device=device, dtype=getattr(torch, dtype))
 
     def embed(ids: NDArray[np.int64]) -> NDArray[np.float32]:
         torch.set_num_threads(threads)
@@ -193,7 +191,7 @@ def _onnx_encoder(folder: Path, into: Path, threads: int, *, int8: bool) -> Embe
     quantization: Any = import_module("onnxruntime.quantization")
     exported, quantised = into / "model.onnx", into / "model-int8.onnx"
     if not exported.exists():
-        _export(folder, exported)
+        export_bert(folder, exported)
     if int8 and not quantised.exists():
         logging.disable(logging.WARNING)  # its advice on other ways to quantise
         try:
@@ -206,41 +204,9 @@ def _onnx_encoder(folder: Path, into: Path, threads: int, *, int8: bool) -> Embe
     session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
 
     def embed(ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        pooled = session.run(None, {"ids": ids, "mask": np.ones_like(ids)})[0].mean(1)
+        given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        pooled = session.run(None, given)[0].mean(1)
         found: NDArray[np.float32] = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
         return found
 
     return embed
-
-
-def _export(folder: Path, to: Path) -> None:
-    torch: Any = import_module("torch")
-    # What is traced names its arguments: the exporter would give the model all of its own by place, some of them twice.
-    forward = {"forward": lambda self, ids, mask: self.model(ids, attention_mask=mask)[0]}
-    traced = type("Traced", (torch.nn.Module,), forward)()
-    traced.add_module("model", _bert(folder))
-    tokens = torch.randint(1000, 2000, (2, 9))
-    axes = {0: "windows", 1: "tokens"}
-    with warnings.catch_warnings():  # the exporter's notices about itself
-        warnings.simplefilter("ignore")
-        torch.onnx.export(
-            traced.eval(),
-            (tokens, torch.ones_like(tokens)),
-            str(to),
-            input_names=["ids", "mask"],
-            output_names=["hidden"],
-            dynamic_axes={"ids": axes, "mask": axes, "hidden": axes},
-            opset_version=_OPSET,
-            dynamo=False,
-        )
-
-
-def _bert(folder: Path) -> Any:
-    """The model as a torch module: token ids and mask in, the last layer's vectors of all tokens out."""
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    transformers: Any = import_module("transformers")
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
-    model = transformers.BertModel.from_pretrained(folder, local_files_only=True, add_pooling_layer=False)
-    model.config.return_dict = False
-    return model.eval()
