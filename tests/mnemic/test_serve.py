@@ -136,7 +136,7 @@ def test_the_foreground_takes_over_while_requests_are_under_way_and_nothing_is_l
             stop.set()
             for one in writers:
                 one.join()
-            assert gone(first.pid)
+            until(lambda: gone(first.pid))
             given = [answers.get() for _ in range(answers.qsize())]
             assert [one for one in given if one is not True] == []
             assert not [one for one in piped.values() if one.get("error") or one["result"].get("isError")]
