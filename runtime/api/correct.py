@@ -32,7 +32,7 @@ from mnemic.actors.protocol.scopes import (
     normalize_scope_path,
 )
 from mnemic.runtime.api.verbs import MindVerbs, fields_as_parameters
-from mnemic.runtime.minds.projects import resolve_scope
+from mnemic.runtime.minds.projects import resolve_folder, resolve_scope
 
 _GIT = "/.git"
 
@@ -184,7 +184,7 @@ class CorrectionVerbs(MindVerbs):
             InvalidValue: the folder is not there, holds another scope's project, or names its scope itself; or no
                 project that is known was where `what` says.
         """
-        new = os.path.realpath(os.path.expanduser(folder))
+        new = str(resolve_folder(folder, "the new folder"))
         if not os.path.isdir(new):
             raise InvalidValue(
                 name="the new folder",
@@ -195,7 +195,7 @@ class CorrectionVerbs(MindVerbs):
         known = self.scopes().scopes
         if what.startswith(("/", "~", ".")):
             moves = tuple(
-                _folder_moves(self._home, known, escape_surrogates(os.path.realpath(os.path.expanduser(what))), new)
+                _folder_moves(self._home, known, escape_surrogates(str(resolve_folder(what, "the old folder"))), new)
             )
             if not moves:
                 raise InvalidValue(

@@ -184,6 +184,21 @@ def _resolved(path: Path) -> Path:
         return path
 
 
+def resolve_folder(folder: str | os.PathLike[str], name: str = "the folder") -> Path:
+    """Where the folder that somebody names is, there or not.
+
+    Raises:
+        InvalidValue: no folder can be named so, or no system follows its chain of links.
+    """
+    try:
+        return Path(os.path.realpath(os.path.expanduser(folder)))
+    except ValueError as error:
+        raise InvalidValue(name=name, value=os.fspath(folder), why=str(error), expected="a folder's path") from error
+    except RecursionError:
+        why = "its links lead from one to the next too often"
+        raise InvalidValue(name=name, value=os.fspath(folder), why=why, expected="a folder's path") from None
+
+
 def scope_in(folder: Path) -> str:
     """The scope that the ``.mnemic.toml`` of a folder names, whoever wrote it.
 

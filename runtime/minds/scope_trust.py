@@ -20,6 +20,7 @@ from mnemic.runtime.minds.projects import (
     TRUST_VERSION,
     printable_path,
     read_trusted,
+    resolve_folder,
     scope_in,
 )
 
@@ -32,7 +33,7 @@ def trust_folder(home: Path, folder: str) -> tuple[str, str]:
         BadSettings: it cannot be read, or what was confirmed before cannot.
         StoreReadOnly, DiskFull: the home cannot be written.
     """
-    place = _resolved(folder)
+    place = resolve_folder(folder)
     if not os.path.lexists(place / SETTINGS):
         expected = f'a folder whose {SETTINGS} says scope = "a/b"'
         raise InvalidValue(
@@ -51,7 +52,7 @@ def distrust_folder(home: Path, folder: str) -> tuple[str, str]:
         BadSettings: what was confirmed cannot be read.
         StoreReadOnly, DiskFull: the home cannot be written.
     """
-    place, trusted = _resolved(folder), read_trusted(home)
+    place, trusted = resolve_folder(folder), read_trusted(home)
     scope = trusted.pop(str(place), None)
     if scope is None:
         expected = "one that `mnemic scope list` shows as trusted"
@@ -74,13 +75,6 @@ def unconfirmed_sentence(home: Path, folder: Path, scope: str) -> str:
     command = shlex.join(["mnemic", "scope", "trust", printable_path(folder), "--home", os.path.abspath(home)])
     file = printable_path(folder / SETTINGS)
     return f"{file} names the scope {scope!r} and is passed over until you trust it: {command}"
-
-
-def _resolved(folder: str) -> Path:
-    try:
-        return Path(os.path.realpath(os.path.expanduser(folder)))
-    except ValueError as error:
-        raise InvalidValue(name="the folder", value=folder, why=str(error), expected="a folder's path") from error
 
 
 def _save(home: Path, folders: dict[str, str]) -> None:

@@ -124,6 +124,21 @@ def test_before_anything_is_known_a_folder_may_be_trusted(tmp_path: Path, comman
     assert command("scope", "trust", folder, "--home", tmp_path / "new", "--json").json["memories"] == 0
 
 
+@pytest.mark.parametrize(
+    "asked", [("trust", "LINK"), ("distrust", "LINK"), ("move", "LINK", "."), ("move", "a/b", "LINK")]
+)
+def test_a_folder_behind_a_thousand_links_is_refused_in_a_sentence(
+    home: Path, tmp_path: Path, command: Command, asked: tuple[str, ...]
+) -> None:
+    for number in range(1_500):
+        (tmp_path / f".x{number}").symlink_to(f".x{number + 1}")
+    (tmp_path / ".x1500").mkdir()
+    command("remember", "the otter", "--scope", "a/b", "--home", home)
+    refused = command("scope", *(tmp_path / ".x0" if one == "LINK" else one for one in asked), "--home", home)
+    assert (refused.code, refused.out, refused.err.count("\n")) == (2, "", 1)
+    assert "its links lead from one to the next too often" in refused.err
+
+
 def test_a_project_that_only_has_its_folders_name_is_not_counted(
     home: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
