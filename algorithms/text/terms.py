@@ -30,7 +30,8 @@ from mnemic.algorithms.text.languages.table import DEFAULT, WITH_SPACES, WITHOUT
 MAX_CHARS = 128
 """Characters of a word; a longer one is kept under its start."""
 _MOST_CACHED = 1 << 16  # words of a language, about 10 MB; then it begins anew
-_FEWEST_WORDS = 2  # "soy" and "Notre-Dame" are of one
+_LEAST_MET = 2  # "soy" and "Notre-Dame" are of one
+_HOMOGRAPH = 0.5  # what a word that is a function word elsewhere, and another word here, counts
 _LEAST_EVIDENCE = 1.0  # "Wer war das?" has 2.5; "Los Angeles" and "die hard" have less
 _ACCENT = re.compile(
     "[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
@@ -219,30 +220,37 @@ def _stop_terms(language: Language) -> frozenset[str]:
 
 
 def _told_by(words: Sequence[str]) -> Language:
-    """The language whose function words are among some words, each once, most: one that several have counts a part.
+    """The language whose function words and letters are among some words most, each once, but English for want of both.
 
-    Whoever speaks English is not to be taken at a word (``die``, ``war``, ``plus``): these speak for English as well.
+    One that several languages have counts a part for each. Whoever speaks English is not to be taken at a word (``die``,
+    ``war``, ``plus``): these speak for English as well. Letters alone are a name's.
     """
     telling, foreign = _evidence()
-    if foreign.isdisjoint(words):  # so it is with most English texts
+    together = "".join(words)
+    met = telling.keys() & (set(words) if together.isascii() else {*words, *together})
+    if foreign.isdisjoint(met):  # so it is with most English texts
         return DEFAULT
     weights: dict[Language, list[float]] = {language: [] for language in WITH_SPACES}
-    for word in telling.keys() & set(words):
+    for word in met:
         for language in telling[word]:
-            weights[language].append(1 / len(telling[word]))
+            shared = _HOMOGRAPH if word in language.homographs else 1.0
+            weights[language].append(shared / len(telling[word]))
     best = max(WITH_SPACES, key=lambda language: sum(weights[language]))
-    is_told = len(weights[best]) >= _FEWEST_WORDS and sum(weights[best]) >= _LEAST_EVIDENCE
+    has_word = any(len(word) > 1 and best in telling[word] for word in met)
+    is_told = has_word and len(weights[best]) >= _LEAST_MET and sum(weights[best]) >= _LEAST_EVIDENCE
     return best if is_told else DEFAULT
 
 
 @cache
 def _evidence() -> tuple[dict[str, list[Language]], frozenset[str]]:
-    """Which languages have each function word, with its accents or without; and the words that others have alone."""
+    """Which languages have each function word, with its accents or without, and each letter that few have; and those
+    that the default has not.
+    """
     telling: dict[str, list[Language]] = {}
     for language in WITH_SPACES:
         words = {fold(word) for word in language.stop_words | language.homographs if len(word) > 1}
-        for bare in words:
-            telling.setdefault(bare, []).append(language)
+        for word in (*words, *language.letters):
+            telling.setdefault(word, []).append(language)
     for language in WITH_SPACES:
         telling |= {word: telling[fold(word)] for word in language.stop_words if len(word) > 1}
     return telling, frozenset(word for word, of in telling.items() if DEFAULT not in of)

@@ -23,5 +23,6 @@ GERMAN = Language(
     name="German",
     stop_words=frozenset(_STOP_WORDS.split()),
     stemmer="german",
+    letters="äöü",
     capital_nouns=True,
 )

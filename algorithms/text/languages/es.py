@@ -22,4 +22,5 @@ SPANISH = Language(
     name="Spanish",
     stop_words=frozenset(_STOP_WORDS.split()),
     stemmer="spanish",
+    letters="áéíóúñ",
 )

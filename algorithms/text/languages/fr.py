@@ -19,4 +19,5 @@ FRENCH = Language(
     name="French",
     stop_words=frozenset(_STOP_WORDS.split()),
     stemmer="french",
+    letters="àâçèéêëîïôùûœ",
 )

@@ -21,5 +21,7 @@ class Language:
     """Snowball's name for it; ``None``: its words are kept as they are, or it has no spaces."""
     homographs: frozenset[str] = frozenset()
     """Other words of it that are function words elsewhere: where they stand, they tell no language."""
+    letters: str = ""
+    """Those with accents that its words have often, in lower case; they tell it, too."""
     capital_nouns: bool = False
     """Whether nouns are written with a capital, so that a capital makes no name."""

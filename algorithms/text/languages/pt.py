@@ -20,4 +20,5 @@ PORTUGUESE = Language(
     name="Portuguese",
     stop_words=frozenset(_STOP_WORDS.split()),
     stemmer="portuguese",
+    letters="áâãàéêíóôõúç",
 )
