@@ -316,7 +316,7 @@ class RetrieverActor:
     ) -> list[SignalScores]:
         """The structural signal, where the question names a day."""
         columns = self._index.columns
-        days = days_in_question(question, now_us, columns.said_at[visible])
+        days = days_in_question(question, now_us, columns.said_at[visible], snapshot.languages())
         if not days:
             return []
         scores = day_nearness(days, self._shaper.synced_index(snapshot), columns, visible)

@@ -195,7 +195,9 @@ class _TermsByWord(dict[str, Sequence[str]]):
         bare = fold(word)
         if self._stemmer is None or any(sign.isdigit() for sign in word):
             return (bare,)
-        stemmer = Stemmer.Stemmer(self._stemmer, 0)  # its own, for one is nothing for two threads; takes half a microsecond
+        stemmer = Stemmer.Stemmer(
+            self._stemmer, 0
+        )  # its own, for one is nothing for two threads; takes half a microsecond
         stem = fold(stemmer.stemWord(word))
         return tuple(dict.fromkeys((stem, stem if word == bare else stemmer.stemWord(bare))))
 
@@ -220,10 +222,10 @@ def _stop_terms(language: Language) -> frozenset[str]:
 
 
 def _told_by(words: Sequence[str]) -> Language:
-    """The language whose function words and letters are among some words most, each once, but English for want of both.
+    """The language that most function words and letters speak for, each once; the default where few speak.
 
-    One that several languages have counts a part for each. Whoever speaks English is not to be taken at a word (``die``,
-    ``war``, ``plus``): these speak for English as well. Letters alone are a name's.
+    One that several languages have counts a part for each. English has words that are function words elsewhere
+    (``die``, ``war``, ``plus``): these speak for English as well. Letters alone are a name's.
     """
     telling, foreign = _evidence()
     together = "".join(words)
@@ -243,14 +245,17 @@ def _told_by(words: Sequence[str]) -> Language:
 
 @cache
 def _evidence() -> tuple[dict[str, list[Language]], frozenset[str]]:
-    """Which languages have each function word, with its accents or without, and each letter that few have; and those
-    that the default has not.
+    """Which languages have each function word, and each letter that few have; and those that the default has not.
+
+    A word that none writes so is one that lacks its accents.
     """
-    telling: dict[str, list[Language]] = {}
+    written: dict[str, list[Language]] = {}
+    bare: dict[str, list[Language]] = {}
     for language in WITH_SPACES:
-        words = {fold(word) for word in language.stop_words | language.homographs if len(word) > 1}
+        words = {word for word in language.stop_words | language.homographs if len(word) > 1}
         for word in (*words, *language.letters):
-            telling.setdefault(word, []).append(language)
-    for language in WITH_SPACES:
-        telling |= {word: telling[fold(word)] for word in language.stop_words if len(word) > 1}
+            written.setdefault(word, []).append(language)
+        for word in set(map(fold, words)):
+            bare.setdefault(word, []).append(language)
+    telling = bare | written
     return telling, frozenset(word for word, of in telling.items() if DEFAULT not in of)

@@ -1,6 +1,6 @@
 """English."""
 
-from mnemic.algorithms.text.languages.language import Language
+from mnemic.algorithms.text.languages.language import DateWords, Language
 
 _STOP_WORDS = """
 a an the this that these those some any each every either neither both all such same other another i me my mine myself
@@ -19,10 +19,86 @@ plus car pour comment dans sur tout ton son mes ma pas est sont ni une eu par sa
 com sob fora ate tem ha sua via faz vai da em ela ele eu um uma
 """
 
+_DATES = DateWords(
+    months={
+        "january": 1,
+        "february": 2,
+        "march": 3,
+        "april": 4,
+        "may": 5,
+        "june": 6,
+        "july": 7,
+        "august": 8,
+        "september": 9,
+        "october": 10,
+        "november": 11,
+        "december": 12,
+        "jan": 1,
+        "feb": 2,
+        "mar": 3,
+        "apr": 4,
+        "jun": 6,
+        "jul": 7,
+        "aug": 8,
+        "sep": 9,
+        "sept": 9,
+        "oct": 10,
+        "nov": 11,
+        "dec": 12,
+    },
+    also_words=frozenset({"may", "march", "mar"}),
+    month_prepositions="(?:in|of|during|last|this|early|late|mid)[ -]",
+    bounds="(?:since|until|till|from)(?: the| early| late)*",
+    dates=(
+        r"{day}(?:st|nd|rd|th)?\b (?:of )?{month}(?:,? {year})?",
+        r"{month} {day}(?:st|nd|rd|th)?\b(?![:.]\d)(?:,? {year})?",
+        r"{month},? (?:of )?{year}",
+        r"{in}{month}",
+        "{in}{year}",
+    ),
+    days_back={
+        "the day before yesterday": 2,
+        "yesterday": 1,
+        "last night": 1,
+        "today": 0,
+        "tonight": 0,
+        "this morning": 0,
+        "this afternoon": 0,
+        "this evening": 0,
+    },
+    counts={"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "a couple of": 2},
+    units={
+        "day": "day",
+        "week": "week",
+        "month": "month",
+        "year": "year",
+        "days": "day",
+        "weeks": "week",
+        "months": "month",
+        "years": "year",
+    },
+    spans={"week": "week", "weekend": "weekend", "month": "month", "year": "year"},
+    ago=("{count} {unit} ago",),
+    this=("this(?: past)? {span}",),
+    last=("last(?: past)? {span}",),
+    weekdays={
+        "monday": 0,
+        "tuesday": 1,
+        "wednesday": 2,
+        "thursday": 3,
+        "friday": 4,
+        "saturday": 5,
+        "sunday": 6,
+    },
+    on_weekday=("on {weekday}",),
+    last_weekday=("(?:last|this past) {weekday}",),
+)
+
 ENGLISH = Language(
     code="en",
     name="English",
     stop_words=frozenset(_STOP_WORDS.split()),
     stemmer="english",
     homographs=frozenset(_HOMOGRAPHS.split()),
+    dates=_DATES,
 )

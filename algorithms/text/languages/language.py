@@ -2,7 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
+
+Unit = Literal["day", "week", "month", "year"]
+Span = Literal["weekend", "week", "month", "year"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
+class DateWords:
+    """How a language names days; lower case, with its accents, which a question may lack.
+
+    A pattern is a regular expression that is met by whole words, whatever their case. A name in braces stands for any
+    of the words that are given here: ``{month}``, ``{weekday}``, ``{count}``, ``{unit}``, ``{span}``, ``{in}`` for
+    `month_prepositions`; ``{day}`` and ``{number}`` for a day and a month in digits, ``{year}`` for four digits.
+    """
+
+    months: Mapping[str, int]
+    """Names and abbreviations of the months, 1 to 12."""
+    also_words: frozenset[str] = frozenset()
+    """Months that are another word, too, where no year, capital or preposition says otherwise (``may``)."""
+    month_prepositions: str
+    """A pattern of what stands before a month or year that is meant as a time, with the space after it (``in ``)."""
+    bounds: str
+    """A pattern of what makes a day a bound, which tells nothing of how near an answer was said (``since the``)."""
+    dates: tuple[str, ...]
+    """Patterns of days, months and years, in order; each stretch of a question is read once."""
+    days_back: Mapping[str, int]
+    """Phrases for a single day, and how many days before today it is (``yesterday``: 1)."""
+    counts: Mapping[str, int]
+    """Numbers as words (``two``)."""
+    units: Mapping[str, Unit]
+    """What is counted back from today, one and many (``weeks``: ``"week"``)."""
+    spans: Mapping[str, Span]
+    """What today lies in, as a whole (``weekend``)."""
+    ago: tuple[str, ...]
+    """Patterns of so many units before today (``{count} {unit} ago``)."""
+    this: tuple[str, ...]
+    """Patterns of the span that today is in (``this {span}``)."""
+    last: tuple[str, ...]
+    """Patterns of the span before it (``last {span}``)."""
+    weekdays: Mapping[str, int]
+    """Monday is 0."""
+    on_weekday: tuple[str, ...]
+    """Patterns of the nearest such day, which may be today (``on {weekday}``)."""
+    last_weekday: tuple[str, ...]
+    """Patterns of the one before today (``last {weekday}``)."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
@@ -25,3 +71,5 @@ class Language:
     """Those with accents that its words have often, in lower case; they tell it, too."""
     capital_nouns: bool = False
     """Whether nouns are written with a capital, so that a capital makes no name."""
+    dates: DateWords | None = None
+    """How it names days; without it, only ISO 8601 is read."""
