@@ -53,7 +53,8 @@ def days_in_question(
     """
     if not len(said_at):
         return []
-    spoken = dict.fromkeys((language_of(question), DEFAULT, *(BY_CODE[code] for code in languages)))
+    known = [BY_CODE[code] for code in languages]
+    spoken = dict.fromkeys((language_of(question, known), DEFAULT, *known))
     named = extract_dates(question, _day(now_us), _day(int(said_at.min())), _day(int(said_at.max())), spoken)
     return [span for span in named if (span.last - span.first).days < _LONGEST_DAYS]
 

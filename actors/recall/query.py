@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import difflib
 import re
+import unicodedata
+from collections.abc import Collection
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +19,9 @@ from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import ModelError, RuntimeFault, UnknownScope
 from mnemic.actors.protocol.messages import EmbedQuery, QueryEmbedded
 from mnemic.actors.protocol.snapshot import Postings, Snapshot
+from mnemic.algorithms.text.languages.language import Language
 from mnemic.algorithms.text.languages.table import BY_CODE
-from mnemic.algorithms.text.terms import language_of, question_terms, split_words
+from mnemic.algorithms.text.terms import QuestionTerm, language_of, question_terms, split_words
 
 _TIMEOUT_S = 10.0  # an Embedder that hangs must leave time for the rest to answer
 _MOST_WORDS = 512  # of a question; each is looked up by itself
@@ -66,13 +70,15 @@ def question_words(query: str, snapshot: Snapshot, degraded: list[str]) -> list[
     Args:
         degraded: told, in a sentence, what was left out.
     """
-    asked = question_terms(query, [BY_CODE[code] for code in snapshot.languages()])
-    words = {one.word: one for one in reversed(asked)}
+    languages = [BY_CODE[code] for code in snapshot.languages()]
+    words: dict[str, QuestionTerm] = {}
+    for one in question_terms(query, languages):
+        words.setdefault(one.word, one)
     if len(words) > _MOST_WORDS:
         degraded.append(f"words: of the question's {len(words)} different words the first {_MOST_WORDS} were looked up")
-    names = _names(query)
+    names = _names(unicodedata.normalize("NFC", query), languages)
     found: dict[str, QuestionWord] = {}
-    for one in [*reversed(words.values())][:_MOST_WORDS]:
+    for one in islice(words.values(), _MOST_WORDS):
         literal = not one.has_spaces or one.word in names or any(sign.isdigit() for sign in one.word)
         known = found.setdefault(one.terms[0], QuestionWord(one.word, one.terms, literal))
         if known.terms != one.terms:
@@ -90,11 +96,11 @@ def read_postings(word: QuestionWord, snapshot: Snapshot) -> Postings:
     return Postings(rows, counts.astype(np.float32))
 
 
-def _names(query: str) -> set[str]:
+def _names(query: str, languages: Collection[Language]) -> set[str]:
     """The words that a question writes with a capital where no sentence begins; none, where it is all capitals, or in a
     language that writes nouns so.
     """
-    if query == query.upper() or language_of(query).capital_nouns:
+    if query == query.upper() or language_of(query, languages).capital_nouns:
         return set()
     names: set[str] = set()
     last = 0

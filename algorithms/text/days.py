@@ -168,7 +168,7 @@ def _relative(match: re.Match[str], field: str, words: Mapping[str, Mapping[str,
     Args:
         field: of `DateWords`, whose pattern it matches.
     """
-    parts = {name: words[name].get(written.lower()) for name, written in match.groupdict().items()}
+    parts: dict[str, Any] = {name: words[name].get(written.lower()) for name, written in match.groupdict().items()}
     if field == "ago":
         return _ago(parts["count"] or int(match["count"]), parts["unit"], today)
     if field in ("this", "last"):

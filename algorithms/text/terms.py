@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from itertools import chain, pairwise
 from typing import NamedTuple
@@ -90,7 +90,8 @@ def question_terms(text: str, languages: Iterable[Language]) -> list[QuestionTer
         languages: those that texts are of; the question's own one and the default are added.
     """
     words = _words(text)
-    own = _told_by(words)
+    languages = tuple(languages)
+    own = _told_by(words, languages)
     every = [_terms_by(one) for one in dict.fromkeys((own, DEFAULT, *languages))]
     stopped, stems = stop_words(own), _stop_terms(own)
     found: list[QuestionTerm] = []
@@ -123,9 +124,13 @@ def telling_words(text: str) -> list[str]:
     return [word for word in bare if word not in stopped]
 
 
-def language_of(text: str) -> Language:
-    """The language that a text's function words tell, among those with spaces; else the default."""
-    return _told_by(_words(text))
+def language_of(text: str, likely: Collection[Language] = ()) -> Language:
+    """The language that a text's function words tell, among those with spaces; else the default.
+
+    Args:
+        likely: what one function word is enough for: of a question, the languages of the texts.
+    """
+    return _told_by(_words(text), likely)
 
 
 def fold(word: str) -> str:
@@ -134,6 +139,20 @@ def fold(word: str) -> str:
         return word
     bare = _ACCENT.sub("", unicodedata.normalize("NFKD", word)).translate(_LETTERS)
     return unicodedata.normalize("NFC", bare)
+
+
+def fold_letters(text: str) -> str:
+    """A text letter by letter in lower case without accents, so that every place in it stays where it is."""
+    return text.lower() if text.isascii() else text.translate(_FOLDED)
+
+
+class _FoldedLetters(dict[int, str]):
+    def __missing__(self, code: int) -> str:
+        self[code] = letter = fold(chr(code).lower())[:1] or chr(code)
+        return letter
+
+
+_FOLDED = _FoldedLetters()
 
 
 def _words(text: str) -> list[str]:
@@ -221,7 +240,7 @@ def _stop_terms(language: Language) -> frozenset[str]:
     return frozenset(chain.from_iterable(map(_terms_by(language).__getitem__, language.stop_words)))
 
 
-def _told_by(words: Sequence[str]) -> Language:
+def _told_by(words: Sequence[str], likely: Collection[Language] = ()) -> Language:
     """The language that most function words and letters speak for, each once; the default where few speak.
 
     One that several languages have counts a part for each. English has words that are function words elsewhere
@@ -239,8 +258,8 @@ def _told_by(words: Sequence[str]) -> Language:
             weights[language].append(shared / len(telling[word]))
     best = max(WITH_SPACES, key=lambda language: sum(weights[language]))
     has_word = any(len(word) > 1 and best in telling[word] for word in met)
-    is_told = has_word and len(weights[best]) >= _LEAST_MET and sum(weights[best]) >= _LEAST_EVIDENCE
-    return best if is_told else DEFAULT
+    is_clear = len(weights[best]) >= _LEAST_MET and sum(weights[best]) >= _LEAST_EVIDENCE
+    return best if has_word and (is_clear or best in likely) else DEFAULT
 
 
 @cache

@@ -16,6 +16,7 @@ from mnemic.algorithms.text.languages.table import BY_CODE, WITH_SPACES, WITHOUT
 from mnemic.algorithms.text.terms import (
     MAX_CHARS,
     fold,
+    fold_letters,
     index_terms,
     language_of,
     question_terms,
@@ -192,3 +193,17 @@ def test_of_texts_alone_what_tells_is_left() -> None:
     assert telling_terms("Die Server und die Server laufen") == ["serv", "lauf"]
     assert telling_words("The Häuser, the 猫 and the houses") == ["hauser", "houses"]
     assert telling_terms("the and the") == ["the", "and"]
+
+
+@given(TEXTS)
+@example("İSTANBUL ﬃ Straße e\u0301")
+def test_every_place_of_a_text_stays_where_it_is(text: str) -> None:
+    assert len(fold_letters(text)) == len(text)
+    assert fold_letters("Der ÄRGER mit den Schlüsseln").find("schlussel") == len("Der ÄRGER mit den ")
+
+
+def test_one_word_is_enough_to_tell_what_is_likely() -> None:
+    question = "Quando ficam prontos?"
+    assert language_of(question).code == "en"
+    assert language_of(question, [BY_CODE["pt"]]).code == "pt"
+    assert language_of("When is the war?", [BY_CODE["de"]]).code == "en"
