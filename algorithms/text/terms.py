@@ -214,9 +214,7 @@ class _TermsByWord(dict[str, Sequence[str]]):
         bare = fold(word)
         if self._stemmer is None or any(sign.isdigit() for sign in word):
             return (bare,)
-        stemmer = Stemmer.Stemmer(
-            self._stemmer, 0
-        )  # its own, for one is nothing for two threads; takes half a microsecond
+        stemmer = Stemmer.Stemmer(self._stemmer, 0)  # half a microsecond; one is nothing for two threads
         stem = fold(stemmer.stemWord(word))
         return tuple(dict.fromkeys((stem, stem if word == bare else stemmer.stemWord(bare))))
 
