@@ -52,6 +52,7 @@ OPTIONS = {
     "flips": ("N", "bits of each kind of file (%(default)s)"),
     "held": (None, "ask those questions that no rule is chosen by, in place of the others"),
     "hypervectors": ("N", "how many are searched (%(default)s)"),
+    "languages": ("FOLDER", "conversations in other languages, a JSON file each"),
     "kills": ("N", "how many, on all engines together (%(default)s)"),
     "locomo": ("FILE", "LoCoMo's conversations"),
     "memories": ("N", "size of the home (%(default)s)"),

@@ -35,7 +35,8 @@ from mnemic.actors.protocol.events import HookRecord, escape_surrogates, to_byte
 from mnemic.actors.protocol.messages import Apply, Recall, Recalled, SignalName
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.recall.hits import densest_excerpt, token_count
-from mnemic.actors.recall.query import search_terms
+from mnemic.actors.recall.query import question_words, read_postings
+from mnemic.algorithms.text.terms import index_terms
 
 MOST_RECALLED = 3
 """So many memories at most are told beside a prompt."""
@@ -134,8 +135,8 @@ def _relevant_memories(
     degraded: list[str] = []
     with source.snapshot() as snapshot:
         scope = snapshot.scope_path_of(asked.place) if asked.place.path else None
-        terms = search_terms(asked.prompt, snapshot, degraded) if scope else []
-        if scope is None or not 0 < len(terms) <= _MOST_TERMS:
+        words = question_words(asked.prompt, snapshot, degraded) if scope else []
+        if scope is None or not 0 < len(words) <= _MOST_TERMS:
             return None, {}, [], degraded
         known = snapshot.delivered_ids(asked.assistant, asked.session)
     question = Recall(query=asked.prompt, k=_CANDIDATES, scope=scope, signals=_SIGNALS, observe=False, trace=True)
@@ -146,7 +147,7 @@ def _relevant_memories(
     why: dict[bytes, str] = {}
     with source.snapshot() as snapshot:
         memories = memory_count()
-        rarities = {term: rarity(memories, len(snapshot.postings(term).row)) for term in terms}
+        rarities = {one.terms[0]: rarity(memories, len(read_postings(one, snapshot).row)) for one in words}
         for hit in found.hits:
             if len(quotes) == MOST_RECALLED:
                 break
@@ -155,7 +156,8 @@ def _relevant_memories(
             if quote_inline(hit.data) in prompt:
                 continue
             part = densest_excerpt(hit.data, RECALLED_BYTES, rarities)
-            held = set(snapshot.stems(snapshot.split_words(f"{hit.speaker or ''} {to_text(part)}")))
+            terms = {*index_terms(hit.speaker or ""), *index_terms(to_text(part))}
+            held = {one.terms[0] for one in words if not terms.isdisjoint(one.terms)}
             if is_relevant(cosines.get(hit.id), rarities, held):
                 why[hit.id] = prompt_reason(cosines.get(hit.id), rarities, held)
                 quotes.append(

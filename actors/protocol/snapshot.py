@@ -255,12 +255,8 @@ class Snapshot(Protocol):
         """Windows embedded after a window; ``0`` gives all."""
         ...
 
-    def stems(self, words: Sequence[str]) -> list[str]:
-        """The stem under which the word index keeps each word."""
-        ...
-
-    def split_words(self, text: str) -> list[str]:
-        """The words of a text, lower case, without accents, not stemmed."""
+    def languages(self) -> list[str]:
+        """The languages that texts are of, by their codes (ISO 639-1), the default one always among them."""
         ...
 
     def postings(self, stem: str) -> Postings:

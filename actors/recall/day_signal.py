@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from mnemic.actors.protocol.snapshot import Columns
 from mnemic.actors.shape.shape_index import ShapeIndex
 from mnemic.algorithms.text.days import DateRange, extract_dates
+from mnemic.algorithms.text.languages.table import BY_CODE, DEFAULT
+from mnemic.algorithms.text.terms import language_of
 from mnemic.hd.algebra import Algebra
 from mnemic.hd.codebook import draw_hypervector
 from mnemic.hd.encoders import RecordEncoder
@@ -39,16 +41,21 @@ _EPOCH = date(1970, 1, 1).toordinal()
 Floats = NDArray[np.float64]
 
 
-def days_in_question(question: str, now_us: int, said_at: NDArray[np.int64]) -> list[DateRange]:
+def days_in_question(
+    question: str, now_us: int, said_at: NDArray[np.int64], languages: Sequence[str] = ()
+) -> list[DateRange]:
     """The days that a question names, none longer than a season; none where nothing is looked through.
 
     Args:
+        languages: codes of those that texts are of, beside the question's own and the default.
         now_us: what ``yesterday`` is told from, microseconds.
         said_at: ``(v,) int64``: when the memories that are looked through were said, microseconds.
     """
     if not len(said_at):
         return []
-    named = extract_dates(question, _day(now_us), _day(int(said_at.min())), _day(int(said_at.max())))
+    known = [BY_CODE[code] for code in languages]
+    spoken = dict.fromkeys((language_of(question, known), DEFAULT, *known))
+    named = extract_dates(question, _day(now_us), _day(int(said_at.min())), _day(int(said_at.max())), spoken)
     return [span for span in named if (span.last - span.first).days < _LONGEST_DAYS]
 
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.events import to_bytes, to_text
 from mnemic.actors.protocol.messages import Hit, Memory
+from mnemic.algorithms.text.terms import fold_letters
 
 
 def make_hit(
@@ -83,8 +84,8 @@ def excerpt(text: bytes, limit: int, start: int, terms: Sequence[str]) -> tuple[
         return text, 0
     whole = to_text(text)
     if start < 0:
-        places = (re.search(re.escape(term), whole, re.IGNORECASE) for term in terms)
-        start = min((place.start() for place in places if place), default=0)
+        letters = fold_letters(whole)
+        start = min((place for term in terms if (place := letters.find(term)) >= 0), default=0)
     place = len(to_bytes(whole[:start]))
     back = max(0, place - limit // 2)
     line = text.rfind(b"\n", back, place) + 1

@@ -8,13 +8,20 @@ from __future__ import annotations
 
 import difflib
 import re
+import unicodedata
+from collections.abc import Collection
+from itertools import islice
 from typing import NamedTuple
+
+import numpy as np
 
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import ModelError, RuntimeFault, UnknownScope
 from mnemic.actors.protocol.messages import EmbedQuery, QueryEmbedded
-from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.algorithms.text.keyphrases import STOP_WORDS, content_words
+from mnemic.actors.protocol.snapshot import Postings, Snapshot
+from mnemic.algorithms.text.languages.language import Language
+from mnemic.algorithms.text.languages.table import BY_CODE
+from mnemic.algorithms.text.terms import QuestionTerm, language_of, question_terms, split_words
 
 _TIMEOUT_S = 10.0  # an Embedder that hangs must leave time for the rest to answer
 _MOST_WORDS = 512  # of a question; each is looked up by itself
@@ -26,11 +33,11 @@ class QuestionWord(NamedTuple):
     """A word that a question is looked up by."""
 
     word: str
-    """Lower case, without accents."""
-    stem: str
-    """What the word index keeps it under."""
+    """Lower case, without accents; a pair of characters, where there are no spaces."""
+    terms: tuple[str, ...]
+    """What texts may be kept under that have it, in any language that the mind's texts are of."""
     literal: bool
-    """Whether it is met by itself alone: a number, or a name."""
+    """Whether it is met by itself alone: a number, a name, or a pair of characters."""
 
 
 def query_vector(
@@ -58,32 +65,42 @@ def query_vector(
 
 
 def question_words(query: str, snapshot: Snapshot, degraded: list[str]) -> list[QuestionWord]:
-    """A question's words, one of each stem; none whose stem a stop word shares, such as ``us`` of "use".
+    """A question's words, one of each stem in the question's own language.
 
     Args:
         degraded: told, in a sentence, what was left out.
     """
-    words = list(dict.fromkeys(content_words(snapshot.split_words(query))))
+    languages = [BY_CODE[code] for code in snapshot.languages()]
+    words: dict[str, QuestionTerm] = {}
+    for one in question_terms(query, languages):
+        words.setdefault(one.word, one)
     if len(words) > _MOST_WORDS:
         degraded.append(f"words: of the question's {len(words)} different words the first {_MOST_WORDS} were looked up")
-    names = _names(query, snapshot)
+    names = _names(unicodedata.normalize("NFC", query), languages)
     found: dict[str, QuestionWord] = {}
-    for word in words[:_MOST_WORDS]:
-        for stem in snapshot.stems([word]):
-            literal = word in names or any(sign.isdigit() for sign in word)
-            found.setdefault(stem, QuestionWord(word, stem, literal))
-    telling = set(found).difference(snapshot.stems(sorted(STOP_WORDS)))
-    return [one for stem, one in found.items() if stem in telling] or list(found.values())
+    for one in islice(words.values(), _MOST_WORDS):
+        literal = not one.has_spaces or one.word in names or any(sign.isdigit() for sign in one.word)
+        known = found.setdefault(one.terms[0], QuestionWord(one.word, one.terms, literal))
+        if known.terms != one.terms:
+            found[one.terms[0]] = known._replace(terms=tuple(dict.fromkeys((*known.terms, *one.terms))))
+    return list(found.values())
 
 
-def search_terms(query: str, snapshot: Snapshot, degraded: list[str]) -> list[str]:
-    """The stems of `question_words`."""
-    return [one.stem for one in question_words(query, snapshot, degraded)]
+def read_postings(word: QuestionWord, snapshot: Snapshot) -> Postings:
+    """Where a word occurs, and how often, under any of its stems."""
+    found = [snapshot.postings(term) for term in word.terms]
+    if len(found) == 1:
+        return found[0]
+    rows, places = np.unique(np.concatenate([one.row for one in found]), return_inverse=True)
+    counts = np.bincount(places, np.concatenate([one.frequency for one in found]), len(rows))
+    return Postings(rows, counts.astype(np.float32))
 
 
-def _names(query: str, snapshot: Snapshot) -> set[str]:
-    """The words that a question writes with a capital where no sentence begins; none, where it is all capitals."""
-    if query == query.upper():
+def _names(query: str, languages: Collection[Language]) -> set[str]:
+    """The words that a question writes with a capital where no sentence begins; none, where it is all capitals, or in a
+    language that writes nouns so.
+    """
+    if query == query.upper() or language_of(query, languages).capital_nouns:
         return set()
     names: set[str] = set()
     last = 0
@@ -92,7 +109,7 @@ def _names(query: str, snapshot: Snapshot) -> set[str]:
             break
         begins = not place or not _SENTENCE_ENDS.isdisjoint(query[last : match.start()])
         if not begins and match[0][0].isupper():
-            names.update(snapshot.split_words(match[0]))
+            names.update(split_words(match[0]))
         last = match.end()
     return names
 

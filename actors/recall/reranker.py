@@ -23,6 +23,7 @@ from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.recall.vocabulary import Vocabulary, compounds
 from mnemic.algorithms.retrieval.bm25 import GroupedPostings, Postings, inverse_document_frequency, saturation
 from mnemic.algorithms.retrieval.context import best_matches, context_cosine, relatedness, word_similarities
+from mnemic.algorithms.text.terms import index_terms
 
 DENSE_WEIGHT = 2.0
 """What a cosine counts."""
@@ -79,7 +80,7 @@ class Reranker:
         if not first.words:
             return found
         whole = list(dict.fromkeys(compounds(first.question[:_QUESTION_CHARS])))[:_MOST_WHOLE]
-        weights = _shares(first, whole, snapshot)
+        weights = _shares(first, whole)
         met, around = self._matches(candidates, neighbours, first, whole, snapshot, context, degraded)
         found["lexical"] = _WORDS_WEIGHT * (met @ weights)
         if first.sessions is not None:
@@ -120,9 +121,9 @@ class Reranker:
         looked = np.unique(np.concatenate([candidates, *neighbours]))
         looked = looked[looked >= 0]
         texts = known.words_of(self._index.columns.row[looked].tolist(), snapshot)
-        asked = known.numbers_of([*(one.word for one in first.words), *whole], snapshot)
+        asked = known.numbers_of([*(one.word for one in first.words), *whole])
         numbers, places = np.unique(np.concatenate([asked, *texts]), return_inverse=True)
-        same = known.stems_of(asked)[:, None] == known.stems_of(numbers)[None, :]
+        same = asked[:, None] == numbers[None, :]  # of the same stem is what the index knows, below
         try:
             known.load_vectors(context)
             literal = np.array([*(one.literal for one in first.words), *(True for _ in whole)])
@@ -147,7 +148,7 @@ def _are_among(positions: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray
     return found
 
 
-def _shares(first: FirstPass, whole: Sequence[str], snapshot: Snapshot) -> Floats:
+def _shares(first: FirstPass, whole: Sequence[str]) -> Floats:
     """How much of what a question's words tell each of them tells, ``(words,)``; they add up to 1.
 
     What is written as one tells once more what its parts tell.
@@ -155,7 +156,7 @@ def _shares(first: FirstPass, whole: Sequence[str], snapshot: Snapshot) -> Float
     documents = int(np.count_nonzero(first.visible))
     held = [int(np.count_nonzero(first.visible[rows])) for rows, _ in first.postings]
     weights = [inverse_document_frequency(count, documents) for count in held]
-    parts = [frozenset(snapshot.stems(snapshot.split_words(one))) for one in whole]
     of_words = list(zip(first.words, weights, strict=True))
-    weights += [sum(weight for word, weight in of_words if word.stem in stems) for stems in parts]
+    parts = [frozenset(index_terms(one)) for one in whole]
+    weights += [sum(weight for word, weight in of_words if not terms.isdisjoint(word.terms)) for terms in parts]
     return np.array(weights) / sum(weights)

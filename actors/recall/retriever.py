@@ -49,7 +49,7 @@ from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.recall.day_signal import WEIGHT, day_nearness, days_in_question
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, make_hit, token_count
 from mnemic.actors.recall.list_memories import BROWSE_MESSAGES, browse, record_question
-from mnemic.actors.recall.query import QuestionWord, query_vector, question_words
+from mnemic.actors.recall.query import QuestionWord, query_vector, question_words, read_postings
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.recall.reranker import DENSE_WEIGHT, FirstPass, Reranker
 from mnemic.actors.recall.similarity import find_similar
@@ -228,7 +228,15 @@ class RetrieverActor:
             calibration = FULL if first is not None else MEANING if by_meaning else WORDS
             nothing_fits = not len(order) or calibration.probability(float(total[order[0]])) < UNLIKELY
             hits, left_out, used = self._hits(
-                recall, k, snapshot, [one.stem for one in words], order, fused, prior, windows, calibration
+                recall,
+                k,
+                snapshot,
+                [term for one in words for term in one.terms],
+                order,
+                fused,
+                prior,
+                windows,
+                calibration,
             )
             candidates = self._candidates(snapshot, signals, order, windows) if recall.trace else ()
         if recall.observe:
@@ -288,7 +296,7 @@ class RetrieverActor:
         by_words, by_session = "lexical" in recall.signals, "session" in recall.signals
         if not (words and (by_words or by_session)):
             return signals, None, windows
-        postings = [self._index.to_positions(snapshot.postings(one.stem)) for one in words]
+        postings = [self._index.to_positions(read_postings(one, snapshot)) for one in words]
         if by_words:
             scores = bm25(postings, columns.words, visible, b=0.0) / full_score(postings, visible)
             signals.append(SignalScores("lexical", scores))
@@ -308,7 +316,7 @@ class RetrieverActor:
     ) -> list[SignalScores]:
         """The structural signal, where the question names a day."""
         columns = self._index.columns
-        days = days_in_question(question, now_us, columns.said_at[visible])
+        days = days_in_question(question, now_us, columns.said_at[visible], snapshot.languages())
         if not days:
             return []
         scores = day_nearness(days, self._shaper.synced_index(snapshot), columns, visible)

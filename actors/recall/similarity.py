@@ -20,8 +20,9 @@ from mnemic.actors.protocol.events import to_bytes
 from mnemic.actors.protocol.messages import FindSimilar, Memory, SimilarFound
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.recall.hits import excerpt, make_hit
-from mnemic.actors.recall.query import query_vector, search_terms
+from mnemic.actors.recall.query import query_vector
 from mnemic.actors.recall.recall_index import RecallIndex
+from mnemic.algorithms.text.terms import index_terms, telling_terms
 
 LEAST_COSINE = 0.88
 """The cosine of two texts from which they say nearly the same."""
@@ -54,7 +55,7 @@ def find_similar(asked: FindSimilar, memory: RecallIndex, source: SnapshotSource
     )
     with source.snapshot() as snapshot:
         memory.sync(snapshot, embedded.encoder if embedded else None)
-        terms = search_terms(asked.text, snapshot, [])
+        terms = telling_terms(asked.text)
         if len(terms) < _FEWEST_WORDS:
             return SimilarFound(similar=(), degraded=tuple(degraded))
         visible = memory.visible(snapshot, asked.scope, kinds=_KINDS)
@@ -70,7 +71,7 @@ def find_similar(asked: FindSimilar, memory: RecallIndex, source: SnapshotSource
             (record,) = snapshot.load_memories([int(memory.columns.row[index])])
             why = {} if cosines is None or np.isnan(cosines[index]) else {"meaning": float(cosines[index])}
             if len(record.data) <= _MAX_LENGTH_RATIO * len(to_bytes(asked.text)) + _SHOWN_BYTES:
-                why["words"] = resemblance(set(terms), set(search_terms(record.text, snapshot, [])))
+                why["words"] = resemblance(set(terms), set(telling_terms(record.text)))
             if why.get("meaning", 0.0) < LEAST_COSINE and why.get("words", 0.0) < LEAST_RESEMBLANCE:
                 continue
             if not _is_superseded_by(record, asked.exclude, snapshot):
@@ -92,7 +93,7 @@ def _by_words(
     text: str, terms: list[str], visible: NDArray[np.bool_], memory: RecallIndex, snapshot: Snapshot
 ) -> list[int]:
     """Positions of the memories of a like length that share the rarest words, at most `_CANDIDATES`."""
-    length = len(snapshot.split_words(text))
+    length = len(index_terms(text))
     shared = np.zeros(len(visible))
     for term in sorted(terms, key=lambda term: (-len(term), term))[:_MOST_LOOKED_UP]:
         place, _ = memory.to_positions(snapshot.postings(term))

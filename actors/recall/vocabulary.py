@@ -18,7 +18,7 @@ from mnemic.actors.protocol.errors import NotEmbeddable
 from mnemic.actors.protocol.messages import EmbedWords
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.recall.recall_index import GrowableArray
-from mnemic.algorithms.text.keyphrases import STOP_WORDS
+from mnemic.algorithms.text.terms import telling_words
 
 _MOST_WORDS = 50_000  # 38 MB of vectors, twice that as they grow; then it begins anew
 _MOST_MEMORIES = 20_000
@@ -35,7 +35,7 @@ def compounds(text: str) -> list[str]:
 
 
 class Vocabulary:
-    """Words by number, each with its stem and its vector; memories by row, each with the numbers of its words."""
+    """Words by number, each with its vector; memories by row, each with the numbers of its words."""
 
     def __init__(self) -> None:
         self._generation = -1
@@ -55,24 +55,13 @@ class Vocabulary:
         """The numbers of each memory's words, stop words left out, each word once."""
         unknown = [row for row in rows if row not in self._memories]
         for row, text in zip(unknown, snapshot.text_starts(unknown, _MOST_BYTES), strict=True):
-            words = dict.fromkeys([*compounds(text), *snapshot.split_words(text)])
-            telling = [word for word in words if word not in STOP_WORDS]
-            self._memories[row] = self.numbers_of(telling[:_MOST_OF_ONE], snapshot)
+            words = list(dict.fromkeys([*compounds(text), *telling_words(text)]))
+            self._memories[row] = self.numbers_of(words[:_MOST_OF_ONE])
         return [self._memories[row] for row in rows]
 
-    def numbers_of(self, words: Sequence[str], snapshot: Snapshot) -> NDArray[np.int32]:
+    def numbers_of(self, words: Sequence[str]) -> NDArray[np.int32]:
         """The numbers of some words; those never met before get theirs."""
-        for word in words:
-            if word not in self._numbers:
-                stem = word if _COMPOUND.fullmatch(word) else next(iter(snapshot.stems([word])), word)
-                self._numbers[word] = len(self._numbers)
-                self._stems.append(np.array([self._stem_numbers.setdefault(stem, len(self._stem_numbers))], np.int32))
-        return np.array([self._numbers[word] for word in words], np.int32)
-
-    def stems_of(self, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Of each word the number of its stem: words of one stem are one."""
-        stems: NDArray[np.int32] = self._stems.view()[numbers]
-        return stems
+        return np.array([self._numbers.setdefault(word, len(self._numbers)) for word in words], np.int32)
 
     def load_vectors(self, context: Context) -> None:
         """Ask the Embedder for the vectors of all words that have none yet.
@@ -98,7 +87,5 @@ class Vocabulary:
 
     def _clear(self) -> None:
         self._numbers: dict[str, int] = {}
-        self._stem_numbers: dict[str, int] = {}
-        self._stems = GrowableArray(np.empty(0, np.int32))
         self._vectors = GrowableArray(np.empty((0, 0), np.float16))
         self._memories: dict[int, NDArray[np.int32]] = {}

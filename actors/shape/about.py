@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mnemic.actors.protocol.messages import QueryEmbedded
 from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.recall.query import search_terms
+from mnemic.actors.recall.query import question_words, read_postings
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.algorithms.retrieval.bm25 import bm25, bm25_grouped, inverse_document_frequency
 from mnemic.algorithms.retrieval.fusion import SignalScores, fuse
@@ -62,12 +62,13 @@ class WordScores(NamedTuple):
             degraded: told, in a sentence, which words were left out.
         """
         columns, documents = memory.columns, int(np.count_nonzero(visible))
-        terms = search_terms(text, snapshot, degraded)
+        words = question_words(text, snapshot, degraded)
         most = max(_COMMON_OCCURRENCES, len(visible) // _SHARE)
-        common = [term for term in terms if snapshot.stem_count_up_to(term, most + 1) > most]
+        common = [one for one in words if any(snapshot.stem_count_up_to(term, most + 1) > most for term in one.terms)]
         if common:
-            degraded.append(f"about: words that occur more than {most:,} times took no part: {', '.join(common)}")
-        postings = [memory.to_positions(snapshot.postings(term)) for term in terms if term not in common]
+            named = ", ".join(one.word for one in common)
+            degraded.append(f"about: words that occur more than {most:,} times took no part: {named}")
+        postings = [memory.to_positions(read_postings(one, snapshot)) for one in words if one not in common]
         having = [int(np.count_nonzero(visible[rows])) for rows, _ in postings]
         telling = [inverse_document_frequency(count, documents) for count in having]
         whole = sum(weight for weight, count in zip(telling, having, strict=True) if count)

@@ -1,1 +1,1 @@
-"""Text: encoders, token windows, key phrases, clauses, days and stop words."""
+"""Text: encoders, token windows, words and their stems in several languages, key phrases, clauses and days."""

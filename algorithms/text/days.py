@@ -1,52 +1,33 @@
 """Extracts the dates that a question names ("last Tuesday", "in May", ISO 8601).
 
-Above it stands `mnemic.actors.recall.day_signal`; below it nothing. English, and ISO 8601 in any language:
-``7 July 2023``, ``Oct. 13th``, ``in May``, ``2026-10-18``, ``yesterday``, ``two weeks ago``, ``last Tuesday``. What
-could as well be something else is left alone ("you may 10 times", "5/6/2026", "march on"), and so is a day that only
-bounds a time ("since June"), for it tells nothing of how near an answer was said.
+Above it stands `mnemic.actors.recall.day_signal`; below it the languages' words and patterns
+(`mnemic.algorithms.text.languages`): ``7 July 2023``, ``Oct. 13th``, ``im Mai``, ``ayer``, ``il y a deux semaines``,
+``last Tuesday``, and ISO 8601 in any of them. What could as well be something else is left alone ("you may 10 times",
+"5/6/2026" in English, "march on"), and so is a day that only bounds a time ("since June"), for it tells nothing of how
+near an answer was said.
 """
 
 from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, timedelta
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
-_MONTHS = {
-    name.lower(): number
-    for names in (calendar.month_name, calendar.month_abbr)
-    for number, name in enumerate(names)
-    if name
-} | {"sept": 9}
-_WEEKDAYS = {name.lower(): number for number, name in enumerate(calendar.day_name)}
-_COUNTS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6} | {"a couple of": 2}
-_WORDS = frozenset({"may", "march", "mar"})  # they are other words, too, where no year and no capital says otherwise
-_MONTH = "(?P<month>" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\b\.?"
-_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?\b"
-_YEAR = r"(?P<year>(?:19|20)\d\d)\b"
-_IN = r"\b(?P<in>(?:in|of|during|last|this|early|late|mid)[ -])"
-_ABSOLUTE = tuple(
-    re.compile(pattern, re.IGNORECASE)
+from mnemic.algorithms.text.languages.en import ENGLISH
+from mnemic.algorithms.text.languages.language import DateWords, Language
+from mnemic.algorithms.text.terms import fold
+
+_ISO = tuple(
+    re.compile(pattern)
     for pattern in (
         r"\b(?P<year>\d{4})-(?P<number>\d\d)-(?P<day>\d\d)\b",
         r"\b(?P<year>(?:19|20)\d\d)-(?P<number>\d\d)\b(?!-)",
-        rf"\b{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR})?",
-        rf"\b{_MONTH} {_DAY}(?![:.]\d)(?:,? {_YEAR})?",
-        rf"\b{_MONTH},? (?:of )?{_YEAR}",
-        rf"{_IN}{_MONTH}",
-        rf"{_IN}{_YEAR}",
     )
 )
-_UNTIL_NOW = re.compile(r"\b(?:since|until|till|from)(?: the| early| late)* $", re.IGNORECASE)
-_AGO = re.compile(rf"\b(?P<count>\d{{1,3}}|{'|'.join(_COUNTS)}) (?P<unit>day|week|month|year)s? ago\b", re.IGNORECASE)
-_RELATIVE_DAY = re.compile(
-    r"\b(?:(?P<day>the day before yesterday|yesterday|last night|today|tonight|this (?:morning|afternoon|evening))"
-    r"|(?P<which>last|this)(?: past)? (?P<unit>weekend|week|month|year)"
-    rf"|(?:last|on|this past) (?P<weekday>{'|'.join(_WEEKDAYS)}))\b",
-    re.IGNORECASE,
-)
+_BOUND_CHARS = 24  # before a day, where what makes it a bound may begin
 _EARLIEST, _LATEST = date(3, 1, 1), date(9998, 1, 1)  # nearer to its ends, the calendar may lack what is named
 MAX_CHARS = 4_000  # characters: a log that is pasted into a question is no question
 MAX_RANGES = 16  # of more days none is what is asked for
@@ -60,7 +41,9 @@ class DateRange(NamedTuple):
     last: date
 
 
-def extract_dates(text: str, today: date, earliest: date, latest: date) -> list[DateRange]:
+def extract_dates(
+    text: str, today: date, earliest: date, latest: date, languages: Iterable[Language] = (ENGLISH,)
+) -> list[DateRange]:
     """The days that a text names, in order of the patterns, each span once; none where it names none, or too many.
 
     A day without a year is meant in each of the years in question. A day that no calendar has names none.
@@ -69,33 +52,99 @@ def extract_dates(text: str, today: date, earliest: date, latest: date) -> list[
         today: what ``yesterday`` is told from; within two years of the calendar's ends, nothing is.
         earliest: the first day in question.
         latest: the last one.
+        languages: those that the text may name days in, its own first: of that alone ``5/6/2026`` is read.
     """
-    text = text[:MAX_CHARS]
+    text = fold(text[:MAX_CHARS])
     years = range(max(earliest.year, latest.year - _MOST_YEARS + 1), latest.year + 1)
+    spoken = [_compile(one.dates) for one in languages if one.dates is not None]
+    by = {pattern: words for words in reversed(spoken) for pattern in (*words.absolute, *words.relative)}
+    known = [pattern for words in spoken for pattern in words.absolute]
+    known = [one for one in known if "number" not in one.groupindex or by[one] is spoken[0]]  # day and month, or else
     found: list[DateRange] = []
-    taken: list[tuple[int, int]] = []
-    for pattern in _ABSOLUTE:
-        for match in pattern.finditer(text):
-            if any(match.start() < stop and start < match.end() for start, stop in taken):
-                continue
-            taken.append(match.span())
-            if not _UNTIL_NOW.search(text, max(0, match.start() - 24), match.start()):
-                found += _spans(match, years)
+    for match in _matches(text, [*_ISO, *sorted(known, key=_vagueness)]):
+        words = by.get(match.re)
+        if any(_is_bound(match, one) for one in spoken) or (words is not None and _is_other_word(match, words)):
+            continue
+        found += _spans(match, years, {} if words is None else words.words["month"])
     if _EARLIEST <= today <= _LATEST:
-        for match in _AGO.finditer(text):
-            found += _ago(match, today)
-        for match in _RELATIVE_DAY.finditer(text):
-            found += _relative_day(match, today)
+        for match in _matches(text, [pattern for words in spoken for pattern in words.relative]):
+            words = by[match.re]
+            found += _relative(match, words.relative[match.re], words.words, today)
     named = list(dict.fromkeys(found))
     return named if len(named) <= MAX_RANGES else []
 
 
-def _spans(match: re.Match[str], years: range) -> Iterator[DateRange]:
+class _Patterns(NamedTuple):
+    """What a language names days by, compiled, without accents."""
+
+    absolute: tuple[re.Pattern[str], ...]
+    relative: dict[re.Pattern[str], str]
+    """Each with the field of `DateWords` that it is of."""
+    bounds: re.Pattern[str]
+    also_words: frozenset[str]
+    words: dict[str, dict[str, Any]]
+    """What the words mean that a group of that name matches."""
+
+
+@cache
+def _compile(dates: DateWords) -> _Patterns:
+    known: dict[str, Mapping[str, Any]] = {
+        "month": dates.months,
+        "weekday": dates.weekdays,
+        "count": dates.counts,
+        "unit": dates.units,
+        "span": dates.spans,
+        "phrase": dates.days_back,
+    }
+    words = {name: {fold(word): meant for word, meant in of.items()} for name, of in known.items()}
+    groups = {
+        name: "|".join(map(re.escape, sorted(of, key=len, reverse=True))) + (r"|\d{1,3}" if name == "count" else "")
+        for name, of in words.items()
+    }
+    groups |= {"day": r"\d{1,2}", "number": r"\d{1,2}", "year": r"(?:19|20)\d\d", "in": fold(dates.month_prepositions)}
+
+    def pattern(written: str) -> re.Pattern[str]:
+        written = fold(written).replace("{month}", r"{month}\b\.?").replace("{year}", r"{year}\b")
+        for name, group in groups.items():
+            written = written.replace(f"{{{name}}}", f"(?P<{name}>{group})")
+        return re.compile(rf"\b(?:{written})(?!\w)", re.IGNORECASE)
+
+    relative = {pattern("{phrase}"): "days_back"}
+    for field in ("ago", "last", "this", "last_weekday", "on_weekday"):
+        relative |= {pattern(one): field for one in getattr(dates, field)}
+    bounds = re.compile(rf"\b(?:{fold(dates.bounds)}) ?$", re.IGNORECASE)
+    return _Patterns(tuple(map(pattern, dates.dates)), relative, bounds, dates.also_words, words)
+
+
+def _vagueness(pattern: re.Pattern[str]) -> tuple[bool, bool, bool]:
+    """Days come before months, and months before years, in whichever language."""
+    return "day" not in pattern.groupindex, "in" in pattern.groupindex, "month" not in pattern.groupindex
+
+
+def _matches(text: str, patterns: Iterable[re.Pattern[str]]) -> Iterator[re.Match[str]]:
+    """Where patterns match, one after the other, each stretch of the text once."""
+    taken: list[tuple[int, int]] = []
+    for pattern in patterns:
+        for match in pattern.finditer(text):
+            if not any(match.start() < stop and start < match.end() for start, stop in taken):
+                taken.append(match.span())
+                yield match
+
+
+def _is_bound(match: re.Match[str], words: _Patterns) -> bool:
+    return words.bounds.search(match.string, max(0, match.start() - _BOUND_CHARS), match.start()) is not None
+
+
+def _is_other_word(match: re.Match[str], words: _Patterns) -> bool:
+    """Whether its month may be another word, and nothing says that it is one."""
     parts = match.groupdict()
-    name, number = parts.get("month"), parts.get("number")
-    if name and name.lower() in _WORDS and not (parts.get("year") or parts.get("in") or name[0].isupper()):
-        return
-    month = _MONTHS[name.lower()] if name else int(number or 0)
+    name = parts.get("month") or ""
+    return name.lower() in words.also_words and not (parts.get("year") or parts.get("in") or name[0].isupper())
+
+
+def _spans(match: re.Match[str], years: range, months: Mapping[str, int]) -> Iterator[DateRange]:
+    parts = match.groupdict()
+    month = months[parts["month"].lower()] if parts.get("month") else int(parts.get("number") or 0)
     for year in [int(parts["year"])] if parts.get("year") else years:
         if parts.get("day"):
             yield from _span(year, month, int(parts["day"]), 1)
@@ -113,42 +162,46 @@ def _span(year: int, month: int, day: int, days: int) -> Iterator[DateRange]:
     yield DateRange(first, first + timedelta(days=days - 1))
 
 
-def _ago(match: re.Match[str], today: date) -> Iterator[DateRange]:
+def _relative(match: re.Match[str], field: str, words: Mapping[str, Mapping[str, Any]], today: date) -> list[DateRange]:
+    """What a stretch of a question means that is told from today.
+
+    Args:
+        field: of `DateWords`, whose pattern it matches.
+    """
+    parts: dict[str, Any] = {name: words[name].get(written.lower()) for name, written in match.groupdict().items()}
+    if field == "ago":
+        return _ago(parts["count"] or int(match["count"]), parts["unit"], today)
+    if field in ("this", "last"):
+        return [_whole(parts["span"], field == "last", today)]
+    back = parts["phrase"] if field == "days_back" else (today.weekday() - parts["weekday"]) % 7
+    if field == "last_weekday" and not back:
+        back = 7
+    day = today - timedelta(days=back)
+    return [DateRange(day, day)]
+
+
+def _ago(count: int, unit: str, today: date) -> list[DateRange]:
     """Days ago are exact; of the larger units what people call that, half a unit before and after."""
-    written, unit = match["count"].lower(), match["unit"].lower()
-    count = int(written) if written.isdigit() else _COUNTS[written]
     days, slack = {"day": (1, 0), "week": (7, 3), "month": (30, 15), "year": (365, 180)}[unit]
     try:
         middle = today - timedelta(days=days * count)
-        yield DateRange(middle - timedelta(days=slack), min(today, middle + timedelta(days=slack)))
+        return [DateRange(middle - timedelta(days=slack), min(today, middle + timedelta(days=slack)))]
     except OverflowError:  # before there was a calendar
-        return
+        return []
 
 
-def _relative_day(match: re.Match[str], today: date) -> Iterator[DateRange]:
+def _whole(span: str, is_last: bool, today: date) -> DateRange:
+    """The week, weekend, month or year of today, or the one before it."""
     monday = today - timedelta(days=today.weekday())
-    if match["day"]:
-        back = {"the day before yesterday": 2, "yesterday": 1, "last night": 1}.get(match["day"].lower(), 0)
-        day = today - timedelta(days=back)
-        yield DateRange(day, day)
-    elif match["weekday"]:
-        back = (today.weekday() - _WEEKDAYS[match["weekday"].lower()]) % 7
-        if not back and not match[0].lower().startswith("on"):
-            back = 7
-        day = today - timedelta(days=back)
-        yield DateRange(day, day)
-    else:
-        unit, last = match["unit"].lower(), match["which"].lower() == "last"
-        if unit == "week":
-            first = monday - timedelta(days=7 * last)
-            yield DateRange(first, first + timedelta(days=6))
-        elif unit == "weekend":
-            saturday = monday + timedelta(days=5 - 7 * last)
-            yield DateRange(saturday, saturday + timedelta(days=1))
-        elif unit == "month":
-            ends = today.replace(day=1) - timedelta(days=1)
-            first = ends.replace(day=1) if last else today.replace(day=1)
-            yield DateRange(first, ends if last else today)
-        else:
-            year = today.year - last
-            yield DateRange(date(year, 1, 1), date(year, 12, 31))
+    if span == "week":
+        first = monday - timedelta(days=7 * is_last)
+        return DateRange(first, first + timedelta(days=6))
+    if span == "weekend":
+        saturday = monday + timedelta(days=5 - 7 * is_last)
+        return DateRange(saturday, saturday + timedelta(days=1))
+    if span == "month":
+        ends = today.replace(day=1) - timedelta(days=1)
+        first = ends.replace(day=1) if is_last else today.replace(day=1)
+        return DateRange(first, ends if is_last else today)
+    year = today.year - is_last
+    return DateRange(date(year, 1, 1), date(year, 12, 31))

@@ -1,4 +1,4 @@
-"""Extracts key phrases from English text by a variant of RAKE, without a model; stop words.
+"""Extracts key phrases from English text by a variant of RAKE, without a model.
 
 After RAKE (Rose, Engel, Cramer, Cowley 2010: Automatic keyword extraction from individual documents): candidates are
 the runs of words between stop words and punctuation. Here a run also ends at bland words (``really``, ``want``), no
@@ -16,22 +16,13 @@ of less than five letters it is 39.5 %: a short noun said in passing (``bell``) 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
-_STOP_WORDS_TEXT = """
-a an the this that these those some any each every either neither both all such same other another i me my mine myself
-you your yours yourself yourselves he him his himself she her hers herself it its itself we us our ours ourselves they
-them their theirs themselves one ones what which who whom whose when where why how am is are was were be been being do
-does did doing done has have had having can could will would shall should may might must ought s t d m ll re ve don
-didn doesn isn aren wasn weren hasn haven hadn won wouldn couldn shouldn ain of in on at by for from to into onto with
-without about as between through during until upon within per and or but nor if then than so because while though
-although whether not no yes also too very just there here ever
-"""
-STOP_WORDS = frozenset(_STOP_WORDS_TEXT.split())
-"""The words of a question that say nothing about which memory answers it; English only. They are dropped from a query,
-and stay in the word index, so that the list may change. Lower case, unstemmed, cut as FTS5's unicode61 cuts words: at
-apostrophes, so that ``didn't`` leaves two."""
+from mnemic.algorithms.text.languages.en import ENGLISH
+
+STOP_WORDS = ENGLISH.stop_words
+"""Where phrases end: the words that say nothing of what a text is about."""
 
 MAX_CHARS = 4_000
 """Characters of a text that are looked at; what a long one is about, it says soon."""
@@ -133,13 +124,3 @@ def _count(weights: dict[str, float], run: _CandidatePhrase) -> None:
     """Count a run: whole where it is short, else its last two words, which in English hold what it is."""
     phrase = " ".join(run.words[-2:])
     weights[phrase] = weights.get(phrase, 0.0) + 1.0 + 0.5 * (len(run.words) > 1) + min(run.name_count, 2.0)
-
-
-def content_words(words: Sequence[str]) -> list[str]:
-    """Drop the stop words, in order; where nothing else is there (``who are you``), keep them all.
-
-    Args:
-        words: a query's words, lower case, before stemming (``was`` is a stop word, its stem ``wa`` is not).
-    """
-    kept = [word for word in words if word not in STOP_WORDS]
-    return kept or list(words)

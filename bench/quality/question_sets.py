@@ -2,8 +2,9 @@
 
 LoCoMo's long conversations of two people (`mnemic.bench.quality.locomo`); conversations of four software projects
 (``tests/fixtures/developers``), written and labelled before any ranking was seen, by authors who had not seen the code
-that ranks; and quiet changes, short statements about attributes of people and things, in the midst of chatter. Above
-stands `mnemic.bench.quality.recall_bench`.
+that ranks; small conversations in languages other than English (``tests/fixtures/languages``), labelled before any
+ranking was seen; and quiet changes, short statements about attributes of people and things, in the midst of chatter.
+Above stands `mnemic.bench.quality.recall_bench`.
 """
 
 from __future__ import annotations
@@ -129,33 +130,47 @@ def developers_set(folder: Path, held: bool) -> QuestionSet:
         OSError: a file cannot be read.
         ValueError: one holds something else, or a question names a turn that is not there.
     """
+    return _conversations("developers", "project", folder, held)
+
+
+def languages_set(folder: Path) -> QuestionSet:
+    """Small conversations and questions in other languages, a file for each. Raises as `developers_set`."""
+    return _conversations("languages", "language", folder, None)
+
+
+def _conversations(name: str, part: str, folder: Path, held: bool | None) -> QuestionSet:
+    """A set of JSON files, each with its part's name, its sessions and its questions.
+
+    Args:
+        held: which questions, where they say whether they are held back.
+    """
     turns: list[dict[str, Any]] = []
     questions: list[LabelledQuestion] = []
     for path in sorted(folder.glob("*.json")):
         try:
             whole = json.loads(path.read_bytes())
-            scope = f"developers/{whole['project']}"
+            scope = f"{name}/{whole[part]}"
             lines = [
                 {
                     "session": session["id"],
                     "scope": scope,
                     "said_at": turn["at"],
-                    **{name: turn[name] for name in ("id", "role", "kind", "text", "tool") if name in turn},
+                    **{field: turn[field] for field in ("id", "role", "kind", "text", "tool") if field in turn},
                 }
                 for session in whole["sessions"]
                 for turn in session["turns"]
             ]
             asked = [
-                msgspec.convert({**one, "scope": scope, "part": whole["project"]}, LabelledQuestion)
+                msgspec.convert({**one, "scope": scope, "part": whole[part]}, LabelledQuestion)
                 for one in whole["questions"]
-                if one["held"] == held
+                if held is None or one["held"] == held
             ]
         except (KeyError, TypeError, ValueError) as error:  # msgspec's errors are ValueErrors
-            raise ValueError(f"{path} holds no conversations of developers: {error}") from error
+            raise ValueError(f"{path} holds no conversations: {error}") from error
         known = {turn["id"] for turn in lines}
         for one in asked:
             if not one.answers or not known.issuperset(one.answers):
                 raise ValueError(f"{path}: the question {one.question!r} names no turn that is there")
         turns += lines
         questions += asked
-    return QuestionSet(name="developers", turns=turns, questions=questions)
+    return QuestionSet(name=name, turns=turns, questions=questions)

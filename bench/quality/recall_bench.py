@@ -24,7 +24,14 @@ from mnemic.bench.harness.palace import STRATEGIES, MemPalace, check_installed, 
 from mnemic.bench.harness.palace import mempalace as mined_palace
 from mnemic.bench.harness.processes import run_mnemic
 from mnemic.bench.quality.locomo import any_at, distinct, paired_test, reciprocal_rank
-from mnemic.bench.quality.question_sets import LabelledQuestion, QuestionSet, changes_set, developers_set, locomo_set
+from mnemic.bench.quality.question_sets import (
+    LabelledQuestion,
+    QuestionSet,
+    changes_set,
+    developers_set,
+    languages_set,
+    locomo_set,
+)
 from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.models.models import default_model_folder
 
@@ -47,6 +54,7 @@ def run(
     locomo: Path | None = None,
     changes: Path | None = None,
     developers: Path | None = None,
+    languages: Path | None = None,
     held: bool = False,
     questions: int | None = None,
     mempalace: Path | None = None,
@@ -57,6 +65,7 @@ def run(
         locomo: a file of LoCoMo's.
         changes: a file of quiet changes; their chatter comes from LoCoMo's file, which has to be named, too.
         developers: a folder of developers' conversations.
+        languages: a folder of conversations in other languages, which get a home of their own.
         held: whether of these those are asked that no rule is chosen by, in place of the others.
         questions: at most about so many of each set.
         mempalace: the interpreter of an environment with MemPalace in it, which is asked LoCoMo's questions as well.
@@ -76,12 +85,13 @@ def run(
         if locomo is None:
             raise ValueError("quiet changes are mixed with chatter: name a file of LoCoMo's as well")
         sets.append(changes_set(changes, locomo))
+    if languages is not None:
+        sets.append(languages_set(languages))
     if not any(one.questions for one in sets):
         raise ValueError("nothing that can be asked is named: name one or more sets of questions")
     with tempfile.TemporaryDirectory(prefix="mnemic-bench-") as folder:
-        for group in ([one for one in sets if one.name in _POOLED], [one for one in sets if one.name not in _POOLED]):
-            if not group:
-                continue
+        pooled = [one for one in sets if one.name in _POOLED]
+        for group in ([pooled] if pooled else []) + [[one] for one in sets if one.name not in _POOLED]:
             home, corpus = Path(folder) / group[0].name, Path(folder) / "corpus.jsonl"
             corpus.write_text("".join(json.dumps(turn) + "\n" for one in group for turn in one.turns), "utf-8")
             run_mnemic(home, "capture", corpus)

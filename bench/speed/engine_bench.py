@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import random
-import re
 import shutil
 import subprocess
 import tempfile
@@ -29,6 +28,7 @@ from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.messages import NightReport, Preempt, Recall, Sleep
 from mnemic.actors.protocol.ports import Encoder
 from mnemic.actors.sleep.consolidator import ConsolidatorActor
+from mnemic.algorithms.text.terms import index_terms
 from mnemic.bench.harness.callers import McpHttpClient, McpPipe, McpSocketClient, ToolCaller
 from mnemic.bench.harness.homes import (
     IDLE_SETTINGS,
@@ -150,7 +150,7 @@ def _rows(
 
 def full_text_search(connection: Any, question: str) -> None:
     """The competitor of a recall: one full-text query on the same sealed file, which knows no meaning."""
-    words = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", question)) or '"x"'
+    words = " OR ".join(f'"{term}"' for term in index_terms(question)) or '"x"'
     connection.execute("SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT 10", (words,)).fetchall()
 
 

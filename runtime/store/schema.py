@@ -31,16 +31,13 @@ from mnemic.actors.protocol.errors import (
     StoreError,
     StoreReadOnly,
 )
+from mnemic.algorithms.text.languages.table import DEFAULT
 from mnemic.runtime.files.atomic_replace import MARK_SUFFIX, lock_shared, write_error
 from mnemic.runtime.keys.key_slots import has_other_key
 from mnemic.runtime.keys.keys import Keys
 
 _log = logging.getLogger("mnemic.store")
 
-WORD_TOKENIZER = ("unicode61", "remove_diacritics", "2")
-"""The tokenizer that finds words."""
-STEM_TOKENIZER = ("porter", *WORD_TOKENIZER)
-"""The tokenizer of the word index: the same, stemmed."""
 SAID_OR_KEPT = "coalesce(said_at, recorded_at)"
 """World time a memory was said, else kept; indexes have it."""
 BUSY_TIMEOUT_S = 20.0
@@ -84,6 +81,7 @@ CREATE TABLE memories(
   id INTEGER PRIMARY KEY, uuid BLOB NOT NULL UNIQUE, identity BLOB NOT NULL UNIQUE, source_id TEXT,
   session INTEGER NOT NULL REFERENCES sessions(id), scope INTEGER NOT NULL REFERENCES scopes(id),
   kind TEXT NOT NULL, role TEXT NOT NULL, text INTEGER NOT NULL REFERENCES texts(id), words INTEGER NOT NULL,
+  language TEXT NOT NULL,
   speaker TEXT, branch TEXT, tool TEXT, outcome TEXT, files TEXT NOT NULL,
   said_at INTEGER, valid_from INTEGER NOT NULL, recorded_at INTEGER NOT NULL,
   superseded_by INTEGER REFERENCES memories(id), superseded_at INTEGER,
@@ -92,8 +90,8 @@ CREATE INDEX memories_session ON memories(session);
 CREATE INDEX memories_scope ON memories(scope);
 CREATE INDEX memories_text ON memories(text);
 CREATE INDEX memories_superseded ON memories(superseded_by) WHERE superseded_by IS NOT NULL;
-CREATE VIRTUAL TABLE words USING fts5(
-  text, speaker, content='', contentless_delete=1, tokenize='{" ".join(STEM_TOKENIZER)}');
+CREATE INDEX memories_language ON memories(language) WHERE language != '{DEFAULT.code}';
+CREATE VIRTUAL TABLE words USING fts5(text, speaker, content='', contentless_delete=1, tokenize='ascii');
 CREATE VIRTUAL TABLE word_instances USING fts5vocab(words, 'instance');
 CREATE TABLE encoders(
   id INTEGER PRIMARY KEY, implementation TEXT NOT NULL, model TEXT NOT NULL, dimensions INTEGER NOT NULL,

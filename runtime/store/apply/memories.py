@@ -17,11 +17,12 @@ from mnemic.actors.protocol.changes import AddMemory, RedactedChange, Retire, Sc
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.messages import AddOutcome
+from mnemic.algorithms.text.terms import index_terms, language_of
 from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
 from mnemic.runtime.store.apply.scopes import free_path, move_found_scope
 from mnemic.runtime.store.read.scopes import project_scope
 from mnemic.runtime.store.supersession import current_successor, set_successor, supersession_chain
-from mnemic.runtime.store.texts import decode_word_counts, store_text, to_index_text
+from mnemic.runtime.store.texts import store_text, to_index_text
 
 _KINDS_WITH_IDS = ("tool_call", "tool_result")
 """Kinds that hosts give ids: one of them that is said once more is another one, and is kept."""
@@ -54,11 +55,13 @@ def _add_memory(context: ApplyContext, change: AddMemory, at: int) -> ChangeResu
     moved = None if context.is_replaying else move_found_scope(context, change.place, at)
     scope, path = _scope_row(db, change.place)
     text = store_text(db, change.text, context.identity)
-    body, speaker = to_index_text(change.text), change.speaker or ""
+    body = to_index_text(change.text)
+    language = language_of(body)
+    terms, speaker = index_terms(body, language), index_terms(change.speaker or "")
     db.execute(
-        "INSERT INTO memories(id, uuid, identity, source_id, session, scope, kind, role, text, words, speaker,"
-        " branch, tool, outcome, files, said_at, valid_from, recorded_at)"
-        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        "INSERT INTO memories(id, uuid, identity, source_id, session, scope, kind, role, text, words, language,"
+        " speaker, branch, tool, outcome, files, said_at, valid_from, recorded_at)"
+        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         (
             _next_memory_row(db),
             change.id,
@@ -69,7 +72,8 @@ def _add_memory(context: ApplyContext, change: AddMemory, at: int) -> ChangeResu
             change.kind,
             change.role,
             text,
-            0,
+            len(terms) + len(speaker),
+            language.code,
             change.speaker,
             change.branch,
             change.tool,
@@ -81,9 +85,8 @@ def _add_memory(context: ApplyContext, change: AddMemory, at: int) -> ChangeResu
         ),
     )
     row = db.last_insert_rowid()
-    db.execute("INSERT INTO words(rowid, text, speaker) VALUES(?, ?, ?)", (row, body, speaker))
-    sizes = db.execute("SELECT sz FROM words_docsize WHERE id = ?", (row,)).get
-    db.execute("UPDATE memories SET words = ? WHERE id = ?", (sum(decode_word_counts(sizes)), row))
+    # FTS5 is given what it is to keep: its own tokenizer takes apart at spaces alone, for terms hold nothing else.
+    db.execute("INSERT INTO words(rowid, text, speaker) VALUES(?, ?, ?)", (row, " ".join(terms), " ".join(speaker)))
     for type, count in change.scrubbed:
         db.execute("INSERT INTO scrubbed(memory, type, count) VALUES(?, ?, ?)", (row, type, count))
     context.rebind_queue.memory_added(row)

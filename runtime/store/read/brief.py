@@ -23,6 +23,8 @@ from mnemic.actors.protocol.ambient_messages import (
     UnresolvedFailure,
 )
 from mnemic.actors.protocol.events import escape_surrogates
+from mnemic.algorithms.text.languages.en import ENGLISH
+from mnemic.algorithms.text.terms import index_terms
 from mnemic.runtime.store.read.scopes import scope_path_of, scopes_below
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 from mnemic.runtime.store.supersession import current_successor
@@ -187,7 +189,7 @@ class _BriefingQuery:
 
     def _user_statements(self) -> Iterator[Quote]:
         """Turns of the user's that state something standing, and stand, newest first."""
-        words = " OR ".join(f'"{word}"' for word in CUE_WORDS)
+        words = " OR ".join(f'"{" ".join(index_terms(word, ENGLISH))}"' for word in CUE_WORDS)
         rows: list[Any] = self._db.execute(
             f"SELECT {_QUOTED}, m.session, m.superseded_by FROM words(?) w JOIN memories m ON m.id = w.rowid"
             f" WHERE m.kind = 'turn' AND m.role = 'user' AND {self._within}"

@@ -17,6 +17,7 @@ from mnemic.actors.protocol.errors import NoSuchMemory
 from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS
 from mnemic.actors.protocol.messages import Counts, Memory, ScopeCount
 from mnemic.actors.protocol.snapshot import Columns, Pending, Postings, Retired, Superseded, VectorBlock
+from mnemic.algorithms.text.languages.table import DEFAULT
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store.apply.meaning import encoder_row
 from mnemic.runtime.store.high_water import lost_transactions
@@ -29,8 +30,6 @@ from mnemic.runtime.store.read.selections import SelectionQueries
 from mnemic.runtime.store.rebind_queue import BINDING_FAILED
 from mnemic.runtime.store.schema import (
     SAID_OR_KEPT,
-    STEM_TOKENIZER,
-    WORD_TOKENIZER,
     check_schema,
     connect,
     translate_errors,
@@ -52,8 +51,6 @@ class Reader:
     def __init__(self, path: Path, connection: apsw.Connection) -> None:
         self._path = path
         self._db = connection
-        self._stem = connection.fts5_tokenizer(STEM_TOKENIZER[0], list(STEM_TOKENIZER[1:]))
-        self._split = connection.fts5_tokenizer(WORD_TOKENIZER[0], list(WORD_TOKENIZER[1:]))
 
     @contextmanager
     def snapshot(self) -> Iterator[StoreSnapshot]:
@@ -67,7 +64,7 @@ class Reader:
             self._db.execute("BEGIN")
             try:
                 check_schema(self._db, self._path)
-                yield StoreSnapshot(self._db, self._stem, self._split)
+                yield StoreSnapshot(self._db)
             finally:
                 if self._db.in_transaction:  # some failures end it by themselves
                     self._db.execute("ROLLBACK")
@@ -89,10 +86,8 @@ def open_reader(path: Path, keys: Keys) -> Reader:
 class StoreSnapshot(CaptureQueries, BriefQueries, CodeQueries, ScopeQueries, LogQueries, SelectionQueries):
     """One state of the store; see `mnemic.actors.protocol.snapshot.Snapshot` for what its methods give."""
 
-    def __init__(self, connection: apsw.Connection, stem: apsw.FTS5Tokenizer, split: apsw.FTS5Tokenizer) -> None:
+    def __init__(self, connection: apsw.Connection) -> None:
         self._db = connection
-        self._stem = stem
-        self._split = split
         self.seq = int(connection.execute("SELECT coalesce(max(seq), 0) FROM applies").get)
         self.generation = int(connection.execute("SELECT number FROM generation").get)
 
@@ -149,11 +144,14 @@ class StoreSnapshot(CaptureQueries, BriefQueries, CodeQueries, ScopeQueries, Log
         window, row, start = _columns(found, 3)
         return VectorBlock(window, row, start, vectors)
 
-    def stems(self, words: Sequence[str]) -> list[str]:
-        return [stem for word in words for stem in _tokens(self._stem, word)]
-
-    def split_words(self, text: str) -> list[str]:
-        return _tokens(self._split, to_index_text(text.encode("utf-8", "surrogatepass")))
+    def languages(self) -> list[str]:
+        found = [DEFAULT.code]
+        step = f"SELECT min(language) FROM memories WHERE language != '{DEFAULT.code}' AND language > ?"
+        code = self._db.execute(step, ("",)).get
+        while code is not None:  # from one to the next in the index, however many memories have it
+            found.append(str(code))
+            code = self._db.execute(step, (code,)).get
+        return found
 
     def postings(self, stem: str) -> Postings:
         found = self._db.execute(
@@ -271,10 +269,3 @@ class StoreSnapshot(CaptureQueries, BriefQueries, CodeQueries, ScopeQueries, Log
 def _columns(rows: Sequence[Sequence[Any]], width: int) -> tuple[NDArray[np.int64], ...]:
     table = np.array(rows, dtype=np.int64).reshape(len(rows), width)
     return tuple(np.ascontiguousarray(table[:, column]) for column in range(width))
-
-
-def _tokens(tokenizer: apsw.FTS5Tokenizer, text: str) -> list[str]:
-    tokens: Any = tokenizer(
-        text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
-    )
-    return list(tokens)

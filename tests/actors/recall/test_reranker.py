@@ -71,6 +71,12 @@ def test_names_and_numbers_are_met_by_themselves_alone(actor_system: ActorHarnes
     assert shares(actor_system.recall("how heavy is the vessel"), "the boat is new")["lexical"] > 0
 
 
+def test_a_capital_makes_no_name_where_nouns_are_written_so(actor_system: ActorHarness) -> None:
+    keep(actor_system, ("a", "das ist ein boat und es ist neu"), ("b", "das ist ein Mast und er ist neu"))
+    recalled = actor_system.recall("Wie schwer ist das Vessel?")
+    assert shares(recalled, "das ist ein boat und es ist neu")["lexical"] > 0
+
+
 def test_what_is_written_as_one_is_met_as_one(actor_system: ActorHarness) -> None:
     keep(
         actor_system,

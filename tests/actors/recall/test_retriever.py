@@ -234,6 +234,43 @@ def test_words_are_found_stemmed_without_accents_and_by_who_spoke(actor_system: 
 # --- what a hit says -------------------------------------------------------------------------------------------------
 
 
+def test_a_question_meets_texts_of_any_language_in_any_of_its_forms(actor_system: ActorHarness) -> None:
+    german = actor_system.keep("Die Prüfungen waren im Keller, und wir haben alle Schlüssel getauscht")
+    spanish = actor_system.keep("Los camiones llegaron a las ocho y los conductores cambiaron de turno")
+    english = actor_system.keep("the lorry drivers were tested")
+    chinese = actor_system.keep("我们把数据库搬到上海")
+    actor_system.keep("kettles whistle")
+    for question, found in [
+        *(("Prüfung", german), ("prufung?", german), ("Wann war die Prüfung?", german), ("Schlüsseln", german)),
+        *(
+            ("¿Qué conductor cambió?", spanish),
+            ("camión", spanish),
+            ("the driver", english),
+            ("数据库在哪里？", chinese),
+        ),
+    ]:
+        recalled = actor_system.recall(question, signals=("lexical",))
+        assert [hit.id for hit in recalled.hits] == [found.id], question
+
+
+def test_a_stop_word_is_one_of_the_questions_own_language(actor_system: ActorHarness) -> None:
+    died = actor_system.keep("the old server would die every night")
+    actor_system.keep("Die neue Kiste ist da, und wir haben die alte verschenkt")
+    recalled = actor_system.recall("when did it die?", signals=("lexical",))
+    assert died.id in [hit.id for hit in recalled.hits]
+    assert [hit.text for hit in actor_system.recall("Wo ist die Kiste?", signals=("lexical",)).hits] == [
+        "Die neue Kiste ist da, und wir haben die alte verschenkt"
+    ]
+
+
+def test_of_a_long_text_the_stretch_with_the_word_is_shown_whatever_its_accents(actor_system: ActorHarness) -> None:
+    text = "Wir haben lange geredet. " * 400 + "Der Schlüssel liegt in der Spülküche. " + "Dann war es spät. " * 400
+    actor_system.keep(text)
+    (hit,) = actor_system.recall("Schlüssel", signals=("lexical",)).hits
+    assert "Der Schlüssel liegt in der Spülküche." in hit.text
+    assert len(hit.data) < len(text)
+
+
 def test_a_hit_explains_its_score_by_the_signals_that_were_asked(harbour: ActorHarness) -> None:
     for signals in (("dense",), ("lexical",), ("session",), ("dense", "session"), ("dense", "lexical", "session")):
         for hit in harbour.recall("harbour crane", signals=signals).hits:

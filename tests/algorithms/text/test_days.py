@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.algorithms.text.days import MAX_CHARS, MAX_RANGES, DateRange, extract_dates
+from mnemic.algorithms.text.languages.language import Language
+from mnemic.algorithms.text.languages.table import BY_CODE, WITH_SPACES
 
 TODAY = date(2026, 11, 22)  # a Sunday
 KNOWN = (date(2026, 9, 1), date(2026, 11, 20))
@@ -52,6 +54,100 @@ def _days(text: str, known: tuple[date, date] = KNOWN) -> list[tuple[str, str]]:
 )
 def test_days_are_read_as_people_write_them(text: str, first: str, last: str) -> None:
     assert _days(text) == [(first, last)]
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "first", "last"),
+    [
+        ("de", "Was war am 5. Mai 2023?", "2023-05-05", "2023-05-05"),
+        ("de", "am 05.06.2026", "2026-06-05", "2026-06-05"),
+        ("de", "der 3. Maerz", "2026-03-03", "2026-03-03"),
+        ("de", "im Februar 2024", "2024-02-01", "2024-02-29"),
+        ("de", "Ende Mai", "2026-05-01", "2026-05-31"),
+        ("de", "vorgestern", "2026-11-20", "2026-11-20"),
+        ("de", "Gestern Abend", "2026-11-21", "2026-11-21"),
+        ("de", "vor zwei Wochen", "2026-11-05", "2026-11-11"),
+        ("de", "vor 3 Tagen", "2026-11-19", "2026-11-19"),
+        ("de", "letzten Dienstag", "2026-11-17", "2026-11-17"),
+        ("de", "am Sonntag", "2026-11-22", "2026-11-22"),
+        ("de", "letzte Woche", "2026-11-09", "2026-11-15"),
+        ("de", "am vergangenen Wochenende", "2026-11-14", "2026-11-15"),
+        ("de", "diesen Monat", "2026-11-01", "2026-11-22"),
+        ("es", "el 5 de mayo de 2023", "2023-05-05", "2023-05-05"),
+        ("es", "el 05/06/2026", "2026-06-05", "2026-06-05"),
+        ("es", "en febrero del 2024", "2024-02-01", "2024-02-29"),
+        ("es", "anteayer", "2026-11-20", "2026-11-20"),
+        ("es", "hace tres dias", "2026-11-19", "2026-11-19"),
+        ("es", "hace un par de semanas", "2026-11-05", "2026-11-11"),
+        ("es", "la semana pasada", "2026-11-09", "2026-11-15"),
+        ("es", "el mes pasado", "2026-10-01", "2026-10-31"),
+        ("es", "el fin de semana pasado", "2026-11-14", "2026-11-15"),
+        ("es", "el lunes pasado", "2026-11-16", "2026-11-16"),
+        ("es", "este año", "2026-01-01", "2026-12-31"),
+        ("pt", "no dia 5 de maio de 2023", "2023-05-05", "2023-05-05"),
+        ("pt", "em 1º de março", "2026-03-01", "2026-03-01"),
+        ("pt", "em marco de 2025", "2025-03-01", "2025-03-31"),
+        ("pt", "anteontem", "2026-11-20", "2026-11-20"),
+        ("pt", "há três dias", "2026-11-19", "2026-11-19"),
+        ("pt", "duas semanas atrás", "2026-11-05", "2026-11-11"),
+        ("pt", "no mês passado", "2026-10-01", "2026-10-31"),
+        ("pt", "na segunda-feira passada", "2026-11-16", "2026-11-16"),
+        ("pt", "neste fim de semana", "2026-11-21", "2026-11-22"),
+        ("fr", "le 5 mai 2023", "2023-05-05", "2023-05-05"),
+        ("fr", "le 1er fevrier", "2026-02-01", "2026-02-01"),
+        ("fr", "en août", "2026-08-01", "2026-08-31"),
+        ("fr", "fin d'avril", "2026-04-01", "2026-04-30"),
+        ("fr", "avant-hier", "2026-11-20", "2026-11-20"),
+        ("fr", "aujourd’hui", "2026-11-22", "2026-11-22"),
+        ("fr", "il y a trois jours", "2026-11-19", "2026-11-19"),
+        ("fr", "la semaine dernière", "2026-11-09", "2026-11-15"),
+        ("fr", "l'an dernier", "2025-01-01", "2025-12-31"),
+        ("fr", "lundi dernier", "2026-11-16", "2026-11-16"),
+        ("fr", "e\u0301te\u0301, le 3 de\u0301cembre 2025", "2025-12-03", "2025-12-03"),
+    ],
+)
+def test_days_are_read_in_other_languages_alone_or_among_all(code: str, text: str, first: str, last: str) -> None:
+    own = BY_CODE[code]
+    for spoken in ([own], [own, *WITH_SPACES], [own, *reversed(WITH_SPACES)]):
+        found = extract_dates(text, TODAY, *KNOWN, dict.fromkeys(spoken))
+        assert [(str(span.first), str(span.last)) for span in found] == [(first, last)]
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        *(("de", "seit dem 5. Mai"), ("de", "bis Ende März"), ("de", "ab Juni 2025"), ("de", "der Mai war schön")),
+        *(
+            ("es", "desde finales de mayo"),
+            ("es", "a partir del 5 de mayo"),
+            ("es", "pan con mayo"),
+            ("es", "5 marzos"),
+        ),
+        *(("pt", "desde o dia 5 de maio"), ("pt", "até março de 2025"), ("pt", "na segunda versão"), ("pt", "o maio")),
+        *(("fr", "depuis le 5 mai"), ("fr", "jusqu'en mars"), ("fr", "à partir d’avril"), ("fr", "la planète Mars")),
+        ("en", "on 5/6/2026"),
+    ],
+)
+def test_a_bound_or_another_word_is_no_day_in_any_language(code: str, text: str) -> None:
+    own = BY_CODE[code]
+    for spoken in ([own], [own, *WITH_SPACES], [own, *reversed(WITH_SPACES)]):
+        assert extract_dates(text, TODAY, *KNOWN, dict.fromkeys(spoken)) == []
+
+
+@pytest.mark.parametrize("language", WITH_SPACES, ids=[one.code for one in WITH_SPACES])
+def test_every_word_of_a_table_is_read(language: Language) -> None:
+    words = language.dates
+    assert words is not None
+    for names, most in ((words.months, 12), (words.weekdays, 7)):
+        assert set(names.values()) == set(range(most == 12, most + (most == 12)))
+    for month, number in words.months.items():
+        (span,) = extract_dates(f"{month} 2025", TODAY, *KNOWN, [language])
+        assert (span.first.month, span.last.month, span.first.year) == (number, number, 2025)
+    for phrase, back in words.days_back.items():
+        (span,) = extract_dates(f"{phrase}?", TODAY, *KNOWN, [language])
+        assert span == DateRange(TODAY - timedelta(days=back), TODAY - timedelta(days=back))
+    assert set(words.units.values()) == {"day", "week", "month", "year"}
+    assert set(words.spans.values()) == {"weekend", "week", "month", "year"}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.algorithms.text.keyphrases import LOW_CONTENT_WORDS, MAX_CHARS, STOP_WORDS, content_words, key_phrases
+from mnemic.algorithms.text.keyphrases import LOW_CONTENT_WORDS, MAX_CHARS, STOP_WORDS, key_phrases
 
 ANYTHING = st.text(st.characters(exclude_categories=()), max_size=200)
 WORDS = st.lists(st.sampled_from(["token", "Rotation", "the", "really", "auth.py", "Bea", ",", ".", "30"]), max_size=40)
@@ -64,21 +64,3 @@ def test_what_is_named_comes_before_plain_words_and_what_is_said_twice_before_wh
 
 def test_of_a_long_text_the_start_is_looked_at() -> None:
     assert key_phrases("really " * MAX_CHARS + "boathouse", 5) == []
-
-
-def test_the_words_that_say_something_stay_in_order() -> None:
-    assert content_words(["when", "did", "ana", "s", "parser", "break", "the", "parser"]) == [
-        "ana",
-        "parser",
-        "break",
-        "parser",
-    ]
-
-
-def test_a_query_of_stop_words_alone_keeps_them() -> None:
-    assert content_words(["who", "are", "you"]) == ["who", "are", "you"]
-    assert content_words([]) == []
-
-
-def test_the_list_is_words_as_the_tokenizer_cuts_them() -> None:
-    assert all(word.isalpha() and word == word.lower() for word in STOP_WORDS)

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mnemic.bench.quality.question_sets import QuestionSet, changes_set, developers_set
+from mnemic.bench.quality.question_sets import QuestionSet, changes_set, developers_set, languages_set
 from mnemic.bench.quality.recall_bench import RULES, auroc, calibration_error, run
 
 DATA = Path(__file__).parents[2] / "fixtures/developers"
+LANGUAGES = DATA.parent / "languages"
 
 
 def project(**changed: Any) -> dict[str, Any]:
@@ -132,10 +133,10 @@ def test_what_is_told_as_often_as_it_is_right_has_no_error() -> None:
 @pytest.mark.parametrize(
     ("whole", "why"),
     [
-        ({"project": "a"}, "holds no conversations of developers: 'sessions'"),
+        ({"project": "a"}, "holds no conversations: 'sessions'"),
         (
             project(questions=[{"held": False, "question": "who?"}]),
-            "holds no conversations of developers: Object missing",
+            "holds no conversations: Object missing",
         ),
         (
             project(questions=[project()["questions"][0] | {"answers": ["b-9"]}]),
@@ -150,6 +151,19 @@ def test_what_is_no_such_data_is_refused(tmp_path: Path, whole: Any, why: str) -
     (tmp_path / "a.json").unlink()
     with pytest.raises(ValueError, match="nothing that can be asked is named"):
         list(run(developers=tmp_path))
+
+
+def test_questions_in_other_languages_are_well_formed_and_asked_in_a_home_of_their_own(tmp_path: Path) -> None:
+    whole = languages_set(LANGUAGES)
+    assert Counter(one.part for one in whole.questions) == dict.fromkeys(("de", "es", "fr", "pt"), 30) | dict.fromkeys(
+        ("ja", "th", "zh"), 10
+    )
+    assert len({(one.part, one.question) for one in whole.questions}) == len(whole.questions)
+    one = {name: value for name, value in project().items() if name != "project"} | {"language": "en"}
+    (tmp_path / "en.json").write_text(json.dumps(one))
+    rows = [row for row in run(languages=tmp_path) if row["what"] == "quality"]
+    assert {(row["set"], row["where"]) for row in rows} == {("languages", "own scope")}
+    assert {row["rule"] for row in rows} == RULES.keys()
 
 
 def test_chatter_has_to_come_from_somewhere(tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ def readings(path: Path) -> dict[bytes, dict[str, Any]]:
         db.execute("BEGIN")
         try:
             db.execute("INSERT OR IGNORE INTO unbound SELECT id, 0, 1 FROM memories WHERE retired_at IS NULL")
-            snapshot = StoreSnapshot(db, reader._stem, reader._split)
+            snapshot = StoreSnapshot(db)
             found: list[Unbound] = snapshot.pending_bindings(ENCODER, False, 0, 1000, 100)
         finally:
             db.execute("ROLLBACK")

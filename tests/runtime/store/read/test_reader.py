@@ -22,6 +22,7 @@ from mnemic.actors.protocol.errors import NoSuchMemory
 from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS
 from mnemic.actors.protocol.messages import ScopeCount
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
+from mnemic.algorithms.text.terms import index_terms
 from mnemic.runtime.store.read.reader import Reader, open_reader
 from mnemic.runtime.store.store import Store
 from tests.runtime.building import ENCODER, KEYS, add_encoder, apply, id_of, memory, said, vectors
@@ -130,22 +131,29 @@ def test_columns_say_what_is_known_of_each_memory(store: Store, reader: Reader) 
     assert all(column.dtype == np.int64 and column.flags.c_contiguous for column in columns)
 
 
+def test_the_languages_of_texts_are_told_once_each(store: Store, reader: Reader) -> None:
+    with reader.snapshot() as now:
+        assert now.languages() == ["en"]
+    texts = ["Wo ist der Schlüssel?", "the key is there", "¿Dónde está la llave?", "Der Schlüssel ist weg", "猫"]
+    apply(store, *(memory(n, text.encode()) for n, text in enumerate(texts, start=1)))
+    with reader.snapshot() as now:
+        assert now.languages() == ["en", "de", "es"]
+
+
 def test_words_are_found_by_their_stem_in_text_and_speaker(store: Store, reader: Reader) -> None:
     texts = [b"The shelves, shelved; a SHELF!", "Le caf\u00e9 na\u00efve".encode(), b"caf\0e \xed\xa0\x80 shelves"]
     apply(store, *(memory(n, text, speaker="Shelves") for n, text in enumerate(texts, start=1)))
     with reader.snapshot() as now:
-        (stem,) = now.stems(["shelves"])
+        (stem,) = index_terms("shelves")
         postings = now.postings(stem)
         assert postings.row.tolist() == [1, 2, 3]
         assert [now.stem_count_up_to(stem, most) for most in (1, 6, 7)] == [1, 6, 6]
         assert now.stem_count_up_to("nowhere", 5) == 0
         assert postings.frequency.tolist() == [3.0, 1.0, 2.0], "the speaker is counted, a shelf has another stem"
         assert postings.frequency.dtype == np.float32
-        assert now.postings(now.stems(["cafe"])[0]).row.tolist() == [2]
-        assert now.split_words("Le CAFÉ, naïve\0 \ud800 shelves") == ["le", "cafe", "naive", "shelves"]
+        assert now.postings(index_terms(texts[1].decode())[-1]).row.tolist() == [2]
         lengths = now.memory_columns(0).words
-        terms = {stem for text in texts for stem in now.stems(now.split_words(text.decode("utf-8", "surrogatepass")))}
-        terms |= {stem}
+        terms = {stem} | {term for text in texts for term in index_terms(text.decode("utf-8", "surrogatepass"))}
         total = sum(now.postings(term).frequency.sum() for term in terms)
     assert total == lengths.sum(), "a memory is as long as it has words in the index"
 
