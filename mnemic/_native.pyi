@@ -71,7 +71,9 @@ class InvertedIndex:
 
     @property
     def checksum(self) -> int:
-        """The sum over all documents of ``(2 row + 1)`` times the sum of their terms' numbers, modulo 2**62."""
+        """The sum over all documents of ``(2 row + 1)`` times the sum of their terms' numbers, each as often as it
+        occurs; modulo 2**62.
+        """
 
     def append(self, rows: NDArray[np.int64], ends: NDArray[np.int64], codes: bytes) -> None:
         """Append documents, the GIL released.
@@ -79,8 +81,8 @@ class InvertedIndex:
         Args:
             rows: ``(m,) int64``, the number of each for the checksum.
             ends: ``(m,) int64``, where in `codes` each one's terms end.
-            codes: numbers of terms, as often as they occur, six bytes each, the low one first. What is left of a
-                document behind whole numbers does not count.
+            codes: of each term its number, six bytes, the low one first, and one for how often it occurs; of one that
+                stands twice the counts add up. What is left of a document behind whole terms does not count.
 
         Raises:
             TypeError: An array has another type or number of dimensions.

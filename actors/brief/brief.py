@@ -62,19 +62,23 @@ class BriefSettings(NamedTuple):
         return max(0, self.budget_tokens if asked.budget_tokens is None else asked.budget_tokens)
 
 
+CountMemories = Callable[[Sequence[str]], tuple[int, list[int]]]
+"""Of some terms: how many memories there are, and how many of them hold each."""
+
+
 def answer_brief(
     asked: Brief,
     habits: BriefSettings,
     source: SnapshotSource,
     recall: Callable[[Recall, Context], Recalled],
-    memory_count: Callable[[], int],
+    count_memories: CountMemories,
     context: Context,
 ) -> Briefed:
     """Compose what an assistant should know, and keep what that was.
 
     Args:
         recall: carries out a recall.
-        memory_count: how many memories there are, as of the last one.
+        count_memories: as of the last recall.
     """
     budget = habits.budget(asked)
     if not budget:
@@ -86,7 +90,7 @@ def answer_brief(
         text, parts = compose_session_start(material, budget, asked.notices)
         why: Mapping[bytes, str] = session_start_reasons(material)
     else:
-        scope, why, quotes, degraded = _relevant_memories(asked, source, recall, memory_count, context)
+        scope, why, quotes, degraded = _relevant_memories(asked, source, recall, count_memories, context)
         text, parts = compose_prompt(quotes, budget)
     if parts:
         degraded += _record(briefing_record(asked, scope, text, parts, why), context)
@@ -124,7 +128,7 @@ def _relevant_memories(
     asked: Brief,
     source: SnapshotSource,
     recall: Callable[[Recall, Context], Recalled],
-    memory_count: Callable[[], int],
+    count_memories: CountMemories,
     context: Context,
 ) -> tuple[str | None, dict[bytes, str], list[Quote], list[str]]:
     """What is surely about a prompt and not known to its session.
@@ -145,8 +149,8 @@ def _relevant_memories(
     quotes: list[Quote] = []
     why: dict[bytes, str] = {}
     with source.snapshot() as snapshot:
-        memories = memory_count()
-        rarities = {term: rarity(memories, len(snapshot.postings(term).row)) for term in terms}
+        memories, holding = count_memories(terms)
+        rarities = {term: rarity(memories, count) for term, count in zip(terms, holding, strict=True)}
         for hit in found.hits:
             if len(quotes) == MOST_RECALLED:
                 break

@@ -28,9 +28,6 @@ from mnemic.hd.records import Pair
 
 Floats = NDArray[np.float64]
 
-_COMMON_OCCURRENCES, _SHARE = 1024, 100
-"""A word that occurs more often, and more often than there is one memory in a hundred, tells little beside the others,
-and to read where takes long: a millisecond for each 2,000 times."""
 TEMPERATURE = 0.035
 """How fast memories count less the farther they are from the nearest: chosen on every other one of LoCoMo's
 observations, and right on the rest."""
@@ -62,12 +59,7 @@ class WordScores(NamedTuple):
             degraded: told, in a sentence, which words were left out.
         """
         columns, documents = memory.columns, int(np.count_nonzero(visible))
-        terms = search_terms(text, snapshot, degraded)
-        most = max(_COMMON_OCCURRENCES, len(visible) // _SHARE)
-        common = [term for term in terms if snapshot.stem_count_up_to(term, most + 1) > most]
-        if common:
-            degraded.append(f"about: words that occur more than {most:,} times took no part: {', '.join(common)}")
-        postings = [memory.to_positions(snapshot.postings(term)) for term in terms if term not in common]
+        postings = [memory.words.postings([term]) for term in search_terms(text, snapshot, degraded)]
         having = [int(np.count_nonzero(visible[rows])) for rows, _ in postings]
         telling = [inverse_document_frequency(count, documents) for count in having]
         whole = sum(weight for weight, count in zip(telling, having, strict=True) if count)

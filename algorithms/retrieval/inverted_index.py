@@ -1,8 +1,8 @@
 """An inverted index in memory: where each term occurs, natively or by NumPy; BM25 of a question in one pass.
 
 Documents are known by position, in the order they are appended; terms by their numbers, as
-`mnemic.algorithms.retrieval.term_codes` makes them. Both implementations give the same answers, but for the last bits of
-a score. The native one keeps a posting in one or two bytes as a rule and appends to it where it stands. NumPy keeps
+`mnemic.algorithms.retrieval.term_codes` makes them. Both implementations give the same answers, but for the last bits
+of a score. The native one keeps a posting in one or two bytes as a rule and appends to it where it stands. NumPy keeps
 eight bytes, sorted by term, and looks through what was appended last until that is an eighth of all.
 
 A question's word is looked up by one term or several: where any of them is, as often as all of them together. All
@@ -147,16 +147,19 @@ class NumpyInvertedIndex:
             raise ValueError(f"rows has shape {rows.shape}, ends {ends.shape}")
         if (sizes < 0).any() or int(sizes.sum()) != len(codes):
             raise ValueError("the ends do not rise to the number of bytes")
-        terms, of = _decode(sizes, codes)
-        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
+        terms, often, of = _decode(sizes, codes)
+        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms * often, dtype=np.uint64)])
         edges = np.concatenate([[0], np.cumsum(sizes // CODE_BYTES)])
         shares = (sums[edges[1:]] - sums[edges[:-1]]) * (2 * rows + 1).astype(np.uint64)
         self.checksum = (self.checksum + int(shares.sum(dtype=np.uint64))) & CHECKSUM_MASK
         if ((terms[1:] < terms[:-1]) & (of[1:] == of[:-1])).any():
-            terms = terms[np.lexsort((terms, of))]
+            order = np.lexsort((terms, of))
+            terms, often = terms[order], often[order]
         starts = np.flatnonzero(np.r_[True, (terms[1:] != terms[:-1]) | (of[1:] != of[:-1])][: len(terms)])
-        counts = np.diff(starts, append=len(terms)).astype(np.uint32)
-        self._tail.append((terms[starts], (of[starts] + self.documents).astype(np.int32), counts))
+        counts = np.add.reduceat(often, starts) if len(starts) else often
+        held = starts[counts > 0]
+        positions = (of[held] + self.documents).astype(np.int32)
+        self._tail.append((terms[held], positions, counts[counts > 0].astype(np.uint32)))
         self.documents += len(rows)
 
     def postings(self, terms: Sequence[int]) -> Postings:
@@ -212,13 +215,14 @@ class NumpyInvertedIndex:
         self._tail = []
 
 
-def _decode(sizes: Ints, codes: bytes) -> tuple[NDArray[np.uint64], Ints]:
-    """The numbers of terms, as often as they stand there, and of each the document, from 0; both ``(t,)``."""
+def _decode(sizes: Ints, codes: bytes) -> tuple[NDArray[np.uint64], NDArray[np.uint64], Ints]:
+    """The numbers of terms, how often each occurs, and its document, from 0; ``(t,)`` each."""
     packed = np.frombuffer(codes, np.uint8)
     if (sizes % CODE_BYTES).any():  # what is left behind whole codes does not count
         inside = np.arange(len(packed)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         packed = packed[inside < np.repeat(sizes // CODE_BYTES * CODE_BYTES, sizes)]
     padded = np.zeros((len(packed) // CODE_BYTES, 8), np.uint8)
     padded[:, :CODE_BYTES] = packed.reshape(-1, CODE_BYTES)
-    terms: NDArray[np.uint64] = padded.view("<u8").ravel().astype(np.uint64, copy=False)
-    return terms, np.repeat(np.arange(len(sizes)), sizes // CODE_BYTES)
+    both = padded.view("<u8").ravel().astype(np.uint64, copy=False)
+    of = np.repeat(np.arange(len(sizes)), sizes // CODE_BYTES)
+    return both & np.uint64((1 << 48) - 1), both >> np.uint64(48), of

@@ -37,10 +37,6 @@ from mnemic.runtime.keys.keys import Keys
 
 _log = logging.getLogger("mnemic.store")
 
-WORD_TOKENIZER = ("unicode61", "remove_diacritics", "2")
-"""The tokenizer that finds words."""
-STEM_TOKENIZER = ("porter", *WORD_TOKENIZER)
-"""The tokenizer of the word index: the same, stemmed."""
 SAID_OR_KEPT = "coalesce(said_at, recorded_at)"
 """World time a memory was said, else kept; indexes have it."""
 BUSY_TIMEOUT_S = 20.0
@@ -84,6 +80,7 @@ CREATE TABLE memories(
   id INTEGER PRIMARY KEY, uuid BLOB NOT NULL UNIQUE, identity BLOB NOT NULL UNIQUE, source_id TEXT,
   session INTEGER NOT NULL REFERENCES sessions(id), scope INTEGER NOT NULL REFERENCES scopes(id),
   kind TEXT NOT NULL, role TEXT NOT NULL, text INTEGER NOT NULL REFERENCES texts(id), words INTEGER NOT NULL,
+  cued INTEGER NOT NULL,
   speaker TEXT, branch TEXT, tool TEXT, outcome TEXT, files TEXT NOT NULL,
   said_at INTEGER, valid_from INTEGER NOT NULL, recorded_at INTEGER NOT NULL,
   superseded_by INTEGER REFERENCES memories(id), superseded_at INTEGER,
@@ -92,9 +89,9 @@ CREATE INDEX memories_session ON memories(session);
 CREATE INDEX memories_scope ON memories(scope);
 CREATE INDEX memories_text ON memories(text);
 CREATE INDEX memories_superseded ON memories(superseded_by) WHERE superseded_by IS NOT NULL;
-CREATE VIRTUAL TABLE words USING fts5(
-  text, speaker, content='', contentless_delete=1, tokenize='{" ".join(STEM_TOKENIZER)}');
-CREATE VIRTUAL TABLE word_instances USING fts5vocab(words, 'instance');
+CREATE TABLE memory_terms(memory INTEGER PRIMARY KEY REFERENCES memories(id), codes BLOB NOT NULL) STRICT;
+CREATE TABLE term_totals(memories INTEGER NOT NULL, checksum INTEGER NOT NULL) STRICT;
+INSERT INTO term_totals VALUES(0, 0);
 CREATE TABLE encoders(
   id INTEGER PRIMARY KEY, implementation TEXT NOT NULL, model TEXT NOT NULL, dimensions INTEGER NOT NULL,
   UNIQUE(implementation, model)) STRICT;
@@ -137,6 +134,7 @@ CREATE TABLE scrubbed(
 CREATE INDEX memories_turns ON memories(scope, session, {SAID_OR_KEPT})
   WHERE kind = 'turn' AND retired_at IS NULL;
 CREATE INDEX memories_kept ON memories(scope, kind) WHERE kind IN ('decision', 'note');
+CREATE INDEX memories_cued ON memories(scope, {SAID_OR_KEPT}) WHERE cued = 1 AND retired_at IS NULL;
 CREATE TABLE erased(identity BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
 CREATE TABLE erased_rows(last INTEGER NOT NULL) STRICT;
 INSERT INTO erased_rows VALUES(0);

@@ -14,6 +14,7 @@ from mnemic.actors.protocol.changes import Change, RenameScope
 from mnemic.actors.protocol.errors import NoSuchMemory
 from mnemic.actors.protocol.messages import AddOutcome
 from mnemic.actors.protocol.scopes import ScopeChange
+from mnemic.runtime.store.memory_terms import index_terms_of
 from mnemic.runtime.store.rebind_queue import RebindQueue
 
 
@@ -49,6 +50,7 @@ class ApplyContext:
         """
         self.db = connection
         self.identity = identity
+        self.index_terms = index_terms_of(connection)
         self.rebind_queue = RebindQueue(connection)
         self.seq = 0
         """Number of the transaction."""

@@ -13,15 +13,17 @@ from typing import Any
 import apsw
 import msgspec
 
+from mnemic.actors.brief.statement_cues import holds_cue
 from mnemic.actors.protocol.changes import AddMemory, RedactedChange, Retire, ScopeRef, Supersede, Tombstone, Unretire
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.messages import AddOutcome
 from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
 from mnemic.runtime.store.apply.scopes import free_path, move_found_scope
+from mnemic.runtime.store.memory_terms import add_terms, memory_terms
 from mnemic.runtime.store.read.scopes import project_scope
 from mnemic.runtime.store.supersession import current_successor, set_successor, supersession_chain
-from mnemic.runtime.store.texts import decode_word_counts, store_text, to_index_text
+from mnemic.runtime.store.texts import store_text
 
 _KINDS_WITH_IDS = ("tool_call", "tool_result")
 """Kinds that hosts give ids: one of them that is said once more is another one, and is kept."""
@@ -54,11 +56,11 @@ def _add_memory(context: ApplyContext, change: AddMemory, at: int) -> ChangeResu
     moved = None if context.is_replaying else move_found_scope(context, change.place, at)
     scope, path = _scope_row(db, change.place)
     text = store_text(db, change.text, context.identity)
-    body, speaker = to_index_text(change.text), change.speaker or ""
+    terms = memory_terms(change.text, change.speaker, context.index_terms)
     db.execute(
-        "INSERT INTO memories(id, uuid, identity, source_id, session, scope, kind, role, text, words, speaker,"
+        "INSERT INTO memories(id, uuid, identity, source_id, session, scope, kind, role, text, words, cued, speaker,"
         " branch, tool, outcome, files, said_at, valid_from, recorded_at)"
-        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         (
             _next_memory_row(db),
             change.id,
@@ -69,7 +71,8 @@ def _add_memory(context: ApplyContext, change: AddMemory, at: int) -> ChangeResu
             change.kind,
             change.role,
             text,
-            0,
+            terms.words,
+            change.kind == "turn" and change.role == "user" and holds_cue(to_text(change.text)),
             change.speaker,
             change.branch,
             change.tool,
@@ -81,9 +84,7 @@ def _add_memory(context: ApplyContext, change: AddMemory, at: int) -> ChangeResu
         ),
     )
     row = db.last_insert_rowid()
-    db.execute("INSERT INTO words(rowid, text, speaker) VALUES(?, ?, ?)", (row, body, speaker))
-    sizes = db.execute("SELECT sz FROM words_docsize WHERE id = ?", (row,)).get
-    db.execute("UPDATE memories SET words = ? WHERE id = ?", (sum(decode_word_counts(sizes)), row))
+    add_terms(db, row, terms)
     for type, count in change.scrubbed:
         db.execute("INSERT INTO scrubbed(memory, type, count) VALUES(?, ?, ?)", (row, type, count))
     context.rebind_queue.memory_added(row)

@@ -16,10 +16,12 @@ from mnemic.actors.protocol.changes import EncoderName
 from mnemic.actors.protocol.errors import NoSuchMemory
 from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS
 from mnemic.actors.protocol.messages import Counts, Memory, ScopeCount
-from mnemic.actors.protocol.snapshot import Columns, Pending, Postings, Retired, Superseded, VectorBlock
+from mnemic.actors.protocol.snapshot import Columns, Pending, Retired, Superseded, TermBlock, VectorBlock
+from mnemic.algorithms.retrieval.term_codes import TermTotals
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store.apply.meaning import encoder_row
 from mnemic.runtime.store.high_water import lost_transactions
+from mnemic.runtime.store.memory_terms import STEM_TOKENIZER, WORD_TOKENIZER, read_totals, tokenize
 from mnemic.runtime.store.read.brief import BriefQueries
 from mnemic.runtime.store.read.capture import CaptureQueries
 from mnemic.runtime.store.read.codes import CodeQueries
@@ -29,8 +31,6 @@ from mnemic.runtime.store.read.selections import SelectionQueries
 from mnemic.runtime.store.rebind_queue import BINDING_FAILED
 from mnemic.runtime.store.schema import (
     SAID_OR_KEPT,
-    STEM_TOKENIZER,
-    WORD_TOKENIZER,
     check_schema,
     connect,
     translate_errors,
@@ -150,23 +150,21 @@ class StoreSnapshot(CaptureQueries, BriefQueries, CodeQueries, ScopeQueries, Log
         return VectorBlock(window, row, start, vectors)
 
     def stems(self, words: Sequence[str]) -> list[str]:
-        return [stem for word in words for stem in _tokens(self._stem, word)]
+        return [stem for word in words for stem in tokenize(self._stem, word)]
 
     def split_words(self, text: str) -> list[str]:
-        return _tokens(self._split, to_index_text(text.encode("utf-8", "surrogatepass")))
+        return tokenize(self._split, to_index_text(text.encode("utf-8", "surrogatepass")))
 
-    def postings(self, stem: str) -> Postings:
-        found = self._db.execute(
-            "SELECT doc, count(*) FROM word_instances WHERE term = ? GROUP BY doc ORDER BY doc", (stem,)
+    def memory_terms(self, after_row: int, limit: int) -> TermBlock:
+        found: list[Any] = self._db.execute(
+            "SELECT memory, codes FROM memory_terms WHERE memory > ? ORDER BY memory LIMIT ?", (after_row, limit)
         ).fetchall()
-        row, count = _columns(found, 2)
-        return Postings(row, count.astype(np.float32))
+        rows, codes = zip(*found, strict=True) if found else ((), ())
+        sizes = np.fromiter(map(len, codes), np.int64, len(codes))
+        return TermBlock(np.array(rows, np.int64), np.cumsum(sizes), b"".join(codes))
 
-    def stem_count_up_to(self, stem: str, most: int) -> int:
-        found = self._db.execute(
-            "SELECT count(*) FROM (SELECT 1 FROM word_instances WHERE term = ? LIMIT ?)", (stem, most)
-        )
-        return int(found.get)
+    def term_totals(self) -> TermTotals:
+        return read_totals(self._db)
 
     def text_starts(self, rows: Sequence[int], most_bytes: int) -> list[str]:
         found = []
@@ -271,10 +269,3 @@ class StoreSnapshot(CaptureQueries, BriefQueries, CodeQueries, ScopeQueries, Log
 def _columns(rows: Sequence[Sequence[Any]], width: int) -> tuple[NDArray[np.int64], ...]:
     table = np.array(rows, dtype=np.int64).reshape(len(rows), width)
     return tuple(np.ascontiguousarray(table[:, column]) for column in range(width))
-
-
-def _tokens(tokenizer: apsw.FTS5Tokenizer, text: str) -> list[str]:
-    tokens: Any = tokenizer(
-        text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
-    )
-    return list(tokens)

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Bytes of a term's number in a document's codes, low byte first.
-pub const CODE_BYTES: usize = 6;
+/// Bytes of a term in a document's codes: its number, six bytes, the low one first, and how often it occurs.
+pub const CODE_BYTES: usize = 7;
 /// What a checksum is below.
 pub const CHECKSUM_MODULUS: u64 = 1 << 62;
 const BLOCK: usize = 128;
@@ -214,15 +214,17 @@ impl InvertedIndex {
         self.documents as usize
     }
 
-    /// The sum over all documents of the sum of their terms' numbers times `2 row + 1`, modulo [`CHECKSUM_MODULUS`].
+    /// The sum over all documents of their terms' numbers, each as often as it occurs, times `2 row + 1`; modulo
+    /// [`CHECKSUM_MODULUS`].
     pub fn checksum(&self) -> u64 {
         self.checksum % CHECKSUM_MODULUS
     }
 
     /// Append documents.
     ///
-    /// `rows` are the numbers that the checksum knows them by, `ends` say where in `codes` each one's terms end. A term
-    /// stands there as often as it occurs; what is left of a document behind whole codes does not count.
+    /// `rows` are the numbers that the checksum knows them by, `ends` say where in `codes` each one's terms end. Of a
+    /// term that stands there more than once the counts add up; what is left of a document behind whole codes does not
+    /// count.
     ///
     /// # Errors
     ///
@@ -243,14 +245,17 @@ impl InvertedIndex {
         for (row, end) in rows.iter().zip(ends) {
             let end = *end as usize;
             terms.clear();
-            terms.extend(codes[start..end].chunks_exact(CODE_BYTES).map(number_of));
-            let sum = terms.iter().fold(0_u64, |sum, term| sum.wrapping_add(*term));
+            terms.extend(codes[start..end].chunks_exact(CODE_BYTES).map(decoded));
+            let sum = terms.iter().fold(0_u64, |sum, (term, count)| sum.wrapping_add(term * u64::from(*count)));
             self.checksum = self.checksum.wrapping_add(sum.wrapping_mul((*row as u64).wrapping_mul(2).wrapping_add(1)));
             if !terms.is_sorted() {
                 terms.sort_unstable();
             }
-            for equal in terms.chunk_by(|a, b| a == b) {
-                self.lists.entry(equal[0]).or_default().push(self.documents, equal.len() as u32);
+            for equal in terms.chunk_by(|one, other| one.0 == other.0) {
+                let count = equal.iter().fold(0_u32, |sum, (_, count)| sum.saturating_add(*count));
+                if count > 0 {
+                    self.lists.entry(equal[0].0).or_default().push(self.documents, count);
+                }
             }
             self.documents += 1;
             start = end;
@@ -345,8 +350,10 @@ impl InvertedIndex {
     }
 }
 
-fn number_of(code: &[u8]) -> u64 {
-    code.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+/// A term's number and how often it occurs.
+fn decoded(code: &[u8]) -> (u64, u32) {
+    let both = code.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
+    (both & 0xffff_ffff_ffff, (both >> 48) as u32)
 }
 
 /// The union of two ascending lists, counts added.

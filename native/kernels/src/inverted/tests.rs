@@ -2,8 +2,9 @@
 
 use super::{Groups, InvertedError, InvertedIndex, Matches, Search};
 
+/// Each term once for each time it stands there.
 fn codes(terms: &[u64]) -> Vec<u8> {
-    terms.iter().flat_map(|term| term.to_le_bytes()[..6].to_vec()).collect()
+    terms.iter().flat_map(|term| (1 << 48 | term).to_le_bytes()[..7].to_vec()).collect()
 }
 
 /// Documents of terms, appended in two parts.
@@ -15,7 +16,7 @@ fn index(documents: &[&[u64]]) -> InvertedIndex {
         let ends: Vec<i64> = part
             .iter()
             .scan(0, |end, terms| {
-                *end += 6 * terms.len() as i64;
+                *end += 7 * terms.len() as i64;
                 Some(*end)
             })
             .collect();
@@ -62,10 +63,11 @@ fn words_of_several_terms_are_one_and_groups_are_summed() {
 fn codes_in_no_order_count_as_those_in_order_and_a_rest_is_left_out() {
     let mut index = InvertedIndex::default();
     let mut bytes = codes(&[9, 4, 9]);
+    bytes[6] = 200;
     bytes.extend([1, 2]);
-    assert_eq!(index.append(&[5], &[20], &bytes), Ok(()));
-    assert_eq!((index.postings(&[9]), index.postings(&[4])), (vec![(0, 2)], vec![(0, 1)]));
-    assert_eq!(index.checksum(), 22 * 11);
+    assert_eq!(index.append(&[5], &[23], &bytes), Ok(()));
+    assert_eq!((index.postings(&[9]), index.postings(&[4])), (vec![(0, 201)], vec![(0, 1)]));
+    assert_eq!(index.checksum(), (201 * 9 + 4) * 11);
 }
 
 #[test]
