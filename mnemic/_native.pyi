@@ -71,8 +71,8 @@ class InvertedIndex:
 
     @property
     def checksum(self) -> int:
-        """The sum over all documents of ``(2 row + 1)`` times the sum of their terms' numbers, each as often as it
-        occurs; modulo 2**62.
+        """The sum over all documents of ``2 row + 1`` times their codes, read as one number modulo 2**61 - 1; modulo
+        2**62.
         """
 
     def append(self, rows: NDArray[np.int64], ends: NDArray[np.int64], codes: bytes) -> None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from mnemic.algorithms.retrieval.bm25 import K1, GroupedPostings, Postings, bm25, group_postings
 from mnemic.algorithms.retrieval.scan import NATIVE
-from mnemic.algorithms.retrieval.term_codes import CHECKSUM_MASK, CODE_BYTES
+from mnemic.algorithms.retrieval.term_codes import CHECKSUM_MASK, CODE_BYTES, checksum_share
 
 Ints = NDArray[np.int64]
 Words = Sequence[Sequence[int]]
@@ -148,10 +148,9 @@ class NumpyInvertedIndex:
         if (sizes < 0).any() or int(sizes.sum()) != len(codes):
             raise ValueError("the ends do not rise to the number of bytes")
         terms, often, of = _decode(sizes, codes)
-        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms * often, dtype=np.uint64)])
-        edges = np.concatenate([[0], np.cumsum(sizes // CODE_BYTES)])
-        shares = (sums[edges[1:]] - sums[edges[:-1]]) * (2 * rows + 1).astype(np.uint64)
-        self.checksum = (self.checksum + int(shares.sum(dtype=np.uint64))) & CHECKSUM_MASK
+        edges = zip((ends - sizes).tolist(), ends.tolist(), strict=True)
+        shares = (checksum_share(row, codes[a:b]) for row, (a, b) in zip(rows.tolist(), edges, strict=True))
+        self.checksum = (self.checksum + sum(shares)) & CHECKSUM_MASK
         if ((terms[1:] < terms[:-1]) & (of[1:] == of[:-1])).any():
             order = np.lexsort((terms, of))
             terms, often = terms[order], often[order]

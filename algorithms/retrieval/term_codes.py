@@ -15,9 +15,11 @@ from typing import NamedTuple
 
 CODE_BYTES = 7
 """Bytes of a term: its number, six bytes, the low one first, and how often it occurs."""
+DIGEST_MODULUS = (1 << 61) - 1
+"""A prime: two memories whose terms differ have the same digest once in as many."""
 CHECKSUM_MASK = (1 << 62) - 1
 """Checksums are modulo 2**62, so that SQLite adds two of them exactly."""
-_NUMBER_BITS, _MOST_TOLD = 48, 255
+_NUMBER_BYTES, _MOST_TOLD = 6, 255
 _MOST_CACHED = 1 << 15  # terms; a mind says most of its words with these
 
 
@@ -34,38 +36,38 @@ class EncodedTerms(NamedTuple):
     """The terms of one text."""
 
     codes: bytes
-    """Each term once, ascending by number, `CODE_BYTES` each; one that occurs more than 255 times stands again."""
+    """Each term once, `CODE_BYTES` each, as they come first; one that occurs more than 255 times stands again."""
     words: int
     """How many there are, each as often as it occurs."""
-    total: int
-    """The sum of their numbers, each as often as it occurs."""
 
 
-@lru_cache(_MOST_CACHED)
 def term_number(term: str) -> int:
     """The number of a term, below 2**48."""
-    digest = hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=_NUMBER_BITS // 8).digest()
-    return int.from_bytes(digest, "little")
+    return int.from_bytes(_code(term)[:_NUMBER_BYTES], "little")
 
 
 def encode_terms(terms: Sequence[str]) -> EncodedTerms:
     """The terms of a text as they are kept."""
-    counts = sorted(Counter(map(term_number, terms)).items())
-    codes = [
-        (min(_MOST_TOLD, count - told) << _NUMBER_BITS | number).to_bytes(CODE_BYTES, "little")
-        for number, count in counts
-        for told in range(0, count, _MOST_TOLD)
-    ]
-    return EncodedTerms(b"".join(codes), len(terms), sum([number * count for number, count in counts]))
+    counts = Counter(terms)
+    if len(counts) == len(terms):
+        return EncodedTerms(b"".join(map(_code, counts)), len(terms))
+    codes = [_code(term) if count == 1 else _repeated(term, count) for term, count in counts.items()]
+    return EncodedTerms(b"".join(codes), len(terms))
 
 
-def decode_total(codes: bytes) -> int:
-    """`EncodedTerms.total` of what is kept; bytes behind whole terms do not count."""
-    starts = range(0, len(codes) - CODE_BYTES + 1, CODE_BYTES)
-    both = (int.from_bytes(codes[start : start + CODE_BYTES], "little") for start in starts)
-    return sum((one & (1 << _NUMBER_BITS) - 1) * (one >> _NUMBER_BITS) for one in both)
+def checksum_share(row: int, codes: bytes) -> int:
+    """What the memory of a row adds to the checksum."""
+    return (2 * row + 1) * (int.from_bytes(codes, "little") % DIGEST_MODULUS) & CHECKSUM_MASK
 
 
-def checksum_share(row: int, total: int) -> int:
-    """What the memory of a row adds to the checksum; `total` is that of its `EncodedTerms`."""
-    return (2 * row + 1) * total & CHECKSUM_MASK
+@lru_cache(_MOST_CACHED)
+def _code(term: str) -> bytes:
+    """A term that occurs once."""
+    return hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=_NUMBER_BYTES).digest() + b"\1"
+
+
+def _repeated(term: str, count: int) -> bytes:
+    """A term that occurs so often."""
+    number = _code(term)[:_NUMBER_BYTES]
+    whole, rest = divmod(count, _MOST_TOLD)
+    return (number + bytes([_MOST_TOLD])) * whole + (number + bytes([rest]) if rest else b"")

@@ -17,7 +17,6 @@ from mnemic.algorithms.retrieval.term_codes import (
     EncodedTerms,
     TermTotals,
     checksum_share,
-    decode_total,
     encode_terms,
 )
 from mnemic.runtime.store.texts import load_text, to_index_text
@@ -56,7 +55,7 @@ def add_terms(connection: apsw.Connection, row: int, terms: EncodedTerms) -> Non
     connection.execute("INSERT INTO memory_terms(memory, codes) VALUES(?, ?)", (row, terms.codes))
     connection.execute(
         "UPDATE term_totals SET memories = memories + 1, checksum = (checksum + ?) & ?",
-        (checksum_share(row, terms.total), CHECKSUM_MASK),
+        (checksum_share(row, terms.codes), CHECKSUM_MASK),
     )
 
 
@@ -67,7 +66,7 @@ def remove_terms(connection: apsw.Connection, rows: Iterable[int]) -> None:
         if codes is not None:
             connection.execute(
                 "UPDATE term_totals SET memories = memories - 1, checksum = (checksum - ?) & ?",
-                (checksum_share(row, decode_total(codes)), CHECKSUM_MASK),
+                (checksum_share(row, codes), CHECKSUM_MASK),
             )
 
 
@@ -95,7 +94,7 @@ def wrongly_indexed(connection: apsw.Connection) -> tuple[int, bool]:
     ):
         terms = memory_terms(load_text(connection, text), speaker, index_terms)
         wrong += codes != terms.codes
-        checksum += checksum_share(row, terms.total)
+        checksum += checksum_share(row, terms.codes)
         count += 1
     stray = "SELECT count(*) FROM memory_terms WHERE memory NOT IN (SELECT id FROM memories)"
     wrong += int(connection.execute(stray).get)

@@ -13,6 +13,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 pub const CODE_BYTES: usize = 7;
 /// What a checksum is below.
 pub const CHECKSUM_MODULUS: u64 = 1 << 62;
+/// What the digest of a document's codes is below: a prime.
+pub const DIGEST_MODULUS: u64 = (1 << 61) - 1;
 const BLOCK: usize = 128;
 const COUNTS_TABLED: usize = 64;
 
@@ -214,8 +216,8 @@ impl InvertedIndex {
         self.documents as usize
     }
 
-    /// The sum over all documents of their terms' numbers, each as often as it occurs, times `2 row + 1`; modulo
-    /// [`CHECKSUM_MODULUS`].
+    /// The sum over all documents of `2 row + 1` times their codes, read as one number, the low byte first, modulo
+    /// [`DIGEST_MODULUS`]; modulo [`CHECKSUM_MODULUS`].
     pub fn checksum(&self) -> u64 {
         self.checksum % CHECKSUM_MODULUS
     }
@@ -246,8 +248,8 @@ impl InvertedIndex {
             let end = *end as usize;
             terms.clear();
             terms.extend(codes[start..end].chunks_exact(CODE_BYTES).map(decoded));
-            let sum = terms.iter().fold(0_u64, |sum, (term, count)| sum.wrapping_add(term * u64::from(*count)));
-            self.checksum = self.checksum.wrapping_add(sum.wrapping_mul((*row as u64).wrapping_mul(2).wrapping_add(1)));
+            let share = digest(&codes[start..end]).wrapping_mul((*row as u64).wrapping_mul(2).wrapping_add(1));
+            self.checksum = self.checksum.wrapping_add(share);
             if !terms.is_sorted() {
                 terms.sort_unstable();
             }
@@ -348,6 +350,19 @@ impl InvertedIndex {
             }
         }
     }
+}
+
+/// The codes as one number, the low byte first, modulo [`DIGEST_MODULUS`].
+fn digest(codes: &[u8]) -> u64 {
+    let modulus = u128::from(DIGEST_MODULUS);
+    let rest = codes.len() - codes.len() % CODE_BYTES;
+    let parts = std::iter::once(&codes[rest..]).chain(codes[..rest].rchunks_exact(CODE_BYTES));
+    let found = parts.fold(0_u128, |sum, part| {
+        let number = part.iter().rev().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+        let sum = sum << (8 * CODE_BYTES) | u128::from(number); // below 2^118: 2^61 is 1 of the modulus
+        (sum & modulus) + (sum >> 61)
+    });
+    (found % modulus) as u64
 }
 
 /// A term's number and how often it occurs.
