@@ -4,7 +4,7 @@ Every function raises ValueError where ``MNEMIC_INSTRUCTIONS`` names an instruct
 processor has not got.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,93 @@ class Encoder:
             TypeError: The arrays have another type or number of dimensions.
             ValueError: The lengths do not add up, a window is empty or longer than the model's positions, or a token
                 is outside the vocabulary.
+        """
+
+class InvertedIndex:
+    """Where each term occurs; see `mnemic.algorithms.retrieval.inverted_index`. One thread at a time may append."""
+
+    def __init__(self) -> None:
+        """An empty one."""
+
+    @property
+    def documents(self) -> int:
+        """How many documents were appended."""
+
+    @property
+    def checksum(self) -> int:
+        """The sum over all documents of ``2 row + 1`` times their codes, read as one number modulo 2**61 - 1; modulo
+        2**62.
+        """
+
+    def append(self, rows: NDArray[np.int64], ends: NDArray[np.int64], codes: bytes) -> None:
+        """Append documents, the GIL released.
+
+        Args:
+            rows: ``(m,) int64``, the number of each for the checksum.
+            ends: ``(m,) int64``, where in `codes` each one's terms end.
+            codes: of each term its number, six bytes, the low one first, and one for how often it occurs; of one that
+                stands twice the counts add up. What is left of a document behind whole terms does not count.
+
+        Raises:
+            TypeError: An array has another type or number of dimensions.
+            ValueError: There are other numbers of rows and ends, or the ends do not rise to the number of bytes, or an
+                array is not contiguous, or there would be more than 2**31 documents.
+        """
+
+    def postings(self, terms: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Find where any of some terms occurs, the GIL released.
+
+        Returns:
+            Positions, ascending, and how often all of the terms together occur there, ``(m,)`` each.
+
+        Raises:
+            OverflowError: A number is negative or beyond 64 bits.
+        """
+
+    def counts_at(self, words: Sequence[Sequence[int]], positions: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """Count any of the terms of each word in some documents, the GIL released.
+
+        Returns:
+            ``(words, m) uint32``; 0 for a position that is none.
+
+        Raises:
+            TypeError, ValueError, OverflowError: As for `append` and `postings`.
+        """
+
+    def search(
+        self,
+        words: Sequence[Sequence[int]],
+        visible: NDArray[np.bool_],
+        k1: float,
+        lengths: NDArray[np.int64],
+        groups: NDArray[np.int64] | None,
+        group_count: int,
+    ) -> tuple[
+        NDArray[np.float64],
+        NDArray[np.int64],
+        list[tuple[NDArray[np.int64], NDArray[np.float32]]],
+        NDArray[np.float64],
+        NDArray[np.bool_],
+    ]:
+        """Score a question by BM25 without correction for length, the GIL released.
+
+        Args:
+            words: of each word the numbers of its terms.
+            visible: ``(n,) bool``: the other documents neither score nor count.
+            k1: saturation.
+            lengths: ``(n,) int64``, how many words each document holds.
+            groups: ``(n,) int64``, the group of each; ``None`` to ask for none.
+            group_count: how many groups there are.
+
+        Returns:
+            Scores ``(n,)``; how many visible documents hold each word, ``(words,)``; of each word the groups that hold
+            it, ascending, and how often, ``(m,)`` each; how many words each group's visible documents hold, ``(g,)``,
+            and whether it has one, ``(g,)``. Without groups the last three are empty.
+
+        Raises:
+            TypeError: As for `append`.
+            ValueError: A length is not the number of documents, the group of a visible document is none, or an array is
+                not contiguous.
         """
 
 class Planes:

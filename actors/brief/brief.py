@@ -35,7 +35,7 @@ from mnemic.actors.protocol.events import HookRecord, escape_surrogates, to_byte
 from mnemic.actors.protocol.messages import Apply, Recall, Recalled, SignalName
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.recall.hits import densest_excerpt, token_count
-from mnemic.actors.recall.query import question_words, read_postings
+from mnemic.actors.recall.query import question_words
 from mnemic.algorithms.text.terms import index_terms
 
 MOST_RECALLED = 3
@@ -63,19 +63,23 @@ class BriefSettings(NamedTuple):
         return max(0, self.budget_tokens if asked.budget_tokens is None else asked.budget_tokens)
 
 
+CountMemories = Callable[[Sequence[Sequence[str]]], tuple[int, list[int]]]
+"""Of some words, each by its stems: how many memories there are, and how many of them hold each."""
+
+
 def answer_brief(
     asked: Brief,
     habits: BriefSettings,
     source: SnapshotSource,
     recall: Callable[[Recall, Context], Recalled],
-    memory_count: Callable[[], int],
+    count_memories: CountMemories,
     context: Context,
 ) -> Briefed:
     """Compose what an assistant should know, and keep what that was.
 
     Args:
         recall: carries out a recall.
-        memory_count: how many memories there are, as of the last one.
+        count_memories: as of the last recall.
     """
     budget = habits.budget(asked)
     if not budget:
@@ -87,7 +91,7 @@ def answer_brief(
         text, parts = compose_session_start(material, budget, asked.notices)
         why: Mapping[bytes, str] = session_start_reasons(material)
     else:
-        scope, why, quotes, degraded = _relevant_memories(asked, source, recall, memory_count, context)
+        scope, why, quotes, degraded = _relevant_memories(asked, source, recall, count_memories, context)
         text, parts = compose_prompt(quotes, budget)
     if parts:
         degraded += _record(briefing_record(asked, scope, text, parts, why), context)
@@ -125,7 +129,7 @@ def _relevant_memories(
     asked: Brief,
     source: SnapshotSource,
     recall: Callable[[Recall, Context], Recalled],
-    memory_count: Callable[[], int],
+    count_memories: CountMemories,
     context: Context,
 ) -> tuple[str | None, dict[bytes, str], list[Quote], list[str]]:
     """What is surely about a prompt and not known to its session.
@@ -146,8 +150,8 @@ def _relevant_memories(
     quotes: list[Quote] = []
     why: dict[bytes, str] = {}
     with source.snapshot() as snapshot:
-        memories = memory_count()
-        rarities = {one.terms[0]: rarity(memories, len(read_postings(one, snapshot).row)) for one in words}
+        memories, holding = count_memories([one.terms for one in words])
+        rarities = {one.terms[0]: rarity(memories, count) for one, count in zip(words, holding, strict=True)}
         for hit in found.hits:
             if len(quotes) == MOST_RECALLED:
                 break

@@ -17,7 +17,8 @@ CUE_WORDS = (
     *("rule", "convention", "policy", "standard", "default", "stop"),
     *("from now on", "going forward", "in future", "in the future", "for the future", "down as"),
 )
-"""Words and phrases of which every standing statement holds one: by these the word index finds all there may be."""
+"""Words and phrases of which every standing statement holds one: the store marks the texts that do."""
+_CUE = re.compile(rf"\b(?:{'|'.join(CUE_WORDS)})s?\b".replace(" ", r"\s+"), re.IGNORECASE)
 
 _CLAUSE = r"(?:^|[:;–—-]\s+)(?:(?:please|and|also|ok(?:ay)?|yes|no|so|then),?\s+)*"
 _DIRECTIVE = re.compile(
@@ -65,6 +66,11 @@ _OPEN = re.compile(
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|\n+")
 _QUOTED = re.compile(r"^(?:```|~~~).*?(?:^(?:```|~~~)[^\n]*$|\Z)|^\s*>[^\n]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+
+
+def holds_cue(text: str) -> bool:
+    """Whether a text may state something standing: where it does not, `directive_start` finds nothing."""
+    return len(text) <= MAX_STATEMENT_CHARS and _CUE.search(text) is not None
 
 
 def directive_start(text: str) -> int | None:

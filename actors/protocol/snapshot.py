@@ -16,6 +16,7 @@ from mnemic.actors.protocol.ambient_messages import Brief, BriefingSources, Capt
 from mnemic.actors.protocol.changes import EncoderName, OccurrenceCount, ScopeRef, TranscriptState
 from mnemic.actors.protocol.messages import Counts, Memory
 from mnemic.actors.protocol.scopes import ScopeChange, ScopeInfo, Selection, Surveyed
+from mnemic.algorithms.retrieval.term_codes import TermTotals
 
 if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
     import numpy as np
@@ -87,13 +88,15 @@ class VectorBlock(NamedTuple):
     """``(n, dimensions) float32``, unit length."""
 
 
-class Postings(NamedTuple):
-    """Where one word stem occurs, `n` memories."""
+class TermBlock(NamedTuple):
+    """The terms of `n` memories."""
 
     row: NDArray[np.int64]
     """``(n,) int64``: row of the memory, ascending."""
-    frequency: NDArray[np.float32]
-    """``(n,) float32``: how often."""
+    end: NDArray[np.int64]
+    """``(n,) int64``: where its codes end, bytes."""
+    codes: bytes
+    """Of one memory after the other; see `mnemic.algorithms.retrieval.term_codes`."""
 
 
 class Pending(msgspec.Struct, frozen=True):
@@ -259,12 +262,12 @@ class Snapshot(Protocol):
         """The languages that texts are of, by their codes (ISO 639-1), the default one always among them."""
         ...
 
-    def postings(self, stem: str) -> Postings:
-        """Where a stem occurs."""
+    def memory_terms(self, after_row: int, limit: int) -> TermBlock:
+        """The terms of the first memories after a row; ``0`` begins with the first."""
         ...
 
-    def stem_count_up_to(self, stem: str, most: int) -> int:
-        """How often a stem occurs in all memories, counted up to a number: much faster than to read where."""
+    def term_totals(self) -> TermTotals:
+        """What the terms of all memories are to add up to."""
         ...
 
     def text_starts(self, rows: Sequence[int], most_bytes: int) -> list[str]:

@@ -13,12 +13,10 @@ from collections.abc import Collection
 from itertools import islice
 from typing import NamedTuple
 
-import numpy as np
-
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import ModelError, RuntimeFault, UnknownScope
 from mnemic.actors.protocol.messages import EmbedQuery, QueryEmbedded
-from mnemic.actors.protocol.snapshot import Postings, Snapshot
+from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.algorithms.text.languages.language import Language
 from mnemic.algorithms.text.languages.table import BY_CODE
 from mnemic.algorithms.text.terms import QuestionTerm, language_of, question_terms, split_words
@@ -84,16 +82,6 @@ def question_words(query: str, snapshot: Snapshot, degraded: list[str]) -> list[
         if known.terms != one.terms:
             found[one.terms[0]] = known._replace(terms=tuple(dict.fromkeys((*known.terms, *one.terms))))
     return list(found.values())
-
-
-def read_postings(word: QuestionWord, snapshot: Snapshot) -> Postings:
-    """Where a word occurs, and how often, under any of its stems."""
-    found = [snapshot.postings(term) for term in word.terms]
-    if len(found) == 1:
-        return found[0]
-    rows, places = np.unique(np.concatenate([one.row for one in found]), return_inverse=True)
-    counts = np.bincount(places, np.concatenate([one.frequency for one in found]), len(rows))
-    return Postings(rows, counts.astype(np.float32))
 
 
 def _names(query: str, languages: Collection[Language]) -> set[str]:

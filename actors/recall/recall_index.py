@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from mnemic.actors.protocol.changes import EncoderName
 from mnemic.actors.protocol.events import KINDS, escape_surrogates
-from mnemic.actors.protocol.snapshot import Columns, Postings, Retired, Snapshot, Superseded
+from mnemic.actors.protocol.snapshot import Columns, Retired, Snapshot, Superseded
 from mnemic.actors.recall.query import scopes_below
+from mnemic.actors.recall.word_index import WordIndex
 from mnemic.algorithms.retrieval.scan import QuantisedVectors, inner_products, pack_mask
 
 _EMPTY = np.empty(0, np.int64)
@@ -63,6 +64,8 @@ class RecallIndex:
         self._first_window: NDArray[np.int64] | None = None  # of each memory, -1 for none; likewise
         self.columns = Columns(*(_EMPTY for _ in Columns._fields))
         """All memories, column by column."""
+        self.words = WordIndex()
+        """Where their words are, by place in the columns."""
         self._clear()
 
     @property
@@ -89,6 +92,7 @@ class RecallIndex:
             self._superseded = snapshot.superseded()
             self._retired = snapshot.retired()
             self._by_session = self._first_window = None
+            self.words.sync(snapshot, self.columns.row)
         loaded(1, 2)
         if encoder is not None and (encoder != self._encoder or snapshot.seq != self._seq_of_windows):
             self._sync_windows(snapshot, encoder)
@@ -202,10 +206,6 @@ class RecallIndex:
         newer = self.replacement(row, as_of)
         return snapshot.ids_of([] if newer is None else [newer]), snapshot.ids_of(self.replaced(row, as_of))
 
-    def to_positions(self, postings: Postings) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Postings with positions in the columns instead of rows."""
-        return np.searchsorted(self.columns.row, postings.row), postings.frequency
-
     def superseded(self) -> Iterator[tuple[int, int, int]]:
         """Positions of what is replaced and of what replaces it, and the time it was said; the oldest first."""
         order = np.lexsort((self._superseded.old, self._superseded.at))
@@ -281,6 +281,7 @@ class RecallIndex:
         self._superseded = Superseded(_EMPTY, _EMPTY, _EMPTY)
         self._retired = Retired(_EMPTY, _EMPTY)
         self._by_session = None
+        self.words.clear()
 
     def _clear_windows(self, dimensions: int) -> None:
         self._last_window = 0

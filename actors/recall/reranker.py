@@ -21,7 +21,7 @@ from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.recall.query import QuestionWord
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.recall.vocabulary import Vocabulary, compounds
-from mnemic.algorithms.retrieval.bm25 import GroupedPostings, Postings, inverse_document_frequency, saturation
+from mnemic.algorithms.retrieval.bm25 import GroupedPostings, inverse_document_frequency, saturation
 from mnemic.algorithms.retrieval.context import best_matches, context_cosine, relatedness, word_similarities
 from mnemic.algorithms.text.terms import index_terms
 
@@ -42,8 +42,8 @@ class FirstPass(NamedTuple):
     """As it is asked."""
     words: Sequence[QuestionWord]
     """It is looked up by; none where words take no part."""
-    postings: Sequence[Postings]
-    """Of each word."""
+    holding: NDArray[np.int64]
+    """Of each word, how many of the visible memories hold it."""
     sessions: GroupedPostings | None
     """The same of conversations; ``None`` where neither they nor neighbours take part."""
     cosines: Floats
@@ -135,17 +135,9 @@ class Reranker:
         met = best_matches(similar, np.split(places, ends[:-1])[1:])
         of_each = np.vstack([met, np.zeros(len(asked))])  # the last for a neighbour that is not there
         at = [np.where(one < 0, len(looked), np.searchsorted(looked, one)) for one in (candidates, *neighbours)]
-        for word, (rows, _) in enumerate(first.postings):  # what the index knows of it, wherever it stands in a text
-            of_each[: len(looked), word][_are_among(looked, rows)] = 1.0
+        held = self._index.words.holds([one.terms for one in first.words], looked)
+        of_each[: len(looked), : len(first.words)][held.T] = 1.0  # what the index knows, wherever it stands in a text
         return of_each[at[0]], np.maximum(of_each[at[1]], of_each[at[2]])
-
-
-def _are_among(positions: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which of some positions are among those of a word, which are in order."""
-    if not len(rows):
-        return np.zeros(len(positions), np.bool_)
-    found: NDArray[np.bool_] = rows[np.minimum(np.searchsorted(rows, positions), len(rows) - 1)] == positions
-    return found
 
 
 def _shares(first: FirstPass, whole: Sequence[str]) -> Floats:
@@ -154,8 +146,7 @@ def _shares(first: FirstPass, whole: Sequence[str]) -> Floats:
     What is written as one tells once more what its parts tell.
     """
     documents = int(np.count_nonzero(first.visible))
-    held = [int(np.count_nonzero(first.visible[rows])) for rows, _ in first.postings]
-    weights = [inverse_document_frequency(count, documents) for count in held]
+    weights = [inverse_document_frequency(int(count), documents) for count in first.holding]
     of_words = list(zip(first.words, weights, strict=True))
     parts = [frozenset(index_terms(one)) for one in whole]
     weights += [sum(weight for word, weight in of_words if not terms.isdisjoint(word.terms)) for terms in parts]

@@ -1,7 +1,7 @@
 """The Retriever actor: ranks memories for a query by fusing embedding, word, session and date signals.
 
-It keeps the columns and vectors of all memories in memory and follows the store by `seq`; words come from the word
-index of its snapshot. Ranking itself is `mnemic.algorithms`: BM25 over turns and over whole sessions, cosines, fusion.
+It keeps the columns, words and vectors of all memories in memory and follows the store by `seq`. Ranking itself is
+`mnemic.algorithms`: BM25 over turns and over whole sessions, cosines, fusion.
 Where a question names a day, hypervectors say what was said near it (`mnemic.actors.recall.day_signal`).
 The cosines are exact for the windows that fit best, and off by 0.0005 or so for the others, which are scored by their
 codes of one byte a value (`mnemic.algorithms.retrieval.scan`). Windows of one text have one cosine, however many they
@@ -49,13 +49,14 @@ from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.recall.day_signal import WEIGHT, day_nearness, days_in_question
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, make_hit, token_count
 from mnemic.actors.recall.list_memories import BROWSE_MESSAGES, browse, record_question
-from mnemic.actors.recall.query import QuestionWord, query_vector, question_words, read_postings
+from mnemic.actors.recall.query import QuestionWord, query_vector, question_words
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.recall.reranker import DENSE_WEIGHT, FirstPass, Reranker
 from mnemic.actors.recall.similarity import find_similar
+from mnemic.actors.recall.word_index import WORDS_DAMAGED
 from mnemic.actors.shape.fillers import list_roles
 from mnemic.actors.shape.shape_recall import ShapeQueryEngine, foreseen
-from mnemic.algorithms.retrieval.bm25 import bm25, full_score, group_postings
+from mnemic.algorithms.retrieval.bm25 import bm25, full_score, full_score_of
 from mnemic.algorithms.retrieval.calibration import FULL, MEANING, UNLIKELY, WORDS, Calibration
 from mnemic.algorithms.retrieval.fusion import FusedScores, SignalScores, fuse, rank
 from mnemic.algorithms.retrieval.scan import NATIVE, RESCORE_ROWS, backend
@@ -161,7 +162,7 @@ class RetrieverActor:
         if isinstance(message, BROWSE_MESSAGES):
             return browse(message, self._source, context)
         if isinstance(message, Brief):
-            count = lambda: len(self._index.columns.row)  # noqa: E731 - as of the recall that comes first
+            count = self._index.words.count_memories  # as of the recall that comes first
             return answer_brief(message, self._brief_settings, self._source, self.recall, count, context)
         if isinstance(message, FindSimilar):
             return find_similar(message, self._index, self._source, context)
@@ -296,19 +297,21 @@ class RetrieverActor:
         by_words, by_session = "lexical" in recall.signals, "session" in recall.signals
         if not (words and (by_words or by_session)):
             return signals, None, windows
-        postings = [self._index.to_positions(read_postings(one, snapshot)) for one in words]
+        if self._index.words.damaged:
+            degraded.append(WORDS_DAMAGED)
+        found = self._index.words.search([one.terms for one in words], visible, columns, by_session)
         if by_words:
-            scores = bm25(postings, columns.words, visible, b=0.0) / full_score(postings, visible)
-            signals.append(SignalScores("lexical", scores))
-        sessions = None
-        if by_session:
-            sessions = group_postings(postings, columns.words, visible, columns.session)
-            shares = bm25(*sessions) / full_score(sessions.postings, sessions.visible)
+            full = full_score_of(found.holding, int(np.count_nonzero(visible)))
+            signals.append(SignalScores("lexical", found.scores / full))
+        if found.groups is not None:
+            shares = bm25(*found.groups) / full_score(found.groups.postings, found.groups.visible)
             signals.append(SignalScores("session", shares[columns.session] if len(shares) else np.zeros(0)))
         if asked is None or cosines is None:
             return signals, None, windows
         most = _RERANKED_WORDS if by_words else 0
-        first = FirstPass(recall.query, words[:most], postings[:most], sessions, cosines, asked.encoder, visible)
+        first = FirstPass(
+            recall.query, words[:most], found.holding[:most], found.groups, cosines, asked.encoder, visible
+        )
         return signals, first, windows
 
     def _structural(

@@ -96,7 +96,7 @@ def _by_words(
     length = len(index_terms(text))
     shared = np.zeros(len(visible))
     for term in sorted(terms, key=lambda term: (-len(term), term))[:_MOST_LOOKED_UP]:
-        place, _ = memory.to_positions(snapshot.postings(term))
+        place, _ = memory.words.postings([term])
         shared[place] += rarity(len(visible), len(place))
     words = memory.columns.words
     shared[~visible | (words * _MAX_LENGTH_RATIO < length) | (words > length * _MAX_LENGTH_RATIO)] = 0.0

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mnemic.actors.protocol.messages import QueryEmbedded
 from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.recall.query import question_words, read_postings
+from mnemic.actors.recall.query import question_words
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.algorithms.retrieval.bm25 import bm25, bm25_grouped, inverse_document_frequency
 from mnemic.algorithms.retrieval.fusion import SignalScores, fuse
@@ -28,9 +28,6 @@ from mnemic.hd.records import Pair
 
 Floats = NDArray[np.float64]
 
-_COMMON_OCCURRENCES, _SHARE = 1024, 100
-"""A word that occurs more often, and more often than there is one memory in a hundred, tells little beside the others,
-and to read where takes long: a millisecond for each 2,000 times."""
 TEMPERATURE = 0.035
 """How fast memories count less the farther they are from the nearest: chosen on every other one of LoCoMo's
 observations, and right on the rest."""
@@ -63,12 +60,7 @@ class WordScores(NamedTuple):
         """
         columns, documents = memory.columns, int(np.count_nonzero(visible))
         words = question_words(text, snapshot, degraded)
-        most = max(_COMMON_OCCURRENCES, len(visible) // _SHARE)
-        common = [one for one in words if any(snapshot.stem_count_up_to(term, most + 1) > most for term in one.terms)]
-        if common:
-            named = ", ".join(one.word for one in common)
-            degraded.append(f"about: words that occur more than {most:,} times took no part: {named}")
-        postings = [memory.to_positions(read_postings(one, snapshot)) for one in words if one not in common]
+        postings = [memory.words.postings(one.terms) for one in words]
         having = [int(np.count_nonzero(visible[rows])) for rows, _ in postings]
         telling = [inverse_document_frequency(count, documents) for count in having]
         whole = sum(weight for weight, count in zip(telling, having, strict=True) if count)

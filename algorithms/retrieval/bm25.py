@@ -12,7 +12,7 @@ three memories it would hear almost nothing. Otherwise the two agree; FTS5 negat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -38,9 +38,13 @@ def full_score(postings: Sequence[Postings], visible: NDArray[np.bool_], *, k1: 
     A term that no visible row holds counts as the rarest: what nobody said is missing in every answer. Arguments as for
     `bm25`.
     """
-    documents = int(np.count_nonzero(visible))
-    weights = (inverse_document_frequency(int(np.count_nonzero(visible[rows])), documents) for rows, _ in postings)
-    return (k1 + 1.0) * sum(weights)
+    holding = [int(np.count_nonzero(visible[rows])) for rows, _ in postings]
+    return full_score_of(holding, int(np.count_nonzero(visible)), k1=k1)
+
+
+def full_score_of(holding: Iterable[int], documents: int, *, k1: float = K1) -> float:
+    """The same, of how many of so many documents hold each term."""
+    return (k1 + 1.0) * sum(inverse_document_frequency(int(count), documents) for count in holding)
 
 
 def bm25(
@@ -97,6 +101,7 @@ def group_postings(
     lengths: NDArray[np.integer | np.floating],
     visible: NDArray[np.bool_],
     groups: NDArray[np.int64],
+    count: int | None = None,
 ) -> GroupedPostings:
     """Sum postings of rows to postings of groups, which `bm25` and the others take as they take those of rows.
 
@@ -105,16 +110,20 @@ def group_postings(
         lengths: as for `bm25`.
         visible: as for `bm25`; a group is a document if at least one of its rows is visible.
         groups: ``(n,) int64``, the group of each row, 0 or more; dense numbers keep this fast.
+        count: how many groups there are; ``None``: as many as are named.
 
     Raises:
-        ValueError: the shapes differ, or a group's number is negative.
+        ValueError: the shapes differ, or a group's number is negative or not below `count`.
     """
     _check(lengths, visible, K1, B)
     if groups.shape != lengths.shape:
         raise ValueError(f"groups has shape {groups.shape}, lengths {lengths.shape}")
     if len(groups) and groups.min() < 0:
         raise ValueError("a group's number is negative")
-    size = int(groups.max()) + 1 if len(groups) else 0
+    named = int(groups.max()) + 1 if len(groups) else 0
+    size = named if count is None else count
+    if named > size:
+        raise ValueError(f"group {named - 1} is named, and there are {size}")
     shown = groups[visible]
     grouped: list[Postings] = []
     for rows, counts in postings:

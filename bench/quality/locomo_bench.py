@@ -23,7 +23,7 @@ from mnemic.bench.harness.homes import actors_of, store_of
 from mnemic.bench.harness.measure import Row, quantiles, time_each
 from mnemic.bench.harness.processes import run_mnemic
 from mnemic.bench.quality.locomo import Question, RankedHit, convert, evaluate, mean, paired_test, read_questions
-from mnemic.bench.speed.engine_bench import full_text_search
+from mnemic.bench.speed.engine_bench import full_text_search, index_full_text
 from mnemic.runtime.engine.supervisor import Supervisor
 
 DEPTH = 300
@@ -135,6 +135,7 @@ def _latency(actors: Supervisor, home: Path, texts: Sequence[str]) -> Iterator[R
     yield row("recall, warm, through the actors", lambda text: _ask(actors, text, 10, "*", ALL_SIGNALS), texts)
     yield row("recall, warm, words only", lambda text: _ask(actors, text, 10, "*", words), texts)
     with store_of(home) as connection:
+        index_full_text(connection)
         what = "competitor: one FTS5 query on the same sealed file, no meaning"
         yield row(what, lambda text: full_text_search(connection, text), texts)
     whole = texts[::10]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import subprocess
 import tempfile
@@ -21,6 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+import apsw
 import numpy as np
 
 from mnemic.actors.protocol.contract import Context
@@ -28,7 +30,6 @@ from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.messages import NightReport, Preempt, Recall, Sleep
 from mnemic.actors.protocol.ports import Encoder
 from mnemic.actors.sleep.consolidator import ConsolidatorActor
-from mnemic.algorithms.text.terms import index_terms
 from mnemic.bench.harness.callers import McpHttpClient, McpPipe, McpSocketClient, ToolCaller
 from mnemic.bench.harness.homes import (
     IDLE_SETTINGS,
@@ -45,6 +46,7 @@ from mnemic.runtime.client.client import RemoteActorSystem
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.run_dir import RunDir, ServerInfo
 from mnemic.runtime.models.encoders import load_encoder
+from mnemic.runtime.store.texts import load_text, to_index_text
 
 ADDED_GOAL_MS = 2.0
 BUSY_GOAL = 1.5
@@ -136,6 +138,7 @@ def _rows(
         actors = stack.enter_context(actors_of(homes["direct"]))
         callers["baseline: mind.recall in this process"] = lambda question: actors.ask(Recall(query=question))
         connection = stack.enter_context(store_of(homes["direct"]))
+        index_full_text(connection)
         callers["competitor: FTS5"] = lambda question: full_text_search(connection, question)
         yield from _recalls(callers, questions, engines, memories)
         yield from _pipe_starts(homes[engines[0]])
@@ -148,10 +151,21 @@ def _rows(
 # --- recalls ---------------------------------------------------------------------------------------------------------
 
 
-def full_text_search(connection: Any, question: str) -> None:
+def index_full_text(connection: apsw.Connection) -> None:
+    """Make the competitor's index in the same sealed file: SQLite's own, of all texts and of who spoke."""
+    connection.execute("CREATE VIRTUAL TABLE competitor USING fts5(text, content='', tokenize='porter unicode61')")
+    rows: list[Any] = connection.execute("SELECT id, text, coalesce(speaker, '') FROM memories").fetchall()
+    with connection:
+        for row, text, speaker in rows:
+            said = f"{speaker} {to_index_text(load_text(connection, text))}"
+            connection.execute("INSERT INTO competitor(rowid, text) VALUES(?, ?)", (row, said))
+
+
+def full_text_search(connection: apsw.Connection, question: str) -> None:
     """The competitor of a recall: one full-text query on the same sealed file, which knows no meaning."""
-    words = " OR ".join(f'"{term}"' for term in index_terms(question)) or '"x"'
-    connection.execute("SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT 10", (words,)).fetchall()
+    words = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", question)) or '"x"'
+    found = "SELECT rowid FROM competitor WHERE competitor MATCH ? ORDER BY rank LIMIT 10"
+    connection.execute(found, (words,)).fetchall()
 
 
 def _recall(caller: ToolCaller, question: str) -> None:

@@ -29,6 +29,7 @@ from mnemic.runtime.store.high_water import (
     read_mark,
     unknown_loss,
 )
+from mnemic.runtime.store.memory_terms import wrongly_indexed
 from mnemic.runtime.store.rebind_queue import BINDING_FAILED
 from mnemic.runtime.store.schema import BUSY_TIMEOUT_S, check_schema
 from mnemic.runtime.store.store import Store
@@ -130,16 +131,11 @@ def check_store(target: Target) -> Iterator[Check]:
         if not connection.readonly("main"):  # nobody takes a log over there
             connection.prove_log()
         faults = [str(row) for (row,) in connection.execute(f"PRAGMA quick_check({_FAULTS})") if row != "ok"]
-        words = [row for row in faults if "fts5" in row.lower()]
-        pages = [row for row in faults if row not in words]
-        if pages:
-            yield failed_check("store", DamagedStore(path=str(path), why=_fault(pages)))
+        if faults:
+            yield failed_check("store", DamagedStore(path=str(path), why=_fault(faults)))
             return
         yield Check("store", "ok", "every page is whole")
-        try:
-            yield _words(connection, words)
-        except apsw.Error as error:  # its tables cannot be read at all
-            yield _damaged_words(type(error).__name__)
+        yield _words(connection)
 
 
 def _fault(said: Sequence[str]) -> str:
@@ -151,23 +147,16 @@ def _fault(said: Sequence[str]) -> str:
     return f"it has {pluralize(len(lines), 'fault')}, the first: {first}"
 
 
-def _words(connection: apsw.Connection, faults: Sequence[str]) -> Check:
-    """Whether the index has as many words of each memory as were counted when it was kept, and nothing else."""
-    if faults:
-        return _damaged_words(" ".join(faults[0].split()))
-    kept = dict(connection.execute("SELECT id, words FROM memories"))
-    indexed = {row for (row,) in connection.execute("SELECT id FROM words_docsize")}
-    counts = dict(connection.execute("SELECT doc, count(*) FROM word_instances GROUP BY doc"))
-    differing = sum(row not in indexed or words != counts.get(row, 0) for row, words in kept.items())
-    differing += len((indexed | counts.keys()) - kept.keys())
-    if differing:
-        told = f"{pluralize(differing, 'memory is', 'memories are')} not in the word index as kept"
+def _words(connection: apsw.Connection) -> Check:
+    """Whether the index has the words of each memory that its text has, and nothing else."""
+    with connection:  # one state of all that is compared, whatever is captured meanwhile
+        wrong, hold = wrongly_indexed(connection)
+    if wrong:
+        told = f"{pluralize(wrong, 'memory is', 'memories are')} not in the word index as kept"
         return Check("words", "wrong", told, _REINDEX, True)
+    if not hold:
+        return Check("words", "wrong", "the checksum of the word index is not that of its memories", _REINDEX, True)
     return Check("words", "ok", "every memory is in the word index")
-
-
-def _damaged_words(why: str) -> Check:
-    return Check("words", "wrong", f"the word index is damaged ({why})", _REINDEX, True)
 
 
 def rebuild_words(target: Target) -> str:

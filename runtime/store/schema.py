@@ -85,14 +85,15 @@ CREATE TABLE memories(
   speaker TEXT, branch TEXT, tool TEXT, outcome TEXT, files TEXT NOT NULL,
   said_at INTEGER, valid_from INTEGER NOT NULL, recorded_at INTEGER NOT NULL,
   superseded_by INTEGER REFERENCES memories(id), superseded_at INTEGER,
-  retired_at INTEGER, retired_reason TEXT) STRICT;
+  retired_at INTEGER, retired_reason TEXT, cued INTEGER NOT NULL) STRICT;
 CREATE INDEX memories_session ON memories(session);
 CREATE INDEX memories_scope ON memories(scope);
 CREATE INDEX memories_text ON memories(text);
 CREATE INDEX memories_superseded ON memories(superseded_by) WHERE superseded_by IS NOT NULL;
 CREATE INDEX memories_language ON memories(language) WHERE language != '{DEFAULT.code}';
-CREATE VIRTUAL TABLE words USING fts5(text, speaker, content='', contentless_delete=1, tokenize='ascii');
-CREATE VIRTUAL TABLE word_instances USING fts5vocab(words, 'instance');
+CREATE TABLE memory_terms(memory INTEGER PRIMARY KEY REFERENCES memories(id), codes BLOB NOT NULL) STRICT;
+CREATE TABLE term_totals(memories INTEGER NOT NULL, checksum INTEGER NOT NULL) STRICT;
+INSERT INTO term_totals VALUES(0, 0);
 CREATE TABLE encoders(
   id INTEGER PRIMARY KEY, implementation TEXT NOT NULL, model TEXT NOT NULL, dimensions INTEGER NOT NULL,
   UNIQUE(implementation, model)) STRICT;
@@ -135,6 +136,7 @@ CREATE TABLE scrubbed(
 CREATE INDEX memories_turns ON memories(scope, session, {SAID_OR_KEPT})
   WHERE kind = 'turn' AND retired_at IS NULL;
 CREATE INDEX memories_kept ON memories(scope, kind) WHERE kind IN ('decision', 'note');
+CREATE INDEX memories_cued ON memories(scope, {SAID_OR_KEPT}) WHERE cued = 1 AND retired_at IS NULL;
 CREATE TABLE erased(identity BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
 CREATE TABLE erased_rows(last INTEGER NOT NULL) STRICT;
 INSERT INTO erased_rows VALUES(0);

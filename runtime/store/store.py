@@ -54,6 +54,7 @@ from mnemic.runtime.store.apply.meaning import CODE_TABLES, MEANING_HANDLERS
 from mnemic.runtime.store.apply.memories import MEMORY_HANDLERS
 from mnemic.runtime.store.apply.scopes import SCOPE_HANDLERS, check_undo
 from mnemic.runtime.store.high_water import HighWaterMark, MarkWriter, newest_transaction, read_mark, unknown_loss
+from mnemic.runtime.store.memory_terms import clear_terms
 from mnemic.runtime.store.schema import (
     EncryptedConnection,
     check_schema,
@@ -335,7 +336,7 @@ class Store:
                 self._db.execute(f"DROP TABLE vectors_{row}")
             for table in (*CODE_TABLES, "windows", "meanings", "encoders"):
                 self._db.execute(f"DELETE FROM {table}")
-        self._db.execute("INSERT INTO words(words) VALUES('delete-all')")
+        clear_terms(self._db)
         for table in ("unbound", *_LOGGED_TABLES):
             self._db.execute(f"DELETE FROM {table}")
         done = row = 0

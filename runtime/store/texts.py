@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import apsw
 
@@ -76,16 +76,6 @@ def to_index_text(text: bytes) -> str:
     except UnicodeDecodeError as error:
         raise ValueError(f"the text is no UTF-8 at byte {error.start}") from None
     return decoded.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
-
-
-def decode_word_counts(sizes: bytes) -> Iterator[int]:
-    """How many words FTS5 counted in each column of a row; the format of ``%_docsize`` is part of its documentation."""
-    value = 0
-    for byte in sizes:
-        value = value << 7 | byte & 0x7F
-        if byte < 0x80:
-            yield value
-            value = 0
 
 
 def _utf8_length(first: int) -> int:

@@ -27,6 +27,7 @@ from mnemic.runtime.minds.homes import MindFolder
 from mnemic.runtime.spool.files import QUARANTINE, SpoolFile, open_spool_file, spool_files, try_lock
 from mnemic.runtime.spool.frames import FILE_HEADER_BYTES, FrameDecryptor
 from mnemic.runtime.store.apply.memories import text_tombstone
+from mnemic.runtime.store.memory_terms import remove_terms
 from mnemic.runtime.store.read.capture import spool_offsets
 from mnemic.runtime.store.read.selections import select_rows
 from mnemic.runtime.store.rebind_queue import RebindQueue, first_speakers
@@ -314,8 +315,7 @@ class _Eraser:
         marks = ((mark,) for one in doomed for mark in (one.identity, one.mark) if mark is not None)
         self._db.executemany("INSERT OR IGNORE INTO erased(identity) VALUES(?)", marks)
         self._db.execute("UPDATE erased_rows SET last = max(last, (SELECT coalesce(max(row), 0) FROM gone))")
-        self._db.execute("DELETE FROM words WHERE rowid IN (SELECT row FROM gone)")
-        self._db.execute("INSERT INTO words(words) VALUES('optimize')")
+        remove_terms(self._db, self._column("SELECT row FROM gone"))
         places: list[Any] = self._db.execute(
             "SELECT DISTINCT m.session, m.scope FROM memories m WHERE m.id IN (SELECT row FROM gone)"
         ).fetchall()

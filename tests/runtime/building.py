@@ -30,7 +30,9 @@ from mnemic.actors.protocol.changes import (
 )
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.messages import Applied
+from mnemic.actors.recall.word_index import WordIndex
 from mnemic.runtime.keys.keys import Keys, Secrets, derive_key
+from mnemic.runtime.store.memory_terms import wrongly_indexed
 from mnemic.runtime.store.read.reader import Reader, StoreSnapshot, open_reader
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
@@ -132,8 +134,8 @@ def apply(store: Store, *changes: Change, at: int = 1_000_000, key: bytes | None
 
 
 def held(path: Path, keys: Keys = KEYS) -> dict[str, list[Any]]:
-    """What a store holds, table by table; the word index by its vocabulary. The generation is left out, and so are the
-    numbers of hypervectors, which are never the same twice.
+    """What a store holds, table by table. The generation is left out, and so are the numbers of hypervectors, which are
+    never the same twice.
     """
     with closing(connect(path, keys)) as db:
         tables = ["applies", "log", "texts", "scopes", "sessions", "memories", "encoders", "meanings", "windows"]
@@ -143,8 +145,9 @@ def held(path: Path, keys: Keys = KEYS) -> dict[str, list[Any]]:
         found = {table: db.execute(f"SELECT * FROM {table}").fetchall() for table in tables}
         found = {table: sorted(rows, key=lambda row: row[:2]) for table, rows in found.items()}
         found |= {name: db.execute(sql).fetchall() for name, sql in _HYPERVECTORS.items()}
-        found["words"] = db.execute("SELECT * FROM word_instances ORDER BY term, doc, col, offset").fetchall()
-        found["indexed"] = db.execute("SELECT id FROM words_docsize ORDER BY id").fetchall()
+        found["words"] = db.execute("SELECT * FROM memory_terms ORDER BY memory").fetchall()
+        found["words in all"] = db.execute("SELECT * FROM term_totals").fetchall()
+        assert wrongly_indexed(db) == (0, True)
         for row in encoders:
             stored = db.execute(f"SELECT rowid, embedding FROM vectors_{row}").fetchall()
             found[f"vectors_{row}"] = sorted(stored)
@@ -170,7 +173,7 @@ def as_of_then(state: dict[str, list[Any]]) -> dict[str, list[Any]]:
     return {name: rows for name, rows in without_derived(state).items() if name not in _BOOKKEEPING}
 
 
-def answers(reader: Reader, words: Sequence[str] = ("shelf", "book", "nine", "absent")) -> dict[str, Any]:
+def answers(reader: Reader) -> dict[str, Any]:
     """Every answer a snapshot gives, in a form that can be compared; the generation is left out."""
     with reader.snapshot() as now:
         columns = now.memory_columns(0)
@@ -189,7 +192,7 @@ def answers(reader: Reader, words: Sequence[str] = ("shelf", "book", "nine", "ab
             "sessions": {record.session: now.session_rows(record.session) for record in records},
             "encoders": now.encoders(),
             "vectors": [plain(now.vectors(encoder, 0)) for encoder in now.encoders()],
-            "postings": {word: plain(now.postings(word)) for word in words},
+            "words": [now.memory_terms(0, len(rows)).codes, now.term_totals()],
             "records": records,
             "rows": now.rows_of([record.id for record in records]) == rows,
             "pending": [[now.pending_embeddings(e, 0, bulk, 1000) for bulk in (False, True)] for e in now.encoders()],
@@ -198,6 +201,15 @@ def answers(reader: Reader, words: Sequence[str] = ("shelf", "book", "nine", "ab
             "spool": [now.spool_offsets(), now.torn_counts()],
             "aside": now.quarantined_records(0, 1000),
         }
+
+
+def rows_with(snapshot: Any, stem: str) -> list[int]:
+    """The rows of the memories that hold a stem."""
+    rows: NDArray[np.int64] = snapshot.memory_columns(0).row
+    words = WordIndex()
+    words.sync(snapshot, rows)
+    assert not words.damaged
+    return rows[words.postings([stem])[0]].tolist()
 
 
 def plain(arrays: tuple[NDArray[Any], ...]) -> list[Any]:

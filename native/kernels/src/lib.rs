@@ -9,4 +9,5 @@ pub mod bits;
 pub mod codes;
 pub mod encoder;
 pub mod instructions;
+pub mod inverted;
 pub mod scan;

@@ -15,6 +15,7 @@ use pyo3::prelude::*;
 
 mod bits;
 mod encoder;
+mod inverted;
 mod scan;
 
 /// The native extension of Mnemic.
@@ -29,6 +30,8 @@ mod _native {
     use super::encoder::Encoder;
     #[pymodule_export]
     use super::instruction_set;
+    #[pymodule_export]
+    use super::inverted::InvertedIndex;
     #[pymodule_export]
     use super::scan::{quantise, score_vectors};
 }

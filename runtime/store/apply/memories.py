@@ -13,16 +13,17 @@ from typing import Any
 import apsw
 import msgspec
 
+from mnemic.actors.brief.statement_cues import holds_cue
 from mnemic.actors.protocol.changes import AddMemory, RedactedChange, Retire, ScopeRef, Supersede, Tombstone, Unretire
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.messages import AddOutcome
-from mnemic.algorithms.text.terms import index_terms, language_of
 from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
 from mnemic.runtime.store.apply.scopes import free_path, move_found_scope
+from mnemic.runtime.store.memory_terms import add_terms, memory_terms
 from mnemic.runtime.store.read.scopes import project_scope
 from mnemic.runtime.store.supersession import current_successor, set_successor, supersession_chain
-from mnemic.runtime.store.texts import store_text, to_index_text
+from mnemic.runtime.store.texts import store_text
 
 _KINDS_WITH_IDS = ("tool_call", "tool_result")
 """Kinds that hosts give ids: one of them that is said once more is another one, and is kept."""
@@ -55,11 +56,9 @@ def _add_memory(context: ApplyContext, change: AddMemory, at: int) -> ChangeResu
     moved = None if context.is_replaying else move_found_scope(context, change.place, at)
     scope, path = _scope_row(db, change.place)
     text = store_text(db, change.text, context.identity)
-    body = to_index_text(change.text)
-    language = language_of(body)
-    terms, speaker = index_terms(body, language), index_terms(change.speaker or "")
+    terms, language = memory_terms(change.text, change.speaker)
     db.execute(
-        "INSERT INTO memories(id, uuid, identity, source_id, session, scope, kind, role, text, words, language,"
+        "INSERT INTO memories(id, uuid, identity, source_id, session, scope, kind, role, text, words, language, cued,"
         " speaker, branch, tool, outcome, files, said_at, valid_from, recorded_at)"
         " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         (
@@ -72,8 +71,9 @@ def _add_memory(context: ApplyContext, change: AddMemory, at: int) -> ChangeResu
             change.kind,
             change.role,
             text,
-            len(terms) + len(speaker),
+            terms.words,
             language.code,
+            change.kind == "turn" and change.role == "user" and holds_cue(to_text(change.text)),
             change.speaker,
             change.branch,
             change.tool,
@@ -85,8 +85,7 @@ def _add_memory(context: ApplyContext, change: AddMemory, at: int) -> ChangeResu
         ),
     )
     row = db.last_insert_rowid()
-    # FTS5 is given what it is to keep: its own tokenizer takes apart at spaces alone, for terms hold nothing else.
-    db.execute("INSERT INTO words(rowid, text, speaker) VALUES(?, ?, ?)", (row, " ".join(terms), " ".join(speaker)))
+    add_terms(db, row, terms)
     for type, count in change.scrubbed:
         db.execute("INSERT INTO scrubbed(memory, type, count) VALUES(?, ?, ?)", (row, type, count))
     context.rebind_queue.memory_added(row)

@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from mnemic.actors.brief.statement_cues import CUE_WORDS, MAX_STATEMENT_CHARS, directive_start
+from mnemic.actors.brief.statement_cues import MAX_STATEMENT_CHARS, directive_start
 from mnemic.actors.protocol.ambient_messages import (
     NO_SOURCES,
     Brief,
@@ -23,8 +23,6 @@ from mnemic.actors.protocol.ambient_messages import (
     UnresolvedFailure,
 )
 from mnemic.actors.protocol.events import escape_surrogates
-from mnemic.algorithms.text.languages.en import ENGLISH
-from mnemic.algorithms.text.terms import index_terms
 from mnemic.runtime.store.read.scopes import scope_path_of, scopes_below
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 from mnemic.runtime.store.supersession import current_successor
@@ -189,12 +187,9 @@ class _BriefingQuery:
 
     def _user_statements(self) -> Iterator[Quote]:
         """Turns of the user's that state something standing, and stand, newest first."""
-        words = " OR ".join(f'"{" ".join(index_terms(word, ENGLISH))}"' for word in CUE_WORDS)
         rows: list[Any] = self._db.execute(
-            f"SELECT {_QUOTED}, m.session, m.superseded_by FROM words(?) w JOIN memories m ON m.id = w.rowid"
-            f" WHERE m.kind = 'turn' AND m.role = 'user' AND {self._within}"
-            f" ORDER BY {SAID_OR_KEPT} DESC, m.id DESC LIMIT {_MAX_SCANNED}",
-            (f"text : ({words})",),
+            f"SELECT {_QUOTED}, m.session, m.superseded_by FROM memories m WHERE m.cued = 1 AND {self._within}"
+            f" ORDER BY {SAID_OR_KEPT} DESC, m.id DESC LIMIT {_MAX_SCANNED}"
         ).fetchall()
         for row in rows:
             if self._is_current(row[0], row[7]) and self._is_briefable_session(row[6]):

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from mnemic.actors.protocol.changes import EncoderName
 from mnemic.actors.protocol.messages import Memory
 from mnemic.actors.protocol.snapshot import NEAR_CALLS, CodeBlock, NearbyCall, SpaceRow, Unbound
+from mnemic.algorithms.text.terms import index_terms
 from mnemic.runtime.store.apply.meaning import encoder_row, newest_space_id
 from mnemic.runtime.store.rebind_queue import BINDING_FAILED, CALLS, TURNS, adjacent_rows, first_speakers
 from mnemic.runtime.store.schema import SAID_OR_KEPT
-from mnemic.runtime.store.texts import decode_word_counts, text_prefix
+from mnemic.runtime.store.texts import text_prefix
 
 _PAGE = 4096
 _MAX_OTHER_SPEAKERS = 3
@@ -163,15 +164,9 @@ class _BindingBatch:
         )
 
     def _word_count(self, row: int) -> int:
-        """Words of the text alone: what is kept beside a memory counts its speaker's name too.
-
-        FTS5 keeps how many there are in each column. Where the index has lost a memory, which the doctor tells, it is
-        what was counted when the memory came.
-        """
-        sizes = self._db.execute("SELECT sz FROM words_docsize WHERE id = ?", (row,)).get
-        if sizes is None:
-            return int(self._db.execute("SELECT words FROM memories WHERE id = ?", (row,)).get)
-        return next(decode_word_counts(sizes))
+        """Words of the text alone: what is kept beside a memory counts its speaker's name too."""
+        words, speaker = next(self._db.execute("SELECT words, speaker FROM memories WHERE id = ?", (row,)))
+        return int(words) - len(index_terms(speaker or ""))
 
     def _other_speakers(self, session: int, speaker: str | None) -> tuple[str, ...]:
         if session not in self._speakers:

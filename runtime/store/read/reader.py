@@ -16,11 +16,13 @@ from mnemic.actors.protocol.changes import EncoderName
 from mnemic.actors.protocol.errors import NoSuchMemory
 from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS
 from mnemic.actors.protocol.messages import Counts, Memory, ScopeCount
-from mnemic.actors.protocol.snapshot import Columns, Pending, Postings, Retired, Superseded, VectorBlock
+from mnemic.actors.protocol.snapshot import Columns, Pending, Retired, Superseded, TermBlock, VectorBlock
+from mnemic.algorithms.retrieval.term_codes import TermTotals
 from mnemic.algorithms.text.languages.table import DEFAULT
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store.apply.meaning import encoder_row
 from mnemic.runtime.store.high_water import lost_transactions
+from mnemic.runtime.store.memory_terms import read_totals
 from mnemic.runtime.store.read.brief import BriefQueries
 from mnemic.runtime.store.read.capture import CaptureQueries
 from mnemic.runtime.store.read.codes import CodeQueries
@@ -153,18 +155,16 @@ class StoreSnapshot(CaptureQueries, BriefQueries, CodeQueries, ScopeQueries, Log
             code = self._db.execute(step, (code,)).get
         return found
 
-    def postings(self, stem: str) -> Postings:
-        found = self._db.execute(
-            "SELECT doc, count(*) FROM word_instances WHERE term = ? GROUP BY doc ORDER BY doc", (stem,)
+    def memory_terms(self, after_row: int, limit: int) -> TermBlock:
+        found: list[Any] = self._db.execute(
+            "SELECT memory, codes FROM memory_terms WHERE memory > ? ORDER BY memory LIMIT ?", (after_row, limit)
         ).fetchall()
-        row, count = _columns(found, 2)
-        return Postings(row, count.astype(np.float32))
+        rows, codes = zip(*found, strict=True) if found else ((), ())
+        sizes = np.fromiter(map(len, codes), np.int64, len(codes))
+        return TermBlock(np.array(rows, np.int64), np.cumsum(sizes), b"".join(codes))
 
-    def stem_count_up_to(self, stem: str, most: int) -> int:
-        found = self._db.execute(
-            "SELECT count(*) FROM (SELECT 1 FROM word_instances WHERE term = ? LIMIT ?)", (stem, most)
-        )
-        return int(found.get)
+    def term_totals(self) -> TermTotals:
+        return read_totals(self._db)
 
     def text_starts(self, rows: Sequence[int], most_bytes: int) -> list[str]:
         found = []

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.brief.statement_cues import (
-    CUE_WORDS,
     MAX_STATEMENT_CHARS,
     directive_start,
     final_question,
+    holds_cue,
     open_items,
 )
 from mnemic.actors.protocol.events import Event, to_text
@@ -127,7 +127,12 @@ def test_what_only_sounds_like_it_is_not_taken(text: str) -> None:
 )
 def test_whatever_is_taken_holds_one_of_the_words_by_which_it_is_looked_up(text: str) -> None:
     if directive_start(text) is not None:
-        assert any(word in text.lower() for word in CUE_WORDS)
+        assert holds_cue(text)
+
+
+@pytest.mark.parametrize("text", ["every alwaysland", "prerule", "", "rule " * MAX_STATEMENT_CHARS])
+def test_what_holds_none_of_them_or_is_too_long_is_not_looked_up(text: str) -> None:
+    assert not holds_cue(text)
 
 
 @pytest.mark.parametrize(

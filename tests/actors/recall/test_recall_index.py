@@ -14,6 +14,7 @@ from mnemic.actors.protocol.messages import Forget, Rebuild, Recover
 from mnemic.actors.recall.recall_index import RecallIndex
 from tests.harness import ActorHarness, BagEncoder, turns
 
+WORDS = ("text", "0", "1", "2", "none")
 BAG = EncoderName(BagEncoder().implementation, BagEncoder().model)
 
 
@@ -30,6 +31,7 @@ def held(memory: RecallIndex) -> dict[str, Any]:
         "windows": windows,
         "superseded": list(memory.superseded()),
         "retired": memory.retired_mask(None).tolist(),
+        "words": [[part.tolist() for part in memory.words.postings([word])] for word in WORDS],
     }
 
 
@@ -142,15 +144,6 @@ def test_a_look_at_nothing_new_reads_nothing(tmp_path: Path) -> None:
             memory.sync(Unread(), BAG)  # type: ignore[arg-type]
 
         actor_system.look(again)
-
-
-def test_postings_are_placed_in_the_columns(tmp_path: Path) -> None:
-    memory = RecallIndex()
-    with ActorHarness(tmp_path, sources={"a": turns(["tea", "milk", "tea tea"])}) as actor_system:
-        actor_system.take("a")
-        follow(actor_system, memory)
-        where, often = actor_system.look(lambda snapshot: memory.to_positions(snapshot.postings("tea")))
-        assert (where.tolist(), often.tolist()) == ([0, 2], [1.0, 2.0])
 
 
 def test_what_replaces_what_is_given_by_place_and_known_from_its_time_on(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import ModelMissing
 from mnemic.actors.protocol.shape_messages import Shaped
-from mnemic.actors.shape import about as shape_about
 from mnemic.actors.shape.about import WordScores, nearness
 from tests.actors.shape.test_shape_recall import said
 from tests.harness import ActorHarness, BagEncoder
@@ -121,27 +120,6 @@ def asked_without_a_model(home: Path, pattern: dict[str, str]) -> Shaped:
     with ActorHarness(home) as actor_system:
         actor_system.load = missing
         return shape(actor_system, pattern)
-
-
-def test_words_that_occur_too_often_are_left_out_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shape_about, "_COMMON_OCCURRENCES", 1)
-    with shaped(tmp_path, TALK) as actor_system:
-        found = shape(actor_system, {"about": "bob and paris", "who": "?"})
-        assert found.degraded == ("about: words that occur more than 1 times took no part: bob",)
-        assert said(found)[0] == "Bob lives in Paris"
-
-
-def test_where_all_its_words_occur_too_often_and_there_is_no_model_that_alone_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(shape_about, "_COMMON_OCCURRENCES", 1)
-
-    found = asked_without_a_model(tmp_path, {"about": "bob", "who": "?"})
-    assert found.hits == ()
-    assert found.degraded[1:] == (
-        "about: words that occur more than 1 times took no part: bob",
-        "about: no memory has a word of it that tells anything, so it took no part",
-    )
 
 
 class Held(BagEncoder):

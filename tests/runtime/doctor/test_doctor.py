@@ -357,14 +357,15 @@ def test_a_newer_store_is_wrong(home: Home) -> None:
 
 
 DAMAGE = [
-    "DELETE FROM words WHERE rowid = 2",
-    "DELETE FROM words",
-    "DELETE FROM words_docsize WHERE id = 1",
-    "DELETE FROM words_data WHERE id > 10",
-    "UPDATE words_data SET block = zeroblob(length(block)) WHERE id > 10",
-    "DELETE FROM words_data",
-    "INSERT INTO words(rowid, text, speaker) VALUES(77, 'of no memory', '')",
-    "DELETE FROM words WHERE rowid = 1; INSERT INTO words(rowid, text, speaker) VALUES(1, 'too few', '')",
+    "DELETE FROM memory_terms WHERE memory = 2",
+    "DELETE FROM memory_terms",
+    "UPDATE memory_terms SET codes = zeroblob(length(codes))",
+    "UPDATE memory_terms SET codes = substr(codes, 8) WHERE memory = 1",
+    "UPDATE memory_terms SET codes = x'00' WHERE memory = 1",
+    "PRAGMA foreign_keys = OFF; INSERT INTO memory_terms VALUES(77, x'')",
+    "UPDATE term_totals SET checksum = checksum + 1",
+    "UPDATE term_totals SET memories = 0",
+    "DELETE FROM term_totals",
 ]
 
 
@@ -518,7 +519,7 @@ def test_a_log_that_is_damaged_while_it_is_open_is_wrong_until_it_was_written_an
 def test_the_command_says_what_it_mended_and_what_it_could_not(
     home: Home, command: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home.change("DELETE FROM words")
+    home.change("DELETE FROM memory_terms")
     home.folder.key.chmod(0o640)
     told = command("doctor", "--repair", "--home", home.path)
     assert "repaired: permissions: took the others' rights from 1 file" in told.out

@@ -136,7 +136,7 @@ def test_a_process_that_serves_is_shown_and_goes_on_whatever_is_mended(
         assert [stat.S_IMODE(path.stat().st_mode) for path in sockets] == [0o600] * 3
 
         with closing(connect(folder.store, open_mind(home, "default")[1])) as db:
-            db.execute("INSERT INTO words(rowid, text, speaker) VALUES(77, 'of no memory', '')")
+            db.execute("UPDATE term_totals SET checksum = checksum + 1")
         told = run("doctor", "--repair", "--home", home, "--json").json
         assert "words" in told["repaired"]
         assert look(home)["process"].detail.startswith(f"process {process.pid}, "), "it did the work, and stays"

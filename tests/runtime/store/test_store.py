@@ -46,6 +46,7 @@ from tests.runtime.building import (
     id_of,
     keys_of,
     memory,
+    rows_with,
     said,
     vectors,
 )
@@ -132,7 +133,7 @@ def test_ten_megabytes_in_one_turn_are_kept_and_found(store: Store, path: Path) 
     apply(store, memory(1, text))
     with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
         assert now.load_memories([1])[0].data == text
-        assert now.postings("needl").row.tolist() == [1]
+        assert rows_with(now, "needl") == [1]
 
 
 def test_what_was_done_is_marked_with_who_did_it_where(path: Path) -> None:

@@ -23,6 +23,7 @@ from tests.runtime.building import (
     finish,
     held,
     memory,
+    rows_with,
     vectors,
     wait_for_release,
 )
@@ -61,7 +62,7 @@ def test_four_writers_lose_and_double_nothing_and_a_reader_sees_whole_transactio
                 sizes = Counter(columns.session.tolist())
                 shared = now.session_rows("shared")
                 assert all(size == 3 for session, size in sizes.items() if session not in shared)
-                assert len(now.postings("tripl").row) == 3 * (len(sizes) - len(shared))
+                assert len(rows_with(now, "tripl")) == 3 * (len(sizes) - len(shared))
                 assert now.counts(None).memories == len(columns.row)
                 seen.add(len(columns.row))
     for process in processes:

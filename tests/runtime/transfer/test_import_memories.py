@@ -196,7 +196,7 @@ def test_what_was_exported_and_imported_exports_the_same_and_answers_the_same(
         before, after = answers(one), answers(other)
     for told in (before, after):
         del told["memories"][2]  # the number of the scope, which nobody sees
-    for name in ("records", "projects", "postings", "memories", "superseded", "retired", "pending"):
+    for name in ("records", "projects", "words", "memories", "superseded", "retired", "pending"):
         assert after[name] == before[name], name
 
 

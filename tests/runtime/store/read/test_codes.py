@@ -104,14 +104,6 @@ def test_a_text_is_as_long_as_its_own_words_whoever_speaks(store: Store, path: P
     assert {row: one.words for row, one in read(path).items()} == {1: words, 2: words}
 
 
-def test_of_a_memory_that_the_word_index_has_lost_all_words_are_told_that_were_counted(
-    store: Store, path: Path
-) -> None:
-    apply(store, memory(1, b"hello there", speaker="Ann"))
-    store._db.execute("DELETE FROM words_docsize")
-    assert read(path)[1].words == 3
-
-
 def test_of_a_text_of_any_length_no_more_than_the_beginning_is_read(
     store: Store, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,10 +22,12 @@ from mnemic.actors.protocol.errors import NoSuchMemory
 from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS
 from mnemic.actors.protocol.messages import ScopeCount
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.recall.word_index import WordIndex
+from mnemic.algorithms.retrieval.term_codes import TermTotals, encode_terms
 from mnemic.algorithms.text.terms import index_terms
 from mnemic.runtime.store.read.reader import Reader, open_reader
 from mnemic.runtime.store.store import Store
-from tests.runtime.building import ENCODER, KEYS, add_encoder, apply, id_of, memory, said, vectors
+from tests.runtime.building import ENCODER, KEYS, add_encoder, apply, id_of, memory, rows_with, said, vectors
 
 GIT = ScopeRef(path="shelf", project="/a/shelf/.git", found="git")
 
@@ -51,7 +53,7 @@ def test_an_empty_store_answers_everything(reader: Reader) -> None:
             now.encoders(),
         ) == ({}, None, [], [])
         assert now.vectors(ENCODER, 0).vectors.shape == (0, 0)
-        assert len(now.postings("word").row) == 0
+        assert (now.memory_terms(0, 9).codes, now.term_totals()) == (b"", TermTotals(0, 0))
         assert (now.load_memories([]), now.rows_of([]), now.pending_embeddings(ENCODER, 0, False, 9)) == ([], [], [])
         assert (now.counts(None).memories, now.counts(ENCODER).pending, now.counts(ENCODER).partly) == (0, 0, 0)
 
@@ -63,7 +65,7 @@ def test_a_snapshot_does_not_see_what_is_written_after_it_began(store: Store, re
         assert then.seq == 1
         assert then.memory_columns(0).row.tolist() == [1]
         assert then.superseded().old.tolist() == []
-        assert then.postings("shelf").row.tolist() == [1]
+        assert rows_with(then, "shelf") == [1]
         with pytest.raises(NoSuchMemory):
             then.rows_of([id_of(2)])
     with reader.snapshot() as now:
@@ -145,17 +147,26 @@ def test_words_are_found_by_their_stem_in_text_and_speaker(store: Store, reader:
     apply(store, *(memory(n, text, speaker="Shelves") for n, text in enumerate(texts, start=1)))
     with reader.snapshot() as now:
         (stem,) = index_terms("shelves")
-        postings = now.postings(stem)
-        assert postings.row.tolist() == [1, 2, 3]
-        assert [now.stem_count_up_to(stem, most) for most in (1, 6, 7)] == [1, 6, 6]
-        assert now.stem_count_up_to("nowhere", 5) == 0
-        assert postings.frequency.tolist() == [3.0, 1.0, 2.0], "the speaker is counted, a shelf has another stem"
-        assert postings.frequency.dtype == np.float32
-        assert now.postings(index_terms(texts[1].decode())[-1]).row.tolist() == [2]
-        lengths = now.memory_columns(0).words
+        columns = now.memory_columns(0)
+        words = WordIndex()
+        words.sync(now, columns.row)
+        positions, counts = words.postings([stem])
+        assert positions.tolist() == [0, 1, 2]
+        assert counts.tolist() == [3.0, 1.0, 2.0], "the speaker is counted, a shelf has another stem"
+        assert rows_with(now, index_terms(texts[1].decode())[-1]) == [2]
         terms = {stem} | {term for text in texts for term in index_terms(text.decode("utf-8", "surrogatepass"))}
-        total = sum(now.postings(term).frequency.sum() for term in terms)
-    assert total == lengths.sum(), "a memory is as long as it has words in the index"
+        total = sum(words.postings([term])[1].sum() for term in terms)
+    assert total == columns.words.sum(), "a memory is as long as it has words in the index"
+
+
+def test_terms_are_read_page_by_page(store: Store, reader: Reader) -> None:
+    apply(store, *(memory(n, b"tea " * n) for n in range(1, 6)), memory(6, b""))
+    with reader.snapshot() as now:
+        whole, first, rest = now.memory_terms(0, 9), now.memory_terms(0, 4), now.memory_terms(4, 4)
+    assert (first.row.tolist(), rest.row.tolist()) == ([1, 2, 3, 4], [5, 6])
+    expected = b"".join(encode_terms(["tea"] * n).codes for n in range(1, 6))
+    assert first.codes + rest.codes == whole.codes == expected
+    assert (whole.end.tolist(), rest.end.tolist()) == ([7, 14, 21, 28, 35, 35], [7, 7])
 
 
 def test_vectors_follow_the_window_asked_after(store: Store, reader: Reader) -> None:
