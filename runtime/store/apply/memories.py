@@ -60,7 +60,7 @@ def _add_memory(context: ApplyContext, change: AddMemory, at: int) -> ChangeResu
     db.execute(
         "INSERT INTO memories(id, uuid, identity, source_id, session, scope, kind, role, text, words, language, cued,"
         " speaker, branch, tool, outcome, files, said_at, valid_from, recorded_at)"
-        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         (
             _next_memory_row(db),
             change.id,

@@ -117,7 +117,7 @@ def test_many_memories_are_read_page_by_page(tmp_path: Path, monkeypatch: pytest
         actor_system.look(lambda snapshot: memory.sync(snapshot, None))
     positions, counts = memory.words.postings(["tea"])
     assert (positions.tolist(), counts.tolist()) == ([0, 3], [1.0, 2.0])
-    assert memory.words.count_memories(["tea", "juic", "none"]) == (5, [2, 1, 0])
+    assert memory.words.count_memories([["tea"], ["juic"], ["none"], ["juic", "tea"]]) == (5, [2, 1, 0, 3])
 
 
 def test_a_word_of_several_stems_is_found_by_any_of_them(tmp_path: Path) -> None:
