@@ -24,9 +24,9 @@ SET = languages_set(ROOT / "tests/fixtures/languages")
 WORDS: tuple[SignalName, ...] = ("lexical", "session")
 BY_WORDS = {"de": 0.68, "es": 0.90, "fr": 0.93, "ja": 0.94, "pt": 0.88, "th": 0.99, "zh": 0.99}
 """Mean reciprocal rank of the turn that answers, no less; what a better recall adds is written here."""
-BY_ALL = {"de": 0.74, "es": 0.88, "fr": 0.95, "ja": 0.93, "pt": 0.86, "th": 0.79, "zh": 0.99}
+BY_ALL = {"de": 0.72, "es": 0.86, "fr": 0.94, "ja": 0.93, "pt": 0.85, "th": 0.77, "zh": 0.99}
 """The same of all signals together."""
-BY_DAY = 0.85
+BY_DAY = 0.8
 """The same of questions that name a day, by words and days, in the four languages with a table of days."""
 
 

@@ -36,7 +36,7 @@ from mnemic.actors.protocol.messages import Apply, Recall, Recalled, SignalName
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.recall.hits import densest_excerpt, token_count
 from mnemic.actors.recall.query import question_words
-from mnemic.algorithms.text.terms import index_terms
+from mnemic.algorithms.text.terms import index_terms, stem_of
 
 MOST_RECALLED = 3
 """So many memories at most are told beside a prompt."""
@@ -151,7 +151,7 @@ def _relevant_memories(
     why: dict[bytes, str] = {}
     with source.snapshot() as snapshot:
         memories, holding = count_memories([one.terms for one in words])
-        rarities = {one.terms[0]: rarity(memories, count) for one, count in zip(words, holding, strict=True)}
+        rarities = {stem_of(one.terms[0]): rarity(memories, count) for one, count in zip(words, holding, strict=True)}
         for hit in found.hits:
             if len(quotes) == MOST_RECALLED:
                 break
@@ -161,7 +161,7 @@ def _relevant_memories(
                 continue
             part = densest_excerpt(hit.data, RECALLED_BYTES, rarities)
             terms = {*index_terms(hit.speaker or ""), *index_terms(to_text(part))}
-            held = {one.terms[0] for one in words if not terms.isdisjoint(one.terms)}
+            held = {stem_of(one.terms[0]) for one in words if not terms.isdisjoint(one.terms)}
             if is_relevant(cosines.get(hit.id), rarities, held):
                 why[hit.id] = prompt_reason(cosines.get(hit.id), rarities, held)
                 quotes.append(

@@ -23,6 +23,7 @@ from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.recall.vocabulary import Vocabulary, compounds
 from mnemic.algorithms.retrieval.bm25 import GroupedPostings, inverse_document_frequency, saturation
 from mnemic.algorithms.retrieval.context import best_matches, context_cosine, relatedness, word_similarities
+from mnemic.algorithms.text.languages.table import DEFAULT
 from mnemic.algorithms.text.terms import index_terms
 
 DENSE_WEIGHT = 2.0
@@ -148,6 +149,6 @@ def _shares(first: FirstPass, whole: Sequence[str]) -> Floats:
     documents = int(np.count_nonzero(first.visible))
     weights = [inverse_document_frequency(int(count), documents) for count in first.holding]
     of_words = list(zip(first.words, weights, strict=True))
-    parts = [frozenset(index_terms(one)) for one in whole]
+    parts = [frozenset(index_terms(one, DEFAULT)) for one in whole]
     weights += [sum(weight for word, weight in of_words if not terms.isdisjoint(word.terms)) for terms in parts]
     return np.array(weights) / sum(weights)

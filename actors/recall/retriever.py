@@ -60,6 +60,7 @@ from mnemic.algorithms.retrieval.bm25 import bm25, full_score, full_score_of
 from mnemic.algorithms.retrieval.calibration import FULL, MEANING, UNLIKELY, WORDS, Calibration
 from mnemic.algorithms.retrieval.fusion import FusedScores, SignalScores, fuse, rank
 from mnemic.algorithms.retrieval.scan import NATIVE, RESCORE_ROWS, backend
+from mnemic.algorithms.text.terms import stem_of
 
 NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
 SIGNALS = ("dense", "lexical", "session", "structural")
@@ -232,7 +233,7 @@ class RetrieverActor:
                 recall,
                 k,
                 snapshot,
-                [term for one in words for term in one.terms],
+                [stem_of(term) for one in words for term in one.terms],
                 order,
                 fused,
                 prior,

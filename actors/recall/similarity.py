@@ -22,7 +22,7 @@ from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.recall.hits import excerpt, make_hit
 from mnemic.actors.recall.query import query_vector
 from mnemic.actors.recall.recall_index import RecallIndex
-from mnemic.algorithms.text.terms import index_terms, telling_terms
+from mnemic.algorithms.text.terms import index_terms, stem_of, telling_terms
 
 LEAST_COSINE = 0.88
 """The cosine of two texts from which they say nearly the same."""
@@ -71,12 +71,12 @@ def find_similar(asked: FindSimilar, memory: RecallIndex, source: SnapshotSource
             (record,) = snapshot.load_memories([int(memory.columns.row[index])])
             why = {} if cosines is None or np.isnan(cosines[index]) else {"meaning": float(cosines[index])}
             if len(record.data) <= _MAX_LENGTH_RATIO * len(to_bytes(asked.text)) + _SHOWN_BYTES:
-                why["words"] = resemblance(set(terms), set(telling_terms(record.text)))
+                why["words"] = resemblance(set(map(stem_of, terms)), set(map(stem_of, telling_terms(record.text))))
             if why.get("meaning", 0.0) < LEAST_COSINE and why.get("words", 0.0) < LEAST_RESEMBLANCE:
                 continue
             if not _is_superseded_by(record, asked.exclude, snapshot):
                 start = -1 if starts is None else int(starts[index])
-                part, offset = excerpt(record.data, _SHOWN_BYTES, start, terms)
+                part, offset = excerpt(record.data, _SHOWN_BYTES, start, [stem_of(term) for term in terms])
                 newer = [] if record.superseded_by is None else [record.superseded_by]
                 found.append(make_hit(record, part, offset, why, newer, record.supersedes, max(why.values())))
     found.sort(key=lambda one: (-one.score, -(one.said_at or 0), one.id))

@@ -30,6 +30,7 @@ from mnemic.algorithms.text.languages.table import DEFAULT, WITH_SPACES, WITHOUT
 MAX_CHARS = 128
 """Characters of a word; a longer one is kept under its start."""
 _MOST_CACHED = 1 << 16  # words of a language, about 10 MB; then it begins anew
+_MARK = "·"  # before the language of a stem; no word holds it
 _LEAST_MET = 2  # "soy" and "Notre-Dame" are of one
 _HOMOGRAPH = 0.5  # what a word that is a function word elsewhere, and another word here, counts
 _LEAST_EVIDENCE = 1.0  # "Wer war das?" has 2.5; "Los Angeles" and "die hard" have less
@@ -65,7 +66,8 @@ def index_terms(text: str, language: Language | None = None) -> list[str]:
     """What the words of a text are kept under in the word index, in order, each as often as it comes.
 
     Any string has some or none, the same composed or decomposed (NFC, NFD), in upper or lower case. Of an accented word
-    whose stem is another one where it is typed without accents, there are both.
+    whose stem is another one where it is typed without accents, there are both. Stems say which language they are of
+    (``haus·de``), but for the default, so that a German stem finds German texts alone.
 
     Args:
         language: of the text, where it is known (`language_of`).
@@ -122,6 +124,11 @@ def telling_words(text: str) -> list[str]:
     stopped = stop_words(_told_by(words))
     bare = dict.fromkeys(_BARE[word][0] for word in words if not _SPACELESS.match(word))
     return [word for word in bare if word not in stopped]
+
+
+def stem_of(term: str) -> str:
+    """A term as far as it stands in texts, without the language that its stem is of."""
+    return term.partition(_MARK)[0]
 
 
 def language_of(text: str, likely: Collection[Language] = ()) -> Language:
@@ -200,6 +207,7 @@ class _TermsByWord(dict[str, Sequence[str]]):
     def __init__(self, language: Language | None) -> None:
         super().__init__()
         self._stemmer = language.stemmer if language else None
+        self._mark = "" if language in (None, DEFAULT) else f"{_MARK}{language.code}"
 
     def __missing__(self, word: str) -> Sequence[str]:
         if _SPACELESS.match(word):
@@ -216,7 +224,8 @@ class _TermsByWord(dict[str, Sequence[str]]):
             return (bare,)
         stemmer = Stemmer.Stemmer(self._stemmer, 0)  # half a microsecond; one is nothing for two threads
         stem = fold(stemmer.stemWord(word))
-        return tuple(dict.fromkeys((stem, stem if word == bare else stemmer.stemWord(bare))))
+        stems = dict.fromkeys((stem, stem if word == bare else stemmer.stemWord(bare)))
+        return tuple(one + self._mark for one in stems)
 
 
 _BARE = _TermsByWord(None)

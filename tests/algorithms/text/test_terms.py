@@ -21,6 +21,7 @@ from mnemic.algorithms.text.terms import (
     language_of,
     question_terms,
     split_words,
+    stem_of,
     telling_terms,
     telling_words,
 )
@@ -98,7 +99,7 @@ def test_an_accent_that_is_not_typed_hides_nothing(text: str) -> None:
     ],
 )
 def test_words_are_kept_under_their_stems(text: str, terms: list[str]) -> None:
-    assert index_terms(text) == terms
+    assert [stem_of(term) for term in index_terms(text)] == terms
 
 
 @pytest.mark.parametrize(
@@ -190,7 +191,7 @@ def test_stop_words_are_words_as_they_are_cut(language: Language) -> None:
 
 
 def test_of_texts_alone_what_tells_is_left() -> None:
-    assert telling_terms("Die Server und die Server laufen") == ["serv", "lauf"]
+    assert telling_terms("Die Server und die Server laufen") == ["serv·de", "lauf·de"]
     assert telling_words("The Häuser, the 猫 and the houses") == ["hauser", "houses"]
     assert telling_terms("the and the") == ["the", "and"]
 
@@ -207,3 +208,11 @@ def test_one_word_is_enough_to_tell_what_is_likely() -> None:
     assert language_of(question).code == "en"
     assert language_of(question, [BY_CODE["pt"]]).code == "pt"
     assert language_of("When is the war?", [BY_CODE["de"]]).code == "en"
+
+
+def test_a_stem_of_one_language_meets_no_text_of_another() -> None:
+    assert index_terms("Die Spiele und die Namen") == ["die·de", "spiel·de", "und·de", "die·de", "nam·de"]
+    assert set(question_terms("names", [BY_CODE["de"]])[0].terms) == {"name", "nam·de"}
+    assert index_terms("Wir haben 3 Namen, 0x1F", BY_CODE["de"])[2:] == ["3", "nam·de", "0x1f"], (
+        "digits have no language"
+    )
