@@ -6,6 +6,7 @@ use mnemic_kernels::bits;
 use mnemic_kernels::codes::{self, Coded};
 use mnemic_kernels::encoder::{Activation, Config, Encoder, Pooling};
 use mnemic_kernels::instructions::InstructionSet;
+use mnemic_kernels::inverted::{Groups, InvertedIndex, Search};
 use mnemic_kernels::scan;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -44,6 +45,41 @@ proptest! {
         for set in InstructionSet::available() {
             let done = |set| scan::inner_products(set, &vectors, &query, &mut vec![0.0; rows]).is_ok();
             prop_assert_eq!(done(set), done(InstructionSet::Portable));
+        }
+    }
+
+    #[test]
+    fn an_inverted_index_takes_anything(
+        rows in vec(any::<i64>(), 0..5), ends in vec(-3_i64..40, 0..5), codes in vec(0_u8..3, 0..40), fitting: bool,
+        words in vec(vec(0_u64..4, 0..3), 0..3), positions in vec(any::<i64>(), 0..4),
+        visible in vec(any::<bool>(), 0..5), of in vec(-1_i64..4, 0..5), count in 0_usize..4,
+    ) {
+        let mut ends: Vec<i64> = ends.iter().map(|end| if fitting { end.clamp(&0, &39) } else { end }).copied().collect();
+        if fitting {
+            ends.resize(rows.len(), 39);
+            ends.sort_unstable();
+            ends.last_mut().into_iter().for_each(|last| *last = codes.len() as i64);
+            ends.iter_mut().for_each(|end| *end = (*end).min(codes.len() as i64));
+        }
+        let mut index = InvertedIndex::default();
+        for _ in 0..2 {
+            let before = index.documents();
+            let done = index.append(&rows, &ends, &codes);
+            prop_assert_eq!(index.documents() - before, if done.is_ok() { rows.len() } else { 0 });
+        }
+        let documents = index.documents();
+        let fit = |given: &[bool]| given.iter().copied().cycle().take(documents).collect::<Vec<_>>();
+        let visible = if fitting && !visible.is_empty() { fit(&visible) } else { visible };
+        let lengths = vec![1; of.len()];
+        let groups = (!fitting).then_some(Groups { of: &of, lengths: &lengths, count });
+        let mut scores = vec![0.0; documents];
+        if let Ok(found) = index.search(&words, &Search { visible: &visible, k1: 1.2, groups }, &mut scores) {
+            prop_assert_eq!(found.holding.len(), words.len());
+            prop_assert!(scores.iter().all(|score| score.is_finite() && *score >= 0.0));
+        }
+        prop_assert_eq!(index.counts_at(&words, &positions).len(), words.len() * positions.len());
+        for word in &words {
+            prop_assert!(index.postings(word).is_sorted());
         }
     }
 

@@ -95,7 +95,7 @@ struct List {
 
 impl List {
     fn push(&mut self, position: u32, count: u32) {
-        if self.length > 0 && self.length as usize % BLOCK == 0 {
+        if self.length > 0 && (self.length as usize).is_multiple_of(BLOCK) {
             self.skips.push(Skip { after: self.end, offset: self.bytes.len() as u32 });
         }
         let step = u64::from(position - self.end) << 1 | u64::from(count > 1);
