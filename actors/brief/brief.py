@@ -154,7 +154,7 @@ def _relevant_memories(
                 continue
             if quote_inline(hit.data) in prompt:
                 continue
-            part = densest_excerpt(hit.data, RECALLED_BYTES, rarities)
+            part, first = densest_excerpt(hit.data, RECALLED_BYTES, rarities)
             held = set(snapshot.stems(snapshot.split_words(f"{hit.speaker or ''} {to_text(part)}")))
             if is_relevant(cosines.get(hit.id), rarities, held):
                 why[hit.id] = prompt_reason(cosines.get(hit.id), rarities, held)
@@ -162,7 +162,7 @@ def _relevant_memories(
                     Quote(
                         id=hit.id,
                         text=part,
-                        start_byte=hit.start_byte + hit.data.find(part),
+                        start_byte=hit.start_byte + first,
                         size_bytes=hit.size_bytes,
                         at=hit.said_at,
                         role=hit.role,

@@ -359,6 +359,9 @@ class Recall(Verb["Recalled"], frozen=True, kw_only=True):
     """At most so many memories; 10, or what the setting ``recall.k`` says, where absent."""
     scope: str = "*"
     """A scope's path: it and what is below it; ``*`` for everything."""
+    place: ScopeRef | None = None
+    """What `mnemic.runtime.minds.projects` made of a folder: its project is looked through, in place of `scope`, and
+    nothing where nothing is known of it."""
     kinds: tuple[str, ...] = DEFAULT_KINDS
     """Only these kinds; unless given, what was said, done, decided or noted."""
     session: str | None = None
@@ -371,6 +374,9 @@ class Recall(Verb["Recalled"], frozen=True, kw_only=True):
     """What the memory knew then."""
     budget_tokens: int | None = None
     """At most so much text, a token counted as four bytes."""
+    hit_bytes: int | None = None
+    """Of a longer memory, at most so many bytes: the stretch that answers best. The setting recall.hit_bytes is the
+    most, and holds where absent."""
     signals: tuple[SignalName, ...] = ("dense", "lexical", "session", "structural")
     """Which signals to use; ``structural`` says something where the question names a day."""
     private: bool = False
@@ -428,6 +434,8 @@ class Recalled(Message, frozen=True, kw_only=True):
     """Best first."""
     scope: str
     """The scope looked through."""
+    scope_known: bool = True
+    """Whether anything is known of the `Recall.place` that was asked for; else `scope` is what it would be."""
     searched: int
     """How many memories were looked through."""
     used_tokens: int

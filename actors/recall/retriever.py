@@ -66,6 +66,8 @@ _CORRECTION_MARGIN = 1e-3  # a correction stands this much above what it replace
 _CANDIDATES_TRACED = 200
 _RERANKED_WORDS = 64  # of a question; what is longer is pasted
 _RERANKED = 50  # of the first pass; 30 to 200 make no difference
+LEAST_HIT_BYTES = 64
+"""A shorter stretch of a longer memory says nothing."""
 _LEAST_EXCERPT_BYTES = 256  # a shorter stretch of a longer text tells too little: that text is left out
 
 Floats = NDArray[np.float64]
@@ -90,7 +92,13 @@ class RetrieverActor:
     )
     settings: ClassVar[tuple[Setting, ...]] = (
         Setting("recall.k", 10, "memories", "How many hits a recall gives unless it says.", 1),
-        Setting("recall.hit_bytes", 8192, "bytes", "Of a longer memory the best stretch is given, with its place.", 64),
+        Setting(
+            "recall.hit_bytes",
+            8192,
+            "bytes",
+            "Of a longer memory the best stretch is given, with its place.",
+            LEAST_HIT_BYTES,
+        ),
         Setting(
             "brief.budget_tokens",
             BUDGET_TOKENS,
@@ -198,6 +206,11 @@ class RetrieverActor:
         by_meaning = "dense" in recall.signals
         asked = query_vector(recall.query, context, degraded, "Words alone answered.") if by_meaning else None
         with self._source.snapshot() as snapshot:
+            if recall.place is not None:
+                known = snapshot.scope_path_of(recall.place)
+                if known is None:
+                    return _nothing_known(recall.place.path)
+                recall = msgspec.structs.replace(recall, scope=known)
             self._index.sync(snapshot, asked.encoder if asked else None, loaded)
             visible = self._index.visible(
                 snapshot,
@@ -350,6 +363,7 @@ class RetrieverActor:
         calibration: Calibration,
     ) -> tuple[list[Hit], int, int]:
         hits: list[Hit] = []
+        hit_bytes = min(self._hit_bytes, recall.hit_bytes or self._hit_bytes)
         left_out = used = 0
         for place, index in enumerate(order):
             if len(hits) == k:
@@ -357,10 +371,10 @@ class RetrieverActor:
             row = int(self._index.columns.row[index])
             memory = snapshot.load_memories([row])[0]
             start = -1 if windows is None else int(windows[index])
-            room = self._hit_bytes
+            room = hit_bytes
             if recall.budget_tokens is not None:
                 room = min(room, BYTES_PER_TOKEN * (recall.budget_tokens - used))
-            if len(memory.data) > room < min(self._hit_bytes, _LEAST_EXCERPT_BYTES):
+            if len(memory.data) > room < min(hit_bytes, _LEAST_EXCERPT_BYTES):
                 left_out += place < k
                 continue
             part, offset = excerpt(memory.data, room, start, terms)
@@ -400,6 +414,21 @@ class RetrieverActor:
         )
 
 
+def _nothing_known(scope: str) -> Recalled:
+    """What is answered of a project that nothing is known of."""
+    return Recalled(
+        hits=(),
+        scope=scope,
+        scope_known=False,
+        searched=0,
+        used_tokens=0,
+        left_out=0,
+        nothing_fits=True,
+        degraded=(),
+        candidates=(),
+    )
+
+
 def _validate_recall(recall: Recall) -> None:
     check_fields(recall)
     if not recall.query.strip():
@@ -410,6 +439,9 @@ def _validate_recall(recall: Recall) -> None:
         raise InvalidValue(
             name="the budget", value=recall.budget_tokens, why="no text fits", expected="1 or more tokens"
         )
+    if recall.hit_bytes is not None and recall.hit_bytes < LEAST_HIT_BYTES:
+        why, expected = f"it is less than {LEAST_HIT_BYTES}", f"a number of bytes from {LEAST_HIT_BYTES}"
+        raise InvalidValue(name="the length of a hit", value=recall.hit_bytes, why=why, expected=expected)
     for name, given, known in (("a kind", recall.kinds, KINDS), ("a signal", recall.signals, SIGNALS)):
         unknown = [one for one in given if one not in known]
         if unknown or not given:

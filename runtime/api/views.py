@@ -7,6 +7,7 @@ the face knows. A text may hold a lone surrogate: Python's JSON carries it; stri
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -17,6 +18,8 @@ from mnemic.actors.protocol.message import to_json
 from mnemic.actors.protocol.messages import Hit, Memory, Recalled
 from mnemic.actors.protocol.shape_messages import Answer, Shaped
 
+_NOT_FOR_MODELS = {"source_id", "session"}
+_SECOND_FRACTION = re.compile(r"\.\d+")
 _NOT_OF_SIMILAR = {"source_id", "speaker", "session", "supersedes"}
 
 
@@ -55,6 +58,24 @@ def recall_view(recalled: Recalled, *, strict: bool, found: str, took_ms: float,
         "degraded": list(recalled.degraded),
         "took_ms": round(took_ms, 1),
     }
+
+
+def model_view(view: dict[str, Any]) -> dict[str, Any]:
+    """An answer as a model is given it, which pays for every word: of each hit what tells it whether to read on.
+
+    Left out are the host's own ids, which `memory_view` has, what is nothing, a scope that is the answer's own, and
+    fractions of a second.
+    """
+
+    def slim(hit: dict[str, Any]) -> dict[str, Any]:
+        told = {name: one for name, one in hit.items() if one is not None and name not in _NOT_FOR_MODELS}
+        if told["scope"] == view["scope"]:
+            del told["scope"]
+        if "said_at" in told:
+            told["said_at"] = _SECOND_FRACTION.sub("", told["said_at"])
+        return told
+
+    return view | {"hits": [slim(hit) for hit in view["hits"]]}
 
 
 def memory_view(memory: Memory, part: bytes, *, strict: bool) -> dict[str, Any]:

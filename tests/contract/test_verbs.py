@@ -72,7 +72,7 @@ METHODS: dict[Struct, Offer] = {
 }
 COMMANDS: dict[Struct, Offer] = {
     Recall: offer(
-        "recall", lacks="signals observe private trace assistant asking_session", own="explain", unlike="scope"
+        "recall", lacks="place signals observe private trace assistant asking_session", own="explain", unlike="scope"
     ),
     Shape: offer(
         "shape",
@@ -88,7 +88,7 @@ COMMANDS: dict[Struct, Offer] = {
     Selection: offer("forget", own="reason undo erase yes"),
 }
 TOOLS: dict[Struct, Offer] = {
-    Recall: offer("memory_recall", lacks="signals observe private trace assistant asking_session", own="explain"),
+    Recall: offer("memory_recall", lacks="place signals observe private trace assistant asking_session", own="explain"),
     Shape: offer("memory_shape", lacks="analogy session since until observe private assistant asking_session"),
     CaptureText: offer("memory_capture", lacks="place assistant speaker occurrence folder", own="scope"),
     GetMemories: offer("memory_get", own="offset limit"),

@@ -173,6 +173,8 @@ def test_a_word_whose_stem_a_stop_word_shares_does_not_find_that_stop_word(actor
         {"k": 0},
         {"k": -1},
         {"budget_tokens": 0},
+        {"hit_bytes": 63},
+        {"hit_bytes": "all"},
         {"k": "3"},
         {"since": "yesterday"},
         {"kinds": ()},
@@ -613,6 +615,29 @@ def test_a_place_is_found_where_something_was_captured_there(actor_system: Actor
     )
     assert actor_system.ask(FindScope(place=named("notes"))).path == "notes"
     assert actor_system.ask(FindScope(place=ScopeRef(path="x", project="/odd/\udc80", found="folder"))).path is None
+
+
+def test_a_recall_in_a_place_looks_through_its_scope_and_nothing_where_nothing_is_known(
+    actor_system: ActorHarness,
+) -> None:
+    project = ScopeRef(path="shelf", project="/src/shelf/.git", found="git")
+    namesake = ScopeRef(path="shelf", project="/elsewhere/shelf", found="git")
+    actor_system.keep("a kettle", place=project)
+    actor_system.keep("a kettle below", place=named("shelf/board"))
+    actor_system.keep("a kettle elsewhere", place=named("notes"))
+    found = actor_system.recall("kettle", place=project, scope="notes")
+    assert (set(said(found)), found.scope, found.scope_known) == ({"a kettle", "a kettle below"}, "shelf", True)
+    assert found == actor_system.recall("kettle", scope="shelf")
+    unknown = actor_system.recall("kettle", place=namesake)
+    assert (unknown.hits, unknown.searched, unknown.scope, unknown.scope_known) == ((), 0, "shelf", False)
+
+
+def test_a_hit_is_no_longer_than_asked_for_nor_than_the_setting_says(tmp_path: Path) -> None:
+    with ActorHarness(tmp_path, hit_bytes=200) as actor_system:
+        actor_system.keep("a " * 100 + "kettle" + " b" * 200)
+        for asked, given in ((64, 64), (150, 150), (500, 200), (None, 200)):
+            (hit,) = actor_system.recall("kettle", hit_bytes=asked).hits
+            assert (given - 2 < len(hit.data) <= given, b"kettle" in hit.data) == (True, True)
 
 
 def test_a_hanging_embedder_does_not_keep_the_words_from_answering(
