@@ -20,8 +20,9 @@ from mnemic.actors.protocol.messages import Memory
 class Access(NamedTuple):
     """What one caller may do."""
 
-    own: str | None
-    """The scope of its project; ``""`` where it has named no folder, ``None`` where nothing is known of the project."""
+    find_own: Callable[[], str | None]
+    """Gives the scope of its project: ``""`` where it has named no folder, ``None`` where nothing is known of it. It
+    may take a question, and is called where the answer depends on it."""
     rights: Collection[str]
     """Of `mnemic.actors.protocol.scopes.MCP_RIGHTS`, those that it has."""
     is_shared: Callable[[str], bool]
@@ -58,7 +59,7 @@ class Access(NamedTuple):
             return
         if scope is not None and not self._is_own(scope):
             raise OwnersChoice(what="By MCP nothing is kept or forgotten in another project", right="write-all")
-        if scope is not None and scope != self.own and not self.is_there(scope):  # it may get to be somebody else's
+        if scope is not None and scope != self.find_own() and not self.is_there(scope):  # it may become somebody's
             raise OwnersChoice(what="By MCP no scope is made below a project's own", right="write-all")
         if role != "assistant":
             raise OwnersChoice(what=f"By MCP nothing is kept as words of the {role}", right="write-all")
@@ -71,4 +72,5 @@ class Access(NamedTuple):
         return "write-all" in self.rights or told or (memory.role != "user" and memory.assistant != OWNER)
 
     def _is_own(self, scope: str) -> bool:
-        return scope == self.own or (bool(self.own) and scope.startswith(f"{self.own}/"))
+        own = self.find_own()
+        return scope == own or (bool(own) and scope.startswith(f"{own}/"))
