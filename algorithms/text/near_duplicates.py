@@ -1,4 +1,4 @@
-"""Groups texts that say the same: near-duplicates that differ in nothing that tells anything.
+"""Tells by a fingerprint which texts say the same: near-duplicates that differ in nothing that tells anything.
 
 Above stands `mnemic.actors.recall.folding`, which folds the hits of a recall; below stands nothing. Two texts say the
 same where the sequence of their words is the same once what tells nothing is taken away: capitals, the marks of
@@ -19,9 +19,9 @@ from __future__ import annotations
 import calendar
 import re
 import unicodedata
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from datetime import date
-from typing import NamedTuple
+from hashlib import blake2b
 
 _MOST_CHARS = 1 << 14  # a longer text says the same as its equal alone
 _INDENTED = re.compile(r"\n[ \t]+\S")
@@ -72,39 +72,22 @@ _MONTHS = frozenset(name.lower() for name in calendar.month_name if name)
 Words = tuple[str, ...]
 
 
-class Statement(NamedTuple):
-    """A text, and what it is understood by."""
+def fingerprint(text: str, said_on: date) -> bytes:
+    """16 bytes that are equal for texts that say the same.
 
-    text: str
-    said_on: date | None = None
-    """The day: "tomorrow" is another one each day."""
-    apart: Hashable = ()
-    """What has to be equal besides: who speaks, where it belongs."""
-
-
-def group_near_duplicates(statements: Sequence[Statement]) -> list[list[int]]:
-    """Group statements that say the same, each in one group.
-
-    Returns:
-        Positions, ascending in each group; the groups by their first one.
+    Args:
+        said_on: the day: "tomorrow" is another one each day, and "in May" each year.
     """
-    groups: dict[Hashable, list[int]] = {}
-    for place, one in enumerate(statements):
-        groups.setdefault((one.apart, statement_key(one)), []).append(place)
-    return list(groups.values())
-
-
-def statement_key(statement: Statement) -> Hashable:
-    """What is equal of two statements that say the same, whoever says it."""
-    text, said_on = statement.text, statement.said_on
     if len(text) > _MOST_CHARS or _INDENTED.search(text.strip()):
-        return text.strip(), said_on
-    words = telling_words(text)
-    if _RELATIVE.intersection(words) or _FROM_NOW.search(" ".join(words)):
-        return words, said_on
-    if _MONTHS.intersection(words) and said_on is not None and not any(map(_YEAR.fullmatch, words)):
-        return words, said_on.year
-    return words, None
+        said: tuple[str, ...] = (text.strip(),)
+    else:
+        words = telling_words(text)
+        said = ("", *words)
+        if _RELATIVE.intersection(words) or _FROM_NOW.search(" ".join(words)):
+            said = (said_on.isoformat(), *words)
+        elif _MONTHS.intersection(words) and not any(map(_YEAR.fullmatch, words)):
+            said = (str(said_on.year), *words)
+    return blake2b("\0".join(said).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def telling_words(text: str) -> Words:
