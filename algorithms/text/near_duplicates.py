@@ -96,7 +96,7 @@ def telling_words(text: str) -> Words:
     shouted = plain == plain.upper()
     words: list[str] = []
     marks: list[str] = []
-    for token in _BULLET.sub("", plain).split():
+    for token in _BULLET.sub("", plain.strip()).split():
         bare = token.lstrip(_QUOTES)
         found = _LAST.search(bare)
         mark = found[0] if found else ""
@@ -134,7 +134,7 @@ def _words_of(token: str, shouted: bool, before: str) -> list[str]:
 
 def _without_asides(words: Sequence[str], marks: Sequence[str]) -> list[int]:
     """Places of the words that are left without articles, greetings and the like."""
-    kept = [place for place, word in enumerate(words) if word != "the" or marks[place]]
+    kept = [place for place, word in enumerate(words) if word != "the" or "?" in marks[place]]
     while kept:
         said = tuple(words[place] for place in kept)
         opening = next((phrase for phrase in _OPENING_PHRASES if said[: len(phrase)] == phrase), ())
@@ -152,8 +152,9 @@ def _in_one_order(words: list[str], marks: list[str]) -> Words:
     after an adverbial clause, that clause last.
     """
     said: list[str] = []
-    for word, mark in zip(words, marks, strict=True):
-        is_answer = word in _ANSWERS and mark.strip(_QUOTES)  # "No, tests pass" is not "No tests pass"
+    for place, (word, mark) in enumerate(zip(words, marks, strict=True), start=1):
+        # "No, tests pass" is not "No tests pass"
+        is_answer = word in _ANSWERS and mark.strip(_QUOTES) and place < len(words)
         said += [word, *("?" if "?" in mark else "," if is_answer else "." if set(mark) & {".", "!"} else "")]
     commas = [place for place, mark in enumerate(marks[:-1]) if "," in mark]
     said = said[:-1] if said and said[-1] == "." else said
