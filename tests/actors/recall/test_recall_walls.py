@@ -15,6 +15,7 @@ from mnemic.actors.protocol.errors import ModelMissing, UnknownScope
 from mnemic.actors.protocol.events import KINDS
 from mnemic.actors.protocol.messages import FindSimilar, Forget, Recalled
 from mnemic.actors.protocol.shape_messages import Shape
+from mnemic.actors.recall.retriever import SIGNALS
 from tests.harness import START_US, ActorHarness
 from tests.shaped import bind
 
@@ -194,7 +195,10 @@ def test_what_lies_outside_changes_nothing_of_an_answer(
     whole = World(tmp_path_factory.mktemp("whole"), said, [True] * len(said), embedded=embedded)
     alone = World(tmp_path_factory.mktemp("alone"), said, inside, embedded=embedded)
     with whole.actors, alone.actors:
-        for asked in (question, *({**one, "scope": question["scope"]} for one in more)):
+        for one in (question, *more):
+            # A hypervector is bound with what stands beside its memory in a conversation, whatever the scope of that.
+            signals = [name for name in one.get("signals", SIGNALS) if name != "structural"]
+            asked = {**one, "scope": question["scope"], "signals": tuple(signals)}
             theirs, own = whole.recall(asked), alone.recall(asked)
             assert (theirs is None) == (own is None)
             if theirs is not None and own is not None:
