@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import json
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextvars import ContextVar
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
@@ -433,8 +433,11 @@ def _deliver_pages(
     memories = mind.get(ids)
     for memory in memories:
         access.check_read(memory.scope)
+    hidden = _hidden_ids(mind, access, memories)
     for memory in memories:
-        page = _page(memory, offset, limit)
+        page = _page(_without_links(memory, hidden), offset, limit)
+        if memory.superseded_by in hidden:
+            page["superseded_elsewhere"] = True
         pages.append(page)
         end = len(memory.data) if page["next_offset"] is None else page["next_offset"]
         if end > page["offset"]:
@@ -445,6 +448,22 @@ def _deliver_pages(
     if parts:
         mind.note_delivery(assistant, caller.session, parts)
     return pages
+
+
+def _hidden_ids(mind: Mind, access: Access, memories: Sequence[Memory]) -> frozenset[bytes]:
+    """Ids of what replaces memories, or is replaced by them, that the caller may not be told of."""
+    linked = {id for memory in memories for id in (memory.superseded_by, *memory.supersedes) if id is not None}
+    if not linked or access.can_read("*"):
+        return frozenset()
+    return frozenset(one.id for one in mind.get(sorted(linked)) if not access.can_read(one.scope))
+
+
+def _without_links(memory: Memory, hidden: Collection[bytes]) -> Memory:
+    return msgspec.structs.replace(
+        memory,
+        superseded_by=None if memory.superseded_by in hidden else memory.superseded_by,
+        supersedes=tuple(id for id in memory.supersedes if id not in hidden),
+    )
 
 
 def _page(memory: Memory, offset: int, limit: int) -> dict[str, Any]:

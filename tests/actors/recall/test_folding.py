@@ -197,3 +197,40 @@ def test_folding_hides_nothing_crosses_nothing_and_is_the_same_each_time(
                 assert len(said) == 1
                 assert b"tomorrow" not in hit.data or len({told_of[one][3] for one in group}) == 1
         assert actor_system.recall("crane kettle", k=k, **asked).hits == whole.hits[:k]
+
+
+LONG = st.tuples(st.integers(1, 40), st.booleans()).map(lambda of: ("the crane " if of[1] else "kettle ") * 4 * of[0])
+
+
+@settings(max_examples=20)
+@given(
+    texts=st.lists(LONG, min_size=1, max_size=10),
+    asked=st.lists(st.tuples(st.integers(1, 400), st.integers(1, 6)), min_size=1, max_size=6),
+    hit_bytes=st.sampled_from([64, 300, 8192]),
+)
+def test_the_budget_is_exact_and_what_it_leaves_out_is_counted(
+    texts: list[str], asked: list[tuple[int, int]], hit_bytes: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    with ActorHarness(tmp_path_factory.mktemp("budget"), hit_bytes=hit_bytes) as actor_system:
+        for number, text in enumerate(texts):
+            actor_system.keep(text, session=str(number))
+        actor_system.embed()
+        whole = actor_system.recall("crane kettle", k=100)
+        assert len(whole.hits) + sum(len(hit.same) for hit in whole.hits) == len(texts)
+        assert (whole.used_tokens, whole.left_out) == (sum(-(-len(hit.data) // 4) for hit in whole.hits), 0)
+        for budget, k in asked:
+            recalled = actor_system.recall("crane kettle", k=k, budget_tokens=budget)
+            assert recalled.used_tokens == sum(-(-len(hit.data) // 4) for hit in recalled.hits) <= budget
+            given, used, left_out = [], 0, 0
+            for place, hit in enumerate(whole.hits):  # the same, worked out from all that there is
+                room = min(hit_bytes, 4 * (budget - used))
+                if len(given) == k:
+                    break
+                if hit.size_bytes > room < min(hit_bytes, 256):
+                    left_out += place < k
+                    continue
+                given.append(hit.id)
+                used += -(-len(recalled.hits[len(given) - 1].data) // 4)
+            assert [hit.id for hit in recalled.hits] == given
+            assert recalled.left_out == left_out
+            assert [hit.same for hit in recalled.hits] == [hit.same for hit in whole.hits if hit.id in given]
