@@ -10,10 +10,22 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.events import to_bytes, to_text
-from mnemic.actors.protocol.messages import Hit, Memory
+from mnemic.actors.protocol.messages import Hit, Memory, SameMemory
+
+
+class Links(NamedTuple):
+    """What a memory has to do with others, as it is told."""
+
+    newer: bytes | None = None
+    """Id of what stands for it now, if anything does that may be named."""
+    elsewhere: bool = False
+    """Whether something stands for it that may not."""
+    older: tuple[bytes, ...] = ()
+    """Ids of what it stands for."""
 
 
 def make_hit(
@@ -21,17 +33,16 @@ def make_hit(
     part: bytes,
     offset: int,
     why: dict[str, float],
-    newer: Sequence[bytes],
-    older: Sequence[bytes],
+    links: Links,
     score: float | None = None,
+    same: Sequence[SameMemory] = (),
 ) -> Hit:
     """A memory as it is given.
 
     Args:
         part: what is given of its text, from byte `offset` on.
-        newer: the id of what stands for it now, if anything does.
-        older: ids of what it stands for.
         score: the sum of `why`, unless it says otherwise.
+        same: those that it stands for, since they say the same.
     """
     return Hit(
         id=memory.id,
@@ -48,8 +59,10 @@ def make_hit(
         said_at=memory.said_at,
         score=sum(why.values()) if score is None else score,
         why=why,
-        superseded_by=newer[0] if newer else None,
-        supersedes=tuple(older),
+        superseded_by=links.newer,
+        superseded_elsewhere=links.elsewhere,
+        supersedes=links.older,
+        same=tuple(same),
     )
 
 

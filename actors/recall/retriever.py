@@ -11,6 +11,7 @@ Embedder, before anything that is only pending; without a model, words answer.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 import msgspec
@@ -47,6 +48,7 @@ from mnemic.actors.protocol.scopes import ListScopes, ScopesListed, Survey, Surv
 from mnemic.actors.protocol.shape_messages import ListRoles, RolesListed, Shape, Shaped
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.recall.day_signal import WEIGHT, day_nearness, days_in_question
+from mnemic.actors.recall.folding import MOST_FOLDED, Folder
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, make_hit, token_count
 from mnemic.actors.recall.list_memories import BROWSE_MESSAGES, browse, record_question
 from mnemic.actors.recall.query import QuestionWord, query_vector, question_words
@@ -59,6 +61,7 @@ from mnemic.algorithms.retrieval.bm25 import bm25, full_score, group_postings
 from mnemic.algorithms.retrieval.calibration import FULL, MEANING, UNLIKELY, WORDS, Calibration
 from mnemic.algorithms.retrieval.fusion import FusedScores, SignalScores, fuse, rank
 from mnemic.algorithms.retrieval.scan import NATIVE, RESCORE_ROWS, backend
+from mnemic.algorithms.text.days import DateRange
 
 NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
 SIGNALS = ("dense", "lexical", "session", "structural")
@@ -120,6 +123,7 @@ class RetrieverActor:
         self._hit_bytes = settings["recall.hit_bytes"]
         self._index = RecallIndex()
         self._reranker = Reranker(self._index)
+        self._folder = Folder(self._index)
         self._shaper = ShapeQueryEngine(self._source, self._index, ports.seed, settings, ports.unwritable)
 
     @classmethod
@@ -223,9 +227,10 @@ class RetrieverActor:
             )
             words = question_words(recall.query, snapshot, degraded)
             signals, first, windows = self._signals(recall, k, snapshot, words, visible, asked, degraded)
+            now_us = context.clock.now_us() if recall.as_of is None else recall.as_of
+            days = days_in_question(recall.query, now_us, self._index.columns.said_at[visible])
             if "structural" in recall.signals:
-                now_us = context.clock.now_us() if recall.as_of is None else recall.as_of
-                signals += self._structural(recall.query, now_us, snapshot, visible, degraded)
+                signals += self._structural(days, snapshot, visible, degraded)
             fused = fuse(signals, visible)
             if first is not None:
                 best = rank(fused.scores, visible, self._index.columns.said_at, _RERANKED)
@@ -234,15 +239,20 @@ class RetrieverActor:
             if windows is not None:
                 speaking |= visible & (windows >= 0)  # meaning speaks for all it knows: the nearest, however far
             total = self._lift_corrections(recall, fused.scores, speaking)
+            prior = total - fused.scores
             limit = max(4 * k, _CANDIDATES_TRACED)
             order = rank(total, speaking & visible, self._index.columns.said_at, limit)
-            prior = total - fused.scores
             by_meaning = windows is not None and bool((windows >= 0).any())
             calibration = FULL if first is not None else MEANING if by_meaning else WORDS
             nothing_fits = not len(order) or calibration.probability(float(total[order[0]])) < UNLIKELY
-            hits, left_out, used = self._hits(
-                recall, k, snapshot, [one.stem for one in words], order, fused, prior, windows, calibration
-            )
+            terms = [one.stem for one in words]
+            told = (terms, fused, prior, windows, calibration)
+            groups = self._folder.fold(order, snapshot, recall.as_of, by_day=bool(days))
+            hits, left_out, used = self._hits(recall, k, snapshot, groups, *told)
+            if len(hits) < k and len(order) == limit < MOST_FOLDED and not left_out:  # most of these say the same
+                more = rank(total, speaking & visible, self._index.columns.said_at, MOST_FOLDED)
+                groups = self._folder.fold(more, snapshot, recall.as_of, by_day=bool(days))
+                hits, left_out, used = self._hits(recall, k, snapshot, groups, *told)
             candidates = self._candidates(snapshot, signals, order, windows) if recall.trace else ()
         if recall.observe:
             unkept = recall.private or self._paused(context.clock.now_us())
@@ -317,11 +327,10 @@ class RetrieverActor:
         return signals, first, windows
 
     def _structural(
-        self, question: str, now_us: int, snapshot: Snapshot, visible: NDArray[np.bool_], degraded: list[str]
+        self, days: list[DateRange], snapshot: Snapshot, visible: NDArray[np.bool_], degraded: list[str]
     ) -> list[SignalScores]:
-        """The structural signal, where the question names a day."""
+        """The structural signal, where the question names days."""
         columns = self._index.columns
-        days = days_in_question(question, now_us, columns.said_at[visible])
         if not days:
             return []
         scores = day_nearness(days, self._shaper.synced_index(snapshot), columns, visible)
@@ -355,8 +364,8 @@ class RetrieverActor:
         recall: Recall,
         k: int,
         snapshot: Snapshot,
+        groups: Iterator[tuple[int, list[int]]],
         terms: list[str],
-        order: NDArray[np.int64],
         fused: FusedScores,
         prior: Floats,
         windows: NDArray[np.int64] | None,
@@ -365,7 +374,8 @@ class RetrieverActor:
         hits: list[Hit] = []
         hit_bytes = min(self._hit_bytes, recall.hit_bytes or self._hit_bytes)
         left_out = used = 0
-        for place, index in enumerate(order):
+        within = self._index.within(snapshot, recall.scope)
+        for place, (index, same) in enumerate(groups):
             if len(hits) == k:
                 break
             row = int(self._index.columns.row[index])
@@ -385,7 +395,8 @@ class RetrieverActor:
             why = {"base": calibration.intercept}
             why |= {name: calibration.slope * share for name, share in evidence.items()}
             score = calibration.probability(sum(evidence.values()))
-            hits.append(make_hit(memory, part, offset, why, *self._index.links(row, snapshot, recall.as_of), score))
+            links = self._index.links(row, snapshot, recall.as_of, within)
+            hits.append(make_hit(memory, part, offset, why, links, score, self._folder.name(same, snapshot)))
         return hits, left_out, used
 
     def _candidates(

@@ -20,18 +20,26 @@ from mnemic.actors.protocol.shape_messages import Answer, Shaped
 
 _NOT_FOR_MODELS = {"source_id", "session"}
 _SECOND_FRACTION = re.compile(r"\.\d+")
-_NOT_OF_SIMILAR = {"source_id", "speaker", "session", "supersedes"}
+_NOT_OF_SIMILAR = {"source_id", "speaker", "session", "supersedes", "superseded_elsewhere", "same"}
 
 
-def hit_view(hit: Hit, *, strict: bool, explain: bool) -> dict[str, Any]:
-    """A hit; without `explain`, its score without the reasons."""
+def hit_view(hit: Hit, *, strict: bool, explain: bool, same: int | None = None) -> dict[str, Any]:
+    """A hit; without `explain`, its score without the reasons.
+
+    Args:
+        same: so many at most of those that say the same are named, and ``same_count`` says how many there are; where
+            absent, all.
+    """
     view = to_json(hit, strict=strict)
-    if not hit.supersedes:
-        del view["supersedes"]
+    for name in ("supersedes", "superseded_elsewhere", "same"):
+        if not view[name]:
+            del view[name]
     if len(hit.data) == hit.size_bytes:
         del view["start_byte"], view["size_bytes"]
     if not explain:
         del view["why"]
+    if same is not None and len(hit.same) > same:
+        view |= {"same": view["same"][:same], "same_count": len(hit.same)}
     return _rounded(view)
 
 
@@ -41,14 +49,17 @@ def similar_view(similar: Hit, *, strict: bool) -> dict[str, Any]:
     return {name: value for name, value in view.items() if name not in _NOT_OF_SIMILAR}
 
 
-def recall_view(recalled: Recalled, *, strict: bool, found: str, took_ms: float, explain: bool) -> dict[str, Any]:
+def recall_view(
+    recalled: Recalled, *, strict: bool, found: str, took_ms: float, explain: bool, same: int | None = None
+) -> dict[str, Any]:
     """A whole answer.
 
     Args:
         found: how the scope was found.
+        same: as in `hit_view`.
     """
     return {
-        "hits": [hit_view(hit, strict=strict, explain=explain) for hit in recalled.hits],
+        "hits": [hit_view(hit, strict=strict, explain=explain, same=same) for hit in recalled.hits],
         "scope": recalled.scope,
         "scope_found": found,
         "searched": recalled.searched,

@@ -24,6 +24,7 @@ from mnemic.actors.protocol.messages import (
     Rebuild,
     Recall,
     Recover,
+    Scopes,
 )
 from mnemic.actors.protocol.scopes import ForgetSelection, Selection, Survey
 from mnemic.actors.protocol.shape_messages import Shape
@@ -83,7 +84,7 @@ COMMANDS: dict[Struct, Offer] = {
     CaptureText: offer(
         "remember", lacks="role place assistant speaker said_at supersedes occurrence folder", own="scope"
     ),
-    ListMemories: offer("log", lacks="text_bytes", own="injected recalls"),
+    ListMemories: offer("log", lacks="text_bytes", own="injected recalls", unlike="scope"),
     ShowMemories: offer("show"),
     Selection: offer("forget", own="reason undo erase yes"),
 }
@@ -229,7 +230,7 @@ class Planted(Recall, frozen=True, kw_only=True):
 
     depth: int = 0
     """How deep."""
-    scope: str = ""
+    scope: Scopes = ""
     """Another default."""
     session: int | None = None  # type: ignore[assignment]
     """Another type."""

@@ -8,13 +8,15 @@ of the assistant's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from mnemic.actors.capture.capture import OWNER
 from mnemic.actors.protocol.errors import OwnersChoice
 from mnemic.actors.protocol.events import MCP_PREFIX
 from mnemic.actors.protocol.messages import Memory
+
+_NOT_TOLD = "By MCP memories of other projects are not told"
 
 
 class Access(NamedTuple):
@@ -41,7 +43,18 @@ class Access(NamedTuple):
             OwnersChoice: that is it.
         """
         if not self.can_read(scope):
-            raise OwnersChoice(what="By MCP memories of other projects are not told", right="read-all")
+            raise OwnersChoice(what=_NOT_TOLD, right="read-all")
+
+    def check_question(self, scopes: Sequence[str]) -> None:
+        """Refuse a question that names a scope whose memories it may not be told: the whole of it.
+
+        Raises:
+            OwnersChoice: that is it.
+        """
+        denied = next((scope for scope in scopes if not self.can_read(scope.strip("/"))), None)
+        if denied is not None:
+            which = f", and of {len(scopes)} scopes {denied!r} is another project's" if len(scopes) > 1 else ""
+            raise OwnersChoice(what=f"{_NOT_TOLD}{which}", right="read-all")
 
     def check_write(self, scope: str | None, *, role: str = "assistant", said_at: int | None = None, now: int) -> None:
         """Refuse what it may not keep or forget.
