@@ -665,6 +665,7 @@ def test_a_recall_in_a_place_looks_through_its_scope_and_nothing_where_nothing_i
     actor_system.keep("a kettle", place=project)
     actor_system.keep("a kettle below", place=named("shelf/board"))
     actor_system.keep("a kettle elsewhere", place=named("notes"))
+    actor_system.embed()
     found = actor_system.recall("kettle", place=project, scope="notes")
     assert (set(said(found)), found.scope, found.scope_known) == ({"a kettle", "a kettle below"}, "shelf", True)
     assert found == actor_system.recall("kettle", scope="shelf")
