@@ -31,6 +31,7 @@ BENCHES = {
     "kill": "random kill -9 under load: what was acknowledged, and how long until it is back (exits with 1 on a loss)",
     "locomo": "LoCoMo's conversations, captured and asked: quality, speed, size, plaintext (needs --data)",
     "owner": "what the owner of a large mind does: log, erase, backup, restore, rekey, export, import; whole commands",
+    "pipe": "a recall by MCP beside the same one in process: what each hop adds, how long an answer is",
     "recall": "unlike sets of labelled questions: quality beside meaning and words alone; whether scores are true",
     "scan": "the best ten of very many vectors: the native scan beside NumPy, sqlite-vec and usearch; one thread",
     "scrub": "taking secrets out of turns, tool output and hostile text, beside detect-secrets; one thread",

@@ -159,7 +159,7 @@ def _relevant_memories(
                 continue
             if quote_inline(hit.data) in prompt:
                 continue
-            part = densest_excerpt(hit.data, RECALLED_BYTES, rarities)
+            part, first = densest_excerpt(hit.data, RECALLED_BYTES, rarities)
             terms = {*index_terms(hit.speaker or ""), *index_terms(to_text(part))}
             held = {stem_of(one.terms[0]) for one in words if not terms.isdisjoint(one.terms)}
             if is_relevant(cosines.get(hit.id), rarities, held):
@@ -168,7 +168,7 @@ def _relevant_memories(
                     Quote(
                         id=hit.id,
                         text=part,
-                        start_byte=hit.start_byte + hit.data.find(part),
+                        start_byte=hit.start_byte + first,
                         size_bytes=hit.size_bytes,
                         at=hit.said_at,
                         role=hit.role,

@@ -6,7 +6,6 @@ somebody's word, as a correction does. The Store refuses what would mix two scop
 
 from __future__ import annotations
 
-import difflib
 import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -24,6 +23,7 @@ from mnemic.actors.protocol.scopes import (
     ScopeChange,
     ScopeInfo,
     ScopesChanged,
+    suggest_scopes,
 )
 
 
@@ -76,8 +76,7 @@ def scopes_under(known: Sequence[ScopeInfo], path: str) -> list[str]:
         )
     found = [one.path for one in known if one.path == path or one.path.startswith(f"{path}/")]
     if not found:
-        near = difflib.get_close_matches(path, [one.path for one in known], n=1, cutoff=0.75)
-        raise UnknownScope(scope=path, near=f"Did you mean {near[0]!r}? " if near else "")
+        raise UnknownScope(scope=path, near=suggest_scopes(path, (one.path for one in known)))
     return sorted(found, key=lambda one: (one.count("/"), one))
 
 

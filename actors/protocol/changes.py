@@ -253,7 +253,7 @@ class RecordDelivery(_Change, frozen=True, kw_only=True, tag="record_delivery"):
     session: str = ""
     """The conversation, where it is known."""
     scope: str
-    """The scope that was asked, or that it was told for; ``*`` for everything."""
+    """The scope that was asked, or that it was told for; ``*`` for everything; several stand one a line."""
     query: str = ""
     """The question, with lone surrogates escaped."""
     parts: tuple[DeliveredSpan, ...]

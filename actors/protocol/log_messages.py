@@ -11,7 +11,7 @@ import msgspec
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.message import Id, MemoryExcerpt, MemoryText, Message, Text, Time, Verb
-from mnemic.actors.protocol.messages import Memory
+from mnemic.actors.protocol.messages import Memory, Scopes
 
 MOST_LISTED = 1000
 """So many at most on a page."""
@@ -23,8 +23,8 @@ MOST_LISTED = 1000
 class ListMemories(Verb["MemoriesListed"], frozen=True, kw_only=True):
     """List memories, newest first by the time they were said (kept, where the source gave none)."""
 
-    scope: str = "*"
-    """A scope's path: it and what is below it; ``*`` for everything."""
+    scope: Scopes = "*"
+    """A scope's path: it and what is below it; ``*`` for everything. Several paths: what is in any of them."""
     session: str | None = None
     """Only this conversation."""
     since: Time | None = None
@@ -96,8 +96,9 @@ class NoteDelivery(Message, frozen=True, kw_only=True):
 class ListDeliveries(Verb["DeliveriesListed"], frozen=True, kw_only=True):
     """List what assistants were given, word for word, newest first."""
 
-    scope: str = "*"
-    """A scope's path: what was given for it or what is below it; ``*`` for everything."""
+    scope: Scopes = "*"
+    """A scope's path: what was given for it or what is below it; ``*`` for everything. Several paths: for any of
+    them."""
     session: str | None = None
     """Only to this conversation."""
     since: Time | None = None
@@ -145,8 +146,8 @@ class Delivery(Message, frozen=True, kw_only=True):
     """Who was given it; empty for the owner."""
     session: str
     """The conversation, where it is known."""
-    scope: str
-    """The scope's path, as it was then; ``*`` for everything."""
+    scope: Scopes
+    """The scope's path, or several, as they were then; ``*`` for everything."""
     query: str
     """What was asked, where something was."""
     tokens: int

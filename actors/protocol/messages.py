@@ -37,6 +37,8 @@ class SimilarFound(Message, frozen=True, kw_only=True):
     """What did not take part, and why, one sentence each."""
 
 
+Scopes = str | tuple[str, ...]
+"""One scope's path, or several."""
 SignalName = Literal["dense", "lexical", "session", "structural"]
 
 
@@ -357,8 +359,11 @@ class Recall(Verb["Recalled"], frozen=True, kw_only=True):
     """The question or the words."""
     k: int | None = None
     """At most so many memories; 10, or what the setting ``recall.k`` says, where absent."""
-    scope: str = "*"
-    """A scope's path: it and what is below it; ``*`` for everything."""
+    scope: Scopes = "*"
+    """A scope's path: it and what is below it; ``*`` for everything. Several paths: what is in any of them."""
+    place: ScopeRef | None = None
+    """What `mnemic.runtime.minds.projects` made of a folder: its project is looked through, in place of `scope`, and
+    nothing where nothing is known of it."""
     kinds: tuple[str, ...] = DEFAULT_KINDS
     """Only these kinds; unless given, what was said, done, decided or noted."""
     session: str | None = None
@@ -371,6 +376,9 @@ class Recall(Verb["Recalled"], frozen=True, kw_only=True):
     """What the memory knew then."""
     budget_tokens: int | None = None
     """At most so much text, a token counted as four bytes."""
+    hit_bytes: int | None = None
+    """Of a longer memory, at most so many bytes: the stretch that answers best. The setting recall.hit_bytes is the
+    most, and holds where absent."""
     signals: tuple[SignalName, ...] = ("dense", "lexical", "session", "structural")
     """Which signals to use; ``structural`` says something where the question names a day."""
     private: bool = False
@@ -384,6 +392,15 @@ class Recall(Verb["Recalled"], frozen=True, kw_only=True):
     """The assistant that asks, as it names itself; empty where its owner does. What is given is kept."""
     asking_session: str = ""
     """The conversation it asks from, where it is known."""
+
+
+class SameMemory(Message, frozen=True, kw_only=True):
+    """A memory that says the same as a hit."""
+
+    id: Id
+    """UUIDv7."""
+    said_at: Time
+    """World time it was said, else kept."""
 
 
 class Hit(MemoryExcerpt, frozen=True, kw_only=True):
@@ -407,9 +424,14 @@ class Hit(MemoryExcerpt, frozen=True, kw_only=True):
     """What each signal adds to the log-odds of that, ``ln(score / (1 - score))``, which is their sum: ``base`` is where
     any memory begins, ``prior`` what a correction takes over from the memory it replaces."""
     superseded_by: Id | None
-    """Id of the memory that replaces this one."""
+    """Id of the memory that replaces this one, where it lies in the scopes that were looked through."""
+    superseded_elsewhere: bool = False
+    """Whether a memory replaces this one that lies in no scope that was looked through, and so is not named."""
     supersedes: tuple[Id, ...] = ()
-    """Ids of the memories that this one replaces."""
+    """Ids of the memories that this one replaces, in the scopes that were looked through."""
+    same: tuple[SameMemory, ...] = ()
+    """Memories that say the same and would have been found, too: this one stands for them, and they are not given. The
+    best first."""
 
 
 class Candidate(Message, frozen=True, kw_only=True):
@@ -425,9 +447,11 @@ class Recalled(Message, frozen=True, kw_only=True):
     """Answer to `Recall`."""
 
     hits: tuple[Hit, ...]
-    """Best first."""
-    scope: str
-    """The scope looked through."""
+    """Best first; what says the same is one hit."""
+    scope: Scopes
+    """What was looked through, as it was asked for."""
+    scope_known: bool = True
+    """Whether anything is known of the `Recall.place` that was asked for; else `scope` is what it would be."""
     searched: int
     """How many memories were looked through."""
     used_tokens: int

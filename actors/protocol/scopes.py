@@ -7,17 +7,20 @@ Beside `mnemic.actors.protocol.messages`, whose rules hold here too. `mnemic.act
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from difflib import SequenceMatcher
 from typing import Any, Union
 
 from mnemic.actors.protocol.changes import MergeScopes, MoveProject, RenameScope, SplitScope
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.message import Id, Message, Time, Verb, safe_operand
-from mnemic.actors.protocol.messages import Retirement, ScopeCount
+from mnemic.actors.protocol.messages import Retirement, ScopeCount, Scopes
 
 _PART = re.compile(r"[^\x00-\x1f/*\ud800-\udfff]+")
 _MOST_BYTES = 512
 _MOST_PARTS = 16
 
+_MOST_NEAR, _LEAST_RATIO = 3, 0.75
 _NAMES = "names joined by '/', such as work/shelf"
 
 
@@ -38,6 +41,52 @@ def normalize_scope_path(scope: str, name: str = "a scope") -> str:
         expected = f"a path of at most {_MOST_BYTES} bytes and {_MOST_PARTS} names"
         raise InvalidValue(name=name, value=scope, why="it is too long", expected=expected)
     return path
+
+
+def normalize_scopes(scope: Scopes) -> Scopes:
+    """One scope's path or several, each without slashes at its ends and once; ``*`` where that is one of them.
+
+    Raises:
+        InvalidValue: one is no path, or none is given.
+    """
+    given: Any = scope
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        return given if given == "*" else normalize_scope_path(given)
+    paths = asked_scopes(tuple(one if one == "*" else normalize_scope_path(one) for one in given))
+    return "*" if paths is None else paths if len(paths) > 1 else paths[0]
+
+
+def asked_scopes(scope: Scopes) -> tuple[str, ...] | None:
+    """The paths that are asked for, each once; ``None`` for everything.
+
+    Raises:
+        InvalidValue: they are none.
+    """
+    paths = (scope,) if isinstance(scope, str) else tuple(dict.fromkeys(scope))
+    if not paths:
+        raise InvalidValue(name="a scope", value="", why="none is given", expected=f"{_NAMES}, or * for everything")
+    return None if "*" in paths else paths
+
+
+def suggest_scopes(scope: str, known: Iterable[str]) -> str:
+    """A question for whoever has named a scope that is not there: the three at most that are nearest, closest first.
+
+    A path is as near as the whole of it, or as its last names, as many as `scope` has; capitals do not count.
+    """
+    matcher = SequenceMatcher(autojunk=False)
+    matcher.set_seq2(scope.lower())
+    names = scope.count("/") + 1
+    near = []
+    for path in known:
+        ratio = 0.0
+        for text in {path.lower(), "/".join(path.lower().split("/")[-names:])}:
+            matcher.set_seq1(text)
+            if min(matcher.real_quick_ratio(), matcher.quick_ratio()) >= _LEAST_RATIO:
+                ratio = max(ratio, matcher.ratio())
+        if ratio >= _LEAST_RATIO:
+            near.append((-ratio, path))
+    paths = [repr(path) for _, path in sorted(near)[:_MOST_NEAR]]
+    return f"Did you mean {' or '.join([', '.join(paths[:-1]), paths[-1]] if paths[1:] else paths)}? " if paths else ""
 
 
 MCP_RIGHTS = ("read-all", "write-all")

@@ -14,7 +14,7 @@ import msgspec
 
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.message import Id, Message, Time, Verb, check_fields, safe_operand
-from mnemic.actors.protocol.messages import Hit
+from mnemic.actors.protocol.messages import Hit, Scopes
 
 UNKNOWN = "?"
 """The filler that asks what fills the role."""
@@ -69,8 +69,8 @@ class Shape(Verb["Shaped"], frozen=True, kw_only=True):
     """Three names A, B, C: A is to B as C is to what? Empty where a pattern is asked."""
     k: int | None = None
     """At most so many memories, and answers for each role; 10, or what the setting ``recall.k`` says, where absent."""
-    scope: str = "*"
-    """A scope's path: it and what is below it; ``*`` for everything. Exact."""
+    scope: Scopes = "*"
+    """A scope's path: it and what is below it; ``*`` for everything. Several paths: what is in any of them. Exact."""
     session: str | None = None
     """Only this conversation. Exact."""
     since: Time | None = None
@@ -117,8 +117,8 @@ class Shaped(Message, frozen=True, kw_only=True):
     are only asked for, it is how typical the memory is of all that were looked through, and `Hit.why` says so."""
     answers: tuple[Answer, ...]
     """By role in the order asked, the most confident first."""
-    scope: str
-    """The scope looked through."""
+    scope: Scopes
+    """What was looked through, as it was asked for."""
     searched: int
     """How many records were looked through."""
     degraded: tuple[str, ...]

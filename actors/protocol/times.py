@@ -23,6 +23,11 @@ def is_ahead(at: int | None, now: int) -> bool:
     return at is not None and at > now + _DAY_US
 
 
+def day_of(at: int) -> date:
+    """The day of a time, microseconds since 1970 UTC; what no calendar holds is at its end."""
+    return date.fromordinal(min(max(_EPOCH.toordinal() + at // _DAY_US, 1), date.max.toordinal()))
+
+
 def parse_time(text: str) -> int:
     """Read ISO 8601; without an offset it is UTC, without a time of day it is midnight.
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.actors.protocol.snapshot import Columns
+from mnemic.actors.protocol.times import day_of
 from mnemic.actors.shape.shape_index import ShapeIndex
 from mnemic.algorithms.text.days import DateRange, extract_dates
 from mnemic.algorithms.text.languages.table import BY_CODE, DEFAULT
@@ -35,8 +36,6 @@ _BUNDLED_DAYS = 32
 _FAR_DAYS = 30  # so far from the days named, nothing is near them
 _ERRORS = 2.0  # standard errors by which what was said on the very day may look farther
 _LEAST_ROOM = 0.1  # between near and far; where noise leaves less, nothing can be read
-_DAY_US = 86_400_000_000
-_EPOCH = date(1970, 1, 1).toordinal()
 
 Floats = NDArray[np.float64]
 
@@ -55,7 +54,7 @@ def days_in_question(
         return []
     known = [BY_CODE[code] for code in languages]
     spoken = dict.fromkeys((language_of(question, known), DEFAULT, *known))
-    named = extract_dates(question, _day(now_us), _day(int(said_at.min())), _day(int(said_at.max())), spoken)
+    named = extract_dates(question, day_of(now_us), day_of(int(said_at.min())), day_of(int(said_at.max())), spoken)
     return [span for span in named if (span.last - span.first).days < _LONGEST_DAYS]
 
 
@@ -104,8 +103,3 @@ def _bundle_days(span: DateRange, encoders: RecordEncoder, algebra: Algebra) -> 
 def _shift_day(day: date, days: int) -> date:
     """So many days later, or the calendar's end."""
     return date.fromordinal(min(max(day.toordinal() + days, 1), date.max.toordinal()))
-
-
-def _day(at_us: int) -> date:
-    """The day of a time in UTC, as dates are bound; what no calendar holds is at its end."""
-    return date.fromordinal(min(max(_EPOCH + at_us // _DAY_US, 1), date.max.toordinal()))

@@ -10,11 +10,23 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.events import to_bytes, to_text
-from mnemic.actors.protocol.messages import Hit, Memory
+from mnemic.actors.protocol.messages import Hit, Memory, SameMemory
 from mnemic.algorithms.text.terms import fold_letters
+
+
+class Links(NamedTuple):
+    """What a memory has to do with others, as it is told."""
+
+    newer: bytes | None = None
+    """Id of what stands for it now, if anything does that may be named."""
+    elsewhere: bool = False
+    """Whether something stands for it that may not."""
+    older: tuple[bytes, ...] = ()
+    """Ids of what it stands for."""
 
 
 def make_hit(
@@ -22,17 +34,16 @@ def make_hit(
     part: bytes,
     offset: int,
     why: dict[str, float],
-    newer: Sequence[bytes],
-    older: Sequence[bytes],
+    links: Links,
     score: float | None = None,
+    same: Sequence[SameMemory] = (),
 ) -> Hit:
     """A memory as it is given.
 
     Args:
         part: what is given of its text, from byte `offset` on.
-        newer: the id of what stands for it now, if anything does.
-        older: ids of what it stands for.
         score: the sum of `why`, unless it says otherwise.
+        same: those that it stands for, since they say the same.
     """
     return Hit(
         id=memory.id,
@@ -49,8 +60,10 @@ def make_hit(
         said_at=memory.said_at,
         score=sum(why.values()) if score is None else score,
         why=why,
-        superseded_by=newer[0] if newer else None,
-        supersedes=tuple(older),
+        superseded_by=links.newer,
+        superseded_elsewhere=links.elsewhere,
+        supersedes=links.older,
+        same=tuple(same),
     )
 
 
@@ -60,6 +73,7 @@ def delivered_span(hit: Hit) -> DeliveredSpan:
     return DeliveredSpan(memory=hit.id, start=hit.start_byte, stop=hit.start_byte + len(hit.data), why=why)
 
 
+_WINDOW_BYTES = 640  # as long as a window of 128 tokens is in English prose
 BYTES_PER_TOKEN = 4
 """A token is counted as four bytes of UTF-8: English prose has 4 to 5, code about 3.5 a token of today's models."""
 
@@ -72,6 +86,8 @@ def token_count(text: bytes) -> int:
 def excerpt(text: bytes, limit: int, start: int, terms: Sequence[str]) -> tuple[bytes, int]:
     """The whole of a short text; of a long one, a verbatim stretch that holds the place sought.
 
+    Where the limit is less than a window is long, that is the part of the window that holds the most of the terms.
+
     Args:
         text: UTF-8 with ``surrogatepass``.
         limit: the most bytes to give, 8 or more.
@@ -82,11 +98,17 @@ def excerpt(text: bytes, limit: int, start: int, terms: Sequence[str]) -> tuple[
     """
     if len(text) <= limit:
         return text, 0
-    whole = to_text(text)
-    if start < 0:
+    whole, is_window = to_text(text), start >= 0
+    if not is_window:
         letters = fold_letters(whole)
         start = min((place for term in terms if (place := letters.find(term)) >= 0), default=0)
     place = len(to_bytes(whole[:start]))
+    if terms and limit < _WINDOW_BYTES:
+        begin = place if is_window else character_start(text, max(0, place - limit // 2), 1)
+        window = text[begin : character_start(text, min(begin + _WINDOW_BYTES, len(text)), -1)]
+        if len(window) > limit:
+            part, first = densest_excerpt(window, limit, dict.fromkeys(terms, 1.0))
+            return part, begin + first
     back = max(0, place - limit // 2)
     line = text.rfind(b"\n", back, place) + 1
     first = place if back and not line else line
@@ -94,16 +116,18 @@ def excerpt(text: bytes, limit: int, start: int, terms: Sequence[str]) -> tuple[
     return text[first : character_start(text, min(first + limit, len(text)), -1)], first
 
 
-def densest_excerpt(text: bytes, limit: int, weights: Mapping[str, float]) -> bytes:
+def densest_excerpt(text: bytes, limit: int, weights: Mapping[str, float]) -> tuple[bytes, int]:
     """The whole of a short text; of a long one, the first verbatim stretch that holds the most weight of terms.
 
     Args:
         text: UTF-8 with ``surrogatepass``.
         limit: the most bytes to give, 8 or more.
         weights: terms and how much each counts, once.
+
+    Returns the stretch and the byte at which it starts.
     """
     if len(text) <= limit:
-        return text
+        return text, 0
     lowered = text.lower()  # of bytes: as long as the text
     places = sorted(
         (found.start(), term) for term in weights for found in re.finditer(re.escape(to_bytes(term)), lowered)
@@ -124,7 +148,7 @@ def densest_excerpt(text: bytes, limit: int, weights: Mapping[str, float]) -> by
     space = text.find(b" ", back, start)
     start = back if not back else start if space < 0 else space + 1
     start = character_start(text, min(start, len(text) - limit), 1)
-    return text[start : character_start(text, min(start + limit, len(text)), -1)]
+    return text[start : character_start(text, min(start + limit, len(text)), -1)], start
 
 
 def character_start(text: bytes, at: int, step: int) -> int:

@@ -26,6 +26,7 @@ from mnemic.actors.protocol.log_messages import (
     UseCounted,
 )
 from mnemic.actors.protocol.messages import Apply, Hit, Recall
+from mnemic.actors.protocol.scopes import asked_scopes
 from mnemic.actors.protocol.shape_messages import Shape
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, delivered_span, token_count
@@ -60,8 +61,7 @@ def browse(
         if isinstance(message, ListDeliveries):
             _check_page(message)
             session = None if message.session is None else escape_surrogates(message.session)  # as it is kept
-            asked = msgspec.structs.replace(message, scope=escape_surrogates(message.scope), session=session)
-            return snapshot.list_deliveries(asked)
+            return snapshot.list_deliveries(msgspec.structs.replace(message, session=session))
         if isinstance(message, ShowMemories):
             return MemoriesShown(memories=tuple(snapshot.memory_details(row) for row in snapshot.rows_of(message.ids)))
         if not 1 <= message.weeks <= _MOST_WEEKS:
@@ -80,7 +80,8 @@ def _listed(message: ListMemories, snapshot: Snapshot) -> MemoriesListed:
         )
     if message.text_bytes < 0:
         raise InvalidValue(name="text_bytes", value=message.text_bytes, why="it is less than 0", expected="0 or more")
-    scopes = None if message.scope == "*" else scopes_below(snapshot, message.scope)
+    paths = asked_scopes(message.scope)
+    scopes = None if paths is None else scopes_below(snapshot, paths)
     sessions = None if message.session is None else snapshot.session_rows(escape_surrogates(message.session))
     return snapshot.list_memories(message, scopes, sessions)
 
@@ -132,7 +133,7 @@ def record_question(
         return [f"store: nothing new is kept, nor what was asked and given: {unwritable}"]
     record = RecordDelivery(
         query="" if unkept else to_text(drop_private(to_bytes(escape_surrogates(text)))[0]),
-        scope=escape_surrogates(asked.scope),
+        scope="\n".join(asked_scopes(asked.scope) or ("*",)),
         assistant=escape_surrogates(asked.assistant),
         session=escape_surrogates(asked.asking_session),
         parts=(*map(delivered_span, hits), *answers),

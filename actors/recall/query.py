@@ -6,16 +6,16 @@ for the start of a session's sake. Below `mnemic.actors.recall.retriever`.
 
 from __future__ import annotations
 
-import difflib
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import ModelError, RuntimeFault, UnknownScope
 from mnemic.actors.protocol.messages import EmbedQuery, QueryEmbedded
+from mnemic.actors.protocol.scopes import suggest_scopes
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.algorithms.text.languages.language import Language
 from mnemic.algorithms.text.languages.table import BY_CODE
@@ -102,16 +102,17 @@ def _names(query: str, languages: Collection[Language]) -> set[str]:
     return names
 
 
-def scopes_below(snapshot: Snapshot, scope: str) -> list[int]:
-    """Numbers of a scope and of those below it.
+def scopes_below(snapshot: Snapshot, scopes: Sequence[str]) -> list[int]:
+    """Numbers of some scopes and of those below them, each once.
 
     Raises:
-        UnknownScope: there is none of that path.
+        UnknownScope: there is none of one of these paths.
     """
     paths = snapshot.scopes()
-    found = [number for number, path in paths.items() if path == scope or (scope and path.startswith(f"{scope}/"))]
-    if not found:
-        # A near miss only; an assistant that may not read all is not told it (`mnemic.runtime.serve.mcp.tools`).
-        near = difflib.get_close_matches(scope, paths.values(), n=1, cutoff=0.75)
-        raise UnknownScope(scope=scope, near=f"Did you mean {near[0]!r}? " if near else "")
-    return found
+    found: set[int] = set()
+    for scope in scopes:
+        own = [number for number, path in paths.items() if path == scope or (scope and path.startswith(f"{scope}/"))]
+        if not own:  # an assistant is told what is near within what it may read (`mnemic.runtime.serve.mcp.tools`)
+            raise UnknownScope(scope=scope, near=suggest_scopes(scope, paths.values()))
+        found.update(own)
+    return sorted(found)

@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 
 from mnemic.actors.protocol.changes import EncoderName
 from mnemic.actors.protocol.events import KINDS, escape_surrogates
+from mnemic.actors.protocol.messages import Scopes
+from mnemic.actors.protocol.scopes import asked_scopes
 from mnemic.actors.protocol.snapshot import Columns, Retired, Snapshot, Superseded
+from mnemic.actors.recall.hits import Links
 from mnemic.actors.recall.query import scopes_below
 from mnemic.actors.recall.word_index import WordIndex
 from mnemic.algorithms.retrieval.scan import QuantisedVectors, inner_products, pack_mask
@@ -148,6 +151,8 @@ class RecallIndex:
             self._first_window = np.full(len(self.columns.row), -1)
             self._first_window[memory[::-1]] = np.arange(len(memory))[::-1]
         windows = self._first_window[positions]
+        if not len(self._vectors.view()):
+            return np.full((len(positions), 1), np.nan, np.float32)
         vectors: NDArray[np.float32] = self._vectors.view()[windows].copy()
         vectors[windows < 0] = np.nan
         return vectors
@@ -172,7 +177,7 @@ class RecallIndex:
     def visible(
         self,
         snapshot: Snapshot,
-        scope: str = "*",
+        scope: Scopes = "*",
         session: str | None = None,
         *,
         kinds: Sequence[str] = KINDS,
@@ -183,14 +188,15 @@ class RecallIndex:
         """Which memories are looked through, ``(n,) bool``: not retired, and as `Recall` names what is asked for.
 
         Raises:
-            UnknownScope: no memory is in the scope.
+            UnknownScope, InvalidValue: as `within`.
         """
         columns = self.columns
         visible = ~self.retired_mask(as_of)
         if len(kinds) < len(KINDS):
             visible &= np.isin(columns.kind, [KINDS.index(kind) for kind in kinds])
-        if scope != "*":
-            visible &= np.isin(columns.scope, scopes_below(snapshot, scope))
+        within = self.within(snapshot, scope)
+        if within is not None:
+            visible &= within
         if session is not None:
             visible &= np.isin(columns.session, snapshot.session_rows(escape_surrogates(session)))
         if since is not None:
@@ -201,10 +207,30 @@ class RecallIndex:
             visible &= columns.recorded_at <= as_of
         return visible
 
-    def links(self, row: int, snapshot: Snapshot, as_of: int | None) -> tuple[list[bytes], list[bytes]]:
-        """Ids of what stood for the memory of a row then, none or one, and of what it stood for."""
-        newer = self.replacement(row, as_of)
-        return snapshot.ids_of([] if newer is None else [newer]), snapshot.ids_of(self.replaced(row, as_of))
+    def within(self, snapshot: Snapshot, scope: Scopes) -> NDArray[np.bool_] | None:
+        """Which memories are in the scopes that are asked for, by position ``(n,) bool``; ``None`` for everything.
+
+        Raises:
+            UnknownScope: no memory is in one of them.
+            InvalidValue: none is named.
+        """
+        paths = asked_scopes(scope)
+        return None if paths is None else np.isin(self.columns.scope, scopes_below(snapshot, paths))
+
+    def links(
+        self, row: int, snapshot: Snapshot, as_of: int | None = None, within: NDArray[np.bool_] | None = None
+    ) -> Links:
+        """What stood for the memory of a row then, and what it stood for; what lies outside is not named."""
+        newer, older = self.replacement(row, as_of), self.replaced(row, as_of)
+        named = [newer] if newer is not None and self._is_inside(newer, within) else []
+        return Links(
+            newer=next(iter(snapshot.ids_of(named)), None),
+            elsewhere=newer is not None and not named,
+            older=tuple(snapshot.ids_of([one for one in older if self._is_inside(one, within)])),
+        )
+
+    def _is_inside(self, row: int, within: NDArray[np.bool_] | None) -> bool:
+        return within is None or bool(within[np.searchsorted(self.columns.row, row)])
 
     def superseded(self) -> Iterator[tuple[int, int, int]]:
         """Positions of what is replaced and of what replaces it, and the time it was said; the oldest first."""

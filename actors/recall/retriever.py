@@ -11,6 +11,7 @@ Embedder, before anything that is only pending; without a model, words answer.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 import msgspec
@@ -47,6 +48,7 @@ from mnemic.actors.protocol.scopes import ListScopes, ScopesListed, Survey, Surv
 from mnemic.actors.protocol.shape_messages import ListRoles, RolesListed, Shape, Shaped
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.recall.day_signal import WEIGHT, day_nearness, days_in_question
+from mnemic.actors.recall.folding import MOST_FOLDED, Folder
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, make_hit, token_count
 from mnemic.actors.recall.list_memories import BROWSE_MESSAGES, browse, record_question
 from mnemic.actors.recall.query import QuestionWord, query_vector, question_words
@@ -60,6 +62,7 @@ from mnemic.algorithms.retrieval.bm25 import bm25, full_score, full_score_of
 from mnemic.algorithms.retrieval.calibration import FULL, MEANING, UNLIKELY, WORDS, Calibration
 from mnemic.algorithms.retrieval.fusion import FusedScores, SignalScores, fuse, rank
 from mnemic.algorithms.retrieval.scan import NATIVE, RESCORE_ROWS, backend
+from mnemic.algorithms.text.days import DateRange
 from mnemic.algorithms.text.terms import stem_of
 
 NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
@@ -68,6 +71,8 @@ _CORRECTION_MARGIN = 1e-3  # a correction stands this much above what it replace
 _CANDIDATES_TRACED = 200
 _RERANKED_WORDS = 64  # of a question; what is longer is pasted
 _RERANKED = 50  # of the first pass; 30 to 200 make no difference
+LEAST_HIT_BYTES = 64
+"""A shorter stretch of a longer memory says nothing."""
 _LEAST_EXCERPT_BYTES = 256  # a shorter stretch of a longer text tells too little: that text is left out
 
 Floats = NDArray[np.float64]
@@ -92,7 +97,13 @@ class RetrieverActor:
     )
     settings: ClassVar[tuple[Setting, ...]] = (
         Setting("recall.k", 10, "memories", "How many hits a recall gives unless it says.", 1),
-        Setting("recall.hit_bytes", 8192, "bytes", "Of a longer memory the best stretch is given, with its place.", 64),
+        Setting(
+            "recall.hit_bytes",
+            8192,
+            "bytes",
+            "Of a longer memory the best stretch is given, with its place.",
+            LEAST_HIT_BYTES,
+        ),
         Setting(
             "brief.budget_tokens",
             BUDGET_TOKENS,
@@ -114,6 +125,7 @@ class RetrieverActor:
         self._hit_bytes = settings["recall.hit_bytes"]
         self._index = RecallIndex()
         self._reranker = Reranker(self._index)
+        self._folder = Folder(self._index)
         self._shaper = ShapeQueryEngine(self._source, self._index, ports.seed, settings, ports.unwritable)
 
     @classmethod
@@ -200,6 +212,11 @@ class RetrieverActor:
         by_meaning = "dense" in recall.signals
         asked = query_vector(recall.query, context, degraded, "Words alone answered.") if by_meaning else None
         with self._source.snapshot() as snapshot:
+            if recall.place is not None:
+                known = snapshot.scope_path_of(recall.place)
+                if known is None:
+                    return _nothing_known(recall.place.path)
+                recall = msgspec.structs.replace(recall, scope=known)
             self._index.sync(snapshot, asked.encoder if asked else None, loaded)
             visible = self._index.visible(
                 snapshot,
@@ -212,9 +229,11 @@ class RetrieverActor:
             )
             words = question_words(recall.query, snapshot, degraded)
             signals, first, windows = self._signals(recall, k, snapshot, words, visible, asked, degraded)
+            now_us = context.clock.now_us() if recall.as_of is None else recall.as_of
+            languages = snapshot.languages()
+            days = days_in_question(recall.query, now_us, self._index.columns.said_at[visible], languages)
             if "structural" in recall.signals:
-                now_us = context.clock.now_us() if recall.as_of is None else recall.as_of
-                signals += self._structural(recall.query, now_us, snapshot, visible, degraded)
+                signals += self._structural(days, snapshot, visible, degraded)
             fused = fuse(signals, visible)
             if first is not None:
                 best = rank(fused.scores, visible, self._index.columns.said_at, _RERANKED)
@@ -223,23 +242,20 @@ class RetrieverActor:
             if windows is not None:
                 speaking |= visible & (windows >= 0)  # meaning speaks for all it knows: the nearest, however far
             total = self._lift_corrections(recall, fused.scores, speaking)
+            prior = total - fused.scores
             limit = max(4 * k, _CANDIDATES_TRACED)
             order = rank(total, speaking & visible, self._index.columns.said_at, limit)
-            prior = total - fused.scores
             by_meaning = windows is not None and bool((windows >= 0).any())
             calibration = FULL if first is not None else MEANING if by_meaning else WORDS
             nothing_fits = not len(order) or calibration.probability(float(total[order[0]])) < UNLIKELY
-            hits, left_out, used = self._hits(
-                recall,
-                k,
-                snapshot,
-                [stem_of(term) for one in words for term in one.terms],
-                order,
-                fused,
-                prior,
-                windows,
-                calibration,
-            )
+            terms = [stem_of(term) for one in words for term in one.terms]
+            told = (terms, fused, prior, windows, calibration)
+            groups = self._folder.fold(order, snapshot, recall.as_of, by_day=bool(days))
+            hits, left_out, used = self._hits(recall, k, snapshot, groups, *told)
+            if len(hits) < k and len(order) == limit < MOST_FOLDED and not left_out:  # most of these say the same
+                more = rank(total, speaking & visible, self._index.columns.said_at, MOST_FOLDED)
+                groups = self._folder.fold(more, snapshot, recall.as_of, by_day=bool(days))
+                hits, left_out, used = self._hits(recall, k, snapshot, groups, *told)
             candidates = self._candidates(snapshot, signals, order, windows) if recall.trace else ()
         if recall.observe:
             unkept = recall.private or self._paused(context.clock.now_us())
@@ -316,11 +332,10 @@ class RetrieverActor:
         return signals, first, windows
 
     def _structural(
-        self, question: str, now_us: int, snapshot: Snapshot, visible: NDArray[np.bool_], degraded: list[str]
+        self, days: list[DateRange], snapshot: Snapshot, visible: NDArray[np.bool_], degraded: list[str]
     ) -> list[SignalScores]:
-        """The structural signal, where the question names a day."""
+        """The structural signal, where the question names days."""
         columns = self._index.columns
-        days = days_in_question(question, now_us, columns.said_at[visible], snapshot.languages())
         if not days:
             return []
         scores = day_nearness(days, self._shaper.synced_index(snapshot), columns, visible)
@@ -354,25 +369,27 @@ class RetrieverActor:
         recall: Recall,
         k: int,
         snapshot: Snapshot,
+        groups: Iterator[tuple[int, list[int]]],
         terms: list[str],
-        order: NDArray[np.int64],
         fused: FusedScores,
         prior: Floats,
         windows: NDArray[np.int64] | None,
         calibration: Calibration,
     ) -> tuple[list[Hit], int, int]:
         hits: list[Hit] = []
+        hit_bytes = min(self._hit_bytes, recall.hit_bytes or self._hit_bytes)
         left_out = used = 0
-        for place, index in enumerate(order):
+        within = self._index.within(snapshot, recall.scope)
+        for place, (index, same) in enumerate(groups):
             if len(hits) == k:
                 break
             row = int(self._index.columns.row[index])
             memory = snapshot.load_memories([row])[0]
             start = -1 if windows is None else int(windows[index])
-            room = self._hit_bytes
+            room = hit_bytes
             if recall.budget_tokens is not None:
                 room = min(room, BYTES_PER_TOKEN * (recall.budget_tokens - used))
-            if len(memory.data) > room < min(self._hit_bytes, _LEAST_EXCERPT_BYTES):
+            if len(memory.data) > room < min(hit_bytes, _LEAST_EXCERPT_BYTES):
                 left_out += place < k
                 continue
             part, offset = excerpt(memory.data, room, start, terms)
@@ -383,7 +400,8 @@ class RetrieverActor:
             why = {"base": calibration.intercept}
             why |= {name: calibration.slope * share for name, share in evidence.items()}
             score = calibration.probability(sum(evidence.values()))
-            hits.append(make_hit(memory, part, offset, why, *self._index.links(row, snapshot, recall.as_of), score))
+            links = self._index.links(row, snapshot, recall.as_of, within)
+            hits.append(make_hit(memory, part, offset, why, links, score, self._folder.name(same, snapshot)))
         return hits, left_out, used
 
     def _candidates(
@@ -412,6 +430,21 @@ class RetrieverActor:
         )
 
 
+def _nothing_known(scope: str) -> Recalled:
+    """What is answered of a project that nothing is known of."""
+    return Recalled(
+        hits=(),
+        scope=scope,
+        scope_known=False,
+        searched=0,
+        used_tokens=0,
+        left_out=0,
+        nothing_fits=True,
+        degraded=(),
+        candidates=(),
+    )
+
+
 def _validate_recall(recall: Recall) -> None:
     check_fields(recall)
     if not recall.query.strip():
@@ -422,6 +455,9 @@ def _validate_recall(recall: Recall) -> None:
         raise InvalidValue(
             name="the budget", value=recall.budget_tokens, why="no text fits", expected="1 or more tokens"
         )
+    if recall.hit_bytes is not None and recall.hit_bytes < LEAST_HIT_BYTES:
+        why, expected = f"it is less than {LEAST_HIT_BYTES}", f"a number of bytes from {LEAST_HIT_BYTES}"
+        raise InvalidValue(name="the length of a hit", value=recall.hit_bytes, why=why, expected=expected)
     for name, given, known in (("a kind", recall.kinds, KINDS), ("a signal", recall.signals, SIGNALS)):
         unknown = [one for one in given if one not in known]
         if unknown or not given:

@@ -58,6 +58,7 @@ def find_similar(asked: FindSimilar, memory: RecallIndex, source: SnapshotSource
         terms = telling_terms(asked.text)
         if len(terms) < _FEWEST_WORDS:
             return SimilarFound(similar=(), degraded=tuple(degraded))
+        within = memory.within(snapshot, asked.scope)
         visible = memory.visible(snapshot, asked.scope, kinds=_KINDS)
         visible[np.searchsorted(memory.columns.row, snapshot.rows_of(asked.exclude))] = False
         near = _by_words(asked.text, terms, visible, memory, snapshot)
@@ -77,8 +78,8 @@ def find_similar(asked: FindSimilar, memory: RecallIndex, source: SnapshotSource
             if not _is_superseded_by(record, asked.exclude, snapshot):
                 start = -1 if starts is None else int(starts[index])
                 part, offset = excerpt(record.data, _SHOWN_BYTES, start, [stem_of(term) for term in terms])
-                newer = [] if record.superseded_by is None else [record.superseded_by]
-                found.append(make_hit(record, part, offset, why, newer, record.supersedes, max(why.values())))
+                links = memory.links(int(memory.columns.row[index]), snapshot, within=within)
+                found.append(make_hit(record, part, offset, why, links, max(why.values())))
     found.sort(key=lambda one: (-one.score, -(one.said_at or 0), one.id))
     return SimilarFound(similar=tuple(found[: asked.limit]), degraded=tuple(degraded))
 

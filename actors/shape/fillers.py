@@ -70,11 +70,19 @@ class Sample(NamedTuple):
 class ShapeSearch:
     """Looks through the records of some memories, as of one snapshot, which the shape memory has followed."""
 
-    def __init__(self, index: ShapeIndex, snapshot: Snapshot, memories: NDArray[np.bool_]) -> None:
+    def __init__(
+        self,
+        index: ShapeIndex,
+        snapshot: Snapshot,
+        memories: NDArray[np.bool_],
+        within: NDArray[np.bool_] | None = None,
+    ) -> None:
         assert index.encoders is not None
         self.index, self.snapshot, self.encoders = index, snapshot, index.encoders
         self.visible_memories = memories
         """``(n,) bool``: which memories are looked through."""
+        self.within = within
+        """``(n,) bool``: which memories may be named beside them; ``None`` for all."""
         self._visible: dict[Tier, NDArray[np.int64]] = {}
         self.degraded: list[str] = []
         """What did not take part, and why, one sentence each."""

@@ -175,7 +175,8 @@ class ShapeQueryEngine:
                     None,
                 )
             return _ShapeResult([], [], 0)
-        looking = ShapeSearch(index, snapshot, visible)
+        within = self._recall_index.within(snapshot, asked.scope)
+        looking = ShapeSearch(index, snapshot, visible, within)
         if asked.analogy:
             found = self._analogy(asked.analogy, looking, k)
         else:
@@ -185,7 +186,7 @@ class ShapeQueryEngine:
                 left = visible & self._recall_index.visible(snapshot, since=question.since, until=question.until)
                 if visible.any() and not left.any():
                     degraded.append("date: no memory looked through was said on those days")
-                looking = ShapeSearch(index, snapshot, left)
+                looking = ShapeSearch(index, snapshot, left, within)
             found = self._pattern(question, vectors, looking, k)
         degraded += looking.degraded
         return found
@@ -225,7 +226,7 @@ class ShapeQueryEngine:
             matches, sample = looking.typical(question.tier)
             names = ["typical"]
         answers = [one for role in question.unknown for one in looking.answers(question.tier, role, sample, k)]
-        return _ShapeResult(self._hits(question.tier, matches, names, looking.snapshot, k), answers, searched)
+        return _ShapeResult(self._hits(question.tier, matches, names, looking, k), answers, searched)
 
     def _warn_partly_bound(self, question: PatternQuery, looking: ShapeSearch) -> None:
         """Tell of memories that may lack what is asked for or by, since what finds it failed on them."""
@@ -251,10 +252,10 @@ class ShapeQueryEngine:
             return _ShapeResult([], [], len(looking.visible("episode")))
         if solved.missing_reason:
             looking.warn(f"analogy: {solved.missing_reason}")
-        hits = self._hits(solved.tier, solved.matches, solved.pair_roles, looking.snapshot, k)
+        hits = self._hits(solved.tier, solved.matches, solved.pair_roles, looking, k)
         return _ShapeResult(hits, solved.answers, len(looking.visible(solved.tier)))
 
-    def _hits(self, tier: Tier, matches: Matches, names: Sequence[str], snapshot: Snapshot, k: int) -> list[Hit]:
+    def _hits(self, tier: Tier, matches: Matches, names: Sequence[str], looking: ShapeSearch, k: int) -> list[Hit]:
         hits: dict[int, Hit] = {}
         rows = self._index.records[tier].row
         for place, probability, nearness, shares in zip(*matches, strict=True):
@@ -263,12 +264,13 @@ class ShapeQueryEngine:
                 break
             if row in hits or probability < _MIN_PROBABILITY or score <= 0:
                 continue
-            memory = snapshot.load_memories([row])[0]
+            memory = looking.snapshot.load_memories([row])[0]
             part, offset = excerpt(memory.data, self._hit_bytes, -1, [])
             why: dict[str, float] = {}
             for name, share in zip(names, shares.tolist(), strict=True):
                 why[name] = why.get(name, 1.0) * share
-            hits[row] = make_hit(memory, part, offset, why, *self._recall_index.links(row, snapshot, None), score)
+            links = self._recall_index.links(row, looking.snapshot, within=looking.within)
+            hits[row] = make_hit(memory, part, offset, why, links, score)
         return list(hits.values())
 
 

@@ -1,16 +1,22 @@
 """Minimal MCP clients (socket, HTTP, pipe) for benchmarks, so that the server is timed and not an SDK.
 
-The SDK's own client takes milliseconds for a call; here the process is measured, and not its client.
+The SDK's own client takes milliseconds for a call, which `SdkPipe` is there to show.
 """
 
 from __future__ import annotations
 
 import http.client
 import json
+import os
 import socket
 import subprocess
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Protocol
+
+from anyio.from_thread import start_blocking_portal
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
 
 from mnemic.bench.harness.processes import COMMAND
 from mnemic.runtime.minds.run_dir import PROTOCOL, ServerInfo
@@ -109,15 +115,16 @@ class _JsonRpcLines:
 
 
 class McpSocketClient(_JsonRpcLines):
-    """The raw stream on ``mcp.sock``."""
+    """The raw stream on ``mcp.sock``, as of an assistant that works in a folder."""
 
-    def __init__(self, card: ServerInfo) -> None:
+    def __init__(self, card: ServerInfo, folder: Path | None = None) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.settimeout(_WAIT_S)
         self._socket.connect(card.mcp_socket)
         self._both = self._socket.makefile("rwb")
         super().__init__(self._both, self._both)
-        self.send({"protocol": PROTOCOL, "mind": "default", "folder": None, "session": "bench"})
+        named = None if folder is None else str(folder)
+        self.send({"protocol": PROTOCOL, "mind": "default", "folder": named, "session": "bench"})
         self.receive()
         self.initialize()
 
@@ -152,15 +159,15 @@ class McpHttpClient:
 
 
 class McpPipe(_JsonRpcLines):
-    """`mnemic mcp`, as an assistant starts it; it finds or starts the home's process."""
+    """`mnemic mcp`, as an assistant starts it in a folder; it finds or starts the home's process."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, folder: Path = Path("/")) -> None:
         self.process = subprocess.Popen(
             [*COMMAND, "mcp", "--home", str(home)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            cwd="/",
+            cwd=folder,
         )
         super().__init__(self.process.stdin, self.process.stdout)
         self.initialize()
@@ -175,6 +182,29 @@ class McpPipe(_JsonRpcLines):
             self.process.stdout.close()
             self.process.terminate()
             self.process.wait(_WAIT_S)
+
+
+class SdkPipe:
+    """`mnemic mcp` by the client of the official SDK, in an event loop of its own."""
+
+    def __init__(self, home: Path, folder: Path) -> None:
+        command, *options = [*COMMAND, "mcp", "--home", str(home)]
+        with ExitStack() as stack:
+            self._portal = stack.enter_context(start_blocking_portal())
+            errors = stack.enter_context(open(os.devnull, "w"))
+            server = StdioServerParameters(command=command, args=options, env=dict(os.environ), cwd=folder)
+            streams = stack.enter_context(self._portal.wrap_async_context_manager(stdio_client(server, errors)))
+            self._session = stack.enter_context(self._portal.wrap_async_context_manager(ClientSession(*streams)))
+            self._portal.call(self._session.initialize)
+            self._open = stack.pop_all()
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Call a tool."""
+        return _structured(self._portal.call(self._session.call_tool, tool, arguments).model_dump(by_alias=True))
+
+    def close(self) -> None:
+        """Let it end."""
+        self._open.close()
 
 
 def _result(answer: dict[str, Any]) -> dict[str, Any]:

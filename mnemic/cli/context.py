@@ -25,6 +25,7 @@ from mnemic.runtime.minds.ask_passphrase import is_interactive
 from mnemic.runtime.version import __version__
 
 if TYPE_CHECKING:
+    from mnemic.actors.protocol.messages import Scopes
     from mnemic.runtime.api.mind import Mind
     from mnemic.runtime.keys.keys import Keys
 
@@ -108,12 +109,13 @@ class CommandContext:
 
         click.echo(escape_controls(f"mnemic: {unconfirmed_sentence(self.home, folder, scope)}"), err=True)
 
-    def resolve_scope(self, mind: Mind, named: str | None) -> tuple[str, str]:
-        """The scope to look through and how it was found."""
-        from mnemic.actors.protocol.scopes import normalize_scope_path
+    def resolve_scope(self, mind: Mind, named: tuple[str, ...]) -> tuple[Scopes, str]:
+        """What to look through and how it was found."""
+        from mnemic.actors.protocol.scopes import normalize_scopes
 
-        if named is not None:
-            return ("*", "asked for") if named == "*" else (normalize_scope_path(named), "named")
+        if named:
+            scope = normalize_scopes(named)
+            return scope, "asked for" if scope == "*" else "named"
         path, place = mind.folder_scope(self.working_folder(), self.tell_passed_over)
         return (path, place.found) if path is not None else ("*", "this folder's project is not known here")
 
@@ -170,12 +172,13 @@ def read_secret_line() -> str | None:
 
 # --- options ---------------------------------------------------------------------------------------------------------
 
+MANY_SCOPES: Mapping[str, Any] = {"default": (), "show_default": False, "more": "May be given again."}
+"""How scopes are named; where none is, everything is meant."""
 FOLDER_SCOPE: Mapping[str, Any] = {
-    "default": None,
-    "show_default": False,
-    "more": "Default: this folder's project where it is known, else everything.",
+    **MANY_SCOPES,
+    "more": "May be given again. Default: this folder's project where it is known, else everything.",
 }
-"""How the scope of a question differs: where none is named, the folder that the command is given in decides."""
+"""How the scopes of a question differ: where none is named, the folder that the command is given in decides."""
 
 _METAVARS = {int: "N", str: "S"}
 
@@ -243,9 +246,9 @@ def _attributes(field: msgspec.structs.FieldInfo) -> dict[str, Any]:
 
 
 def _bare(hint: Any) -> tuple[Any, bool]:
-    """A field's type without ``None``, and whether it takes many of them."""
+    """A field's type without ``None``, and whether it takes many of them; one or many are many."""
     if get_origin(hint) in (Union, types.UnionType):
-        (hint,) = (part for part in get_args(hint) if part is not type(None))
+        *_, hint = (part for part in get_args(hint) if part is not type(None))
     if get_origin(hint) is tuple:
         return get_args(hint)[0], True
     return hint, False

@@ -11,7 +11,8 @@ import click
 
 from mnemic.actors.protocol.events import KINDS
 from mnemic.actors.protocol.log_messages import ListMemories
-from mnemic.cli.context import CommandContext, cli, common_options, verb_options
+from mnemic.actors.protocol.scopes import asked_scopes
+from mnemic.cli.context import MANY_SCOPES, CommandContext, cli, common_options, verb_options
 from mnemic.cli.output import escape_controls
 from mnemic.runtime.api.reports import pluralize
 
@@ -46,6 +47,7 @@ _HEADINGS = ("WHEN (UTC)", "WHAT", "SCOPE", "TEXT", "ID")
 @verb_options(
     ListMemories,
     *("scope", "session", "since", "until", "kinds", "forgotten"),
+    scope=MANY_SCOPES,
     since={"more": "Of what was given: given at or after."},
     until={"more": "Of what was given: given before."},
     kinds={"type": click.Choice(KINDS)},
@@ -55,13 +57,20 @@ _HEADINGS = ("WHEN (UTC)", "WHAT", "SCOPE", "TEXT", "ID")
 @verb_options(ListMemories, "limit", "after", limit={"flags": ("-n", "--limit")}, after={"metavar": "CURSOR"})
 @common_options
 def log(
-    chosen: CommandContext, kinds: tuple[str, ...], forgotten: bool, injected: bool, recalls: bool, **asked: Any
+    chosen: CommandContext,
+    scope: tuple[str, ...],
+    kinds: tuple[str, ...],
+    forgotten: bool,
+    injected: bool,
+    recalls: bool,
+    **asked: Any,
 ) -> None:
     """What was captured, newest first, or what assistants were given. --json prints one object a line."""
     if injected and recalls:
         raise click.UsageError("--injected is of assistants, --recalls of yourself: name one of them")
     if (injected or recalls) and (kinds or forgotten):
         raise click.UsageError("--kind and --forgotten say which memories; they do not go with what was given")
+    asked["scope"] = scope or "*"
     if injected or recalls:
         _log_deliveries(chosen, asked, own=recalls)
     else:
@@ -109,8 +118,9 @@ def _log_deliveries(chosen: CommandContext, asked: dict[str, Any], *, own: bool)
 
     with chosen.open(create=False, asking=True) as mind:
         page = mind.log_given(own=own, **asked)
-        if not page.deliveries and asked["scope"] not in ("*", ""):
-            _require_scope(mind, asked["scope"])
+        if not page.deliveries:
+            for scope in filter(None, asked_scopes(asked["scope"]) or ()):
+                _require_scope(mind, scope)
     entries = [delivery_view(one) for one in page.deliveries]
 
     def lines() -> Iterator[str]:
@@ -241,7 +251,8 @@ def delivery_lines(giving: dict[str, Any]) -> Iterator[str]:
     who = f"to {giving['assistant']}" if giving["assistant"] else "to you"
     session = f", session {giving['session']}" if giving["session"] else ""
     occasion = _OCCASIONS.get(giving["occasion"], giving["occasion"]) if giving["assistant"] else giving["occasion"]
-    where = {"*": ", of everything", "": ""}.get(giving["scope"], f", in {giving['scope']}")
+    scope = giving["scope"] if isinstance(giving["scope"], str) else ", ".join(giving["scope"])
+    where = {"*": ", of everything", "": ""}.get(scope, f", in {scope}")
     yield f"{giving['at']}  {who}{session}: {occasion}{where}, {pluralize(giving['tokens'], 'token')}"
     if giving["query"]:
         yield from _barred("  asked: ", giving["query"])

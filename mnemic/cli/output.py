@@ -8,12 +8,16 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mnemic.actors.protocol.errors import MnemicError
 
+if TYPE_CHECKING:
+    from mnemic.actors.protocol.messages import Scopes
+
+_MOST_SAME = 3  # memories that say the same as a hit are named in its line
 _STEERING = ("Cc", "Cf", "Zl", "Zp")  # controls; what is unseen, or reorders what is seen; ends of lines
 
 
@@ -71,6 +75,7 @@ def hit_lines(number: int, hit: dict[str, Any]) -> Iterator[str]:
     """A hit, as `mnemic.runtime.api.views.hit_view` gives it."""
     who = hit["speaker"] or hit["role"]
     old = f"  [superseded by {hit['superseded_by']}]" if hit["superseded_by"] else ""
+    old = "  [superseded, in another scope]" if "superseded_elsewhere" in hit else old
     if "supersedes" in hit:
         old += f"  [supersedes {', '.join(hit['supersedes'])}]"
     what = f"{hit['kind']}, {hit['scope'] or 'no scope'}"
@@ -78,13 +83,19 @@ def hit_lines(number: int, hit: dict[str, Any]) -> Iterator[str]:
     yield from (f"     {line}" for line in hit["text"].splitlines() or [""])
     if "size_bytes" in hit:
         yield f"     … from byte {hit['start_byte']} of {hit['size_bytes']}"
+    same = hit.get("same", [])
+    if same:
+        named = ", ".join(f"{one['id']} ({one['said_at'][:10]})" for one in same[:_MOST_SAME])
+        rest = f" and {len(same) - _MOST_SAME} more (--json names them)" if len(same) > _MOST_SAME else ""
+        yield f"     said so too: {named}{rest}"
     why = ", ".join(f"{name} {share:.2f}" for name, share in hit.get("why", {}).items())
     yield f"     {hit['id']}{f'  why: {why}' if why else ''}"
 
 
-def searched_scope(scope: str, found: str) -> str:
+def searched_scope(scope: Scopes, found: str) -> str:
     """Where was looked, how that was found, and how to look further."""
-    where = "everything" if scope == "*" else scope or "what belongs to no project"
+    paths = [scope] if isinstance(scope, str) else scope
+    where = "everything" if scope == "*" else ", ".join(path or "what belongs to no project" for path in paths)
     more = "" if found in ("named", "asked for") or scope == "*" else "; --scope '*' looks through everything"
     return f"{where} ({found}{more})"
 

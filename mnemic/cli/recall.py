@@ -26,7 +26,7 @@ _EXPECTED = "ROLE=FILLER, or ROLE=? to ask for it; `mnemic shape --roles` lists 
 @click.argument("query")
 @verb_options(
     Recall,
-    *("k", "scope", "budget_tokens", "as_of", "since", "until", "session", "kinds"),
+    *("k", "scope", "budget_tokens", "hit_bytes", "as_of", "since", "until", "session", "kinds"),
     scope=FOLDER_SCOPE,
     kinds={"type": click.Choice(KINDS), "show_default": True},
 )
@@ -37,14 +37,14 @@ _EXPECTED = "ROLE=FILLER, or ROLE=? to ask for it; `mnemic shape --roles` lists 
     "stands around it), structural (the day named), base; prior is what a correction takes over from what it replaces.",
 )
 @common_options
-def recall(chosen: CommandContext, query: str, scope: str | None, explain: bool, **asked: Any) -> None:
+def recall(chosen: CommandContext, query: str, scope: tuple[str, ...], explain: bool, **asked: Any) -> None:
     """Find the memories that matter."""
     from mnemic.runtime.api.views import recall_view
 
     started = CLOCK.monotonic_s()
     with chosen.open(create=False, asking=True) as mind:
-        scope, found = chosen.resolve_scope(mind, scope)
-        recalled = mind.recall(query, scope=scope, **asked)
+        looked, found = chosen.resolve_scope(mind, scope)
+        recalled = mind.recall(query, scope=looked, **asked)
         took_ms = 1e3 * (CLOCK.monotonic_s() - started)
         view = recall_view(recalled, strict=False, found=found, took_ms=took_ms, explain=explain)
 
@@ -52,7 +52,7 @@ def recall(chosen: CommandContext, query: str, scope: str | None, explain: bool,
             shown = f"{pluralize(len(view['hits']), 'memory')} of {recalled.searched}"
             if recalled.nothing_fits:
                 yield "nothing here is likely to answer that" + ("; the nearest:" if recalled.hits else "")
-            yield f"{shown} in {searched_scope(scope, found)}, {took_ms:.0f} ms"
+            yield f"{shown} in {searched_scope(looked, found)}, {took_ms:.0f} ms"
             for number, hit in enumerate(view["hits"], start=1):
                 yield from hit_lines(number, hit)
             if recalled.left_out:
@@ -70,7 +70,7 @@ def recall(chosen: CommandContext, query: str, scope: str | None, explain: bool,
 @verb_options(Shape, "k", "scope", "session", "since", "until", scope=FOLDER_SCOPE)
 @common_options
 def shape(
-    chosen: CommandContext, pairs: tuple[str, ...], analogy: bool, roles: bool, scope: str | None, **asked: Any
+    chosen: CommandContext, pairs: tuple[str, ...], analogy: bool, roles: bool, scope: tuple[str, ...], **asked: Any
 ) -> None:
     """Find memories by their structure. That is who said or did what, with which tool, how it ended, what came before.
 
@@ -78,7 +78,7 @@ def shape(
     """
     from mnemic.runtime.api.views import shape_view
 
-    if roles and (pairs or analogy or {scope, *asked.values()} != {None}):
+    if roles and (pairs or analogy or scope or {*asked.values()} != {None}):
         raise click.UsageError("--roles lists what can be asked for, and asks for nothing: give it alone")
     if roles:
         _list_roles(chosen)
@@ -92,13 +92,13 @@ def shape(
     with chosen.open(create=False, asking=True) as mind:
         until_s = CLOCK.monotonic_s() + _BIND_S
         mind.bind_before_question(lambda: CLOCK.monotonic_s() < until_s)
-        scope, found = chosen.resolve_scope(mind, scope)
-        shaped = mind.shape(pattern, scope=scope, analogy=pairs if analogy else (), **asked)
+        within, found = chosen.resolve_scope(mind, scope)
+        shaped = mind.shape(pattern, scope=within, analogy=pairs if analogy else (), **asked)
         took_ms = 1e3 * (CLOCK.monotonic_s() - started)
         view = shape_view(shaped, strict=False, found=found, took_ms=took_ms)
 
         def lines() -> Iterator[str]:
-            looked = f"{pluralize(shaped.searched, 'record')} looked through in {searched_scope(scope, found)}"
+            looked = f"{pluralize(shaped.searched, 'record')} looked through in {searched_scope(within, found)}"
             yield f"{pluralize(len(view['hits']), 'memory')}, {looked}, {took_ms:.0f} ms"
             asked = [role for role, filler in pattern.items() if filler == "?"]
             yield from answer_lines(view["answers"], asked, [hit["id"] for hit in view["hits"]])

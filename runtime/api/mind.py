@@ -288,8 +288,12 @@ class Mind(QuestionVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerb
         Args:
             passed_over: told of the nearest ``.mnemic.toml`` that its owner did not confirm, and that says nothing so.
         """
-        place = resolve_scope(None, folder, home=self._home, passed_over=passed_over)
+        place = self.folder_place(folder, passed_over)
         return self._find_scope_path(place), place
+
+    def folder_place(self, folder: str, passed_over: PassedOver | None = None) -> ScopeRef:
+        """What a folder's project is, whether anything is known of it or not; `passed_over` as in `folder_scope`."""
+        return resolve_scope(None, folder, home=self._home, passed_over=passed_over)
 
     @fields_as_parameters(Brief, "place", "notices")
     def brief(self, occasion: Occasion = "session-start", *, scope: ScopeRef | str, **asked: Any) -> Briefed:

@@ -25,7 +25,7 @@ from mnemic.actors.protocol.log_messages import (
 )
 from mnemic.actors.protocol.message import MemoryId, ids_bytes, safe_operand
 from mnemic.actors.protocol.messages import Recall, Recalled
-from mnemic.actors.protocol.scopes import normalize_scope_path
+from mnemic.actors.protocol.scopes import normalize_scopes
 from mnemic.actors.protocol.shape_messages import ListRoles, RolesListed, Shape, Shaped, analogy_names, pattern_texts
 from mnemic.actors.protocol.times import to_iso
 from mnemic.runtime.api.pause import PauseVerbs
@@ -151,7 +151,7 @@ class QuestionVerbs(PauseVerbs):
 
 
 def question(kind: type[QuestionT], **asked: Any) -> QuestionT:
-    """A question of what is given of its fields: the scope a path, any sequence a tuple.
+    """A question of what is given of its fields: the scopes paths, any sequence a tuple.
 
     Raises:
         InvalidValue: the scope is none, the span of time holds nothing, or a number is larger than 64 bits.
@@ -161,8 +161,8 @@ def question(kind: type[QuestionT], **asked: Any) -> QuestionT:
         if isinstance(given, int) and not -_TWO_63 <= given < _TWO_63:
             why, expected = "it is larger than 64 bits", "a smaller number"
             raise InvalidValue(name=name, value=given, why=why, expected=expected)
-    if asked.get("scope", "*") != "*":
-        asked["scope"] = normalize_scope_path(asked["scope"])
+    if "scope" in asked:
+        asked["scope"] = normalize_scopes(asked["scope"])
     lists = {name: tuple(one) for name, one in asked.items() if isinstance(one, Sequence) and not isinstance(one, str)}
     return kind(**asked | lists)
 

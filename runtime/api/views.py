@@ -7,6 +7,7 @@ the face knows. A text may hold a lone surrogate: Python's JSON carries it; stri
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -17,18 +18,28 @@ from mnemic.actors.protocol.message import to_json
 from mnemic.actors.protocol.messages import Hit, Memory, Recalled
 from mnemic.actors.protocol.shape_messages import Answer, Shaped
 
-_NOT_OF_SIMILAR = {"source_id", "speaker", "session", "supersedes"}
+_NOT_FOR_MODELS = {"source_id", "session"}
+_SECOND_FRACTION = re.compile(r"\.\d+")
+_NOT_OF_SIMILAR = {"source_id", "speaker", "session", "supersedes", "superseded_elsewhere", "same"}
 
 
-def hit_view(hit: Hit, *, strict: bool, explain: bool) -> dict[str, Any]:
-    """A hit; without `explain`, its score without the reasons."""
+def hit_view(hit: Hit, *, strict: bool, explain: bool, same: int | None = None) -> dict[str, Any]:
+    """A hit; without `explain`, its score without the reasons.
+
+    Args:
+        same: so many at most of those that say the same are named, and ``same_count`` says how many there are; where
+            absent, all.
+    """
     view = to_json(hit, strict=strict)
-    if not hit.supersedes:
-        del view["supersedes"]
+    for name in ("supersedes", "superseded_elsewhere", "same"):
+        if not view[name]:
+            del view[name]
     if len(hit.data) == hit.size_bytes:
         del view["start_byte"], view["size_bytes"]
     if not explain:
         del view["why"]
+    if same is not None and len(hit.same) > same:
+        view |= {"same": view["same"][:same], "same_count": len(hit.same)}
     return _rounded(view)
 
 
@@ -38,14 +49,17 @@ def similar_view(similar: Hit, *, strict: bool) -> dict[str, Any]:
     return {name: value for name, value in view.items() if name not in _NOT_OF_SIMILAR}
 
 
-def recall_view(recalled: Recalled, *, strict: bool, found: str, took_ms: float, explain: bool) -> dict[str, Any]:
+def recall_view(
+    recalled: Recalled, *, strict: bool, found: str, took_ms: float, explain: bool, same: int | None = None
+) -> dict[str, Any]:
     """A whole answer.
 
     Args:
         found: how the scope was found.
+        same: as in `hit_view`.
     """
     return {
-        "hits": [hit_view(hit, strict=strict, explain=explain) for hit in recalled.hits],
+        "hits": [hit_view(hit, strict=strict, explain=explain, same=same) for hit in recalled.hits],
         "scope": recalled.scope,
         "scope_found": found,
         "searched": recalled.searched,
@@ -55,6 +69,24 @@ def recall_view(recalled: Recalled, *, strict: bool, found: str, took_ms: float,
         "degraded": list(recalled.degraded),
         "took_ms": round(took_ms, 1),
     }
+
+
+def model_view(view: dict[str, Any]) -> dict[str, Any]:
+    """An answer as a model is given it, which pays for every word: of each hit what tells it whether to read on.
+
+    Left out are the host's own ids, which `memory_view` has, what is nothing, a scope that is the answer's own, and
+    fractions of a second.
+    """
+
+    def slim(hit: dict[str, Any]) -> dict[str, Any]:
+        told = {name: one for name, one in hit.items() if one is not None and name not in _NOT_FOR_MODELS}
+        if told["scope"] == view["scope"]:
+            del told["scope"]
+        if "said_at" in told:
+            told["said_at"] = _SECOND_FRACTION.sub("", told["said_at"])
+        return told
+
+    return view | {"hits": [slim(hit) for hit in view["hits"]]}
 
 
 def memory_view(memory: Memory, part: bytes, *, strict: bool) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from mnemic.actors.protocol.messages import (
     Rebuild,
     Recall,
     Recover,
+    Scopes,
 )
 from mnemic.actors.protocol.scopes import ForgetSelection, Selection, Survey
 from mnemic.actors.protocol.shape_messages import Shape
@@ -72,7 +73,7 @@ METHODS: dict[Struct, Offer] = {
 }
 COMMANDS: dict[Struct, Offer] = {
     Recall: offer(
-        "recall", lacks="signals observe private trace assistant asking_session", own="explain", unlike="scope"
+        "recall", lacks="place signals observe private trace assistant asking_session", own="explain", unlike="scope"
     ),
     Shape: offer(
         "shape",
@@ -83,12 +84,12 @@ COMMANDS: dict[Struct, Offer] = {
     CaptureText: offer(
         "remember", lacks="role place assistant speaker said_at supersedes occurrence folder", own="scope"
     ),
-    ListMemories: offer("log", lacks="text_bytes", own="injected recalls"),
+    ListMemories: offer("log", lacks="text_bytes", own="injected recalls", unlike="scope"),
     ShowMemories: offer("show"),
     Selection: offer("forget", own="reason undo erase yes"),
 }
 TOOLS: dict[Struct, Offer] = {
-    Recall: offer("memory_recall", lacks="signals observe private trace assistant asking_session", own="explain"),
+    Recall: offer("memory_recall", lacks="place signals observe private trace assistant asking_session", own="explain"),
     Shape: offer("memory_shape", lacks="analogy session since until observe private assistant asking_session"),
     CaptureText: offer("memory_capture", lacks="place assistant speaker occurrence folder", own="scope"),
     GetMemories: offer("memory_get", own="offset limit"),
@@ -229,7 +230,7 @@ class Planted(Recall, frozen=True, kw_only=True):
 
     depth: int = 0
     """How deep."""
-    scope: str = ""
+    scope: Scopes = ""
     """Another default."""
     session: int | None = None  # type: ignore[assignment]
     """Another type."""

@@ -8,7 +8,7 @@ of the assistant's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from mnemic.actors.capture.capture import OWNER
@@ -16,12 +16,15 @@ from mnemic.actors.protocol.errors import OwnersChoice
 from mnemic.actors.protocol.events import MCP_PREFIX
 from mnemic.actors.protocol.messages import Memory
 
+_NOT_TOLD = "By MCP memories of other projects are not told"
+
 
 class Access(NamedTuple):
     """What one caller may do."""
 
-    own: str | None
-    """The scope of its project; ``""`` where it has named no folder, ``None`` where nothing is known of the project."""
+    find_own: Callable[[], str | None]
+    """Gives the scope of its project: ``""`` where it has named no folder, ``None`` where nothing is known of it. It
+    may take a question, and is called where the answer depends on it."""
     rights: Collection[str]
     """Of `mnemic.actors.protocol.scopes.MCP_RIGHTS`, those that it has."""
     is_shared: Callable[[str], bool]
@@ -40,7 +43,18 @@ class Access(NamedTuple):
             OwnersChoice: that is it.
         """
         if not self.can_read(scope):
-            raise OwnersChoice(what="By MCP memories of other projects are not told", right="read-all")
+            raise OwnersChoice(what=_NOT_TOLD, right="read-all")
+
+    def check_question(self, scopes: Sequence[str]) -> None:
+        """Refuse a question that names a scope whose memories it may not be told: the whole of it.
+
+        Raises:
+            OwnersChoice: that is it.
+        """
+        denied = next((scope for scope in scopes if not self.can_read(scope.strip("/"))), None)
+        if denied is not None:
+            which = f", and of {len(scopes)} scopes {denied!r} is another project's" if len(scopes) > 1 else ""
+            raise OwnersChoice(what=f"{_NOT_TOLD}{which}", right="read-all")
 
     def check_write(self, scope: str | None, *, role: str = "assistant", said_at: int | None = None, now: int) -> None:
         """Refuse what it may not keep or forget.
@@ -58,7 +72,7 @@ class Access(NamedTuple):
             return
         if scope is not None and not self._is_own(scope):
             raise OwnersChoice(what="By MCP nothing is kept or forgotten in another project", right="write-all")
-        if scope is not None and scope != self.own and not self.is_there(scope):  # it may get to be somebody else's
+        if scope is not None and scope != self.find_own() and not self.is_there(scope):  # it may become somebody's
             raise OwnersChoice(what="By MCP no scope is made below a project's own", right="write-all")
         if role != "assistant":
             raise OwnersChoice(what=f"By MCP nothing is kept as words of the {role}", right="write-all")
@@ -71,4 +85,5 @@ class Access(NamedTuple):
         return "write-all" in self.rights or told or (memory.role != "user" and memory.assistant != OWNER)
 
     def _is_own(self, scope: str) -> bool:
-        return scope == self.own or (bool(self.own) and scope.startswith(f"{self.own}/"))
+        own = self.find_own()
+        return scope == own or (bool(own) and scope.startswith(f"{own}/"))

@@ -18,6 +18,7 @@ import msgspec
 
 from mnemic.actors.protocol.changes import AddMemory, Logged
 from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.log_messages import (
     CountUse,
     DeliveredMemory,
@@ -35,6 +36,7 @@ from mnemic.actors.protocol.log_messages import (
     UseCounted,
 )
 from mnemic.actors.protocol.messages import Memory
+from mnemic.actors.protocol.scopes import asked_scopes
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 from mnemic.runtime.store.supersession import current_successor
 from mnemic.runtime.store.texts import text_prefix
@@ -64,6 +66,10 @@ _ENTRY_FIELDS = (
 )
 _DELIVERY_FIELDS = ("at", "occasion", "assistant", "session", "scope", "query", "tokens", "erased")
 _CURSOR = re.compile(r"(-?[0-9]{1,19})-([0-9]{1,19})")
+_GIVEN_FOR = (
+    "instr(char(10) || scope || char(10), char(10) || ? || char(10))"
+    " OR (? != '' AND instr(char(10) || scope, char(10) || ? || '/'))"
+)
 _PAGE_BYTES = 4 << 20
 """A page of what was given ends with the one that makes it longer."""
 
@@ -122,9 +128,10 @@ class LogQueries:
     def list_deliveries(self, asked: ListDeliveries) -> DeliveriesListed:
         where: list[str] = [f"assistant {'=' if asked.own else '!='} ''"]
         values: list[Any] = []
-        if asked.scope != "*":
-            where.append("(scope = ? OR (? != '' AND substr(scope, 1, length(?) + 1) = ? || '/'))")
-            values += [asked.scope] * 4
+        paths = asked_scopes(asked.scope)
+        if paths is not None:  # what was given for several scopes names them one a line
+            where.append(f"({' OR '.join([_GIVEN_FOR] * len(paths))})")
+            values += [value for path in paths for value in [escape_surrogates(path)] * 3]
         if asked.session is not None:
             where.append("session = ?")
             values.append(asked.session)
@@ -151,6 +158,7 @@ class LogQueries:
             (row,),
         ).fetchall()
         delivery = dict(zip(_DELIVERY_FIELDS, fields, strict=True))
+        delivery["scope"] = tuple(delivery["scope"].split("\n")) if "\n" in delivery["scope"] else delivery["scope"]
         return Delivery(
             cursor=f"{delivery['at']}-{row}",
             **delivery,
@@ -192,7 +200,7 @@ class LogQueries:
         ).fetchall()
         for first, rows in ((0, kept), (2, given)):
             for path, week, *numbers in rows:
-                counts = found.setdefault(path, {}).setdefault(this - week, [0, 0, 0, 0])
+                counts = found.setdefault(path.replace("\n", ", "), {}).setdefault(this - week, [0, 0, 0, 0])
                 counts[first : first + 2] = numbers
         projects = tuple(
             ProjectUse(

@@ -100,6 +100,7 @@ def test_every_message_is_sent_by_somebody_and_taken_by_an_actor_or_it_is_an_ans
         messages.Envelope,
         messages.AddOutcome,
         messages.Hit,
+        messages.SameMemory,
         messages.Candidate,
         messages.Memory,
         messages.ScopeCount,

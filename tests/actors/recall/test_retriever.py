@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from mnemic.actors.protocol.changes import DeliveredSpan, RecordDelivery, ScopeRef
 from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory, UnknownScope
 from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS, to_bytes, to_text
+from mnemic.actors.protocol.log_messages import ListMemories
 from mnemic.actors.protocol.messages import (
     Apply,
     Count,
@@ -90,12 +91,49 @@ def test_a_scope_is_itself_and_what_is_below_it_and_not_what_only_begins_alike(
     }
 
 
-@pytest.mark.parametrize("scope", ["harbour", "work/harb", "", "work/", "\ud800"])
-def test_an_unknown_scope_is_said_and_at_most_a_near_miss_is_named(harbour: ActorHarness, scope: str) -> None:
-    with pytest.raises(UnknownScope) as caught:
-        harbour.recall("crane", scope=scope)
-    near = caught.value.operands["near"]
-    assert near == ("Did you mean 'work/harbour'? " if scope == "work/harb" else "")
+@pytest.mark.parametrize(
+    ("scope", "near"),
+    [
+        ("harbour", "Did you mean 'work/harbour'? "),
+        ("work/harb", "Did you mean 'work/harbour'? "),
+        ("Work/Harbour", "Did you mean 'work/harbour' or 'work/harbour/crane'? "),
+        *[(scope, "") for scope in ("", "work/", "garden", "\ud800")],
+    ],
+)
+def test_an_unknown_scope_is_refused_and_what_is_near_it_is_named(harbour: ActorHarness, scope: str, near: str) -> None:
+    for asked in (scope, (scope,), ("work", scope), (scope, "home")):
+        with pytest.raises(UnknownScope) as caught:
+            harbour.recall("crane", scope=asked)
+        assert (caught.value.operands["scope"], caught.value.operands["near"]) == (scope, near)
+
+
+@pytest.mark.parametrize(
+    ("scopes", "searched"),
+    [
+        (("home", "workshop"), 2),
+        (("work", "work/harbour/crane"), 2),
+        (("work/harbour/crane", "home", "work/harbour/crane"), 2),
+        (("*",), 4),
+        (("home", "*"), 4),
+    ],
+)
+def test_of_several_scopes_each_is_itself_and_what_is_below_it(
+    harbour: ActorHarness, scopes: tuple[str, ...], searched: int
+) -> None:
+    recalled = harbour.recall("crane harbour", scope=scopes)
+    assert recalled.searched == searched
+    assert recalled.scope == scopes
+    assert {hit.scope for hit in recalled.hits} <= {
+        path
+        for path in ("work/harbour", "work/harbour/crane", "home", "workshop")
+        if "*" in scopes or any(path == scope or path.startswith(scope + "/") for scope in scopes)
+    }
+
+
+def test_no_scope_at_all_is_refused(harbour: ActorHarness) -> None:
+    for ask in (lambda: harbour.recall("crane", scope=()), lambda: harbour.ask(ListMemories(scope=()))):
+        with pytest.raises(InvalidValue, match="none is given"):
+            ask()
 
 
 def test_a_mind_without_scopes_says_that_there_is_none_yet(actor_system: ActorHarness) -> None:
@@ -173,6 +211,8 @@ def test_a_word_whose_stem_a_stop_word_shares_does_not_find_that_stop_word(actor
         {"k": 0},
         {"k": -1},
         {"budget_tokens": 0},
+        {"hit_bytes": 63},
+        {"hit_bytes": "all"},
         {"k": "3"},
         {"since": "yesterday"},
         {"kinds": ()},
@@ -463,16 +503,18 @@ def test_an_answer_as_of_then_is_the_answer_that_was_given_then(
 
 
 @pytest.mark.parametrize("signals", [("dense",), ("dense", "lexical", "session")])
-def test_of_very_many_memories_of_one_text_the_newest_are_given(tmp_path: Path, signals: tuple[str, ...]) -> None:
+def test_very_many_memories_of_one_text_are_one_hit_and_hide_no_other(tmp_path: Path, signals: tuple[str, ...]) -> None:
     texts = ["yes, do that" if number % 8 else f"the tide at {number}" for number in range(800)]
     said_at = [START_US + number * 1_000_000 for number in range(len(texts))]
     items = [turns([text], said_at=at, session=str(at))[0] for text, at in zip(texts, said_at, strict=True)]
     with ActorHarness(tmp_path, sources={"a": items}) as actor_system:
         actor_system.take("a")
         actor_system.embed()
-        hits = actor_system.recall("yes do it", signals=signals, k=5).hits
-        assert [hit.said_at for hit in hits] == [START_US + number * 1_000_000 for number in (799, 798, 797, 796, 795)]
-        assert len({hit.score for hit in hits}) == 1
+        first, *others = actor_system.recall("yes do it", signals=signals, k=5).hits
+        newest = [START_US + number * 1_000_000 for number in range(799, -1, -1) if number % 8]
+        assert [first.said_at, *(one.said_at for one in first.same)] == newest
+        assert len(others) == 4
+        assert all(hit.text.startswith("the tide at ") and not hit.same for hit in others)
 
 
 def test_meaning_is_looked_for_by_codes_in_what_is_visible_alone(
@@ -650,6 +692,30 @@ def test_a_place_is_found_where_something_was_captured_there(actor_system: Actor
     )
     assert actor_system.ask(FindScope(place=named("notes"))).path == "notes"
     assert actor_system.ask(FindScope(place=ScopeRef(path="x", project="/odd/\udc80", found="folder"))).path is None
+
+
+def test_a_recall_in_a_place_looks_through_its_scope_and_nothing_where_nothing_is_known(
+    actor_system: ActorHarness,
+) -> None:
+    project = ScopeRef(path="shelf", project="/src/shelf/.git", found="git")
+    namesake = ScopeRef(path="shelf", project="/elsewhere/shelf", found="git")
+    actor_system.keep("a kettle", place=project)
+    actor_system.keep("a kettle below", place=named("shelf/board"))
+    actor_system.keep("a kettle elsewhere", place=named("notes"))
+    actor_system.embed()
+    found = actor_system.recall("kettle", place=project, scope="notes")
+    assert (set(said(found)), found.scope, found.scope_known) == ({"a kettle", "a kettle below"}, "shelf", True)
+    assert found == actor_system.recall("kettle", scope="shelf")
+    unknown = actor_system.recall("kettle", place=namesake)
+    assert (unknown.hits, unknown.searched, unknown.scope, unknown.scope_known) == ((), 0, "shelf", False)
+
+
+def test_a_hit_is_no_longer_than_asked_for_nor_than_the_setting_says(tmp_path: Path) -> None:
+    with ActorHarness(tmp_path, hit_bytes=200) as actor_system:
+        actor_system.keep("a " * 100 + "kettle" + " b" * 200)
+        for asked, given in ((64, 64), (150, 150), (500, 200), (None, 200)):
+            (hit,) = actor_system.recall("kettle", hit_bytes=asked).hits
+            assert (given - 2 < len(hit.data) <= given, b"kettle" in hit.data) == (True, True)
 
 
 def test_a_hanging_embedder_does_not_keep_the_words_from_answering(

@@ -1,4 +1,6 @@
-"""`mnemic shape`: a pattern as it is typed, answers as lines for a person, at the command and by way of the process."""
+"""`mnemic shape`: a pattern as it is typed, answers as lines for a person, at the command and by way of the process;
+`mnemic recall` of several scopes, and of what says the same.
+"""
 
 from __future__ import annotations
 
@@ -304,3 +306,60 @@ def test_what_the_log_says_was_asked_can_be_asked_again(command: Command, boat: 
 def test_every_role_is_documented() -> None:
     page = (ROOT / "docs" / "shape.md").read_text("utf-8")
     assert [name for name in (*ROLES, "after", "then") if f"`{name}`" not in page and f"`{name}=?`" not in page] == []
+
+
+# --- several scopes, and what says the same --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def piers(command: Command, home: Path, tmp_path: Path) -> Path:
+    """A home in which something is said in four scopes, in one of them again and again."""
+    said = [("work/pier", f"p{number}", "The pier is closed.") for number in range(5)]
+    said += [("work/boat", "b", "the pier is far"), ("home", "h", "a pier glass"), ("garden", "g", "no pier here")]
+    source = lines(
+        tmp_path / "a.jsonl",
+        *(
+            turn(text, session=session, scope=scope, said_at=f"2026-11-0{place + 1}T10:00:00Z")
+            for place, (scope, session, text) in enumerate(said)
+        ),
+    )
+    assert command("capture", source, "--home", home).code == 0
+    return home
+
+
+def test_several_scopes_are_looked_through_at_once_at_every_verb_that_takes_one(command: Command, piers: Path) -> None:
+    two = ("--scope", "home", "--scope", "/work/boat/", "--scope", "home", "--home", piers)
+    found = command("recall", "pier", *two, "--json").json
+    assert {hit["scope"] for hit in found["hits"]} == {"home", "work/boat"}
+    assert (found["scope"], found["scope_found"], found["searched"]) == (["home", "work/boat"], "named", 2)
+    assert "2 memories of 2 in home, work/boat (named), " in command("recall", "pier", *two).out
+    assert {hit["scope"] for hit in shaped(command, piers, "kind=turn", *two[:4])["hits"]} == {"home", "work/boat"}
+    listed = [json.loads(line) for line in command("log", *two, "--json").out.splitlines()]
+    assert {one["scope"] for one in listed} == {"home", "work/boat"}
+    assert command("recall", "pier", *two, "--scope", "*", "--json").json["scope"] == "*"
+    given = [json.loads(line) for line in command("log", "--recalls", "--home", piers, "--json").out.splitlines()]
+    assert [one["scope"] for one in given] == ["*", ["home", "work/boat"], ["home", "work/boat"], ["home", "work/boat"]]
+    for scope, count in (("home", 3), ("work/boat", 3), ("work", 3), ("garden", 0)):
+        asked = command("log", "--recalls", "--scope", "garden", "--scope", scope, "--home", piers, "--json")
+        assert len(asked.out.splitlines()) == count, scope
+    assert ", in home, work/boat" in command("log", "--recalls", "--home", piers).out
+
+
+@pytest.mark.parametrize("verb", [("recall", "pier"), ("shape", "kind=turn"), ("log",), ("log", "--recalls")])
+def test_one_of_several_scopes_that_is_not_there_is_named_with_the_near_ones(
+    command: Command, piers: Path, verb: tuple[str, ...]
+) -> None:
+    refused = command(*verb, "--scope", "home", "--scope", "pier", "--home", piers)
+    assert refused.code == 2
+    assert "No memory is in the scope 'pier'. Did you mean 'work/pier'? " in refused.err
+
+
+def test_what_says_the_same_is_one_hit_that_names_the_others(command: Command, piers: Path) -> None:
+    (hit,) = command("recall", "is the pier closed", "--scope", "work/pier", "--home", piers, "--json").json["hits"]
+    assert [one["said_at"][:10] for one in hit["same"]] == [f"2026-11-0{day}" for day in (4, 3, 2, 1)]
+    assert len({hit["id"], *(one["id"] for one in hit["same"])}) == 5
+    shown = command("recall", "is the pier closed", "--scope", "work/pier", "--home", piers).out
+    named = ", ".join(f"{one['id']} ({one['said_at'][:10]})" for one in hit["same"][:3])
+    assert f"     said so too: {named} and 1 more (--json names them)\n" in shown
+    others = command("recall", "pier", "--scope", "garden", "--home", piers, "--json").json["hits"]
+    assert all("same" not in one for one in others)

@@ -213,3 +213,21 @@ def test_a_pause_is_said_with_the_answer(mind: Mind) -> None:
     (told,) = [line for line in mind.shape({"tool": "yen"}).degraded if "pause" in line.lower()]
     mind.resume()
     assert told not in mind.shape({"tool": "yen"}).degraded
+
+
+def test_several_scopes_are_paths_each_once_and_everything_is_everything(mind: Mind) -> None:
+    for scope in ("quay/a", "quay/b", "pier"):
+        mind.remember("a heron", scope=scope, similar=False)
+    for scope, told, searched in [
+        (["/quay/a/", "pier", "pier/"], ("quay/a", "pier"), 2),
+        (("quay",), "quay", 2),
+        (iter(["quay/b"]), "quay/b", 1),
+        ("/pier", "pier", 1),
+    ]:
+        recalled = mind.recall("heron", scope=scope)
+        assert (recalled.scope, recalled.searched) == (told, searched)
+    assert mind.recall("heron", scope=["pier", "*"]).scope == "*"
+    assert {one.scope for one in mind.log(scope=["quay/a", "pier"]).memories} == {"quay/a", "pier"}
+    for wrong in ([], ["pier", "a//b"], ["pier", 3], 7, None):
+        with pytest.raises(InvalidValue):
+            mind.recall("heron", scope=wrong)

@@ -9,7 +9,7 @@ import msgspec
 
 from mnemic.actors.protocol.message import to_json
 from mnemic.actors.protocol.messages import Hit, Memory, Recalled, Retirement
-from mnemic.runtime.api.views import hit_view, memory_view, recall_view
+from mnemic.runtime.api.views import hit_view, memory_view, model_view, recall_view
 
 HIT = Hit(
     id=bytes(range(16)),
@@ -130,6 +130,28 @@ def test_an_answer_says_where_it_looked_and_what_it_cost() -> None:
         "degraded": ["no model."],
         "took_ms": 1.3,
     }
+
+
+def test_a_model_is_given_of_a_hit_what_tells_it_whether_to_read_on() -> None:
+    said = msgspec.structs.replace(HIT, said_at=(HIT.said_at or 0) + 255_198, superseded_by=bytes(16))
+    timeless = msgspec.structs.replace(HIT, scope="work", said_at=None, speaker=None)
+    views = [hit_view(hit, strict=True, explain=False) for hit in (said, timeless)]
+    own = {
+        "id": "00010203-0405-0607-0809-0a0b0c0d0e0f",
+        "text": "nine books",
+        "kind": "turn",
+        "role": "user",
+        "assistant": "codex",
+        "score": 1.2346,
+    }
+    more = {
+        "scope": "work/shelf",
+        "speaker": "Ida",
+        "said_at": "2025-10-09T08:53:20Z",
+        "superseded_by": "00000000-0000-0000-0000-000000000000",
+    }
+    answer = {"hits": views, "scope": "work", "took_ms": 1}
+    assert model_view(answer) == answer | {"hits": [own | more, own]}
 
 
 def test_what_was_forgotten_shows_when_why_and_how_it_begins() -> None:

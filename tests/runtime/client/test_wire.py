@@ -109,6 +109,7 @@ def test_every_message_is_either_a_faces_or_the_actors_own() -> None:
     parts = {
         "Envelope",
         "Hit",
+        "SameMemory",
         "AddOutcome",
         "Memory",
         "Applied",

@@ -67,6 +67,21 @@ def refused(answer: Answer, status: int, kind: type[MnemicError]) -> MnemicError
 # --- messages --------------------------------------------------------------------------------------------------------
 
 
+def test_several_scopes_are_asked_at_once_and_what_says_the_same_is_one_hit(faces: Hosted) -> None:
+    for session in ("x", "y"):
+        for path in ("quay/a", "quay/b", "quay/c"):
+            place = {"path": path, "project": None, "found": "named"}
+            faces.post("/api/capture-text", text_of("a heron", session=session + path, place=place), Mnemic_Create="1")
+    answer = faces.post("/api/recall", {"query": "heron", "scope": ["quay/a", "quay/c"]}).json
+    assert answer["scope"] == ["quay/a", "quay/c"]
+    assert sorted((hit["scope"], len(hit["same"])) for hit in answer["hits"]) == [("quay/a", 1), ("quay/c", 1)]
+    assert all(one.keys() == {"id", "said_at"} for hit in answer["hits"] for one in hit["same"])
+    assert faces.post("/api/recall", {"query": "heron", "scope": "quay"}).json["searched"] == 6
+    error = refused(faces.post("/api/recall", {"query": "heron", "scope": ["quay/a", "quays"]}), 400, UnknownScope)
+    assert str(error) == "No memory is in the scope 'quays'."
+    refused(faces.post("/api/recall", {"query": "heron", "scope": []}), 400, InvalidValue)
+
+
 def test_what_is_captured_is_recalled(faces: Hosted) -> None:
     kept = decode(faces.post("/api/capture-text", text_of("an otter, half \ud83d"), Mnemic_Create="1").json)
     assert isinstance(kept, TextCaptured)

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.message import format_id
+from mnemic.actors.protocol.message import format_id, parse_id
+from mnemic.actors.protocol.messages import CaptureText
 from mnemic.runtime.minds.projects import resolve_scope
 from tests.processes.faces import git_project
 from tests.processes.hosted import HELLO, Hosted, Wire, hosted, tool_call
@@ -82,6 +83,83 @@ def test_a_scope_that_is_not_there_tells_no_name_of_another_project(faces: Hoste
         assert "'*'" not in refused, "it is nothing for this caller"
         assert "`memory_status` lists the scopes that you may read." in refused
         assert "boats/cabins" in asked(faces, project, name, ("read-all",), scope="boat/cabins", **more)
+
+
+def test_of_several_scopes_each_is_its_own_or_shared_or_the_whole_question_is_refused(
+    faces: Hosted, project: Path
+) -> None:
+    assert texts(faces, project, scope=["boat", "boat/cabin", "boat"]) == OWN
+    faces.settings = {"mcp.allow": (), "mcp.share": ("shared/*",)}
+    assert texts(faces, project, scope=["boat/cabin", "shared/tastes"]) == {
+        "the otter has a cabin",
+        "the otter likes tea",
+    }
+    shaped = asked(faces, project, "memory_shape", pattern={"kind": "note"}, scope=["boat/cabin", "shared/tastes"])
+    assert shaped["scope"] == ["boat/cabin", "shared/tastes"]
+    for denied in ("bank", "nowhere", "*"):
+        for name, more in (("memory_recall", {"query": "otter"}), ("memory_shape", {"pattern": {"kind": "note"}})):
+            refused = asked(faces, project, name, scope=["boat", denied, "shared/tastes"], **more)
+            assert refused.startswith(
+                "owners_choice: By MCP memories of other projects are not told, and of 3 scopes "
+                f"{denied!r} is another project's"
+            ), "whether it is there is not told"
+            assert "shared/tastes" not in refused
+    everything = texts(faces, project, ("read-all",), scope=["boat", "bank"])
+    assert everything == OWN | {"the otter's PIN is 4711"}
+    assert texts(faces, project, ("read-all",), scope=[]).startswith("invalid_value: a scope cannot be ''")
+
+
+def test_of_a_scope_that_is_not_there_the_near_ones_are_named_that_the_caller_may_read(
+    faces: Hosted, project: Path
+) -> None:
+    with faces.minds.use("default", True) as mind:
+        for scope in ("boat/cabins", "cabin", "boats/cabin", "boat/cabin2"):
+            mind.remember("the otter is elsewhere", scope=scope)
+    refused = asked(faces, project, "memory_recall", query="otter", scope=["boat", "boat/cabim"])
+    assert "unknown_scope: No memory is in the scope 'boat/cabim'." in refused
+    assert "Did you mean 'boat/cabin', 'boat/cabin2' or 'boat/cabins'? " in refused
+
+
+def test_what_replaces_a_memory_in_a_project_that_is_not_the_callers_is_told_and_not_named(
+    faces: Hosted, project: Path
+) -> None:
+    old = id_in(faces, "boat/cabin")
+    with faces.minds.use("default", True) as mind:
+        place = ScopeRef(
+            path="bank", project=None, found="named"
+        )  # as the JSON API takes it, and an undone merge leaves it
+        message = CaptureText(text=b"the otter has a safe", place=place, supersedes=parse_id(old))
+        told = str(format_id(mind.actor_system.ask(message).id))
+    for answer in (
+        asked(faces, project, "memory_recall", query="otter cabin", scope="boat/cabin"),
+        asked(faces, project, "memory_shape", pattern={"kind": "note"}, scope="boat/cabin"),
+        asked(faces, project, "memory_get", ids=[old]),
+    ):
+        (one,) = answer.get("hits") or answer.get("memories")
+        assert (one["id"], one.get("superseded_by"), one["superseded_elsewhere"]) == (old, None, True)
+        assert told not in str(answer)
+    got = asked(faces, project, "memory_get", ("read-all",), ids=[old, told])["memories"]
+    assert [one["superseded_by"] for one in got] == [told, None]
+    assert got[1]["supersedes"] == [old]
+    faces.settings = {"mcp.allow": (), "mcp.share": ("bank",)}
+    shared = asked(faces, project, "memory_recall", query="otter", scope=["boat", "bank"])["hits"]
+    assert {one["id"]: one.get("superseded_by") for one in shared}[old] == told
+
+
+def test_what_says_the_same_is_told_once_and_named_briefly(faces: Hosted, project: Path) -> None:
+    with faces.minds.use("default", True) as mind:
+        kept = {
+            str(format_id(mind.remember("the otter sleeps", scope="boat/cabin", session=f"s{number}").id))
+            for number in range(6)
+        }
+        mind.remember("the otter sleeps", scope="bank")
+    hits = asked(faces, project, "memory_recall", query="does the otter sleep", scope="boat")["hits"]
+    (one,) = [hit for hit in hits if hit["text"] == "the otter sleeps"]
+    assert one["same_count"] == 5
+    assert len(one["same"]) == 3
+    assert {one["id"], *(other["id"] for other in one["same"])} < kept
+    assert all(set(other) == {"id", "said_at"} for other in one["same"])
+    assert all("same" not in hit for hit in hits if hit is not one)
 
 
 def test_an_id_or_a_status_tells_no_more(faces: Hosted, project: Path) -> None:

@@ -14,23 +14,24 @@ from typing import Any
 import jsonschema
 import pytest
 from mcp import ClientSession, MCPError
-from mcp.types import TextResourceContents
+from mcp.types import TextContent, TextResourceContents
 
 import mnemic
-from mnemic.runtime.serve.mcp.tools import INSTRUCTIONS, PAGE_BYTES
+from mnemic.runtime.serve.mcp.tools import HIT_BYTES, INSTRUCTIONS, PAGE_BYTES
 from tests.paths import ROOT
 from tests.processes.faces import claude_turn, git_project, lines, turn
 from tests.processes.hosted import Hosted, hosted
 from tests.processes.mcp_client import Client, Transport, over_http, over_stream, with_client
 from tests.waiting import BOUND_S
 
-SCHEMA_TOKENS = 745  # of four bytes; the promise is 1,000 for all seven tools
+SCHEMA_TOKENS = 806  # of four bytes; the promise is 1,000 for all seven tools
 TOOLS = {
     "memory_recall": {
         "query",
         "k",
         "scope",
         "budget_tokens",
+        "hit_bytes",
         "since",
         "until",
         "as_of",
@@ -124,7 +125,7 @@ def test_what_is_captured_is_recalled_and_a_correction_outranks_it_at_once(faces
         )
         found = await client.good("memory_recall", query="how long is the pier?", explain=True)
         assert [hit["id"] for hit in found["hits"]] == [new["id"], old["id"]]
-        assert [hit["superseded_by"] for hit in found["hits"]] == [None, new["id"]]
+        assert [hit.get("superseded_by") for hit in found["hits"]] == [None, new["id"]]
         assert [hit.get("supersedes") for hit in found["hits"]] == [[old["id"]], None]
         assert found["hits"][0]["why"]["prior"] > 0
         assert (found["scope"], found["scope_found"]) == ("pier", "git")
@@ -148,7 +149,7 @@ def test_what_is_forgotten_is_found_no_more_and_the_answer_says_how_to_take_it_b
         assert (retired["id"], retired["text"], retired["changed"]) == (new["id"], "The pier is 4 m long.", True)
         assert retired["reason"] == "a slip of the tongue"
         (hit,) = (await client.good("memory_recall", query="pier", scope="*"))["hits"]
-        assert (hit["id"], hit["superseded_by"]) == (old["id"], None)
+        assert (hit["id"], "superseded_by" in hit) == (old["id"], False)
         again = await client.good("memory_forget", id=new["id"], reason="asked twice")
         assert again == gone | {"retired": retired | {"changed": False}}
         said = await client.good("memory_capture", text="The pier is 4 m long.", supersedes=old["id"])
@@ -207,9 +208,10 @@ def test_a_recall_is_narrowed_as_on_the_command_line(example_home: Path, tmp_pat
             ({"kinds": ["tool_result"]}, lambda hit: hit["kind"] == "tool_result"),
         ]
         for arguments, holds in narrowed:
-            hits = (await client.good("memory_recall", query="session token", **({"scope": "*"} | arguments)))["hits"]
-            assert hits
-            assert all(map(holds, hits)), arguments
+            found = await client.good("memory_recall", query="session token", **({"scope": "*"} | arguments))
+            assert found["hits"]
+            ids = [hit["id"] for hit in found["hits"]]
+            assert all(map(holds, (await client.good("memory_get", ids=ids))["memories"])), arguments
         assert (await client.good("memory_recall", query="token", scope="*", as_of="2026-01-01"))["hits"] == []
         short = await client.good("memory_recall", query="session token", scope="*", budget_tokens=100)
         assert short["used_tokens"] <= 100 < sum(len(hit["text"]) for hit in everything) / 4
@@ -268,6 +270,54 @@ def test_a_long_text_comes_in_pages_that_make_it_up_byte_for_byte(faces: Hosted,
     with_client(faces, tmp_path, use)
 
 
+def test_of_a_long_memory_the_stretch_that_answers_is_told_and_more_where_more_is_asked_for(
+    faces: Hosted, tmp_path: Path
+) -> None:
+    around = "The tide was low and the gulls were loud that day. " * 30
+    text = f"{around}The otter sleeps in the blue boat. {around}"
+
+    async def use(client: Client) -> None:
+        kept = await client.good("memory_capture", text=text)
+        wishes: list[tuple[dict[str, int], int]] = [({}, HIT_BYTES), ({"hit_bytes": 100}, 100)]
+        for given, most in (*wishes, ({"hit_bytes": 999}, 999)):
+            answer = await client.good("memory_recall", query="where does the otter sleep?", **given)
+            (hit,) = answer["hits"]
+            assert most - 8 < len(hit["text"]) <= most
+            assert "otter sleeps in the blue boat." in hit["text"]
+            assert text[hit["start_byte"] :].startswith(hit["text"])
+            assert (hit["size_bytes"], answer["used_tokens"]) == (len(text), -(-len(hit["text"]) // 4))
+        (whole,) = (await client.good("memory_recall", query="otter", hit_bytes=1 << 20))["hits"]
+        assert whole["text"] == text
+        assert "size_bytes" not in whole
+        (record,) = (await client.good("memory_get", ids=[kept["id"]]))["memories"]
+        assert record["text"] == text
+        refused = await client.call("memory_recall", {"query": "otter", "hit_bytes": 63})
+        assert refused.text.startswith("invalid_value: the length of a hit cannot be 63: it is less than 64.")
+
+    with_client(faces, git_project(tmp_path / "pier"), use)
+
+
+def test_ten_hits_are_told_in_few_bytes_and_their_text_is_the_answer_once_more(
+    example_home: Path, tmp_path: Path
+) -> None:
+    async def use(client: Client) -> None:
+        result = await client.session.call_tool("memory_recall", {"query": "session token", "scope": "*"})
+        found = result.structured_content
+        assert found is not None
+        assert len(found["hits"]) == 10
+        (content,) = result.content
+        assert isinstance(content, TextContent)
+        assert json.loads(content.text) == found
+        texts = sum(len(hit["text"].encode()) for hit in found["hits"])
+        assert len(content.text.encode()) - texts < 10 * 220 + 250
+        always = {"id", "text", "kind", "role", "assistant", "said_at", "score"}
+        assert all(hit.keys() >= always for hit in found["hits"])
+        assert not any(None in hit.values() or hit.keys() & {"session", "source_id"} for hit in found["hits"])
+
+    with hosted(example_home) as faces:
+        with_client(faces, tmp_path, use)
+
+
 def test_text_that_the_protocol_cannot_carry_is_written_out_and_said_to_be(faces: Hosted, tmp_path: Path) -> None:
     source = lines(
         tmp_path / "a.jsonl", turn("an otter, half \ud83d, \x00 and \x1b[1m", session="\ud800s", id="\udfff")
@@ -278,8 +328,8 @@ def test_text_that_the_protocol_cannot_carry_is_written_out_and_said_to_be(faces
         (hit,) = (await client.good("memory_recall", query="otter", scope="*"))["hits"]
         assert hit["text"] == "an otter, half \\ud83d, \x00 and \x1b[1m"
         assert hit["escaped"] is True
-        assert (hit["session"], hit["source_id"]) == ("\\ud800s", "\\udfff")
         (record,) = (await client.good("memory_get", ids=[hit["id"]]))["memories"]
+        assert (record["session"], record["source_id"]) == ("\\ud800s", "\\udfff")
         assert (record["text"], record["escaped"]) == (hit["text"], True)
 
     with_client(faces, tmp_path, use)

@@ -1,0 +1,84 @@
+"""Folds the hits of a recall that say the same: the best stands for them, and names the others.
+
+Below `mnemic.actors.recall.retriever`; which texts say the same is `mnemic.algorithms.text.near_duplicates`. Memories
+are folded only where they are of one scope, kind, speaker and outcome, where nothing or the same replaces them, and
+where they replace nothing or the same: what was corrected never hides behind its correction, nor the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.actors.protocol.messages import SameMemory
+from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.protocol.times import day_of
+from mnemic.actors.recall.recall_index import RecallIndex
+from mnemic.algorithms.text.near_duplicates import fingerprint
+
+MOST_FOLDED = 1000
+"""So many of the best are compared; behind a thousand that say the same, what says something else is not found."""
+_LEAST_COSINE = 0.75
+"""Of two texts that say the same: of the labelled ones none is below .80. It saves reading those that surely do not."""
+_DAY_US = 86_400_000_000
+_MOST_KNOWN = 20_000  # memories, some 300 bytes each; then it begins anew
+
+
+class Folder:
+    """Folds candidates; what memories say is kept as recalls come upon them."""
+
+    def __init__(self, index: RecallIndex) -> None:
+        self._index = index
+        self._generation = -1
+        self._known: dict[int, Hashable] = {}
+
+    def fold(
+        self, order: NDArray[np.int64], snapshot: Snapshot, as_of: int | None, *, by_day: bool
+    ) -> Iterator[tuple[int, list[int]]]:
+        """Go through candidates, each with those after it that say the same; these do not come again.
+
+        Args:
+            order: ``(m,)``: positions of memories, best first; those behind the first `MOST_FOLDED` are not compared.
+            snapshot: which the index is as of.
+            as_of: corrections made later are unknown.
+            by_day: whether what was said on another day is another matter, since it was asked what was when.
+        """
+        columns, compared = self._index.columns, order[:MOST_FOLDED]
+        vectors = self._index.first_vectors(compared)
+        waits, days = np.ones(len(compared), np.bool_), columns.said_at[compared] // _DAY_US
+        for place in range(len(compared)):
+            if not waits[place]:
+                continue
+            waits[place] = False
+            may = waits & ~(vectors @ vectors[place] < _LEAST_COSINE)  # and where one has no vector
+            for column in (columns.scope[compared], columns.kind[compared], *((days,) if by_day else ())):
+                may &= column == column[place]
+            suspects = np.flatnonzero(may)
+            said, *others = self._said(order[[place, *suspects]], snapshot, as_of) if len(suspects) else [None]
+            same = suspects[[other == said for other in others]]
+            waits[same] = False
+            yield int(order[place]), order[same].tolist()
+        yield from ((int(position), []) for position in order[MOST_FOLDED:])
+
+    def name(self, positions: Sequence[int], snapshot: Snapshot) -> list[SameMemory]:
+        """Name memories that say the same as a hit."""
+        rows, said_at = (
+            column[list(positions)].tolist() for column in (self._index.columns.row, self._index.columns.said_at)
+        )
+        return [SameMemory(id=id, said_at=at) for id, at in zip(snapshot.ids_of(rows), said_at, strict=True)]
+
+    def _said(self, positions: NDArray[np.int64], snapshot: Snapshot, as_of: int | None) -> list[Hashable]:
+        """Of each memory what has to be equal of those that say the same, but for scope and kind."""
+        if snapshot.generation != self._generation or len(self._known) > _MOST_KNOWN:
+            self._generation, self._known = snapshot.generation, {}
+        rows = self._index.columns.row[positions].tolist()
+        unknown = [row for row in rows if row not in self._known]
+        for row, memory in zip(unknown, snapshot.load_memories(unknown), strict=True):
+            said_on = day_of(memory.recorded_at if memory.said_at is None else memory.said_at)
+            who = (memory.role, memory.speaker, memory.tool, memory.outcome, memory.files)
+            self._known[row] = (fingerprint(memory.text, said_on), who)
+        return [
+            (self._known[row], self._index.replacement(row, as_of), *self._index.replaced(row, as_of)) for row in rows
+        ]
