@@ -30,10 +30,8 @@ def test_a_bar_ends_its_line_once_and_one_that_was_not_drawn_has_none(monkeypatc
     assert written.getvalue().endswith(SHOW_CURSOR)
 
 
-HIT: dict[str, Any] = {
-    **{"id": "a", "text": "the pier", "kind": "note", "role": "user", "speaker": "Ida", "scope": "work"},
-    **{"said_at": "2026-11-03T10:00:00Z", "score": 0.5, "superseded_by": None},
-}
+HIT: dict[str, Any] = {"id": "a", "text": "the pier", "kind": "note", "role": "user", "speaker": "Ida", "scope": "work"}
+HIT |= {"said_at": "2026-11-03T10:00:00Z", "score": 0.5, "superseded_by": None}
 
 
 @pytest.mark.parametrize(
