@@ -196,7 +196,7 @@ class RecallIndex:
             visible &= np.isin(columns.kind, [KINDS.index(kind) for kind in kinds])
         within = self.within(snapshot, scope)
         if within is not None:
-            visible &= within
+            visible &= np.isin(columns.scope, sorted(within))
         if session is not None:
             visible &= np.isin(columns.session, snapshot.session_rows(escape_surrogates(session)))
         if since is not None:
@@ -207,20 +207,20 @@ class RecallIndex:
             visible &= columns.recorded_at <= as_of
         return visible
 
-    def within(self, snapshot: Snapshot, scope: Scopes) -> NDArray[np.bool_] | None:
-        """Which memories are in the scopes that are asked for, by position ``(n,) bool``; ``None`` for everything.
+    def within(self, snapshot: Snapshot, scope: Scopes) -> frozenset[int] | None:
+        """Numbers of the scopes that are asked for, and of those below them; ``None`` for everything.
 
         Raises:
             UnknownScope: no memory is in one of them.
             InvalidValue: none is named.
         """
         paths = asked_scopes(scope)
-        return None if paths is None else np.isin(self.columns.scope, scopes_below(snapshot, paths))
+        return None if paths is None else frozenset(scopes_below(snapshot, paths))
 
     def links(
-        self, row: int, snapshot: Snapshot, as_of: int | None = None, within: NDArray[np.bool_] | None = None
+        self, row: int, snapshot: Snapshot, as_of: int | None = None, within: frozenset[int] | None = None
     ) -> Links:
-        """What stood for the memory of a row then, and what it stood for; what lies outside is not named."""
+        """What stood for the memory of a row then, and what it stood for; what lies in other scopes is not named."""
         newer, older = self.replacement(row, as_of), self.replaced(row, as_of)
         named = [newer] if newer is not None and self._is_inside(newer, within) else []
         return Links(
@@ -229,8 +229,8 @@ class RecallIndex:
             older=tuple(snapshot.ids_of([one for one in older if self._is_inside(one, within)])),
         )
 
-    def _is_inside(self, row: int, within: NDArray[np.bool_] | None) -> bool:
-        return within is None or bool(within[np.searchsorted(self.columns.row, row)])
+    def _is_inside(self, row: int, within: frozenset[int] | None) -> bool:
+        return within is None or int(self.columns.scope[np.searchsorted(self.columns.row, row)]) in within
 
     def superseded(self) -> Iterator[tuple[int, int, int]]:
         """Positions of what is replaced and of what replaces it, and the time it was said; the oldest first."""

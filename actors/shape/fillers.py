@@ -75,14 +75,14 @@ class ShapeSearch:
         index: ShapeIndex,
         snapshot: Snapshot,
         memories: NDArray[np.bool_],
-        within: NDArray[np.bool_] | None = None,
+        within: frozenset[int] | None = None,
     ) -> None:
         assert index.encoders is not None
         self.index, self.snapshot, self.encoders = index, snapshot, index.encoders
         self.visible_memories = memories
         """``(n,) bool``: which memories are looked through."""
         self.within = within
-        """``(n,) bool``: which memories may be named beside them; ``None`` for all."""
+        """Numbers of the scopes in which memories may be named beside them; ``None`` for all."""
         self._visible: dict[Tier, NDArray[np.int64]] = {}
         self.degraded: list[str] = []
         """What did not take part, and why, one sentence each."""
