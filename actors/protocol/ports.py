@@ -67,8 +67,9 @@ class Encoder(Protocol):
     """SHA-256 of the weights, hexadecimal."""
     dimensions: int
     """Length of a vector."""
-    batch: int
-    """How many windows it takes at once with profit, and without keeping a question waiting for long."""
+    batch_tokens: int
+    """How many tokens it takes at once with profit, and without keeping a question waiting for long; at least those of
+    one window, however many it has."""
 
     def windows(self, text: str, limit: int) -> tuple[list[Window], int]:
         """Cut a text into at most `limit` windows that together cover it from its start.

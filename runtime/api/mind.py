@@ -505,29 +505,30 @@ class Mind(QuestionVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerb
         report.files += 1
 
     def _embed_new(self, report: CaptureReport, embed: bool, progress: Progress | None) -> None:
-        counts = self.counts()
-        report.embedded, report.pending, report.partly = counts.embedded, counts.pending, counts.partly
-        if not embed or not counts.pending:
-            return
-        if not report.new and self._server_info() is not None:
-            return  # what waits is somebody else's, and the process embeds it
+        if not (embed and report.new):  # of what is new some waits, whatever a count says, which takes long at its size
+            counts = self._count_found(report)
+            if not embed or not counts.pending:
+                return
+            if self._server_info() is not None:
+                return  # what waits is somebody else's, and the process embeds it
         try:
             answer = self.embed(progress)
         except (ModelError, RuntimeFault) as error:
             report.meaning_error = f"{error} {error.remedy_text}"
+            self._count_found(report)
         else:
             report.embedded, report.pending, report.partly = answer.done, answer.pending, answer.partly
 
-    def _bind_new(self, report: CaptureReport, wanted: bool, progress: Progress | None) -> None:
-        self._count_shape(report)
-        if not wanted or (not report.new and self._server_info() is not None):
-            return  # where nothing waits, the settings may have changed, which only the Binder knows
-        try:
-            self.bind(progress)
-        except (BadInput, RuntimeFault) as error:
-            report.shape_error = f"{error} {error.remedy_text}"
-        self._count_shape(report)
+    def _count_found(self, report: CaptureReport) -> Counts:
+        counts = self.counts()
+        report.embedded, report.pending, report.partly = counts.embedded, counts.pending, counts.partly
+        return counts
 
-    def _count_shape(self, report: CaptureReport) -> None:
+    def _bind_new(self, report: CaptureReport, wanted: bool, progress: Progress | None) -> None:
+        if wanted and (report.new or self._server_info() is None):  # not only what waits: the settings may have changed
+            try:
+                self.bind(progress)
+            except (BadInput, RuntimeFault) as error:
+                report.shape_error = f"{error} {error.remedy_text}"
         counts = self.counts()
         report.bound, report.unbound, report.unread = counts.bound, counts.unbound, counts.unread

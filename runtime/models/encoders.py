@@ -32,10 +32,10 @@ OVERLAP_TOKENS = 16
 """What neighbouring windows share, at most: about one sentence."""
 
 _UNKNOWN_TOKEN = "[UNK]"  # BERT's, for what has no token of its own: all such words would have one vector
-_WINDOWS_PER_THREAD = 2
-"""With bytes: two windows of 128 tokens are computed together, in 18 ms."""
+_THREAD_TOKENS = {"int8": 256, "float32": 128}
+"""What a thread of native code is given at once: so many tokens are computed together, in 10 to 18 ms."""
 
-_MOST_WINDOWS = 16
+_MOST_TOKENS = 2048
 """The most that native code is given at once: a question waits for it. Two cores take 0.1 s, 0.25 s in floats."""
 
 
@@ -45,10 +45,10 @@ _EncodeWindows = Callable[[Sequence[Sequence[int]]], NDArray[np.float32]]
 
 @dataclass(frozen=True, slots=True)
 class _Backend:
-    """What computes with a model, and how many windows it takes at once with profit."""
+    """What computes with a model, and how many tokens it takes at once with profit; ``None``: those of one window."""
 
     encode: _EncodeWindows
-    batch: int
+    batch_tokens: int | None
 
 
 class ModelEncoder:
@@ -79,7 +79,7 @@ class ModelEncoder:
         self.model = model
         self.dimensions = token_embeddings.shape[1]
         self._token_embeddings = token_embeddings
-        self.batch = computing.batch
+        self.batch_tokens = computing.batch_tokens or window
         self.window_tokens = window
         self._encode = computing.encode
         self._tokenizer = tokenizer
@@ -215,14 +215,14 @@ def _numpy(config: BertConfig, tensors: Tensors) -> _Backend:
             vectors[row] = bert.encode(window)
         return vectors
 
-    return _Backend(encode, batch=1)
+    return _Backend(encode, None)
 
 
 def _native(threads: int, *, int8: bool) -> _Build:
     def build(config: BertConfig, tensors: Tensors) -> _Backend:
         bert = NativeBert(config, tensors, int8=int8)
-        batch = threads * _WINDOWS_PER_THREAD if int8 else threads
-        return _Backend(lambda windows: bert.encode(windows, threads), min(batch, _MOST_WINDOWS))
+        tokens = threads * _THREAD_TOKENS["int8" if int8 else "float32"]
+        return _Backend(lambda windows: bert.encode(windows, threads), min(tokens, _MOST_TOKENS))
 
     return build
 
@@ -243,7 +243,7 @@ def _torch(implementation: str, dtype: str, device: str | None = None) -> _Build
             except DeviceOutOfMemory as error:
                 raise DeviceExhausted(implementation=implementation, why=str(error)) from error
 
-        return _Backend(encode, bert.batch)
+        return _Backend(encode, bert.batch_tokens)
 
     return build
 

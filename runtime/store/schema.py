@@ -97,7 +97,7 @@ CREATE VIRTUAL TABLE words USING fts5(
 CREATE VIRTUAL TABLE word_instances USING fts5vocab(words, 'instance');
 CREATE TABLE encoders(
   id INTEGER PRIMARY KEY, implementation TEXT NOT NULL, model TEXT NOT NULL, dimensions INTEGER NOT NULL,
-  UNIQUE(implementation, model)) STRICT;
+  complete_to INTEGER NOT NULL DEFAULT 0, UNIQUE(implementation, model)) STRICT;
 CREATE TABLE meanings(
   encoder INTEGER NOT NULL REFERENCES encoders(id), memory INTEGER NOT NULL REFERENCES memories(id),
   covered INTEGER NOT NULL, total INTEGER NOT NULL, PRIMARY KEY(encoder, memory)) STRICT, WITHOUT ROWID;
