@@ -62,8 +62,8 @@ class EmbedderActor:
             "embedder.threads",
             0,
             "threads",
-            "The most that native code embeds with, up to the cores there are; 0 is half of them, and 2048 tokens are a "
-            "step at most, so that no question waits for long.",
+            "The most that native code embeds with, up to the cores there are; 0 is half of them, and all while somebody "
+            "waits for what was captured. 2048 tokens are a step at most, so that no question waits for long.",
             0,
         ),
         Setting("embedder.model", "", "path", "Folder of another BERT-family model; empty means the default one."),
@@ -109,7 +109,7 @@ class EmbedderActor:
             dimensions = self._loaded_encoder().dimensions
             return EncoderDescribed(encoder=self._name, dimensions=dimensions)
         if isinstance(message, EmbedPending):
-            self._step(context)
+            self._step(context, waited_for=True)
             progress = self._progress(context)
             self._caller_steps = progress.pending > 0
             return progress
@@ -171,32 +171,33 @@ class EmbedderActor:
 
     # --- steps -------------------------------------------------------------------------------------------------------
 
-    def _step(self, context: Context) -> bool:
+    def _step(self, context: Context, *, waited_for: bool = False) -> bool:
         """Embed as many tokens as the encoder takes at once; returns whether there may be more."""
         encoder = self._loaded_encoder()
+        most = encoder.bulk_tokens if waited_for else encoder.batch_tokens
         if context.cancelled():
             self._flush(context)
             return False
         if sum(max(1, len(one.windows)) for one in self._finished) >= _BUNDLE_WINDOWS:
             self._flush(context)
-        if not self._fill(encoder):
+        if not self._fill(encoder, most):
             self._flush(context)
             self._cursor = {False: 0, True: 0}  # after a rebuild, or a drop by another process, some wait behind it
-            if not self._fill(encoder):
+            if not self._fill(encoder, most):
                 self._counted = None  # what waited when it was counted may have been forgotten since
                 self._retire_others(context)
                 return False
-        self._embed(encoder)
+        self._embed(encoder, most)
         while self._in_progress and len(self._in_progress[0].vectors) == len(self._in_progress[0].windows):
             self._finished.append(self._in_progress.popleft())
         if context.cancelled():  # no step may come after this one
             self._flush(context)
         return True
 
-    def _fill(self, encoder: Encoder) -> bool:
+    def _fill(self, encoder: Encoder, most: int) -> bool:
         """Begin memories until there are tokens enough for a step; returns whether there is anything to do."""
         waiting = sum(one.tokens_left() for one in self._in_progress)
-        while waiting < encoder.batch_tokens:
+        while waiting < most:
             if not self._queue:
                 self._fetch()
             if not self._queue:
@@ -205,14 +206,16 @@ class EmbedderActor:
             waiting += max(1, self._in_progress[-1].tokens_left())
         return bool(self._in_progress)
 
-    def _embed(self, encoder: Encoder) -> None:
-        """Embed the next windows of what is begun; a memory with one that cannot be has no meaning."""
+    def _embed(self, encoder: Encoder, most: int) -> None:
+        """Embed the next windows of what is begun, of so many tokens at most; a memory with one that cannot be has no
+        meaning.
+        """
         following = ((one, window) for one in self._in_progress for window in one.windows[len(one.vectors) :])
         taken: list[tuple[_InProgress, Window]] = []
         tokens = 0
         for one, window in following:
             tokens += len(window.token_ids)
-            if taken and tokens > encoder.batch_tokens:
+            if taken and tokens > most:
                 break
             taken.append((one, window))
         for (one, _), vector in zip(taken, _encode_each(encoder, [window for _, window in taken]), strict=True):

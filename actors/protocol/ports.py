@@ -68,8 +68,10 @@ class Encoder(Protocol):
     dimensions: int
     """Length of a vector."""
     batch_tokens: int
-    """How many tokens it takes at once with profit, and without keeping a question waiting for long; at least those of
-    one window, however many it has."""
+    """How many tokens it takes at once with profit, and without keeping a question waiting for long, where nobody waits
+    for what is embedded; of one window it takes all, however many they are."""
+    bulk_tokens: int
+    """The same where somebody waits: given more than `batch_tokens`, it may take all that the machine has."""
 
     def windows(self, text: str, limit: int) -> tuple[list[Window], int]:
         """Cut a text into at most `limit` windows that together cover it from its start.

@@ -262,7 +262,7 @@ def test_vectors_are_the_same_whatever_is_embedded_at_once(tmp_path: Path) -> No
 
 def test_a_question_waits_for_one_step_and_no_other(tmp_path: Path) -> None:
     encoder = Held()
-    encoder.batch_tokens = 4
+    encoder.batch_tokens = encoder.bulk_tokens = 4
     with ActorHarness(
         tmp_path, encoder=encoder, sources={"a": turns([f"text {n}" for n in range(100)])}
     ) as actor_system:
