@@ -62,8 +62,8 @@ class EmbedderActor:
             "embedder.threads",
             0,
             "threads",
-            "The most that native code embeds with, up to the cores there are; 0 is half of them, and all while somebody "
-            "waits for what was captured. 2048 tokens are a step at most, so that no question waits for long.",
+            "The most that native code embeds with, up to the cores there are; 0 is half of them, and all while "
+            "somebody waits for what was captured. 2048 tokens are a step at most, so that no question waits for long.",
             0,
         ),
         Setting("embedder.model", "", "path", "Folder of another BERT-family model; empty means the default one."),

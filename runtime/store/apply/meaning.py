@@ -25,9 +25,7 @@ from mnemic.actors.protocol.changes import (
 from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
 from mnemic.runtime.store.rebind_queue import BINDING_FAILED, set_fillers
 
-UNEMBEDDED = (
-    "m.retired_at IS NULL AND NOT EXISTS (SELECT 1 FROM meanings x WHERE x.encoder = ? AND x.memory = m.id)"
-)
+UNEMBEDDED = "m.retired_at IS NULL AND NOT EXISTS (SELECT 1 FROM meanings x WHERE x.encoder = ? AND x.memory = m.id)"
 """Whether a memory `m` waits for its meaning by an encoder, whose number is bound to it."""
 CODE_TABLES = ("bound", "fillers", "codes", "spaces", "unbound")
 """What holds hypervectors and what belongs to them."""

@@ -263,6 +263,27 @@ class TestBatches:
             load_encoder(folder, "native-int8", threads).encode([Window(0, 0, (2, 4, 3))])
         assert given == [1, 2, 3, 3, 3]
 
+    @needs_native
+    @pytest.mark.parametrize(("named", "usual", "most"), [(0, 2, 5), (1, 1, 1), (4, 4, 4)])
+    def test_all_cores_work_only_on_what_somebody_waits_for_and_no_more_than_were_named(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, named: int, usual: int, most: int
+    ) -> None:
+        given: list[int] = []
+
+        class Noting(NativeBert):
+            def encode(self, windows: Sequence[Sequence[int]], threads: int = 1) -> NDArray[np.float32]:
+                given.append(threads)
+                return super().encode(windows, threads)
+
+        monkeypatch.setattr(encoders, "NativeBert", Noting)
+        monkeypatch.setattr(encoders, "_cores", lambda: 5)
+        encoder = load_encoder(folder, "native-int8", named)
+        assert (encoder.batch_tokens, encoder.bulk_tokens) == (256 * usual, 256 * most)
+        windows = [Window(0, 0, (2, 4, 3))] * (encoder.batch_tokens // 3)
+        encoder.encode(windows)
+        encoder.encode([*windows, windows[0]])
+        assert given == [usual, most]
+
     @pytest.mark.parametrize(
         ("share", "cores"),
         [
