@@ -1,6 +1,6 @@
 """The Embedder actor: computes embedding vectors for memories in the background, and for queries at once.
 
-It follows the log: whatever is committed is embedded later, in steps of as many windows as the encoder takes at once
+It follows the log: whatever is committed is embedded later, in steps of as many tokens as the encoder takes at once
 with profit, and a question waits behind one step at most. What was embedded is kept in bundles; a kill costs at most
 one bundle's work and loses nothing.
 """
@@ -12,7 +12,6 @@ import hashlib
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
-from itertools import islice
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -26,7 +25,6 @@ from mnemic.actors.protocol.message import format_id
 from mnemic.actors.protocol.messages import (
     Apply,
     Committed,
-    Counts,
     DescribeEncoder,
     EmbedMore,
     EmbedPending,
@@ -64,8 +62,8 @@ class EmbedderActor:
             "embedder.threads",
             0,
             "threads",
-            "The most that native code embeds with, up to the cores there are; 0 is half of them, and 16 windows are a "
-            "step at most, so that no question waits for long.",
+            "The most that native code embeds with, up to the cores there are; 0 is half of them, and all while "
+            "somebody waits for what was captured. 2048 tokens are a step at most, so that no question waits for long.",
             0,
         ),
         Setting("embedder.model", "", "path", "Folder of another BERT-family model; empty means the default one."),
@@ -88,7 +86,7 @@ class EmbedderActor:
         self._cursor = {False: 0, True: 0}  # by bulk or not: the last row fetched
         self._in_progress: deque[_InProgress] = deque()
         self._finished: list[_InProgress] = []
-        self._cached_counts: Counts | None = None  # to count at each window would cost as much as a window
+        self._counted: EmbedProgress | None = None  # to count at each bundle would cost more the larger the mind is
 
     @classmethod
     def make(cls, ports: Ports) -> Self:
@@ -111,12 +109,12 @@ class EmbedderActor:
             dimensions = self._loaded_encoder().dimensions
             return EncoderDescribed(encoder=self._name, dimensions=dimensions)
         if isinstance(message, EmbedPending):
-            self._step(context)
+            self._step(context, waited_for=True)
             progress = self._progress(context)
             self._caller_steps = progress.pending > 0
             return progress
         if isinstance(message, Committed):
-            self._caller_steps = False
+            self._caller_steps, self._counted = False, None
             self._continue(context)
             return None
         self._continuing = False
@@ -173,44 +171,53 @@ class EmbedderActor:
 
     # --- steps -------------------------------------------------------------------------------------------------------
 
-    def _step(self, context: Context) -> bool:
-        """Embed as many windows as the encoder takes at once; returns whether there may be more."""
+    def _step(self, context: Context, *, waited_for: bool = False) -> bool:
+        """Embed as many tokens as the encoder takes at once; returns whether there may be more."""
         encoder = self._loaded_encoder()
+        most = encoder.bulk_tokens if waited_for else encoder.batch_tokens
         if context.cancelled():
             self._flush(context)
             return False
         if sum(max(1, len(one.windows)) for one in self._finished) >= _BUNDLE_WINDOWS:
             self._flush(context)
-        if not self._fill(encoder):
+        if not self._fill(encoder, most):
             self._flush(context)
             self._cursor = {False: 0, True: 0}  # after a rebuild, or a drop by another process, some wait behind it
-            if not self._fill(encoder):
-                self._cached_counts = None  # what waited when it was counted may have been forgotten since
+            if not self._fill(encoder, most):
+                self._counted = None  # what waited when it was counted may have been forgotten since
                 self._retire_others(context)
                 return False
-        self._embed(encoder)
+        self._embed(encoder, most)
         while self._in_progress and len(self._in_progress[0].vectors) == len(self._in_progress[0].windows):
             self._finished.append(self._in_progress.popleft())
         if context.cancelled():  # no step may come after this one
             self._flush(context)
         return True
 
-    def _fill(self, encoder: Encoder) -> bool:
-        """Begin memories until there are windows enough for a step; returns whether there is anything to do."""
-        waiting = sum(len(one.windows) - len(one.vectors) for one in self._in_progress)
-        while waiting < encoder.batch:
+    def _fill(self, encoder: Encoder, most: int) -> bool:
+        """Begin memories until there are tokens enough for a step; returns whether there is anything to do."""
+        waiting = sum(one.tokens_left() for one in self._in_progress)
+        while waiting < most:
             if not self._queue:
                 self._fetch()
             if not self._queue:
                 break
             self._in_progress.append(self._begin(encoder, self._queue.popleft()))
-            waiting += max(1, len(self._in_progress[-1].windows))
+            waiting += max(1, self._in_progress[-1].tokens_left())
         return bool(self._in_progress)
 
-    def _embed(self, encoder: Encoder) -> None:
-        """Embed the next windows of what is begun; a memory with one that cannot be has no meaning."""
+    def _embed(self, encoder: Encoder, most: int) -> None:
+        """Embed the next windows of what is begun, of so many tokens at most; a memory with one that cannot be has no
+        meaning.
+        """
         following = ((one, window) for one in self._in_progress for window in one.windows[len(one.vectors) :])
-        taken = list(islice(following, encoder.batch))
+        taken: list[tuple[_InProgress, Window]] = []
+        tokens = 0
+        for one, window in following:
+            tokens += len(window.token_ids)
+            if taken and tokens > most:
+                break
+            taken.append((one, window))
         for (one, _), vector in zip(taken, _encode_each(encoder, [window for _, window in taken]), strict=True):
             if one.windows and not isinstance(vector, _NotThisText):
                 one.vectors.append(vector)
@@ -251,15 +258,18 @@ class EmbedderActor:
         # The encoder each time: a rebuild or another process may have dropped it since anybody looked.
         room = AddEncoder(encoder=self._name, dimensions=self._loaded_encoder().dimensions)
         self._apply([room, AddVectors(encoder=self._name, meanings=meanings, vectors=packed)], seq, context)
+        if self._counted is not None:
+            kept, partly = len(meanings), sum(meaning.covered < meaning.total for meaning in meanings)
+            done, pending = self._counted.done + kept, self._counted.pending - kept
+            self._counted = EmbedProgress(done=done, pending=pending, partly=self._counted.partly + partly)
         self._finished.clear()
-        self._cached_counts = None
 
     def _retire_others(self, context: Context) -> None:
         """Once everything is embedded by this encoder, the vectors of earlier ones go."""
         with self._source.snapshot() as snapshot:
             names = snapshot.encoders()
             others = [name for name in names if name != self._name]
-            whole = others and self._name in names and snapshot.counts(self._name).pending == 0
+            whole = others and self._name in names and snapshot.embed_progress(self._name).pending == 0
             seq = snapshot.seq
         if whole:
             self._apply([DropEncoder(encoder=name) for name in others], seq, context)
@@ -276,21 +286,23 @@ class EmbedderActor:
         context.ask(Apply(changes=tuple(changes), key=key, author="embedder", run=context.trace))
 
     def _progress(self, context: Context) -> EmbedProgress:
-        counts = self._counts()
-        if counts.pending <= len(self._finished):  # nothing is done before it is kept
+        """How far it is: counted once, then kept as bundles are, and counted once more where nothing seems to wait."""
+        counted = self._count()
+        if counted.pending <= len(self._finished):  # nothing is done before it is kept
             self._flush(context)
-            self._cached_counts = None
-            counts = self._counts()
-            if not counts.pending:
+            self._counted = None
+            counted = self._count()
+            if not counted.pending:
                 self._retire_others(context)
         unkept = len(self._finished)
-        return EmbedProgress(done=counts.embedded + unkept, pending=counts.pending - unkept, partly=counts.partly)
+        done, pending = counted.done + unkept, counted.pending - unkept
+        return EmbedProgress(done=done, pending=pending, partly=counted.partly)
 
-    def _counts(self) -> Counts:
-        if self._cached_counts is None:
+    def _count(self) -> EmbedProgress:
+        if self._counted is None:
             with self._source.snapshot() as snapshot:
-                self._cached_counts = snapshot.counts(self._name)
-        return self._cached_counts
+                self._counted = snapshot.embed_progress(self._name)
+        return self._counted
 
 
 class _InProgress:
@@ -303,6 +315,10 @@ class _InProgress:
         self.covered = covered
         self.total = total
         self.vectors: list[NDArray[np.float32]] = []
+
+    def tokens_left(self) -> int:
+        """Tokens of the windows that have no vector yet."""
+        return sum(len(window.token_ids) for window in self.windows[len(self.vectors) :])
 
     def mark_unembeddable(self, why: str) -> None:
         """A text that the model fails on is kept with no windows, as partly embedded, so that it holds up no other."""

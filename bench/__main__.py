@@ -28,6 +28,7 @@ BENCHES = {
     "fire": "hooks, and who drains, killed at random: what was acknowledged is kept once (exits with 1 if not)",
     "hd": "hypervectors of memories: capacity beside theory, projection, speed beside torchhd, a mind asked by shape",
     "hook": "a hook as a whole process: time, memory and size, beside a bare `true` and the hook in Python",
+    "ingest": "turns a second into an empty mind and a large one, beside the encoder and plain FTS5 (needs --data)",
     "kill": "random kill -9 under load: what was acknowledged, and how long until it is back (exits with 1 on a loss)",
     "locomo": "LoCoMo's conversations, captured and asked: quality, speed, size, plaintext (needs --data)",
     "owner": "what the owner of a large mind does: log, erase, backup, restore, rekey, export, import; whole commands",

@@ -56,7 +56,7 @@ class BagEncoder:
     def __init__(self, name: str = "bag", window_chars: int = 200, batch: int = 1) -> None:
         self.implementation = name
         self.model = f"{crc32(name.encode()):08x}" * 8
-        self.batch = batch
+        self.batch_tokens = self.bulk_tokens = batch
         self._window_chars = window_chars
         self._texts: dict[int, str] = {}
         self.encoded: list[str] = []

@@ -143,4 +143,6 @@ def to_text(data: bytes) -> str:
 
 def escape_surrogates(name: Any) -> Any:
     """A name as it can be kept: a lone surrogate is written out, since SQLite's text cannot hold it; ``None`` stays."""
-    return name.encode("utf-8", "backslashreplace").decode("utf-8") if isinstance(name, str) else name
+    if not isinstance(name, str) or name.isascii():
+        return name
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")

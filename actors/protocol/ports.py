@@ -67,8 +67,11 @@ class Encoder(Protocol):
     """SHA-256 of the weights, hexadecimal."""
     dimensions: int
     """Length of a vector."""
-    batch: int
-    """How many windows it takes at once with profit, and without keeping a question waiting for long."""
+    batch_tokens: int
+    """How many tokens it takes at once with profit, and without keeping a question waiting for long, where nobody waits
+    for what is embedded; of one window it takes all, however many they are."""
+    bulk_tokens: int
+    """The same where somebody waits: given more than `batch_tokens`, it may take all that the machine has."""
 
     def windows(self, text: str, limit: int) -> tuple[list[Window], int]:
         """Cut a text into at most `limit` windows that together cover it from its start.

@@ -14,7 +14,7 @@ import msgspec
 
 from mnemic.actors.protocol.ambient_messages import Brief, BriefingSources, CaptureProgress
 from mnemic.actors.protocol.changes import EncoderName, OccurrenceCount, ScopeRef, TranscriptState
-from mnemic.actors.protocol.messages import Counts, Memory
+from mnemic.actors.protocol.messages import Counts, EmbedProgress, Memory
 from mnemic.actors.protocol.scopes import ScopeChange, ScopeInfo, Selection, Surveyed
 from mnemic.algorithms.retrieval.term_codes import TermTotals
 
@@ -292,6 +292,10 @@ class Snapshot(Protocol):
 
     def pending_embeddings(self, encoder: EncoderName, after_row: int, bulk: bool, limit: int) -> list[Pending]:
         """Memories after a row that are to be embedded by the encoder: bulk kinds only, or all others only."""
+        ...
+
+    def embed_progress(self, encoder: EncoderName) -> EmbedProgress:
+        """How many memories have their meaning by an encoder, and how many wait for it."""
         ...
 
     def space(self) -> SpaceRow | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import chain
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,7 +166,6 @@ class TripleExtractor(Protocol):
         ...
 
 
-@runtime_checkable
 class FillerExtractor(Protocol):
     """An extractor that has this method as well fills roles of its own (`mnemic.hd.roles.register_role`)."""
 
@@ -218,7 +217,8 @@ def extract_records(
         tiers.append(("step", _step(memory, work)))
     whole = [(tier, list(pairs)) for tier, pairs in tiers]
     try:
-        further = list(extract.fillers(memory)) if isinstance(extract, FillerExtractor) else []
+        fillers = getattr(extract, "fillers", None)  # to ask for the protocol takes a twentieth of all that is bound
+        further = [] if fillers is None else list(fillers(memory))
         return _records(whole, further, roles)
     except Exception as error:  # as above: what it fills a role with may be no filler of it, too
         lost("fillers of your own roles", error)
@@ -354,5 +354,5 @@ def _named(role: str, *names: str | None, shift: int = 0) -> Iterator[Pair]:
 def _unit(vector: bytes) -> NDArray[np.float32] | None:
     """A vector at unit length; ``None`` for none, or one that points nowhere."""
     values = np.frombuffer(vector, np.float32)
-    length = float(np.linalg.norm(values))
+    length = float(np.sqrt(values @ values))
     return (values / length).astype(np.float32) if length > 0 else None

@@ -24,7 +24,7 @@ DTYPES: dict[str, torch.dtype] = {"float16": torch.float16, "bfloat16": torch.bf
 BUCKET_TOKENS = 16_384
 """The most tokens computed at once, what is padded included: the widest layer of the default model has 50 MB then."""
 
-_BATCHES = {"cuda": 64, "mps": 16}
+_BATCH_TOKENS = {"cuda": 8192, "mps": 2048}
 
 _OUT_OF_MEMORY_TEXTS = (
     "out of memory",
@@ -80,8 +80,8 @@ class TorchBert:
         arrays = validate_tensors(config, tensors)
         self.config = config
         self.device = torch.device(device)
-        self.batch = _BATCHES.get(device, 1)
-        """Windows that are worth giving it at once: of 128 tokens each, they take it less than 50 ms."""
+        self.batch_tokens = _BATCH_TOKENS.get(device)
+        """Tokens that are worth giving it at once, which take it less than 50 ms; on a CPU those of one window."""
 
         def put(array: Floats) -> torch.Tensor:
             return torch.tensor(array).to(self.device, DTYPES[dtype])

@@ -65,7 +65,7 @@ class _LetterEncoder:
     implementation = "contract-letters"
     model = "0" * 64
     dimensions = 32
-    batch = 1
+    batch_tokens = bulk_tokens = 1
 
     def windows(self, text: str, limit: int) -> tuple[list[Window], int]:
         """One window of at most 200 characters after the other."""

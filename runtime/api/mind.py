@@ -168,8 +168,16 @@ class Mind(QuestionVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerb
                     raise
                 report.failed.append((path, str(error)))
         report.scopes = sorted(set(report.scopes))
-        self._embed_new(report, embed, progress)
-        self._bind_new(report, embed, progress)
+        found = self._embed_new(report, progress) if embed else None
+        if embed and (report.new or self._server_info() is None):  # not only what waits: the settings may have changed
+            try:
+                self.bind(progress)
+            except (BadInput, RuntimeFault) as error:
+                report.shape_error = f"{error} {error.remedy_text}"
+        counts = self.counts()  # once: it takes the longer the larger the mind is
+        found = found or EmbedProgress(done=counts.embedded, pending=counts.pending, partly=counts.partly)
+        report.embedded, report.pending, report.partly = found.done, found.pending, found.partly
+        report.bound, report.unbound, report.unread = counts.bound, counts.unbound, counts.unread
         return report
 
     def drain_spool(
@@ -508,30 +516,12 @@ class Mind(QuestionVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerb
             show(taken.position_bytes)
         report.files += 1
 
-    def _embed_new(self, report: CaptureReport, embed: bool, progress: Progress | None) -> None:
-        counts = self.counts()
-        report.embedded, report.pending, report.partly = counts.embedded, counts.pending, counts.partly
-        if not embed or not counts.pending:
-            return
-        if not report.new and self._server_info() is not None:
-            return  # what waits is somebody else's, and the process embeds it
+    def _embed_new(self, report: CaptureReport, progress: Progress | None) -> EmbedProgress | None:
+        """Wait for the meaning of what is new, or of what was left; ``None`` where nothing waits, or none can be."""
+        if not report.new and (self._server_info() is not None or not self.counts().pending):
+            return None  # what waits is somebody else's, and the process embeds it
         try:
-            answer = self.embed(progress)
+            return self.embed(progress)
         except (ModelError, RuntimeFault) as error:
             report.meaning_error = f"{error} {error.remedy_text}"
-        else:
-            report.embedded, report.pending, report.partly = answer.done, answer.pending, answer.partly
-
-    def _bind_new(self, report: CaptureReport, wanted: bool, progress: Progress | None) -> None:
-        self._count_shape(report)
-        if not wanted or (not report.new and self._server_info() is not None):
-            return  # where nothing waits, the settings may have changed, which only the Binder knows
-        try:
-            self.bind(progress)
-        except (BadInput, RuntimeFault) as error:
-            report.shape_error = f"{error} {error.remedy_text}"
-        self._count_shape(report)
-
-    def _count_shape(self, report: CaptureReport) -> None:
-        counts = self.counts()
-        report.bound, report.unbound, report.unread = counts.bound, counts.unbound, counts.unread
+            return None

@@ -32,10 +32,10 @@ OVERLAP_TOKENS = 16
 """What neighbouring windows share, at most: about one sentence."""
 
 _UNKNOWN_TOKEN = "[UNK]"  # BERT's, for what has no token of its own: all such words would have one vector
-_WINDOWS_PER_THREAD = 2
-"""With bytes: two windows of 128 tokens are computed together, in 18 ms."""
+_THREAD_TOKENS = {"int8": 256, "float32": 128}
+"""What a thread of native code is given at once: so many tokens are computed together, in 10 to 18 ms."""
 
-_MOST_WINDOWS = 16
+_MOST_TOKENS = 2048
 """The most that native code is given at once: a question waits for it. Two cores take 0.1 s, 0.25 s in floats."""
 
 
@@ -45,10 +45,13 @@ _EncodeWindows = Callable[[Sequence[Sequence[int]]], NDArray[np.float32]]
 
 @dataclass(frozen=True, slots=True)
 class _Backend:
-    """What computes with a model, and how many windows it takes at once with profit."""
+    """What computes with a model, and how many tokens it takes at once with profit, and where somebody waits for them;
+    ``None`` stands for those of one window.
+    """
 
     encode: _EncodeWindows
-    batch: int
+    batch_tokens: int | None = None
+    bulk_tokens: int | None = None
 
 
 class ModelEncoder:
@@ -79,7 +82,8 @@ class ModelEncoder:
         self.model = model
         self.dimensions = token_embeddings.shape[1]
         self._token_embeddings = token_embeddings
-        self.batch = computing.batch
+        self.batch_tokens = computing.batch_tokens or window
+        self.bulk_tokens = computing.bulk_tokens or self.batch_tokens
         self.window_tokens = window
         self._encode = computing.encode
         self._tokenizer = tokenizer
@@ -132,7 +136,8 @@ def load_encoder(folder: Path | None = None, implementation: str = "", threads: 
     Args:
         implementation: one of `IMPLEMENTATIONS`; where empty, torch where it is installed and sees a device, else
             native bytes, else NumPy.
-        threads: the most that native code computes with, up to the cores there are; 0 is half of them.
+        threads: the most that native code computes with, up to the cores there are; 0 is half of them, and all of them
+            where it is given more than its `batch_tokens`.
 
     Raises:
         InvalidValue: There is no such implementation.
@@ -141,7 +146,8 @@ def load_encoder(folder: Path | None = None, implementation: str = "", threads: 
         ModelError: The model's files cannot be used; see `mnemic.runtime.models.models.read_model`.
     """
     cores = _cores()
-    name, build = _choose_backend(implementation, min(threads, cores) or max(1, cores // 2))
+    usual, most = (min(threads, cores),) * 2 if threads else (max(1, cores // 2), cores)
+    name, build = _choose_backend(implementation, usual, most)
     model = read_model(folder, lambda config, tensors: (build(config, tensors), _token_embeddings(tensors)))
     computing, embeddings = model.network
     try:
@@ -175,10 +181,11 @@ def accelerator(devices: Path = Path("/dev")) -> str | None:
 _Build = Callable[[BertConfig, Tensors], _Backend]
 
 
-def _choose_backend(implementation: str, threads: int) -> tuple[str, _Build]:
+def _choose_backend(implementation: str, threads: int, most_threads: int) -> tuple[str, _Build]:
     """The implementation's name, and what builds it of a model."""
     if not implementation:
-        return _torch_with_device() or _choose_backend("native-int8" if NATIVE else "numpy-float32", threads)
+        chosen = "native-int8" if NATIVE else "numpy-float32"
+        return _torch_with_device() or _choose_backend(chosen, threads, most_threads)
     if implementation not in IMPLEMENTATIONS:
         expected = f"one of {', '.join(IMPLEMENTATIONS)}"
         raise InvalidValue(name="implementation", value=implementation, why="there is none", expected=expected)
@@ -196,7 +203,7 @@ def _choose_backend(implementation: str, threads: int) -> tuple[str, _Build]:
         why, install = "the native code was not built", "Install cargo and then Mnemic again"
         raise ImplementationMissing(implementation=implementation, why=why, install=install)
     check_instruction_set()  # else each text would be taken for one that cannot be embedded
-    return implementation, _native(threads, int8=dtype == "int8")
+    return implementation, _native(threads, most_threads, int8=dtype == "int8")
 
 
 def _token_embeddings(tensors: Tensors) -> NDArray[np.float16]:
@@ -215,14 +222,20 @@ def _numpy(config: BertConfig, tensors: Tensors) -> _Backend:
             vectors[row] = bert.encode(window)
         return vectors
 
-    return _Backend(encode, batch=1)
+    return _Backend(encode)
 
 
-def _native(threads: int, *, int8: bool) -> _Build:
+def _native(threads: int, most_threads: int, *, int8: bool) -> _Build:
     def build(config: BertConfig, tensors: Tensors) -> _Backend:
         bert = NativeBert(config, tensors, int8=int8)
-        batch = threads * _WINDOWS_PER_THREAD if int8 else threads
-        return _Backend(lambda windows: bert.encode(windows, threads), min(batch, _MOST_WINDOWS))
+        each = _THREAD_TOKENS["int8" if int8 else "float32"]
+        batch, bulk = (min(count * each, _MOST_TOKENS) for count in (threads, most_threads))
+
+        def encode(windows: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+            is_bulk = sum(map(len, windows)) > batch
+            return bert.encode(windows, most_threads if is_bulk else threads)
+
+        return _Backend(encode, batch, bulk)
 
     return build
 
@@ -243,7 +256,7 @@ def _torch(implementation: str, dtype: str, device: str | None = None) -> _Build
             except DeviceOutOfMemory as error:
                 raise DeviceExhausted(implementation=implementation, why=str(error)) from error
 
-        return _Backend(encode, bert.batch)
+        return _Backend(encode, bert.batch_tokens)
 
     return build
 

@@ -81,8 +81,7 @@ class RebindQueue:
 
     def vectors_changed(self, rows: Iterable[int]) -> None:
         """The vectors of some memories came or went."""
-        for row in rows:
-            self._enqueue_rows(self._adjacent_turns(row) | {row})
+        self._enqueue_rows({one for row in rows for one in (row, *self._adjacent_turns(row))})
 
     def scopes_changed(self, scopes: Iterable[int]) -> None:
         """Scopes have other paths, or other memories."""

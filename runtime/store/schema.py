@@ -96,7 +96,7 @@ CREATE TABLE term_totals(memories INTEGER NOT NULL, checksum INTEGER NOT NULL) S
 INSERT INTO term_totals VALUES(0, 0);
 CREATE TABLE encoders(
   id INTEGER PRIMARY KEY, implementation TEXT NOT NULL, model TEXT NOT NULL, dimensions INTEGER NOT NULL,
-  UNIQUE(implementation, model)) STRICT;
+  complete_to INTEGER NOT NULL DEFAULT 0, UNIQUE(implementation, model)) STRICT;
 CREATE TABLE meanings(
   encoder INTEGER NOT NULL REFERENCES encoders(id), memory INTEGER NOT NULL REFERENCES memories(id),
   covered INTEGER NOT NULL, total INTEGER NOT NULL, PRIMARY KEY(encoder, memory)) STRICT, WITHOUT ROWID;

@@ -50,7 +50,7 @@ from mnemic.actors.protocol.scopes import SCOPES_UNDO_AUTHOR
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store.apply.capture import CAPTURE_HANDLERS
 from mnemic.runtime.store.apply.context import ApplyContext, Handler
-from mnemic.runtime.store.apply.meaning import CODE_TABLES, MEANING_HANDLERS
+from mnemic.runtime.store.apply.meaning import CODE_TABLES, MEANING_HANDLERS, reopen_completeness
 from mnemic.runtime.store.apply.memories import MEMORY_HANDLERS
 from mnemic.runtime.store.apply.scopes import SCOPE_HANDLERS, check_undo
 from mnemic.runtime.store.high_water import HighWaterMark, MarkWriter, newest_transaction, read_mark, unknown_loss
@@ -336,6 +336,7 @@ class Store:
                 self._db.execute(f"DROP TABLE vectors_{row}")
             for table in (*CODE_TABLES, "windows", "meanings", "encoders"):
                 self._db.execute(f"DELETE FROM {table}")
+        reopen_completeness(self._db, 1)
         clear_terms(self._db)
         for table in ("unbound", *_LOGGED_TABLES):
             self._db.execute(f"DELETE FROM {table}")

@@ -32,6 +32,7 @@ from mnemic.actors.protocol.messages import (
 from mnemic.actors.protocol.ports import Window
 from mnemic.runtime.engine.actor_health import RestartPolicy
 from mnemic.runtime.engine.settings import Settings
+from mnemic.runtime.store.read.reader import StoreSnapshot
 from mnemic.runtime.store.store import Store
 from tests.harness import ActorHarness, BagEncoder, turns
 from tests.runtime.building import apply, id_of, memory
@@ -245,6 +246,68 @@ def test_a_step_embeds_as_many_windows_as_the_encoder_takes_at_once(tmp_path: Pa
         assert encoder.sizes[-1] <= batch
 
 
+class Words(Batches):
+    """A window has as many tokens as words."""
+
+    def windows(self, text: str, limit: int) -> tuple[list[Window], int]:
+        windows, covered = super().windows(text, limit)
+        spoken = [(one, len(text[one.start : one.end].split())) for one in windows]
+        return [Window(one.start, one.end, one.token_ids * count) for one, count in spoken], covered
+
+    def encode(self, windows: Sequence[Window]) -> NDArray[np.float32]:
+        self.steps.append([len(one.token_ids) for one in windows])
+        return super().encode(windows)
+
+    steps: list[list[int]]
+    """Tokens of the windows of each step."""
+
+
+def test_a_step_takes_as_many_tokens_as_pay_and_a_longer_window_alone(tmp_path: Path) -> None:
+    encoder = Words(6)
+    encoder.steps = []
+    texts = ["a b c", "d e", "f " * 20, "g", "h i j k", "l m"]
+    with ActorHarness(tmp_path, encoder=encoder, sources={"a": turns(texts)}) as actor_system:
+        actor_system.take_quietly("a")
+        assert actor_system.embed().done == 6
+    assert encoder.steps == [[3, 2], [20], [1, 4], [2]]
+
+
+def test_a_step_is_larger_where_somebody_waits_for_what_was_captured(tmp_path: Path) -> None:
+    sizes = []
+    for waits in (False, True):
+        encoder = Batches(2)
+        encoder.bulk_tokens = 5
+        texts = [f"text {n}" for n in range(20)]
+        with ActorHarness(tmp_path / str(waits), encoder=encoder, sources={"a": turns(texts)}) as actor_system:
+            if waits:
+                actor_system.take_quietly("a")
+                assert actor_system.embed().done == 20
+            else:
+                actor_system.take("a")
+                idle(actor_system)
+        sizes.append(set(encoder.sizes))
+    assert sizes == [{2}, {5}]
+
+
+def test_a_mind_is_not_counted_once_more_for_each_bundle_that_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted = []
+    count = StoreSnapshot.embed_progress
+
+    def note(self: StoreSnapshot, encoder: EncoderName) -> Any:
+        counted.append(encoder)
+        return count(self, encoder)
+
+    monkeypatch.setattr(StoreSnapshot, "embed_progress", note)
+    texts = [f"text {n}" for n in range(700)]
+    with ActorHarness(tmp_path, encoder=BagEncoder(batch=50), sources={"a": turns(texts)}) as actor_system:
+        actor_system.take_quietly("a")
+        answer = actor_system.embed()
+    assert (answer.done, answer.pending) == (700, 0)
+    assert len(counted) <= 3, "once at the start, and once more where nothing seems to wait"
+
+
 def test_vectors_are_the_same_whatever_is_embedded_at_once(tmp_path: Path) -> None:
     kept = []
     for batch in (1, 5):
@@ -262,7 +325,7 @@ def test_vectors_are_the_same_whatever_is_embedded_at_once(tmp_path: Path) -> No
 
 def test_a_question_waits_for_one_step_and_no_other(tmp_path: Path) -> None:
     encoder = Held()
-    encoder.batch = 4
+    encoder.batch_tokens = encoder.bulk_tokens = 4
     with ActorHarness(
         tmp_path, encoder=encoder, sources={"a": turns([f"text {n}" for n in range(100)])}
     ) as actor_system:

@@ -135,7 +135,7 @@ class EncoderContract:
         assert encoder.implementation in IMPLEMENTATIONS
         assert encoder.model == DEFAULT_SHA256
         assert encoder.dimensions == 384
-        assert encoder.batch >= 1
+        assert encoder.batch_tokens >= 1
 
     # --- agreement ---------------------------------------------------------------------------------------------------
 

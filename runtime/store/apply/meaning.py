@@ -25,6 +25,8 @@ from mnemic.actors.protocol.changes import (
 from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
 from mnemic.runtime.store.rebind_queue import BINDING_FAILED, set_fillers
 
+UNEMBEDDED = "m.retired_at IS NULL AND NOT EXISTS (SELECT 1 FROM meanings x WHERE x.encoder = ? AND x.memory = m.id)"
+"""Whether a memory `m` waits for its meaning by an encoder, whose number is bound to it."""
 CODE_TABLES = ("bound", "fillers", "codes", "spaces", "unbound")
 """What holds hypervectors and what belongs to them."""
 _decode = msgspec.msgpack.Decoder(tuple[tuple[CodeInfo, ...], ...]).decode
@@ -86,8 +88,27 @@ def _add_vectors(context: ApplyContext, change: AddVectors, at: int) -> ChangeRe
             )
     if not rows_added:
         return UNCHANGED
+    _advance_completeness(db, encoder)
     context.rebind_queue.vectors_changed(rows_added)
     return CHANGED
+
+
+def _advance_completeness(db: apsw.Connection, encoder: int) -> None:
+    """Note the row up to which no memory waits for an encoder, so that nobody looks through all of them for one.
+
+    Each memory is passed once.
+    """
+    complete = db.execute("SELECT complete_to FROM encoders WHERE id = ?", (encoder,)).get
+    waits = db.execute(
+        f"SELECT m.id FROM memories m WHERE m.id > ? AND {UNEMBEDDED} ORDER BY m.id LIMIT 1", (complete, encoder)
+    ).get
+    reached = db.execute("SELECT max(id) FROM memories").get if waits is None else int(waits) - 1
+    db.execute("UPDATE encoders SET complete_to = ? WHERE id = ?", (reached, encoder))
+
+
+def reopen_completeness(db: apsw.Connection, row: int) -> None:
+    """Have memories from a row on be looked at once more: one of them may wait for its meaning again."""
+    db.execute("UPDATE encoders SET complete_to = min(complete_to, ?)", (row - 1,))
 
 
 def encoder_row(connection: apsw.Connection, name: EncoderName) -> int | None:

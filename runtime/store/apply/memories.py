@@ -19,6 +19,7 @@ from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.messages import AddOutcome
 from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
+from mnemic.runtime.store.apply.meaning import reopen_completeness
 from mnemic.runtime.store.apply.scopes import free_path, move_found_scope
 from mnemic.runtime.store.memory_terms import add_terms, memory_terms
 from mnemic.runtime.store.read.scopes import project_scope
@@ -127,6 +128,7 @@ def _unretire(context: ApplyContext, change: Unretire, at: int) -> ChangeResult:
     if context.db.execute("SELECT retired_at FROM memories WHERE id = ?", (row,)).get is None:
         return UNCHANGED
     context.db.execute("UPDATE memories SET retired_at = NULL, retired_reason = NULL WHERE id = ?", (row,))
+    reopen_completeness(context.db, row)
     context.rebind_queue.memory_added(row)
     return CHANGED
 

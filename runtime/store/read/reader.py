@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from mnemic.actors.protocol.changes import EncoderName
 from mnemic.actors.protocol.errors import NoSuchMemory
 from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS
-from mnemic.actors.protocol.messages import Counts, Memory, ScopeCount
+from mnemic.actors.protocol.messages import Counts, EmbedProgress, Memory, ScopeCount
 from mnemic.actors.protocol.snapshot import Columns, Pending, Retired, Superseded, TermBlock, VectorBlock
 from mnemic.algorithms.retrieval.term_codes import TermTotals
 from mnemic.algorithms.text.languages.table import DEFAULT
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.store.apply.meaning import encoder_row
+from mnemic.runtime.store.apply.meaning import UNEMBEDDED, encoder_row
 from mnemic.runtime.store.high_water import lost_transactions
 from mnemic.runtime.store.memory_terms import read_totals
 from mnemic.runtime.store.read.brief import BriefQueries
@@ -189,11 +189,12 @@ class StoreSnapshot(CaptureQueries, BriefQueries, CodeQueries, ScopeQueries, Log
         return rows
 
     def pending_embeddings(self, encoder: EncoderName, after_row: int, bulk: bool, limit: int) -> list[Pending]:
+        number = encoder_row(self._db, encoder) or 0
+        complete = int(self._db.execute("SELECT complete_to FROM encoders WHERE id = ?", (number,)).get or 0)
         found: list[Any] = self._db.execute(
             "SELECT m.id, m.uuid, m.kind, m.speaker, m.text FROM memories m WHERE m.id > ? AND m.kind"
-            f" {'' if bulk else 'NOT'} IN {_BULK} AND m.retired_at IS NULL AND NOT EXISTS"
-            " (SELECT 1 FROM meanings x WHERE x.encoder = ? AND x.memory = m.id) ORDER BY m.id LIMIT ?",
-            (after_row, encoder_row(self._db, encoder) or 0, limit),
+            f" {'' if bulk else 'NOT'} IN {_BULK} AND {UNEMBEDDED} ORDER BY m.id LIMIT ?",
+            (max(after_row, complete), number, limit),
         ).fetchall()
         return [
             Pending(row, uuid, kind, speaker, load_text(self._db, text)) for row, uuid, kind, speaker, text in found
@@ -201,8 +202,7 @@ class StoreSnapshot(CaptureQueries, BriefQueries, CodeQueries, ScopeQueries, Log
 
     def counts(self, encoder: EncoderName | None) -> Counts:
         number = encoder_row(self._db, encoder) if encoder else self._db.execute("SELECT max(id) FROM encoders").get
-        memories = int(self._db.execute("SELECT count(*) FROM memories").get)
-        retired = int(self._db.execute("SELECT count(*) FROM memories WHERE retired_at IS NOT NULL").get)
+        memories, retired = self._memory_counts()
         embedded, partly = self._embedded_counts(number or 0)
         bound, unbound = self.bound_counts(None, waiting=False)
         scopes: list[Any] = self._db.execute(
@@ -229,6 +229,16 @@ class StoreSnapshot(CaptureQueries, BriefQueries, CodeQueries, ScopeQueries, Log
             kinds=dict(self._db.execute("SELECT kind, count(*) FROM memories GROUP BY kind ORDER BY kind")),
             lost=lost_transactions(self._db),
         )
+
+    def embed_progress(self, encoder: EncoderName) -> EmbedProgress:
+        memories, retired = self._memory_counts()
+        embedded, partly = self._embedded_counts(encoder_row(self._db, encoder) or 0)
+        return EmbedProgress(done=embedded, pending=memories - retired - embedded, partly=partly)
+
+    def _memory_counts(self) -> tuple[int, int]:
+        """How many memories there are, and how many of them are retired."""
+        retired = "SELECT count(*) FROM memories WHERE retired_at IS NOT NULL"
+        return int(self._db.execute("SELECT count(*) FROM memories").get), int(self._db.execute(retired).get)
 
     def _embedded_counts(self, encoder: int) -> tuple[int, int]:
         """How many memories have their meaning, and how many of them a part of it, without those that are retired."""

@@ -228,8 +228,8 @@ class TestBatches:
     ) -> None:
         monkeypatch.setattr(encoders, "_cores", lambda: 8)
         for threads in (1, 2, 7):
-            assert load_encoder(folder, "native-int8", threads).batch == 2 * threads
-            assert load_encoder(folder, "native-float32", threads).batch == threads
+            assert load_encoder(folder, "native-int8", threads).batch_tokens == 256 * threads
+            assert load_encoder(folder, "native-float32", threads).batch_tokens == 128 * threads
 
     @needs_native
     @pytest.mark.parametrize(("cores", "threads"), [(1, 1), (2, 1), (3, 1), (16, 8)])
@@ -237,16 +237,16 @@ class TestBatches:
         self, folder: Path, monkeypatch: pytest.MonkeyPatch, cores: int, threads: int
     ) -> None:
         monkeypatch.setattr(encoders, "_cores", lambda: cores)
-        assert load_encoder(folder, "native-float32").batch == threads
+        assert load_encoder(folder, "native-float32").batch_tokens == 128 * threads
 
     @needs_native
     @pytest.mark.parametrize("threads", [0, 1000, 10**9, 2**63 - 1])
     @pytest.mark.parametrize("name", ["native-int8", "native-float32"])
-    def test_a_question_waits_for_16_windows_at_most_however_many_threads_and_cores(
+    def test_a_question_waits_for_2048_tokens_at_most_however_many_threads_and_cores(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, threads: int
     ) -> None:
         monkeypatch.setattr(encoders, "_cores", lambda: 96)
-        assert load_encoder(folder, name, threads).batch == 16
+        assert load_encoder(folder, name, threads).batch_tokens == 2048
 
     @needs_native
     def test_there_are_no_more_threads_than_cores(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,6 +262,27 @@ class TestBatches:
         for threads in (0, 2, 3, 4, 2**63 - 1):
             load_encoder(folder, "native-int8", threads).encode([Window(0, 0, (2, 4, 3))])
         assert given == [1, 2, 3, 3, 3]
+
+    @needs_native
+    @pytest.mark.parametrize(("named", "usual", "most"), [(0, 2, 5), (1, 1, 1), (4, 4, 4)])
+    def test_all_cores_work_only_on_what_somebody_waits_for_and_no_more_than_were_named(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, named: int, usual: int, most: int
+    ) -> None:
+        given: list[int] = []
+
+        class Noting(NativeBert):
+            def encode(self, windows: Sequence[Sequence[int]], threads: int = 1) -> NDArray[np.float32]:
+                given.append(threads)
+                return super().encode(windows, threads)
+
+        monkeypatch.setattr(encoders, "NativeBert", Noting)
+        monkeypatch.setattr(encoders, "_cores", lambda: 5)
+        encoder = load_encoder(folder, "native-int8", named)
+        assert (encoder.batch_tokens, encoder.bulk_tokens) == (256 * usual, 256 * most)
+        windows = [Window(0, 0, (2, 4, 3))] * (encoder.batch_tokens // 3)
+        encoder.encode(windows)
+        encoder.encode([*windows, windows[0]])
+        assert given == [usual, most]
 
     @pytest.mark.parametrize(
         ("share", "cores"),
@@ -283,8 +304,9 @@ class TestBatches:
             (tmp_path / "cpu.max").write_text(f"{share}\n", "ascii")
         assert encoders._cores(tmp_path / "cpu.max") == cores
 
-    def test_numpy_takes_one_at_a_time(self, folder: Path) -> None:
-        assert load_encoder(folder, "numpy-float32").batch == 1
+    def test_numpy_takes_the_tokens_of_one_window_at_a_time(self, folder: Path) -> None:
+        encoder = load_encoder(folder, "numpy-float32")
+        assert encoder.batch_tokens == encoder.window_tokens  # type: ignore[attr-defined]
 
 
 class TestTokenizer:

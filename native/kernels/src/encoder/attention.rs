@@ -36,7 +36,11 @@ pub(super) unsafe fn attend<T: Tiles>(qkv: &[f32], heads: usize, hidden: usize, 
                 // SAFETY: the caller's.
                 unsafe { T::floats::<true>(rows, panels, queries, &room.keys[block * size..], size, &mut cells) };
                 for (weights, cells) in room.weights.chunks_exact_mut(blocks).zip(&cells[..rows]) {
-                    weights[block..block + panels].copy_from_slice(&cells[..panels]);
+                    // As many stores, in place of a call that copies any number: a tile has all its panels or one.
+                    match weights[block..block + panels].first_chunk_mut::<TILE_PANELS>() {
+                        Some(all) => *all = *cells,
+                        None => weights[block..block + panels].iter_mut().zip(cells).for_each(|(to, from)| *to = *from),
+                    }
                 }
             }
             let mut shares = [0.0_f32; TILE_ROWS];

@@ -103,10 +103,12 @@ impl Dense {
                     let number = tile.panel + panel;
                     let (worth, totals) = (&weights.worth[number], &weights.totals[number]);
                     let (shifts, bias) = (&weights.sums[number], &self.bias[number]);
-                    let mut values = std::array::from_fn(|lane| {
+                    let mut values = [0.0; LANES];
+                    for lane in 0..LANES {
                         let whole = sums[lane] + T::SHIFT * shifts[lane];
-                        whole as f32 * (scale.worth * worth[lane]) + (scale.least * totals[lane] + bias[lane])
-                    });
+                        values[lane] =
+                            whole as f32 * (scale.worth * worth[lane]) + (scale.least * totals[lane] + bias[lane]);
+                    }
                     sink.take(tile.row + row, number * LANES, &mut values);
                 }
             }
@@ -124,7 +126,10 @@ impl Dense {
             for (row, cells) in cells[..tile.rows].iter().enumerate() {
                 for (panel, sums) in cells[..tile.panels].iter().enumerate() {
                     let bias = &self.bias[tile.panel + panel];
-                    let mut values = std::array::from_fn(|lane| sums[lane] + bias[lane]);
+                    let mut values = [0.0; LANES];
+                    for lane in 0..LANES {
+                        values[lane] = sums[lane] + bias[lane];
+                    }
                     sink.take(tile.row + row, (tile.panel + panel) * LANES, &mut values);
                 }
             }

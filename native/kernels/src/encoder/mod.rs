@@ -248,24 +248,19 @@ fn cut<'a>(ids: &'a [i64], lengths: &[usize], config: &Config) -> Result<Vec<&'a
     }
 }
 
-/// Which windows are computed together: the longest first, so that threads end at about the same time, and few enough
-/// that every thread has some.
+/// Which windows are computed together: as few packs as hold them and give every thread as many, of about as many
+/// tokens each, so that threads end at about the same time. The longest come first, each to the pack that has least.
 fn packs(windows: &[&[i64]], threads: usize) -> Vec<Vec<usize>> {
     let all: usize = windows.iter().map(|window| window.len()).sum();
-    let most = PACK_TOKENS.min(all.div_ceil(threads.max(1)));
+    let count = all.div_ceil(PACK_TOKENS).next_multiple_of(threads.clamp(1, windows.len().max(1)));
     let mut order: Vec<usize> = (0..windows.len()).collect();
     order.sort_by_key(|window| std::cmp::Reverse(windows[*window].len()));
-    let mut packs: Vec<Vec<usize>> = Vec::new();
-    let mut tokens = most;
+    let mut packs = vec![(0, Vec::new()); count];
     for window in order {
-        tokens += windows[window].len();
-        match packs.last_mut() {
-            Some(pack) if tokens <= most => pack.push(window),
-            _ => {
-                packs.push(vec![window]);
-                tokens = windows[window].len();
-            }
+        if let Some((tokens, pack)) = packs.iter_mut().min_by_key(|(tokens, _)| *tokens) {
+            *tokens += windows[window].len();
+            pack.push(window);
         }
     }
-    packs
+    packs.into_iter().map(|(_, pack)| pack).filter(|pack| !pack.is_empty()).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Activation, Config, Encoder, EncoderError, Pooling};
+use super::{packs, Activation, Config, Encoder, EncoderError, Pooling, PACK_TOKENS};
 use crate::instructions::InstructionSet;
 
 /// Shapes that fill panels, tiles and steps, and shapes that fill none of them.
@@ -214,4 +214,22 @@ fn what_overflows_on_the_way_gives_no_plausible_vector() -> Result<(), EncoderEr
         }
     }
     Ok(())
+}
+
+#[test]
+fn every_window_is_in_one_pack_and_every_thread_has_as_many_of_about_as_many_tokens() {
+    let ids = [0_i64; 128];
+    for (count, threads) in [(0, 1), (1, 4), (3, 2), (14, 2), (40, 1), (40, 3), (200, 8)] {
+        let windows: Vec<&[i64]> = (0..count).map(|number| &ids[..1 + number * 37 % 90]).collect();
+        let tokens = |pack: &Vec<usize>| pack.iter().map(|window| windows[*window].len()).sum::<usize>();
+        let packs = packs(&windows, threads);
+        let mut held: Vec<usize> = packs.concat();
+        held.sort_unstable();
+        assert_eq!(held, (0..count).collect::<Vec<_>>());
+        assert!(packs.iter().all(|pack| !pack.is_empty() && tokens(pack) <= PACK_TOKENS + 90));
+        assert_eq!(packs.len() % threads.min(count.max(1)), 0, "{count} windows, {threads} threads");
+        let sizes: Vec<usize> = packs.iter().map(tokens).collect();
+        let spread = sizes.iter().max().unwrap_or(&0) - sizes.iter().min().unwrap_or(&0);
+        assert!(spread <= 90, "{count} windows, {threads} threads: {sizes:?}");
+    }
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -207,6 +208,32 @@ def test_what_waits_for_its_meaning_is_given_in_order_and_bulk_apart(store: Stor
     apply(store, add_encoder(), vectors(1))
     with reader.snapshot() as now:
         assert now.pending_embeddings(ENCODER, 0, False, 100) == plain[1:]
+
+
+def test_nobody_looks_again_through_what_has_its_meaning_and_nothing_that_waits_is_passed_over(
+    store: Store, reader: Reader
+) -> None:
+    def complete() -> Any:
+        return store._db.execute("SELECT complete_to FROM encoders").get
+
+    def waiting() -> list[int]:
+        with reader.snapshot() as now:
+            return [one.row for one in now.pending_embeddings(ENCODER, 0, False, 9)]
+
+    apply(store, *(memory(n, b"%d" % n) for n in range(1, 7)), add_encoder(), vectors(1, 2))
+    assert (complete(), waiting()) == (2, [3, 4, 5, 6])
+    apply(store, vectors(4))
+    assert (complete(), waiting()) == (2, [3, 5, 6])
+    apply(store, Retire(memory=id_of(5), reason=""), vectors(3))
+    assert (complete(), waiting()) == (5, [6])
+    apply(store, vectors(6))
+    assert (complete(), waiting()) == (6, [])
+    apply(store, Unretire(memory=id_of(5)))
+    assert (complete(), waiting()) == (4, [5])
+    apply(store, vectors(5), memory(7))
+    assert (complete(), waiting()) == (6, [7])
+    store.rebuild(lambda done, total: None, meaning=False)
+    assert (complete(), waiting()) == (0, [7])
 
 
 def test_counts_say_what_is_there(store: Store, reader: Reader) -> None:
