@@ -6,8 +6,8 @@ comes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from mnemic.algorithms.retrieval.scan import QuantisedVectors, inner_products, p
 
 _EMPTY = np.empty(0, np.int64)
 _SAMPLE = 256  # memories from which the background is told
+_NEAR_PLACES = 8  # in a conversation, first looked at for a neighbour
 _MAX_INT = np.iinfo(np.int64).max
 
 
@@ -49,6 +50,63 @@ class GrowableArray:
         return self._block[: self._length]
 
 
+class WindowGroups(NamedTuple):
+    """The windows of each memory: those of ``memory[i]`` are ``order[first[i] : first[i + 1]]``."""
+
+    order: NDArray[np.int64] | None
+    """``(w,)``: windows, those of one memory together, as they were embedded; ``None`` where they all lie so."""
+    first: NDArray[np.int64]
+    """``(m,)``."""
+    memory: NDArray[np.int64]
+    """``(m,)``: positions of the memories that have any, ascending."""
+
+    @classmethod
+    def of(cls, memory_of_window: NDArray[np.int64]) -> WindowGroups:
+        """Group ``(w,)`` windows by the position of each one's memory."""
+        order = None
+        if (memory_of_window[1:] < memory_of_window[:-1]).any():
+            order = np.argsort(memory_of_window, kind="stable")
+            memory_of_window = memory_of_window[order]
+        begins = np.ones(len(memory_of_window), np.bool_)
+        begins[1:] = memory_of_window[1:] != memory_of_window[:-1]
+        first = np.flatnonzero(begins)
+        return cls(order, first, memory_of_window[first])
+
+    def of_memory(self, position: int) -> NDArray[np.int64]:
+        """The windows of one memory, ``(k,)``."""
+        at = int(np.searchsorted(self.memory, position))
+        if at == len(self.memory) or self.memory[at] != position:
+            return _EMPTY
+        end = int(self.first[at + 1]) if at + 1 < len(self.first) else None
+        if self.order is not None:
+            return self.order[self.first[at] : end]
+        return np.arange(self.first[at], len(self.first) if end is None else end)
+
+
+class Cosines:
+    """How well each memory fits a vector."""
+
+    def __init__(
+        self, of_windows: NDArray[np.float32], starts: NDArray[np.int64], groups: WindowGroups, memories: int
+    ) -> None:
+        each = of_windows if groups.order is None else of_windows[groups.order]
+        if len(groups.first) < len(each):
+            each = np.maximum.reduceat(each, groups.first)
+        if len(groups.memory) < memories:
+            each, some = np.full(memories, np.nan, np.float32), each
+            each[groups.memory] = some
+        self.best: NDArray[np.float32] = each
+        """``(n,)``: the cosine of each memory's best window; NaN where it is not looked through or has none."""
+        self._of_windows, self._starts, self._groups = of_windows, starts, groups
+
+    def start_of_best(self, position: int) -> int:
+        """Where the best window of a memory starts, the earliest of equal ones; -1 where it has none."""
+        if np.isnan(self.best[position]):
+            return -1
+        windows = self._groups.of_memory(position)
+        return int(self._starts[windows[self._of_windows[windows] == self.best[position]]].min())
+
+
 class RecallIndex:
     """Follows the log: after `sync`, everything here is as of that snapshot."""
 
@@ -59,8 +117,7 @@ class RecallIndex:
         self._last_window = 0
         self._encoder: EncoderName | None = None
         self._columns: tuple[GrowableArray, ...] = ()
-        self._by_session: NDArray[np.int64] | None = None  # positions, sorted by it; made when it is asked for
-        self._first_window: NDArray[np.int64] | None = None  # of each memory, -1 for none; likewise
+        self._log_row = -1
         self.columns = Columns(*(_EMPTY for _ in Columns._fields))
         """All memories, column by column."""
         self._clear()
@@ -81,14 +138,15 @@ class RecallIndex:
         if snapshot.generation != self._generation:
             self._generation = snapshot.generation
             self._clear()
-        if snapshot.seq != self._seq:
+        if snapshot.log_row != self._log_row:
             last = int(self.columns.row[-1]) if len(self.columns.row) else 0
             for growing, more in zip(self._columns, snapshot.memory_columns(last), strict=True):
                 growing.append(more)
             self.columns = Columns(*(growing.view() for growing in self._columns))
             self._superseded = snapshot.superseded()
             self._retired = snapshot.retired()
-            self._by_session = self._first_window = None
+            self._log_row = snapshot.log_row
+            self._forget_derived()
         loaded(1, 2)
         if encoder is not None and (encoder != self._encoder or snapshot.seq != self._seq_of_windows):
             self._sync_windows(snapshot, encoder)
@@ -100,51 +158,42 @@ class RecallIndex:
         coded = QuantisedVectors(self._vectors.view(), self._codes.view(), self._scales.view())
         return coded, self._memory_of_window.view(), self._start_of_window.view()
 
-    def cosines(
-        self, vector: bytes, visible: NDArray[np.bool_], exact: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """For each visible memory the cosine of its best window, NaN where it has none, and where that window starts.
+    def cosines(self, vector: bytes, visible: NDArray[np.bool_], exact: int) -> Cosines:
+        """For each visible memory the cosine of its best window, and where that window starts.
 
         Args:
             vector: what they are compared with, ``(dimensions,) float32`` of unit length.
             exact: how many of the best windows have exact cosines, besides those that tie.
         """
-        coded, memory, start = self.windows()
-        best, where = np.full(len(visible), np.nan), np.full(len(visible), -1)
-        looked = visible[memory]
-        seen = np.flatnonzero(looked)
-        if len(seen):
-            query = np.frombuffer(vector, np.float32)
-            cosines = inner_products(coded, query, allowed=pack_mask(looked), exact=exact)[seen]
-            of, start = memory[seen], start[seen]
-            if (of[1:] <= of[:-1]).any():  # some have several windows, which takes longer
-                best[of], where[of] = -np.inf, _MAX_INT
-                np.maximum.at(best, of, cosines)
-                first = cosines == best[of]  # of equal windows of one memory the earliest
-                np.minimum.at(where, of[first], start[first])
-            else:
-                best[of], where[of] = cosines, start
-        return best, where
+        coded, memory, starts = self.windows()
+        found = np.empty(0, np.float32)
+        if len(memory):
+            looked = pack_mask(visible[memory])
+            found = inner_products(coded, np.frombuffer(vector, np.float32), allowed=looked, exact=exact)
+        return Cosines(found, starts, self._window_groups(), len(visible))
 
     def background(self, visible: NDArray[np.bool_]) -> float:
         """The mean cosine of two visible memories, whichever, from a sample: how alike the model finds what has nothing
         in common; 0 to 1.
         """
-        shown = np.flatnonzero(visible)
-        sample = shown[np.linspace(0, len(shown) - 1, min(len(shown), _SAMPLE)).astype(np.int64)]
-        vectors = self.first_vectors(sample).astype(np.float64)
-        vectors = vectors[~np.isnan(vectors[:, 0])]
-        count, total = len(vectors), vectors.sum(axis=0)
-        return float(np.clip((total @ total - count) / (count * (count - 1)), 0.0, 1.0)) if count > 1 else 0.0
+        if self._background is None or self._background[0] is not visible:
+            shown = np.flatnonzero(visible)
+            sample = shown[np.linspace(0, len(shown) - 1, min(len(shown), _SAMPLE)).astype(np.int64)]
+            vectors = self.first_vectors(sample).astype(np.float64)
+            vectors = vectors[~np.isnan(vectors[:, 0])]
+            count, total = len(vectors), vectors.sum(axis=0)
+            alike = (total @ total - count) / (count * (count - 1)) if count > 1 else 0.0
+            self._background = visible, float(np.clip(alike, 0.0, 1.0))
+        return self._background[1]
 
     def first_vectors(self, positions: NDArray[np.int64]) -> NDArray[np.float32]:
         """The vectors of the first windows of some memories, ``(m, dimensions)``; NaN for one that has none."""
         if self._first_window is None:
-            memory = self._memory_of_window.view()
+            groups = self._window_groups()
             self._first_window = np.full(len(self.columns.row), -1)
-            self._first_window[memory[::-1]] = np.arange(len(memory))[::-1]
+            self._first_window[groups.memory] = groups.first if groups.order is None else groups.order[groups.first]
         windows = self._first_window[positions]
-        vectors: NDArray[np.float32] = self._vectors.view()[windows].copy()
+        vectors: NDArray[np.float32] = self._vectors.view()[windows]
         vectors[windows < 0] = np.nan
         return vectors
 
@@ -152,17 +201,28 @@ class RecallIndex:
         self, positions: NDArray[np.int64], visible: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The visible memories before and after some in their conversation, as they were kept; -1 for none."""
-        if self._by_session is None:
-            self._by_session = np.argsort(self.columns.session, kind="stable")
-        order = self._by_session[visible[self._by_session]]
-        place = np.empty(len(visible), np.int64)
-        place[order] = np.arange(len(order))
+        if self._conversations is None:
+            order = np.argsort(self.columns.session, kind="stable")
+            place = np.empty_like(order)
+            place[order] = np.arange(len(order))
+            self._conversations = order, place
+        order, place = self._conversations
+        session = self.columns.session
         found = []
         for step in (-1, 1):
-            at = place[positions] + step
-            beside = order[np.clip(at, 0, len(order) - 1)]
-            same = (at >= 0) & (at < len(order)) & (self.columns.session[beside] == self.columns.session[positions])
-            found.append(np.where(same, beside, -1))
+            beside, open_ = np.full(len(positions), -1), np.arange(len(positions))
+            at, width = place[positions] + step, _NEAR_PLACES
+            while len(open_):
+                looked = at[:, None] + step * np.arange(width)
+                near = order[np.clip(looked, 0, len(order) - 1)]
+                same = (looked >= 0) & (looked < len(order)) & (session[near] == session[positions[open_], None])
+                shown = same & visible[near]
+                first = shown.argmax(axis=1)
+                met = shown[np.arange(len(open_)), first]
+                beside[open_[met]] = near[met, first[met]]
+                further = ~met & same[:, -1]
+                open_, at, width = open_[further], at[further] + step * width, 4 * width
+            found.append(beside)
         return found[0], found[1]
 
     def visible(
@@ -178,13 +238,18 @@ class RecallIndex:
     ) -> NDArray[np.bool_]:
         """Which memories are looked through, ``(n,) bool``: not retired, and as `Recall` names what is asked for.
 
+        What is given is not to be written to: whoever asks the same again while nothing came is given the same array.
+
         Raises:
             UnknownScope: no memory is in the scope.
         """
+        asked = (scope, session, tuple(kinds), since, until, as_of)
+        if self._visible is not None and self._visible[0] == asked:
+            return self._visible[1]
         columns = self.columns
         visible = ~self.retired_mask(as_of)
         if len(kinds) < len(KINDS):
-            visible &= np.isin(columns.kind, [KINDS.index(kind) for kind in kinds])
+            visible &= np.isin(np.arange(len(KINDS)), [KINDS.index(kind) for kind in kinds])[columns.kind]
         if scope != "*":
             visible &= np.isin(columns.scope, scopes_below(snapshot, scope))
         if session is not None:
@@ -195,23 +260,38 @@ class RecallIndex:
             visible &= columns.said_at < until
         if as_of is not None:
             visible &= columns.recorded_at <= as_of
+        visible.flags.writeable = False
+        self._visible = asked, visible
         return visible
 
-    def links(self, row: int, snapshot: Snapshot, as_of: int | None) -> tuple[list[bytes], list[bytes]]:
-        """Ids of what stood for the memory of a row then, none or one, and of what it stood for."""
-        newer = self.replacement(row, as_of)
-        return snapshot.ids_of([] if newer is None else [newer]), snapshot.ids_of(self.replaced(row, as_of))
+    def links(
+        self, rows: Sequence[int], snapshot: Snapshot, as_of: int | None
+    ) -> list[tuple[list[bytes], list[bytes]]]:
+        """Of each row ids of what stood for its memory then, none or one, and of what it stood for."""
+        if not len(self._superseded.old):
+            return [([], []) for _ in rows]
+        linked = []
+        for row in rows:
+            newer = self.replacement(row, as_of)
+            linked.append(([] if newer is None else [newer], self.replaced(row, as_of)))
+        named = list(dict.fromkeys(one for newer, older in linked for one in (*newer, *older)))
+        ids = dict(zip(named, snapshot.ids_of(named), strict=True))
+        return [([ids[one] for one in newer], [ids[one] for one in older]) for newer, older in linked]
 
     def to_positions(self, postings: Postings) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Postings with positions in the columns instead of rows."""
         return np.searchsorted(self.columns.row, postings.row), postings.frequency
 
-    def superseded(self) -> Iterator[tuple[int, int, int]]:
-        """Positions of what is replaced and of what replaces it, and the time it was said; the oldest first."""
-        order = np.lexsort((self._superseded.old, self._superseded.at))
-        old = np.searchsorted(self.columns.row, self._superseded.old[order])
-        new = np.searchsorted(self.columns.row, self._superseded.new[order])
-        yield from zip(old.tolist(), new.tolist(), self._superseded.at[order].tolist(), strict=True)
+    def superseded(self, as_of: int | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Positions of what was replaced by then, ascending, and of what replaces each."""
+        if self._superseded_positions is None:
+            self._superseded_positions = (
+                np.searchsorted(self.columns.row, self._superseded.old),
+                np.searchsorted(self.columns.row, self._superseded.new),
+            )
+        old, new = self._superseded_positions
+        said = slice(None) if as_of is None else self._superseded.at <= as_of
+        return old[said], new[said]
 
     @property
     def retired_count(self) -> int:
@@ -269,18 +349,31 @@ class RecallIndex:
             self._scales.append(coded.scales)
             self._memory_of_window.append(np.searchsorted(self.columns.row, block.row))
             self._start_of_window.append(block.start)
-            self._first_window = None
+            self._forget_derived()
             self._last_window = int(block.window[-1])
         self._seq_of_windows = snapshot.seq
 
+    def _window_groups(self) -> WindowGroups:
+        if self._groups is None:
+            self._groups = WindowGroups.of(self._memory_of_window.view())
+        return self._groups
+
+    def _forget_derived(self) -> None:
+        """What is made of columns and windows when it is asked for, and kept until any come or change."""
+        self._visible: tuple[tuple[object, ...], NDArray[np.bool_]] | None = None
+        self._background: tuple[NDArray[np.bool_], float] | None = None
+        self._superseded_positions: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+        self._conversations: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None  # by session; where each stands
+        self._groups: WindowGroups | None = None
+        self._first_window: NDArray[np.int64] | None = None  # of each memory, -1 for none
+
     def _clear(self) -> None:
-        self._seq = -1
+        self._seq = self._log_row = -1
         self._clear_windows(0)
         self._columns = tuple(GrowableArray(_EMPTY) for _ in Columns._fields)
         self.columns = Columns(*(growing.view() for growing in self._columns))
         self._superseded = Superseded(_EMPTY, _EMPTY, _EMPTY)
         self._retired = Retired(_EMPTY, _EMPTY)
-        self._by_session = None
 
     def _clear_windows(self, dimensions: int) -> None:
         self._last_window = 0
@@ -290,4 +383,4 @@ class RecallIndex:
         self._scales = GrowableArray(np.empty(0, np.float32))
         self._memory_of_window = GrowableArray(_EMPTY)
         self._start_of_window = GrowableArray(_EMPTY)
-        self._first_window = None
+        self._forget_derived()

@@ -62,14 +62,22 @@ class Vocabulary:
 
     def numbers_of(self, words: Sequence[str], snapshot: Snapshot) -> NDArray[np.int32]:
         """The numbers of some words; those never met before get theirs."""
+        known = self._numbers
         for word in words:
-            if word not in self._numbers:
+            if word not in known:
                 stem = word if _COMPOUND.fullmatch(word) else next(iter(snapshot.stems([word])), word)
-                self._numbers[word] = len(self._numbers)
+                known[word] = len(known)
                 self._stems.append(np.array([self._stem_numbers.setdefault(stem, len(self._stem_numbers))], np.int32))
-        return np.array([self._numbers[word] for word in words], np.int32)
+        return np.array([known[word] for word in words], np.int32)
 
-    def stems_of(self, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+    def distinct(self, *numbers: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Which words are among some, ascending, and, for the number of each, which of these it is."""
+        among = np.zeros(len(self._numbers), np.bool_)
+        for some in numbers:
+            among[some] = True
+        return np.flatnonzero(among), np.cumsum(among) - 1
+
+    def stems_of(self, numbers: NDArray[np.integer]) -> NDArray[np.int32]:
         """Of each word the number of its stem: words of one stem are one."""
         stems: NDArray[np.int32] = self._stems.view()[numbers]
         return stems
@@ -91,7 +99,7 @@ class Vocabulary:
             self._vectors = GrowableArray(np.empty((0, vectors.shape[1]), np.float16))
         self._vectors.append(vectors)
 
-    def vectors_of(self, numbers: NDArray[np.int32]) -> NDArray[np.float32]:
+    def vectors_of(self, numbers: NDArray[np.integer]) -> NDArray[np.float32]:
         """The vectors of words, ``(m, dimensions)``; zeros for a word that the model knows nothing of."""
         vectors: NDArray[np.float32] = self._vectors.view()[numbers].astype(np.float32)
         return vectors

@@ -143,7 +143,7 @@ class AboutQuery:
             return nearness(None, words)
         looked = np.zeros(len(self._memory.columns.row), np.bool_)
         looked[memories] = True
-        cosines = self._memory.cosines(self.embedded.vector, looked, RESCORE_ROWS)[0][memories]
+        cosines = self._memory.cosines(self.embedded.vector, looked, RESCORE_ROWS).best[memories].astype(np.float64)
         lacking = np.flatnonzero(np.isnan(cosines))
         if len(lacking):
             cosines[lacking] = projected(lacking)

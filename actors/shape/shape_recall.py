@@ -132,11 +132,6 @@ class ShapeQueryEngine:
             degraded=tuple(degraded),
         )
 
-    def synced_index(self, snapshot: Snapshot) -> ShapeIndex:
-        """The records, as of a snapshot that the Retriever's memory has followed; for recalls."""
-        self._index.sync(snapshot, self._recall_index.columns, retired=self._recall_index.retired_count)
-        return self._index
-
     def _sync(self, snapshot: Snapshot, about: QueryEmbedded | None, context: Context) -> None:
         self._recall_index.sync(snapshot, about.encoder if about else None)
         loaded = context.progress if self._index.empty else lambda *_: None
@@ -268,7 +263,7 @@ class ShapeQueryEngine:
             why: dict[str, float] = {}
             for name, share in zip(names, shares.tolist(), strict=True):
                 why[name] = why.get(name, 1.0) * share
-            hits[row] = make_hit(memory, part, offset, why, *self._recall_index.links(row, snapshot, None), score)
+            hits[row] = make_hit(memory, part, offset, why, *self._recall_index.links([row], snapshot, None)[0], score)
         return list(hits.values())
 
 
