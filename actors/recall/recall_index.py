@@ -7,6 +7,7 @@ comes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +35,8 @@ class GrowableArray:
     def append(self, more: NDArray[Any]) -> None:
         length = self._length + len(more)
         if length > len(self._block):
-            block = np.empty((max(length, 2 * self._length), *more.shape[1:]), more.dtype)
+            # Room for what comes, from the first time on: what is not written to takes up no memory.
+            block = np.empty((length + max(length // 4, 64), *more.shape[1:]), more.dtype)
             block[: self._length] = self._block[: self._length]
             self._block = block
         self._block[self._length : length] = more
@@ -56,7 +58,7 @@ class WindowGroups(NamedTuple):
     order: NDArray[np.int64] | None
     """``(w,)``: windows, those of one memory together, as they were embedded; ``None`` where they all lie so."""
     first: NDArray[np.int64]
-    """``(m,)``."""
+    """``(m + 1,)``."""
     memory: NDArray[np.int64]
     """``(m,)``: positions of the memories that have any, ascending."""
 
@@ -67,20 +69,16 @@ class WindowGroups(NamedTuple):
         if (memory_of_window[1:] < memory_of_window[:-1]).any():
             order = np.argsort(memory_of_window, kind="stable")
             memory_of_window = memory_of_window[order]
-        begins = np.ones(len(memory_of_window), np.bool_)
-        begins[1:] = memory_of_window[1:] != memory_of_window[:-1]
-        first = np.flatnonzero(begins)
-        return cls(order, first, memory_of_window[first])
+        begins = np.ones(len(memory_of_window) + 1, np.bool_)
+        begins[1:-1] = memory_of_window[1:] != memory_of_window[:-1]
+        first = np.flatnonzero(begins) if len(memory_of_window) else np.zeros(1, np.int64)
+        return cls(order, first, memory_of_window[first[:-1]])
 
     def of_memory(self, position: int) -> NDArray[np.int64]:
-        """The windows of one memory, ``(k,)``."""
+        """The windows of one memory that has some, ``(k,)``."""
         at = int(np.searchsorted(self.memory, position))
-        if at == len(self.memory) or self.memory[at] != position:
-            return _EMPTY
-        end = int(self.first[at + 1]) if at + 1 < len(self.first) else None
-        if self.order is not None:
-            return self.order[self.first[at] : end]
-        return np.arange(self.first[at], len(self.first) if end is None else end)
+        places = np.arange(self.first[at], self.first[at + 1])
+        return places if self.order is None else self.order[places]
 
 
 class Cosines:
@@ -90,8 +88,8 @@ class Cosines:
         self, of_windows: NDArray[np.float32], starts: NDArray[np.int64], groups: WindowGroups, memories: int
     ) -> None:
         each = of_windows if groups.order is None else of_windows[groups.order]
-        if len(groups.first) < len(each):
-            each = np.maximum.reduceat(each, groups.first)
+        if len(groups.memory) < len(each):
+            each = np.maximum.reduceat(each, groups.first[:-1])
         if len(groups.memory) < memories:
             each, some = np.full(memories, np.nan, np.float32), each
             each[groups.memory] = some
@@ -105,6 +103,22 @@ class Cosines:
             return -1
         windows = self._groups.of_memory(position)
         return int(self._starts[windows[self._of_windows[windows] == self.best[position]]].min())
+
+
+@dataclass(slots=True)
+class _Derived:
+    """What is made of columns and windows when it is asked for, and kept until any come or change."""
+
+    visible: tuple[tuple[object, ...], NDArray[np.bool_]] | None = None
+    """What was asked for last, and which memories that is."""
+    background: tuple[NDArray[np.bool_], float] | None = None
+    """Of which memories, and theirs."""
+    superseded_positions: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+    conversations: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+    """Positions by conversation, and where among these each stands."""
+    groups: WindowGroups | None = None
+    first_window: NDArray[np.int64] | None = None
+    """Of each memory, -1 for none."""
 
 
 class RecallIndex:
@@ -176,23 +190,24 @@ class RecallIndex:
         """The mean cosine of two visible memories, whichever, from a sample: how alike the model finds what has nothing
         in common; 0 to 1.
         """
-        if self._background is None or self._background[0] is not visible:
+        if self._kept.background is None or self._kept.background[0] is not visible:
             shown = np.flatnonzero(visible)
             sample = shown[np.linspace(0, len(shown) - 1, min(len(shown), _SAMPLE)).astype(np.int64)]
             vectors = self.first_vectors(sample).astype(np.float64)
             vectors = vectors[~np.isnan(vectors[:, 0])]
             count, total = len(vectors), vectors.sum(axis=0)
             alike = (total @ total - count) / (count * (count - 1)) if count > 1 else 0.0
-            self._background = visible, float(np.clip(alike, 0.0, 1.0))
-        return self._background[1]
+            self._kept.background = visible, float(np.clip(alike, 0.0, 1.0))
+        return self._kept.background[1]
 
     def first_vectors(self, positions: NDArray[np.int64]) -> NDArray[np.float32]:
         """The vectors of the first windows of some memories, ``(m, dimensions)``; NaN for one that has none."""
-        if self._first_window is None:
+        if self._kept.first_window is None:
             groups = self._window_groups()
-            self._first_window = np.full(len(self.columns.row), -1)
-            self._first_window[groups.memory] = groups.first if groups.order is None else groups.order[groups.first]
-        windows = self._first_window[positions]
+            self._kept.first_window = np.full(len(self.columns.row), -1)
+            first = groups.first[:-1]
+            self._kept.first_window[groups.memory] = first if groups.order is None else groups.order[first]
+        windows = self._kept.first_window[positions]
         vectors: NDArray[np.float32] = self._vectors.view()[windows]
         vectors[windows < 0] = np.nan
         return vectors
@@ -201,12 +216,12 @@ class RecallIndex:
         self, positions: NDArray[np.int64], visible: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The visible memories before and after some in their conversation, as they were kept; -1 for none."""
-        if self._conversations is None:
+        if self._kept.conversations is None:
             order = np.argsort(self.columns.session, kind="stable")
             place = np.empty_like(order)
             place[order] = np.arange(len(order))
-            self._conversations = order, place
-        order, place = self._conversations
+            self._kept.conversations = order, place
+        order, place = self._kept.conversations
         session = self.columns.session
         found = []
         for step in (-1, 1):
@@ -244,8 +259,8 @@ class RecallIndex:
             UnknownScope: no memory is in the scope.
         """
         asked = (scope, session, tuple(kinds), since, until, as_of)
-        if self._visible is not None and self._visible[0] == asked:
-            return self._visible[1]
+        if self._kept.visible is not None and self._kept.visible[0] == asked:
+            return self._kept.visible[1]
         columns = self.columns
         visible = ~self.retired_mask(as_of)
         if len(kinds) < len(KINDS):
@@ -261,7 +276,7 @@ class RecallIndex:
         if as_of is not None:
             visible &= columns.recorded_at <= as_of
         visible.flags.writeable = False
-        self._visible = asked, visible
+        self._kept.visible = asked, visible
         return visible
 
     def links(
@@ -284,12 +299,12 @@ class RecallIndex:
 
     def superseded(self, as_of: int | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Positions of what was replaced by then, ascending, and of what replaces each."""
-        if self._superseded_positions is None:
-            self._superseded_positions = (
+        if self._kept.superseded_positions is None:
+            self._kept.superseded_positions = (
                 np.searchsorted(self.columns.row, self._superseded.old),
                 np.searchsorted(self.columns.row, self._superseded.new),
             )
-        old, new = self._superseded_positions
+        old, new = self._kept.superseded_positions
         said = slice(None) if as_of is None else self._superseded.at <= as_of
         return old[said], new[said]
 
@@ -354,18 +369,12 @@ class RecallIndex:
         self._seq_of_windows = snapshot.seq
 
     def _window_groups(self) -> WindowGroups:
-        if self._groups is None:
-            self._groups = WindowGroups.of(self._memory_of_window.view())
-        return self._groups
+        if self._kept.groups is None:
+            self._kept.groups = WindowGroups.of(self._memory_of_window.view())
+        return self._kept.groups
 
     def _forget_derived(self) -> None:
-        """What is made of columns and windows when it is asked for, and kept until any come or change."""
-        self._visible: tuple[tuple[object, ...], NDArray[np.bool_]] | None = None
-        self._background: tuple[NDArray[np.bool_], float] | None = None
-        self._superseded_positions: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
-        self._conversations: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None  # by session; where each stands
-        self._groups: WindowGroups | None = None
-        self._first_window: NDArray[np.int64] | None = None  # of each memory, -1 for none
+        self._kept = _Derived()
 
     def _clear(self) -> None:
         self._seq = self._log_row = -1

@@ -99,7 +99,9 @@ class Reranker:
         found = []
         for beside in neighbours:
             alike = np.where(beside < 0, np.nan, (own * self._index.first_vectors(beside)).sum(axis=1))
-            found.append((first.cosines[beside].astype(np.float64), np.nan_to_num(alike), relatedness(alike, background)))
+            found.append(
+                (first.cosines[beside].astype(np.float64), np.nan_to_num(alike), relatedness(alike, background))
+            )
         return found
 
     def _matches(

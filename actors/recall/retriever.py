@@ -68,7 +68,7 @@ _RERANKED_WORDS = 64  # of a question; what is longer is pasted
 _RERANKED = 50  # of the first pass; 30 to 200 make no difference
 _LEAST_EXCERPT_BYTES = 256  # a shorter stretch of a longer text tells too little: that text is left out
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
 
 
 class RetrieverActor:
@@ -230,9 +230,7 @@ class RetrieverActor:
             order = pool[rank(total[pool], speaking[pool] & visible[pool], said_at[pool], limit)]
             calibration = FULL if first is not None else WORDS if found is None else MEANING
             nothing_fits = not len(order) or calibration.probability(float(total[order[0]])) < UNLIKELY
-            ranking = _Ranking(
-                order, (total - fused.scores)[order], fused.contributions(order), found, calibration
-            )
+            ranking = _Ranking(order, (total - fused.scores)[order], fused.contributions(order), found, calibration)
             hits, left_out, used = self._hits(recall, k, snapshot, [one.stem for one in words], ranking)
             candidates = self._candidates(snapshot, signals, ranking) if recall.trace else ()
         if recall.observe:
@@ -315,9 +313,7 @@ class RetrieverActor:
         days = days_in_question(question, now_us, said_at[visible])
         return [SignalScores("structural", day_nearness(days, said_at), WEIGHT)] if days else []
 
-    def _lift_corrections(
-        self, as_of: int | None, scores: Floats, speaking: NDArray[np.bool_]
-    ) -> NDArray[np.int64]:
+    def _lift_corrections(self, as_of: int | None, scores: Floats, speaking: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Lift each correction above what it replaces, and have it speak; returns the positions of those lifted.
 
         What is not looked through passes a lift on: who corrects a correction stands above both.
@@ -370,9 +366,7 @@ class RetrieverActor:
                 hits.append(make_hit(memory, part, offset, why, *links, score))
         return hits, left_out, used
 
-    def _candidates(
-        self, snapshot: Snapshot, signals: list[SignalScores], ranking: _Ranking
-    ) -> tuple[Candidate, ...]:
+    def _candidates(self, snapshot: Snapshot, signals: list[SignalScores], ranking: _Ranking) -> tuple[Candidate, ...]:
         order, found = ranking.order, ranking.found
 
         def is_own(name: str, index: int) -> bool:  # and not what is taken for it until it is embedded

@@ -44,7 +44,7 @@ class FusedScores:
         """For each signal what it adds to the scores of some visible rows, ``(m,)``, in the order given."""
         replaced, others = self._replaced
         same, of = np.nonzero(rows[:, None] == replaced)
-        found = {}
+        found: dict[str, Floats] = {}
         for number, signal in enumerate(self._signals):
             share = np.nan_to_num(signal.weight * signal.scores[rows].astype(np.float64), nan=0.0)
             if not number and self._lost:
@@ -98,9 +98,7 @@ def fuse(signals: Sequence[SignalScores], visible: NDArray[np.bool_]) -> FusedSc
     return FusedScores(total, signals, visible)
 
 
-def rank(
-    scores: Floats, visible: NDArray[np.bool_], times: NDArray[np.int64], limit: int
-) -> NDArray[np.int64]:
+def rank(scores: Floats, visible: NDArray[np.bool_], times: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
     """Name the best visible rows, best first; of equal ones the newest first, then the lower row.
 
     Args:

@@ -61,7 +61,9 @@ def draw_lines(path: Path, up: str, across: str, lines: Sequence[Line]) -> None:
         _, y = place((10.0 ** low[0], 10.0**power))
         parts.append(_rule(left, y, right, y) + _text(left - 8, y + 4, f"{10.0**power:g}", "end"))
     parts.append(_text((left + right) / 2, bottom + 38, across, "middle"))
-    parts.append(f'<g transform="rotate(-90 16 {(top + bottom) / 2})">{_text(16, (top + bottom) / 2, up, "middle")}</g>')
+    parts.append(
+        f'<g transform="rotate(-90 16 {(top + bottom) / 2})">{_text(16, (top + bottom) / 2, up, "middle")}</g>'
+    )
     for number, line in enumerate(lines):
         colour = _COLOURS[number % len(_COLOURS)]
         places = [place(point) for point in line.points]

@@ -64,7 +64,7 @@ class Corpus(SyntheticCorpus):
         self._centres = np.empty((0, 0), np.float32)
 
     def texts(self, count: int) -> list[str]:
-        """So many turns. Of more than there are, later ones have two words of another turn, so that none comes twice."""
+        """So many turns; of more than there are, later ones have two words of another, so that none comes twice."""
         texts = super().texts(count) if not self._turns else [self._turn(number) for number in range(count)]
         chosen = self._random.choice(count, min(count, _CENTRES), replace=False)
         windows = [self._encoder.windows(texts[number], 1)[0][0] for number in chosen]
@@ -257,7 +257,7 @@ COMPETITORS: tuple[Callable[[Asked], Iterator[Row]], ...] = (fts5, vec, numpy)
 """Each yields rows of the same questions; one that is not installed yields `mnemic.bench.harness.measure.skipped`."""
 
 
-def _times(of: str, find: Callable[[Any], Any], asked: Sequence[Any]) -> Row:
+def _times(of: str, find: Callable[[Any], Any], asked: Sequence[Any] | Floats) -> Row:
     took: list[float] = []
     for number, one in enumerate(asked):
         taken = milliseconds(find, one)

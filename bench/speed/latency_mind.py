@@ -51,7 +51,7 @@ def measure(home: Path, questions: Sequence[str], warm: int, *, kept: bool) -> l
             "recall, a day named": lambda number: _recall(actors, f"{questions[number]} on {days[number]}", kept=kept),
             "baseline: the question's vector alone": lambda number: actors.ask(EmbedQuery(text=questions[number])),
         }
-        rows = [opened]
+        rows: list[Row] = [opened]
         for what, ask in asked.items():
             rows.append({"what": what} | _times(actors, ask, len(questions), warm))
             if what == "recall":

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -144,17 +145,22 @@ class StoreSnapshot(CaptureQueries, BriefQueries, CodeQueries, ScopeQueries, Log
         found: list[Any] = self._db.execute(
             "SELECT id, memory, start FROM windows WHERE encoder = ? AND id > ? ORDER BY id", (number, after_window)
         ).fetchall()
+        window, row, start = _columns(found, 3)
+        vectors = np.empty((len(found), dimensions), "<f4")
         # sqlite-vec scans all rows for a range of them; beyond a tenth of all, that is faster than one by one.
         count = "SELECT count(*) FROM windows WHERE encoder = ?"
         if found and len(found) > int(self._db.execute(count, (number,)).get) // 10:  # to count takes long, too
-            rows: list[Any] = self._db.execute(f"SELECT rowid, embedding FROM vectors_{number}").fetchall()
-            kept = dict(rows)
-            blobs = [kept[window] for window, _, _ in found]
+            rows = self._db.execute(f"SELECT rowid, embedding FROM vectors_{number}")
+            while some := list(islice(rows, _AT_ONCE)):  # all at once would be in memory twice
+                ids, blobs = zip(*some, strict=True)
+                place = np.searchsorted(window, ids)
+                new = np.array(ids) > after_window
+                block = np.frombuffer(b"".join(blobs), "<f4").reshape(len(blobs), dimensions)
+                vectors[place[new]] = block[new]
         else:
             one = f"SELECT embedding FROM vectors_{number} WHERE rowid = ?"
-            blobs = [self._db.execute(one, (window,)).get for window, _, _ in found]
-        vectors = np.frombuffer(b"".join(blobs), "<f4").reshape(len(blobs), dimensions)
-        window, row, start = _columns(found, 3)
+            for vector, (number_of_window, _, _) in zip(vectors, found, strict=True):
+                vector[:] = np.frombuffer(self._db.execute(one, (number_of_window,)).get, "<f4")
         return VectorBlock(window, row, start, vectors)
 
     def stems(self, words: Sequence[str]) -> list[str]:
