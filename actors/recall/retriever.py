@@ -327,9 +327,9 @@ class RetrieverActor:
             rising, least = rising[above], least[above]
             if not len(rising):
                 break
-            np.maximum.at(scores, new[rising], least)
-            speaking[new[rising]] = True
-            lifted.append(np.unique(new[rising]))
+            lifted.append(new[rising])
+            np.maximum.at(scores, lifted[-1], least)
+            speaking[lifted[-1]] = True
             at = np.minimum(np.searchsorted(old, lifted[-1]), len(old) - 1)
             rising = at[old[at] == lifted[-1]]  # what replaces those, in their turn
         return np.unique(np.concatenate(lifted))

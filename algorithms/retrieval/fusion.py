@@ -46,7 +46,8 @@ class FusedScores:
         same, of = np.nonzero(rows[:, None] == replaced)
         found: dict[str, Floats] = {}
         for number, signal in enumerate(self._signals):
-            share = np.nan_to_num(signal.weight * signal.scores[rows].astype(np.float64), nan=0.0)
+            share = signal.weight * signal.scores[rows].astype(np.float64)
+            share[np.isnan(share)] = 0.0
             if not number and self._lost:
                 share -= self._lost
                 share[same] += self._lost
