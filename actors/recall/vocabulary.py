@@ -20,7 +20,7 @@ from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.recall.recall_index import GrowableArray
 from mnemic.algorithms.text.keyphrases import STOP_WORDS
 
-_MOST_WORDS = 50_000  # 38 MB of vectors, twice that as they grow; then it begins anew
+_MOST_WORDS = 30_000  # 46 MB of vectors, a quarter more as they grow; then it begins anew
 _MOST_MEMORIES = 20_000
 _MOST_BYTES = 1 << 14  # of a longer text the words of its start
 _TIMEOUT_S = 10.0
@@ -43,7 +43,7 @@ class Vocabulary:
     def __init__(self) -> None:
         self._generation = -1
         self._encoder: EncoderName | None = None
-        self._vectors = GrowableArray(np.empty((0, 0), np.float16))
+        self._vectors = GrowableArray(np.empty((0, 0), np.float32))
         self._clear()
 
     def sync(self, generation: int, encoder: EncoderName) -> None:
@@ -97,19 +97,19 @@ class Vocabulary:
         answer = context.ask(EmbedWords(words=tuple(missing)), _TIMEOUT_S)
         if answer.encoder != self._encoder:  # the next recall begins anew with it
             raise NotEmbeddable(cause="another model has just taken its place")
-        vectors = np.frombuffer(answer.vectors, np.float32).reshape(len(missing), -1).astype(np.float16)
+        vectors = np.frombuffer(answer.vectors, np.float32).reshape(len(missing), -1)
         if not len(self._vectors.view()):
-            self._vectors = GrowableArray(np.empty((0, vectors.shape[1]), np.float16))
+            self._vectors = GrowableArray(np.empty((0, vectors.shape[1]), np.float32))
         self._vectors.append(vectors)
 
     def vectors_of(self, numbers: NDArray[np.integer]) -> NDArray[np.float32]:
         """The vectors of words, ``(m, dimensions)``; zeros for a word that the model knows nothing of."""
-        vectors: NDArray[np.float32] = self._vectors.view()[numbers].astype(np.float32)
+        vectors: NDArray[np.float32] = self._vectors.view()[numbers]
         return vectors
 
     def _clear(self) -> None:
         self._numbers: dict[str, int] = {}
         self._stem_numbers: dict[str, int] = {}
         self._stems = GrowableArray(np.empty(0, np.int32))
-        self._vectors = GrowableArray(np.empty((0, 0), np.float16))
+        self._vectors = GrowableArray(np.empty((0, 0), np.float32))
         self._memories: dict[int, NDArray[np.int32]] = {}

@@ -38,7 +38,9 @@ def word_similarities(
     Returns:
         ``(q, w) float64``.
     """
-    similar: Floats = np.clip((asked @ words.T - WORD_FLOOR) / (1.0 - WORD_FLOOR), 0.0, 1.0).astype(np.float64)
+    # Not `@`: threads of a BLAS that has several wait for each other, 60 ms on a busy machine, and this takes 0.3.
+    cosines = np.einsum("qd,wd->qw", asked, words)
+    similar: Floats = np.clip((cosines - WORD_FLOOR) / (1.0 - WORD_FLOOR), 0.0, 1.0).astype(np.float64)
     similar[literal] = 0.0
     similar[same] = 1.0
     return similar

@@ -124,11 +124,7 @@ def run(
             home = Path(folder)
             corpus = Corpus(seed, encoder, turns)
             texts = fill_home(home, count, seed=seed, encoder=encoder, corpus=corpus, dress=_dress)
-            questions = (
-                [one.text for one in read_questions(data)][:: max(1, len(turns) // 10 // QUESTIONS)][:QUESTIONS]
-                if data is not None
-                else SyntheticCorpus(seed).questions(texts, QUESTIONS)
-            )
+            questions = SyntheticCorpus(seed).questions(texts, QUESTIONS) if data is None else _questions(data)
             for row in _measured(home, count, questions, encoder):
                 rows.append({"what": row.pop("what"), "memories": count, **row})
                 yield rows[-1]
@@ -156,6 +152,11 @@ def _measured(home: Path, count: int, questions: list[str], encoder: Encoder) ->
     given = _given(home, questions, encoder)
     for competitor in COMPETITORS:
         yield from competitor(given)
+
+
+def _questions(data: Path) -> list[str]:
+    questions = [one.text for one in read_questions(data)]
+    return questions[:: max(1, len(questions) // QUESTIONS)][:QUESTIONS]
 
 
 def _bind(home: Path, count: int) -> None:
