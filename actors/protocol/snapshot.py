@@ -213,6 +213,10 @@ class Snapshot(Protocol):
 
     seq: int
     """Number of the newest transaction; it grows with whatever is written."""
+    log_row: int
+    """Number of the newest line of the log; 0 where there is none. Memories, scopes, and what replaces or hides what
+    change with it alone, or with the generation.
+    """
     generation: int
     """Grows when what is derived is made anew: rows and windows seen before may mean something else then."""
 

@@ -6,8 +6,9 @@ comes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from mnemic.algorithms.retrieval.scan import QuantisedVectors, inner_products, p
 
 _EMPTY = np.empty(0, np.int64)
 _SAMPLE = 256  # memories from which the background is told
+_NEAR_PLACES = 8  # in a conversation, first looked at for a neighbour
 _MAX_INT = np.iinfo(np.int64).max
 
 
@@ -37,7 +39,8 @@ class GrowableArray:
     def append(self, more: NDArray[Any]) -> None:
         length = self._length + len(more)
         if length > len(self._block):
-            block = np.empty((max(length, 2 * self._length), *more.shape[1:]), more.dtype)
+            # Room for what comes, from the first time on: what is not written to takes up no memory.
+            block = np.empty((length + max(length // 4, 64), *more.shape[1:]), more.dtype)
             block[: self._length] = self._block[: self._length]
             self._block = block
         self._block[self._length : length] = more
@@ -53,6 +56,75 @@ class GrowableArray:
         return self._block[: self._length]
 
 
+class WindowGroups(NamedTuple):
+    """The windows of each memory: those of ``memory[i]`` are ``order[first[i] : first[i + 1]]``."""
+
+    order: NDArray[np.int64] | None
+    """``(w,)``: windows, those of one memory together, as they were embedded; ``None`` where they all lie so."""
+    first: NDArray[np.int64]
+    """``(m + 1,)``."""
+    memory: NDArray[np.int64]
+    """``(m,)``: positions of the memories that have any, ascending."""
+
+    @classmethod
+    def of(cls, memory_of_window: NDArray[np.int64]) -> WindowGroups:
+        """Group ``(w,)`` windows by the position of each one's memory."""
+        order = None
+        if (memory_of_window[1:] < memory_of_window[:-1]).any():
+            order = np.argsort(memory_of_window, kind="stable")
+            memory_of_window = memory_of_window[order]
+        begins = np.ones(len(memory_of_window) + 1, np.bool_)
+        begins[1:-1] = memory_of_window[1:] != memory_of_window[:-1]
+        first = np.flatnonzero(begins) if len(memory_of_window) else np.zeros(1, np.int64)
+        return cls(order, first, memory_of_window[first[:-1]])
+
+    def of_memory(self, position: int) -> NDArray[np.int64]:
+        """The windows of one memory that has some, ``(k,)``."""
+        at = int(np.searchsorted(self.memory, position))
+        places = np.arange(self.first[at], self.first[at + 1])
+        return places if self.order is None else self.order[places]
+
+
+class Cosines:
+    """How well each memory fits a vector."""
+
+    def __init__(
+        self, of_windows: NDArray[np.float32], starts: NDArray[np.int64], groups: WindowGroups, memories: int
+    ) -> None:
+        each = of_windows if groups.order is None else of_windows[groups.order]
+        if len(groups.memory) < len(each):
+            each = np.maximum.reduceat(each, groups.first[:-1])
+        if len(groups.memory) < memories:
+            each, some = np.full(memories, np.nan, np.float32), each
+            each[groups.memory] = some
+        self.best: NDArray[np.float32] = each
+        """``(n,)``: the cosine of each memory's best window; NaN where it is not looked through or has none."""
+        self._of_windows, self._starts, self._groups = of_windows, starts, groups
+
+    def start_of_best(self, position: int) -> int:
+        """Where the best window of a memory starts, the earliest of equal ones; -1 where it has none."""
+        if np.isnan(self.best[position]):
+            return -1
+        windows = self._groups.of_memory(position)
+        return int(self._starts[windows[self._of_windows[windows] == self.best[position]]].min())
+
+
+@dataclass(slots=True)
+class _Derived:
+    """What is made of columns and windows when it is asked for, and kept until any come or change."""
+
+    visible: tuple[tuple[object, ...], NDArray[np.bool_]] | None = None
+    """What was asked for last, and which memories that is."""
+    background: tuple[NDArray[np.bool_], float] | None = None
+    """Of which memories, and theirs."""
+    superseded_positions: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+    conversations: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+    """Positions by conversation, and where among these each stands."""
+    groups: WindowGroups | None = None
+    first_window: NDArray[np.int64] | None = None
+    """Of each memory, -1 for none."""
+
+
 class RecallIndex:
     """Follows the log: after `sync`, everything here is as of that snapshot."""
 
@@ -63,8 +135,7 @@ class RecallIndex:
         self._last_window = 0
         self._encoder: EncoderName | None = None
         self._columns: tuple[GrowableArray, ...] = ()
-        self._by_session: NDArray[np.int64] | None = None  # positions, sorted by it; made when it is asked for
-        self._first_window: NDArray[np.int64] | None = None  # of each memory, -1 for none; likewise
+        self._log_row = -1
         self.columns = Columns(*(_EMPTY for _ in Columns._fields))
         """All memories, column by column."""
         self.words = WordIndex()
@@ -87,14 +158,15 @@ class RecallIndex:
         if snapshot.generation != self._generation:
             self._generation = snapshot.generation
             self._clear()
-        if snapshot.seq != self._seq:
+        if snapshot.log_row != self._log_row:
             last = int(self.columns.row[-1]) if len(self.columns.row) else 0
             for growing, more in zip(self._columns, snapshot.memory_columns(last), strict=True):
                 growing.append(more)
             self.columns = Columns(*(growing.view() for growing in self._columns))
             self._superseded = snapshot.superseded()
             self._retired = snapshot.retired()
-            self._by_session = self._first_window = None
+            self._log_row = snapshot.log_row
+            self._forget_derived()
             self.words.sync(snapshot, self.columns.row)
         loaded(1, 2)
         if encoder is not None and (encoder != self._encoder or snapshot.seq != self._seq_of_windows):
@@ -107,53 +179,45 @@ class RecallIndex:
         coded = QuantisedVectors(self._vectors.view(), self._codes.view(), self._scales.view())
         return coded, self._memory_of_window.view(), self._start_of_window.view()
 
-    def cosines(
-        self, vector: bytes, visible: NDArray[np.bool_], exact: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """For each visible memory the cosine of its best window, NaN where it has none, and where that window starts.
+    def cosines(self, vector: bytes, visible: NDArray[np.bool_], exact: int) -> Cosines:
+        """For each visible memory the cosine of its best window, and where that window starts.
 
         Args:
             vector: what they are compared with, ``(dimensions,) float32`` of unit length.
             exact: how many of the best windows have exact cosines, besides those that tie.
         """
-        coded, memory, start = self.windows()
-        best, where = np.full(len(visible), np.nan), np.full(len(visible), -1)
-        looked = visible[memory]
-        seen = np.flatnonzero(looked)
-        if len(seen):
-            query = np.frombuffer(vector, np.float32)
-            cosines = inner_products(coded, query, allowed=pack_mask(looked), exact=exact)[seen]
-            of, start = memory[seen], start[seen]
-            if (of[1:] <= of[:-1]).any():  # some have several windows, which takes longer
-                best[of], where[of] = -np.inf, _MAX_INT
-                np.maximum.at(best, of, cosines)
-                first = cosines == best[of]  # of equal windows of one memory the earliest
-                np.minimum.at(where, of[first], start[first])
-            else:
-                best[of], where[of] = cosines, start
-        return best, where
+        coded, memory, starts = self.windows()
+        found = np.empty(0, np.float32)
+        if len(memory):
+            looked = pack_mask(visible[memory])
+            found = inner_products(coded, np.frombuffer(vector, np.float32), allowed=looked, exact=exact)
+        return Cosines(found, starts, self._window_groups(), len(visible))
 
     def background(self, visible: NDArray[np.bool_]) -> float:
         """The mean cosine of two visible memories, whichever, from a sample: how alike the model finds what has nothing
         in common; 0 to 1.
         """
-        shown = np.flatnonzero(visible)
-        sample = shown[np.linspace(0, len(shown) - 1, min(len(shown), _SAMPLE)).astype(np.int64)]
-        vectors = self.first_vectors(sample).astype(np.float64)
-        vectors = vectors[~np.isnan(vectors[:, 0])]
-        count, total = len(vectors), vectors.sum(axis=0)
-        return float(np.clip((total @ total - count) / (count * (count - 1)), 0.0, 1.0)) if count > 1 else 0.0
+        if self._kept.background is None or self._kept.background[0] is not visible:
+            shown = np.flatnonzero(visible)
+            sample = shown[np.linspace(0, len(shown) - 1, min(len(shown), _SAMPLE)).astype(np.int64)]
+            vectors = self.first_vectors(sample).astype(np.float64)
+            vectors = vectors[~np.isnan(vectors[:, 0])]
+            count, total = len(vectors), vectors.sum(axis=0)
+            alike = (total @ total - count) / (count * (count - 1)) if count > 1 else 0.0
+            self._kept.background = visible, float(np.clip(alike, 0.0, 1.0))
+        return self._kept.background[1]
 
     def first_vectors(self, positions: NDArray[np.int64]) -> NDArray[np.float32]:
         """The vectors of the first windows of some memories, ``(m, dimensions)``; NaN for one that has none."""
-        if self._first_window is None:
-            memory = self._memory_of_window.view()
-            self._first_window = np.full(len(self.columns.row), -1)
-            self._first_window[memory[::-1]] = np.arange(len(memory))[::-1]
-        windows = self._first_window[positions]
         if not len(self._vectors.view()):
             return np.full((len(positions), 1), np.nan, np.float32)
-        vectors: NDArray[np.float32] = self._vectors.view()[windows].copy()
+        if self._kept.first_window is None:
+            groups = self._window_groups()
+            self._kept.first_window = np.full(len(self.columns.row), -1)
+            first = groups.first[:-1]
+            self._kept.first_window[groups.memory] = first if groups.order is None else groups.order[first]
+        windows = self._kept.first_window[positions]
+        vectors: NDArray[np.float32] = self._vectors.view()[windows]
         vectors[windows < 0] = np.nan
         return vectors
 
@@ -161,17 +225,28 @@ class RecallIndex:
         self, positions: NDArray[np.int64], visible: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The visible memories before and after some in their conversation, as they were kept; -1 for none."""
-        if self._by_session is None:
-            self._by_session = np.argsort(self.columns.session, kind="stable")
-        order = self._by_session[visible[self._by_session]]
-        place = np.empty(len(visible), np.int64)
-        place[order] = np.arange(len(order))
+        if self._kept.conversations is None:
+            order = np.argsort(self.columns.session, kind="stable")
+            place = np.empty_like(order)
+            place[order] = np.arange(len(order))
+            self._kept.conversations = order, place
+        order, place = self._kept.conversations
+        session = self.columns.session
         found = []
         for step in (-1, 1):
-            at = place[positions] + step
-            beside = order[np.clip(at, 0, len(order) - 1)]
-            same = (at >= 0) & (at < len(order)) & (self.columns.session[beside] == self.columns.session[positions])
-            found.append(np.where(same, beside, -1))
+            beside, open_ = np.full(len(positions), -1), np.arange(len(positions))
+            at, width = place[positions] + step, _NEAR_PLACES
+            while len(open_):
+                looked = at[:, None] + step * np.arange(width)
+                near = order[np.clip(looked, 0, len(order) - 1)]
+                same = (looked >= 0) & (looked < len(order)) & (session[near] == session[positions[open_], None])
+                shown = same & visible[near]
+                first = shown.argmax(axis=1)
+                met = shown[np.arange(len(open_)), first]
+                beside[open_[met]] = near[met, first[met]]
+                further = ~met & same[:, -1]
+                open_, at, width = open_[further], at[further] + step * width, 4 * width
+            found.append(beside)
         return found[0], found[1]
 
     def visible(
@@ -187,13 +262,18 @@ class RecallIndex:
     ) -> NDArray[np.bool_]:
         """Which memories are looked through, ``(n,) bool``: not retired, and as `Recall` names what is asked for.
 
+        What is given is not to be written to: whoever asks the same again while nothing came is given the same array.
+
         Raises:
             UnknownScope, InvalidValue: as `within`.
         """
+        asked = (scope, session, tuple(kinds), since, until, as_of)
+        if self._kept.visible is not None and self._kept.visible[0] == asked:
+            return self._kept.visible[1]
         columns = self.columns
         visible = ~self.retired_mask(as_of)
         if len(kinds) < len(KINDS):
-            visible &= np.isin(columns.kind, [KINDS.index(kind) for kind in kinds])
+            visible &= np.isin(np.arange(len(KINDS)), [KINDS.index(kind) for kind in kinds])[columns.kind]
         within = self.within(snapshot, scope)
         if within is not None:
             visible &= np.isin(columns.scope, sorted(within))
@@ -205,6 +285,8 @@ class RecallIndex:
             visible &= columns.said_at < until
         if as_of is not None:
             visible &= columns.recorded_at <= as_of
+        visible.flags.writeable = False
+        self._kept.visible = asked, visible
         return visible
 
     def within(self, snapshot: Snapshot, scope: Scopes) -> frozenset[int] | None:
@@ -218,26 +300,37 @@ class RecallIndex:
         return None if paths is None else frozenset(scopes_below(snapshot, paths))
 
     def links(
-        self, row: int, snapshot: Snapshot, as_of: int | None = None, within: frozenset[int] | None = None
-    ) -> Links:
-        """What stood for the memory of a row then, and what it stood for; what lies in other scopes is not named."""
-        newer, older = self.replacement(row, as_of), self.replaced(row, as_of)
-        named = [newer] if newer is not None and self._is_inside(newer, within) else []
-        return Links(
-            newer=next(iter(snapshot.ids_of(named)), None),
-            elsewhere=newer is not None and not named,
-            older=tuple(snapshot.ids_of([one for one in older if self._is_inside(one, within)])),
-        )
+        self, rows: Sequence[int], snapshot: Snapshot, as_of: int | None = None, within: frozenset[int] | None = None
+    ) -> list[Links]:
+        """Of each row what stood for its memory then, and what it stood for; what lies in other scopes is not named."""
+        if not len(self._superseded.old):
+            return [Links() for _ in rows]
+        linked = [(self.replacement(row, as_of), self.replaced(row, as_of)) for row in rows]
+        others = dict.fromkeys(one for newer, older in linked for one in (newer, *older) if one is not None)
+        named = [one for one in others if self._is_inside(one, within)]
+        ids = dict(zip(named, snapshot.ids_of(named), strict=True))
+        return [
+            Links(
+                newer=None if newer is None else ids.get(newer),
+                elsewhere=newer is not None and newer not in ids,
+                older=tuple(ids[one] for one in older if one in ids),
+            )
+            for newer, older in linked
+        ]
 
     def _is_inside(self, row: int, within: frozenset[int] | None) -> bool:
         return within is None or int(self.columns.scope[np.searchsorted(self.columns.row, row)]) in within
 
-    def superseded(self) -> Iterator[tuple[int, int, int]]:
-        """Positions of what is replaced and of what replaces it, and the time it was said; the oldest first."""
-        order = np.lexsort((self._superseded.old, self._superseded.at))
-        old = np.searchsorted(self.columns.row, self._superseded.old[order])
-        new = np.searchsorted(self.columns.row, self._superseded.new[order])
-        yield from zip(old.tolist(), new.tolist(), self._superseded.at[order].tolist(), strict=True)
+    def superseded(self, as_of: int | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Positions of what was replaced by then, ascending, and of what replaces each."""
+        if self._kept.superseded_positions is None:
+            self._kept.superseded_positions = (
+                np.searchsorted(self.columns.row, self._superseded.old),
+                np.searchsorted(self.columns.row, self._superseded.new),
+            )
+        old, new = self._kept.superseded_positions
+        said = slice(None) if as_of is None else self._superseded.at <= as_of
+        return old[said], new[said]
 
     @property
     def retired_count(self) -> int:
@@ -295,18 +388,25 @@ class RecallIndex:
             self._scales.append(coded.scales)
             self._memory_of_window.append(np.searchsorted(self.columns.row, block.row))
             self._start_of_window.append(block.start)
-            self._first_window = None
+            self._forget_derived()
             self._last_window = int(block.window[-1])
         self._seq_of_windows = snapshot.seq
 
+    def _window_groups(self) -> WindowGroups:
+        if self._kept.groups is None:
+            self._kept.groups = WindowGroups.of(self._memory_of_window.view())
+        return self._kept.groups
+
+    def _forget_derived(self) -> None:
+        self._kept = _Derived()
+
     def _clear(self) -> None:
-        self._seq = -1
+        self._seq = self._log_row = -1
         self._clear_windows(0)
         self._columns = tuple(GrowableArray(_EMPTY) for _ in Columns._fields)
         self.columns = Columns(*(growing.view() for growing in self._columns))
         self._superseded = Superseded(_EMPTY, _EMPTY, _EMPTY)
         self._retired = Retired(_EMPTY, _EMPTY)
-        self._by_session = None
         self.words.clear()
 
     def _clear_windows(self, dimensions: int) -> None:
@@ -317,4 +417,4 @@ class RecallIndex:
         self._scales = GrowableArray(np.empty(0, np.float32))
         self._memory_of_window = GrowableArray(_EMPTY)
         self._start_of_window = GrowableArray(_EMPTY)
-        self._first_window = None
+        self._forget_derived()

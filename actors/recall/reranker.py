@@ -47,7 +47,7 @@ class FirstPass(NamedTuple):
     """Of each word, how many of the visible memories hold it."""
     sessions: GroupedPostings | None
     """The same of conversations; ``None`` where neither they nor neighbours take part."""
-    cosines: Floats
+    cosines: NDArray[np.float32]
     """``(n,)``: with all memories, without NaN."""
     encoder: EncoderName
     """Whose cosines they are."""
@@ -72,7 +72,7 @@ class Reranker:
             snapshot: which the index is as of.
             degraded: told, in a sentence, what takes no part.
         """
-        cosine = first.cosines[candidates]
+        cosine = first.cosines[candidates].astype(np.float64)
         found = {"dense": DENSE_WEIGHT * cosine}
         neighbours = self._index.neighbours(candidates, first.visible)
         related = self._related(candidates, neighbours, first)
@@ -101,7 +101,9 @@ class Reranker:
         found = []
         for beside in neighbours:
             alike = np.where(beside < 0, np.nan, (own * self._index.first_vectors(beside)).sum(axis=1))
-            found.append((first.cosines[beside], np.nan_to_num(alike), relatedness(alike, background)))
+            found.append(
+                (first.cosines[beside].astype(np.float64), np.nan_to_num(alike), relatedness(alike, background))
+            )
         return found
 
     def _matches(
@@ -123,7 +125,8 @@ class Reranker:
         looked = looked[looked >= 0]
         texts = known.words_of(self._index.columns.row[looked].tolist(), snapshot)
         asked = known.numbers_of([*(one.word for one in first.words), *whole])
-        numbers, places = np.unique(np.concatenate([asked, *texts]), return_inverse=True)
+        said = np.concatenate([asked[:0], *texts])
+        numbers, place_of = known.distinct(asked, said)
         same = asked[:, None] == numbers[None, :]  # of the same stem is what the index knows, below
         try:
             known.load_vectors(context)
@@ -132,8 +135,7 @@ class Reranker:
         except (ModelError, RuntimeFault) as error:
             degraded.append(f"words: {error} Only the same words counted.")
             similar = same.astype(np.float64)
-        ends = np.cumsum([len(asked), *map(len, texts)])
-        met = best_matches(similar, np.split(places, ends[:-1])[1:])
+        met = best_matches(similar, place_of[said], np.array([*map(len, texts)], np.int64))
         of_each = np.vstack([met, np.zeros(len(asked))])  # the last for a neighbour that is not there
         at = [np.where(one < 0, len(looked), np.searchsorted(looked, one)) for one in (candidates, *neighbours)]
         held = self._index.words.holds([one.terms for one in first.words], looked)

@@ -2,7 +2,7 @@
 
 It keeps the columns, words and vectors of all memories in memory and follows the store by `seq`. Ranking itself is
 `mnemic.algorithms`: BM25 over turns and over whole sessions, cosines, fusion.
-Where a question names a day, hypervectors say what was said near it (`mnemic.actors.recall.day_signal`).
+Where a question names a day, what was said near it counts more (`mnemic.actors.recall.day_signal`).
 The cosines are exact for the windows that fit best, and off by 0.0005 or so for the others, which are scored by their
 codes of one byte a value (`mnemic.algorithms.retrieval.scan`). Windows of one text have one cosine, however many they
 are, so the newest of them come first. Windows that are not looked through are not read. A question is embedded by the
@@ -12,7 +12,8 @@ Embedder, before anything that is only pending; without a model, words answer.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self
+from itertools import islice
+from typing import Any, ClassVar, NamedTuple, Self
 
 import msgspec
 import numpy as np
@@ -52,7 +53,7 @@ from mnemic.actors.recall.folding import MOST_FOLDED, Folder
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, make_hit, token_count
 from mnemic.actors.recall.list_memories import BROWSE_MESSAGES, browse, record_question
 from mnemic.actors.recall.query import QuestionWord, query_vector, question_words
-from mnemic.actors.recall.recall_index import RecallIndex
+from mnemic.actors.recall.recall_index import Cosines, RecallIndex
 from mnemic.actors.recall.reranker import DENSE_WEIGHT, FirstPass, Reranker
 from mnemic.actors.recall.similarity import find_similar
 from mnemic.actors.recall.word_index import WORDS_DAMAGED
@@ -60,9 +61,8 @@ from mnemic.actors.shape.fillers import list_roles
 from mnemic.actors.shape.shape_recall import ShapeQueryEngine, foreseen
 from mnemic.algorithms.retrieval.bm25 import bm25, full_score, full_score_of
 from mnemic.algorithms.retrieval.calibration import FULL, MEANING, UNLIKELY, WORDS, Calibration
-from mnemic.algorithms.retrieval.fusion import FusedScores, SignalScores, fuse, rank
+from mnemic.algorithms.retrieval.fusion import SignalScores, fuse, rank
 from mnemic.algorithms.retrieval.scan import NATIVE, RESCORE_ROWS, backend
-from mnemic.algorithms.text.days import DateRange
 from mnemic.algorithms.text.terms import stem_of
 
 NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
@@ -75,7 +75,7 @@ LEAST_HIT_BYTES = 64
 """A shorter stretch of a longer memory says nothing."""
 _LEAST_EXCERPT_BYTES = 256  # a shorter stretch of a longer text tells too little: that text is left out
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
 
 
 class RetrieverActor:
@@ -228,35 +228,40 @@ class RetrieverActor:
                 as_of=recall.as_of,
             )
             words = question_words(recall.query, snapshot, degraded)
-            signals, first, windows = self._signals(recall, k, snapshot, words, visible, asked, degraded)
+            signals, first, found = self._signals(recall, k, words, visible, asked, degraded)
+            said_at = self._index.columns.said_at
             now_us = context.clock.now_us() if recall.as_of is None else recall.as_of
-            languages = snapshot.languages()
-            days = days_in_question(recall.query, now_us, self._index.columns.said_at[visible], languages)
-            if "structural" in recall.signals:
-                signals += self._structural(days, snapshot, visible, degraded)
+            days = days_in_question(recall.query, now_us, said_at[visible], snapshot.languages())
+            if days and "structural" in recall.signals:
+                signals.append(SignalScores("structural", day_nearness(days, said_at), WEIGHT))
             fused = fuse(signals, visible)
-            if first is not None:
-                best = rank(fused.scores, visible, self._index.columns.said_at, _RERANKED)
-                fused.replace(best, visible, self._reranker.contributions(best, first, snapshot, context, degraded))
-            speaking = visible & (fused.scores > 0)
-            if windows is not None:
-                speaking |= visible & (windows >= 0)  # meaning speaks for all it knows: the nearest, however far
-            total = self._lift_corrections(recall, fused.scores, speaking)
-            prior = total - fused.scores
             limit = max(4 * k, _CANDIDATES_TRACED)
-            order = rank(total, speaking & visible, self._index.columns.said_at, limit)
-            by_meaning = windows is not None and bool((windows >= 0).any())
-            calibration = FULL if first is not None else MEANING if by_meaning else WORDS
+            pool = rank(fused.scores, visible, said_at, limit)
+            if first is not None:
+                best = pool[:_RERANKED]
+                fused.replace(best, self._reranker.contributions(best, first, snapshot, context, degraded))
+            speaking = fused.scores > 0
+            if found is not None:
+                speaking |= ~np.isnan(found.best)  # meaning speaks for all it knows: the nearest, however far
+            speaking &= visible
+            total = fused.scores.copy()
+            # What is lifted may pass others; these stand among each other as before.
+            pool = np.union1d(pool, self._lift_corrections(recall.as_of, total, speaking))
+            order = pool[rank(total[pool], speaking[pool] & visible[pool], said_at[pool], limit)]
+            calibration = FULL if first is not None else WORDS if found is None else MEANING
             nothing_fits = not len(order) or calibration.probability(float(total[order[0]])) < UNLIKELY
             terms = [stem_of(term) for one in words for term in one.terms]
-            told = (terms, fused, prior, windows, calibration)
-            groups = self._folder.fold(order, snapshot, recall.as_of, by_day=bool(days))
-            hits, left_out, used = self._hits(recall, k, snapshot, groups, *told)
+
+            def give(order: NDArray[np.int64]) -> tuple[list[Hit], int, int]:
+                prior, shares = (total - fused.scores)[order], fused.contributions(order)
+                groups = self._folder.fold(order, snapshot, recall.as_of, by_day=bool(days))
+                ranking = _Ranking(order, prior, shares, found, calibration)
+                return self._hits(recall, k, snapshot, terms, groups, ranking)
+
+            hits, left_out, used = give(order)
             if len(hits) < k and len(order) == limit < MOST_FOLDED and not left_out:  # most of these say the same
-                more = rank(total, speaking & visible, self._index.columns.said_at, MOST_FOLDED)
-                groups = self._folder.fold(more, snapshot, recall.as_of, by_day=bool(days))
-                hits, left_out, used = self._hits(recall, k, snapshot, groups, *told)
-            candidates = self._candidates(snapshot, signals, order, windows) if recall.trace else ()
+                hits, left_out, used = give(rank(total, speaking & visible, said_at, MOST_FOLDED))
+            candidates = self._candidates(snapshot, signals, order, found) if recall.trace else ()
         if recall.observe:
             unkept = recall.private or self._paused(context.clock.now_us())
             degraded += record_question(
@@ -284,25 +289,26 @@ class RetrieverActor:
         self,
         recall: Recall,
         k: int,
-        snapshot: Snapshot,
         words: list[QuestionWord],
         visible: NDArray[np.bool_],
         asked: QueryEmbedded | None,
         degraded: list[str],
-    ) -> tuple[list[SignalScores], FirstPass | None, NDArray[np.int64] | None]:
-        """The signals of the first pass, what the second one goes on with where there is one, and for each memory the
-        start of the window that fits best (-1 for none).
+    ) -> tuple[list[SignalScores], FirstPass | None, Cosines | None]:
+        """The signals of the first pass, what the second one goes on with where there is one, and what meaning knows
+        of the visible memories, if anything.
         """
         columns = self._index.columns
         signals: list[SignalScores] = []
-        windows = None
-        cosines = None
+        found = None
         if asked is not None:
-            dense, windows = self._index.cosines(asked.vector, visible, max(RESCORE_ROWS, 4 * k))
-            pending = visible & np.isnan(dense)
-            known = visible & ~pending
-            if known.any():
-                cosines = np.nan_to_num(dense, nan=float(dense[known].mean()))  # what nobody knows yet is as any other
+            matched = self._index.cosines(asked.vector, visible, max(RESCORE_ROWS, 4 * k))
+            unknown = np.isnan(matched.best)
+            pending = visible & unknown
+            if not unknown.all():
+                found = matched
+                # what nobody knows yet is as any other
+                mean = float(matched.best[~unknown].mean(dtype=np.float64)) if pending.any() else 0.0
+                cosines = np.where(unknown, np.float32(mean), matched.best)
                 signals.append(SignalScores("dense", cosines, DENSE_WEIGHT))
             if pending.any():
                 degraded.append(
@@ -313,110 +319,89 @@ class RetrieverActor:
                 degraded.append(NOT_NATIVE)
         by_words, by_session = "lexical" in recall.signals, "session" in recall.signals
         if not (words and (by_words or by_session)):
-            return signals, None, windows
+            return signals, None, found
         if self._index.words.damaged:
             degraded.append(WORDS_DAMAGED)
-        found = self._index.words.search([one.terms for one in words], visible, columns, by_session)
+        matches = self._index.words.search([one.terms for one in words], visible, columns, by_session)
         if by_words:
-            full = full_score_of(found.holding, int(np.count_nonzero(visible)))
-            signals.append(SignalScores("lexical", found.scores / full))
-        if found.groups is not None:
-            shares = bm25(*found.groups) / full_score(found.groups.postings, found.groups.visible)
+            full = full_score_of(matches.holding, int(np.count_nonzero(visible)))
+            signals.append(SignalScores("lexical", matches.scores / full))
+        if matches.groups is not None:
+            shares = bm25(*matches.groups) / full_score(matches.groups.postings, matches.groups.visible)
             signals.append(SignalScores("session", shares[columns.session] if len(shares) else np.zeros(0)))
-        if asked is None or cosines is None:
-            return signals, None, windows
+        if asked is None or found is None:
+            return signals, None, found
         most = _RERANKED_WORDS if by_words else 0
         first = FirstPass(
-            recall.query, words[:most], found.holding[:most], found.groups, cosines, asked.encoder, visible
+            recall.query, words[:most], matches.holding[:most], matches.groups, cosines, asked.encoder, visible
         )
-        return signals, first, windows
+        return signals, first, found
 
-    def _structural(
-        self, days: list[DateRange], snapshot: Snapshot, visible: NDArray[np.bool_], degraded: list[str]
-    ) -> list[SignalScores]:
-        """The structural signal, where the question names days."""
-        columns = self._index.columns
-        if not days:
-            return []
-        scores = day_nearness(days, self._shaper.synced_index(snapshot), columns, visible)
-        unbound = int(np.count_nonzero(visible & np.isnan(scores)))
-        if unbound:
-            degraded.append(
-                f"structure: {unbound} of the memories looked through are not bound yet; the day named does not count "
-                "for them"
-            )
-        return [SignalScores("structural", scores, WEIGHT)]
-
-    def _lift_corrections(self, recall: Recall, scores: Floats, speaking: NDArray[np.bool_]) -> Floats:
-        """The scores, each correction lifted above what it replaces; `speaking` then holds those that were lifted too.
+    def _lift_corrections(self, as_of: int | None, scores: Floats, speaking: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Lift each correction above what it replaces, and have it speak; returns the positions of those lifted.
 
         What is not looked through passes a lift on: who corrects a correction stands above both.
         """
-        total = scores.copy()
-        known = [(old, new) for old, new, at in self._index.superseded() if recall.as_of is None or at <= recall.as_of]
-        for _ in known:  # one round lifts along chains in the order they grew; as many as there are, along any
-            lifted = False
-            for old, new in known:
-                if speaking[old] and total[new] < total[old] + _CORRECTION_MARGIN:
-                    total[new] = total[old] + _CORRECTION_MARGIN
-                    speaking[new] = lifted = True
-            if not lifted:
+        old, new = self._index.superseded(as_of)
+        lifted = [new[:0]]
+        rising = np.arange(len(old))
+        for _ in range(len(old)):  # no chain is longer
+            least = scores[old[rising]] + _CORRECTION_MARGIN
+            above = speaking[old[rising]] & (scores[new[rising]] < least)
+            rising, least = rising[above], least[above]
+            if not len(rising):
                 break
-        return total
+            lifted.append(new[rising])
+            np.maximum.at(scores, lifted[-1], least)
+            speaking[lifted[-1]] = True
+            at = np.minimum(np.searchsorted(old, lifted[-1]), len(old) - 1)
+            rising = at[old[at] == lifted[-1]]  # what replaces those, in their turn
+        return np.unique(np.concatenate(lifted))
 
     def _hits(
         self,
         recall: Recall,
         k: int,
         snapshot: Snapshot,
-        groups: Iterator[tuple[int, list[int]]],
         terms: list[str],
-        fused: FusedScores,
-        prior: Floats,
-        windows: NDArray[np.int64] | None,
-        calibration: Calibration,
+        groups: Iterator[tuple[int, list[int]]],
+        ranking: _Ranking,
     ) -> tuple[list[Hit], int, int]:
         hits: list[Hit] = []
         hit_bytes = min(self._hit_bytes, recall.hit_bytes or self._hit_bytes)
         left_out = used = 0
         within = self._index.within(snapshot, recall.scope)
-        for place, (index, same) in enumerate(groups):
-            if len(hits) == k:
-                break
-            row = int(self._index.columns.row[index])
-            memory = snapshot.load_memories([row])[0]
-            start = -1 if windows is None else int(windows[index])
-            room = hit_bytes
-            if recall.budget_tokens is not None:
-                room = min(room, BYTES_PER_TOKEN * (recall.budget_tokens - used))
-            if len(memory.data) > room < min(hit_bytes, _LEAST_EXCERPT_BYTES):
-                left_out += place < k
-                continue
-            part, offset = excerpt(memory.data, room, start, terms)
-            used += token_count(part)
-            evidence = {name: float(share[index]) for name, share in fused.contributions.items()}
-            if prior[index]:
-                evidence["prior"] = float(prior[index])
-            why = {"base": calibration.intercept}
-            why |= {name: calibration.slope * share for name, share in evidence.items()}
-            score = calibration.probability(sum(evidence.values()))
-            links = self._index.links(row, snapshot, recall.as_of, within)
-            hits.append(make_hit(memory, part, offset, why, links, score, self._folder.name(same, snapshot)))
+        calibration, place_of = ranking.calibration, {int(one): place for place, one in enumerate(ranking.order)}
+        numbered = enumerate(groups)
+        while some := list(islice(numbered, k - len(hits))):
+            rows = self._index.columns.row[[position for _, (position, _) in some]].tolist()
+            memories, linked = snapshot.load_memories(rows), self._index.links(rows, snapshot, recall.as_of, within)
+            for (number, (position, same)), memory, links in zip(some, memories, linked, strict=True):
+                start = -1 if ranking.found is None else ranking.found.start_of_best(position)
+                room = hit_bytes
+                if recall.budget_tokens is not None:
+                    room = min(room, BYTES_PER_TOKEN * (recall.budget_tokens - used))
+                if len(memory.data) > room < min(hit_bytes, _LEAST_EXCERPT_BYTES):
+                    left_out += number < k
+                    continue
+                part, offset = excerpt(memory.data, room, start, terms)
+                used += token_count(part)
+                place = place_of[position]
+                evidence = {name: float(share[place]) for name, share in ranking.contributions.items()}
+                if ranking.prior[place]:
+                    evidence["prior"] = float(ranking.prior[place])
+                why = {"base": calibration.intercept}
+                why |= {name: calibration.slope * share for name, share in evidence.items()}
+                score = calibration.probability(sum(evidence.values()))
+                hits.append(make_hit(memory, part, offset, why, links, score, self._folder.name(same, snapshot)))
         return hits, left_out, used
 
     def _candidates(
-        self,
-        snapshot: Snapshot,
-        signals: list[SignalScores],
-        order: NDArray[np.int64],
-        windows: NDArray[np.int64] | None,
+        self, snapshot: Snapshot, signals: list[SignalScores], order: NDArray[np.int64], found: Cosines | None
     ) -> tuple[Candidate, ...]:
-        columns = self._index.columns
-
         def is_own(name: str, index: int) -> bool:  # and not what is taken for it until it is embedded
-            return name != "dense" or (windows is not None and bool(windows[index] >= 0))
+            return name != "dense" or (found is not None and not np.isnan(found.best[index]))
 
-        found = snapshot.ids_of([int(columns.row[index]) for index in order])
         return tuple(
             Candidate(
                 id=memory,
@@ -426,7 +411,7 @@ class RetrieverActor:
                     if is_own(one.name, int(index)) and not np.isnan(one.scores[index])
                 },
             )
-            for index, memory in zip(order, found, strict=True)
+            for index, memory in zip(order, snapshot.ids_of(self._index.columns.row[order].tolist()), strict=True)
         )
 
 
@@ -443,6 +428,21 @@ def _nothing_known(scope: str) -> Recalled:
         degraded=(),
         candidates=(),
     )
+
+
+class _Ranking(NamedTuple):
+    """What a recall ranked, best first, `m` memories."""
+
+    order: NDArray[np.int64]
+    """``(m,)``: positions."""
+    prior: Floats
+    """``(m,)``: what corrections take over from what they replace."""
+    contributions: dict[str, Floats]
+    """``(m,)`` for each signal."""
+    found: Cosines | None
+    """What meaning knows of them."""
+    calibration: Calibration
+    """Makes probabilities of the scores."""
 
 
 def _validate_recall(recall: Recall) -> None:

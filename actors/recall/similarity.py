@@ -59,12 +59,13 @@ def find_similar(asked: FindSimilar, memory: RecallIndex, source: SnapshotSource
         if len(terms) < _FEWEST_WORDS:
             return SimilarFound(similar=(), degraded=tuple(degraded))
         within = memory.within(snapshot, asked.scope)
-        visible = memory.visible(snapshot, asked.scope, kinds=_KINDS)
+        visible = memory.visible(snapshot, asked.scope, kinds=_KINDS).copy()
         visible[np.searchsorted(memory.columns.row, snapshot.rows_of(asked.exclude))] = False
         near = _by_words(asked.text, terms, visible, memory, snapshot)
-        cosines, starts = None, None
+        cosines, matched = None, None
         if embedded is not None:
-            cosines, starts = memory.cosines(embedded.vector, visible, 4 * _CANDIDATES)
+            matched = memory.cosines(embedded.vector, visible, 4 * _CANDIDATES)
+            cosines = matched.best
             close = np.flatnonzero(visible & (np.nan_to_num(cosines, nan=-1.0) >= LEAST_COSINE))
             near = [*near, *close[np.argsort(-cosines[close], kind="stable")][:_CANDIDATES].tolist()]
         found = []
@@ -76,9 +77,9 @@ def find_similar(asked: FindSimilar, memory: RecallIndex, source: SnapshotSource
             if why.get("meaning", 0.0) < LEAST_COSINE and why.get("words", 0.0) < LEAST_RESEMBLANCE:
                 continue
             if not _is_superseded_by(record, asked.exclude, snapshot):
-                start = -1 if starts is None else int(starts[index])
+                start = -1 if matched is None else matched.start_of_best(index)
                 part, offset = excerpt(record.data, _SHOWN_BYTES, start, [stem_of(term) for term in terms])
-                links = memory.links(int(memory.columns.row[index]), snapshot, within=within)
+                (links,) = memory.links([int(memory.columns.row[index])], snapshot, within=within)
                 found.append(make_hit(record, part, offset, why, links, max(why.values())))
     found.sort(key=lambda one: (-one.score, -(one.said_at or 0), one.id))
     return SimilarFound(similar=tuple(found[: asked.limit]), degraded=tuple(degraded))

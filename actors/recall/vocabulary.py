@@ -20,16 +20,19 @@ from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.recall.recall_index import GrowableArray
 from mnemic.algorithms.text.terms import telling_words
 
-_MOST_WORDS = 50_000  # 38 MB of vectors, twice that as they grow; then it begins anew
+_MOST_WORDS = 30_000  # 46 MB of vectors, a quarter more as they grow; then it begins anew
 _MOST_MEMORIES = 20_000
 _MOST_BYTES = 1 << 14  # of a longer text the words of its start
 _TIMEOUT_S = 10.0
 _MOST_OF_ONE = 400  # different words of one memory
+_JOINED = re.compile(r"[_./:-]\w")  # what has none of these has no compound, and is seen so in a tenth of the time
 _COMPOUND = re.compile(r"(?<![^\W_])[^\W_]++(?:[_./:-]++[^\W_]++)+")
 
 
 def compounds(text: str) -> list[str]:
     """What is written as one though the word index cuts it: identifiers, paths and their last parts, times."""
+    if not _JOINED.search(text):
+        return []
     found = [match[0].lower() for match in _COMPOUND.finditer(text)]
     return found + [last for one in found if _COMPOUND.fullmatch(last := one.rpartition("/")[2]) and last != one]
 
@@ -40,7 +43,7 @@ class Vocabulary:
     def __init__(self) -> None:
         self._generation = -1
         self._encoder: EncoderName | None = None
-        self._vectors = GrowableArray(np.empty((0, 0), np.float16))
+        self._vectors = GrowableArray(np.empty((0, 0), np.float32))
         self._clear()
 
     def sync(self, generation: int, encoder: EncoderName) -> None:
@@ -63,6 +66,13 @@ class Vocabulary:
         """The numbers of some words; those never met before get theirs."""
         return np.array([self._numbers.setdefault(word, len(self._numbers)) for word in words], np.int32)
 
+    def distinct(self, *numbers: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Which words are among some, ascending, and, for the number of each, which of these it is."""
+        among = np.zeros(len(self._numbers), np.bool_)
+        for some in numbers:
+            among[some] = True
+        return np.flatnonzero(among), np.cumsum(among) - 1
+
     def load_vectors(self, context: Context) -> None:
         """Ask the Embedder for the vectors of all words that have none yet.
 
@@ -75,17 +85,17 @@ class Vocabulary:
         answer = context.ask(EmbedWords(words=tuple(missing)), _TIMEOUT_S)
         if answer.encoder != self._encoder:  # the next recall begins anew with it
             raise NotEmbeddable(cause="another model has just taken its place")
-        vectors = np.frombuffer(answer.vectors, np.float32).reshape(len(missing), -1).astype(np.float16)
+        vectors = np.frombuffer(answer.vectors, np.float32).reshape(len(missing), -1)
         if not len(self._vectors.view()):
-            self._vectors = GrowableArray(np.empty((0, vectors.shape[1]), np.float16))
+            self._vectors = GrowableArray(np.empty((0, vectors.shape[1]), np.float32))
         self._vectors.append(vectors)
 
-    def vectors_of(self, numbers: NDArray[np.int32]) -> NDArray[np.float32]:
+    def vectors_of(self, numbers: NDArray[np.integer]) -> NDArray[np.float32]:
         """The vectors of words, ``(m, dimensions)``; zeros for a word that the model knows nothing of."""
-        vectors: NDArray[np.float32] = self._vectors.view()[numbers].astype(np.float32)
+        vectors: NDArray[np.float32] = self._vectors.view()[numbers]
         return vectors
 
     def _clear(self) -> None:
         self._numbers: dict[str, int] = {}
-        self._vectors = GrowableArray(np.empty((0, 0), np.float16))
+        self._vectors = GrowableArray(np.empty((0, 0), np.float32))
         self._memories: dict[int, NDArray[np.int32]] = {}

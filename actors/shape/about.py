@@ -136,7 +136,7 @@ class AboutQuery:
             return nearness(None, words)
         looked = np.zeros(len(self._memory.columns.row), np.bool_)
         looked[memories] = True
-        cosines = self._memory.cosines(self.embedded.vector, looked, RESCORE_ROWS)[0][memories]
+        cosines = self._memory.cosines(self.embedded.vector, looked, RESCORE_ROWS).best[memories].astype(np.float64)
         lacking = np.flatnonzero(np.isnan(cosines))
         if len(lacking):
             cosines[lacking] = projected(lacking)
@@ -160,4 +160,5 @@ def nearness(cosines: Floats | None, words: WordScores) -> Floats:
         for name, scores in (("lexical", words.memory), ("session", words.session)):
             signals.append(SignalScores(name, np.clip(scores / words.full_score, 0.0, 1.0), weight))
     everything = np.ones(len(words.memory), np.bool_)
-    return fuse(signals, everything).scores / max(sum(one.weight for one in signals), np.finfo(float).tiny)
+    fused: Floats = fuse(signals, everything).scores.astype(np.float64)
+    return fused / max(sum(one.weight for one in signals), np.finfo(float).tiny)

@@ -132,11 +132,6 @@ class ShapeQueryEngine:
             degraded=tuple(degraded),
         )
 
-    def synced_index(self, snapshot: Snapshot) -> ShapeIndex:
-        """The records, as of a snapshot that the Retriever's memory has followed; for recalls."""
-        self._index.sync(snapshot, self._recall_index.columns, retired=self._recall_index.retired_count)
-        return self._index
-
     def _sync(self, snapshot: Snapshot, about: QueryEmbedded | None, context: Context) -> None:
         self._recall_index.sync(snapshot, about.encoder if about else None)
         loaded = context.progress if self._index.empty else lambda *_: None
@@ -269,7 +264,7 @@ class ShapeQueryEngine:
             why: dict[str, float] = {}
             for name, share in zip(names, shares.tolist(), strict=True):
                 why[name] = why.get(name, 1.0) * share
-            links = self._recall_index.links(row, looking.snapshot, within=looking.within)
+            (links,) = self._recall_index.links([row], looking.snapshot, within=looking.within)
             hits[row] = make_hit(memory, part, offset, why, links, score)
         return list(hits.values())
 

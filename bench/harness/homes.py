@@ -96,6 +96,7 @@ def fill_home(
     settings: str | None = None,
     projects: int = 1,
     dress: MemoryDecorator = lambda memory, _: memory,
+    corpus: SyntheticCorpus | None = None,
 ) -> list[str]:
     """Make a home with a mind of so many memories; returns their texts, as they were before they were dressed.
 
@@ -105,6 +106,7 @@ def fill_home(
         projects: how many scopes they are in, each of as many in a row; where more than one, below that of
             `BENCH_SCOPE`.
         dress: gives each its kind, tool, files and so on, where they are to be more than turns.
+        corpus: gives texts and vectors; one drawn from the seed where absent.
 
     Raises:
         MindExists: there is one already.
@@ -116,7 +118,7 @@ def fill_home(
         settings = lexical_settings(home) if encoder is None else IDLE_SETTINGS
     (home / "mnemic.toml").write_text(settings, "utf-8")
     _, keys = open_mind(home, MIND_NAME)
-    corpus, name = SyntheticCorpus(seed), None
+    corpus, name = corpus or SyntheticCorpus(seed), None
     texts = corpus.texts(memories)
     among = [msgspec.structs.replace(BENCH_SCOPE, path=f"{BENCH_SCOPE.path}/{number}") for number in range(projects)]
     places = [among[number * projects // memories] if projects > 1 else BENCH_SCOPE for number in range(memories)]

@@ -104,7 +104,7 @@ class Supervisor:
         # A decision and what is done about it are one: the engine was told last what the history says.
         self._deciding = threading.Lock()
         self._post = Router(engine, routes, clock, run, self._observer)
-        self._nights = SleepScheduler(self._post, self._is_busy, clock, seed, habits or IdlePolicy())
+        self._nights = SleepScheduler(self._post, self.is_busy, clock, seed, habits or IdlePolicy())
         try:
             for spec in specs:
                 engine.start(spec.name, spec.make, spec.capacity, self, spec.placement)
@@ -190,6 +190,10 @@ class Supervisor:
             idle_s=self._nights.idle_s,
             requests=self._nights.requests,
         )
+
+    def is_busy(self) -> bool:
+        """Whether an actor works, or has something to do."""
+        return any(self._actors[name].working or self._engine.mailbox_size(name) for name in tuple(self._started))
 
     def start_ticking(self, tick_s: float = 1.0, on_idle_exit: Callable[[], None] | None = None) -> None:
         """Look at the clock every so often, in a thread of its own: sleep when it is time.
@@ -299,10 +303,6 @@ class Supervisor:
         self._post.add_dead_letter(actor, envelope, error.code)
 
     # --- inside ------------------------------------------------------------------------------------------------------
-
-    def _is_busy(self) -> bool:
-        """Whether an actor works, or has something to do."""
-        return any(self._actors[name].working or self._engine.mailbox_size(name) for name in tuple(self._started))
 
     def _health(self, name: str) -> ActorHealth:
         actor = self._actors[name]

@@ -72,10 +72,13 @@ def to_index_text(text: bytes) -> str:
         ValueError: it is no UTF-8, surrogates passed; the message does not hold the text.
     """
     try:
-        decoded = to_text(text)
-    except UnicodeDecodeError as error:
-        raise ValueError(f"the text is no UTF-8 at byte {error.start}") from None
-    return decoded.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
+        decoded = text.decode("utf-8")
+    except UnicodeDecodeError:
+        try:
+            decoded = to_text(text).encode("utf-8", "replace").decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"the text is no UTF-8 at byte {error.start}") from None
+    return decoded.replace("\0", " ")
 
 
 def _utf8_length(first: int) -> int:

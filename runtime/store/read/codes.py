@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import apsw
@@ -36,7 +37,7 @@ class CodeQueries:
     _db: apsw.Connection
 
     @abstractmethod
-    def _load_memory(self, row: int, text_bytes: int | None = None) -> Memory: ...
+    def _load_memories(self, rows: Sequence[int], text_bytes: int | None = None) -> list[Memory]: ...
 
     def space(self) -> SpaceRow | None:
         newest = newest_space_id(self._db)
@@ -128,7 +129,8 @@ class CodeQueries:
             (*values, after_row, limit),
         ).fetchall()
         batch = _BindingBatch(self._db, 0 if encoder is None else encoder_row(self._db, encoder) or 0)
-        return [batch.unbound(row, self._load_memory(row, text_bytes)) for (row,) in rows]
+        memories = self._load_memories([row for (row,) in rows], text_bytes)
+        return [batch.unbound(row, memory) for (row,), memory in zip(rows, memories, strict=True)]
 
     def _pending_condition(self, encoder: EncoderName | None, waiting: bool) -> tuple[str, tuple[int, ...]]:
         """Which of those that are to be bound can be; only what is not forgotten is to be."""

@@ -80,7 +80,7 @@ class LogQueries:
     _db: apsw.Connection
 
     @abstractmethod
-    def _load_memory(self, row: int, text_bytes: int | None = None) -> Memory: ...
+    def _load_memories(self, rows: Sequence[int], text_bytes: int | None = None) -> list[Memory]: ...
 
     # --- what was captured -------------------------------------------------------------------------------------------
 
@@ -219,7 +219,7 @@ class LogQueries:
     # --- one memory --------------------------------------------------------------------------------------------------
 
     def memory_details(self, row: int) -> MemoryDetail:
-        memory = self._load_memory(row)
+        (memory,) = self._load_memories([row])
         session, at, text, mode = next(
             self._db.execute(
                 f"SELECT m.session, {SAID_OR_KEPT}, m.text, s.mode"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,7 @@ _MEMORY_FIELDS = (
     *("id", "source_id", "assistant", "session", "scope", "found", "kind", "role", "speaker", "branch", "tool"),
     *("outcome", "said_at", "valid_from", "recorded_at", "retired_at", "retired_reason"),
 )
+_AT_ONCE = 256  # rows that one query asks for
 _KIND_NUMBER = "CASE kind " + " ".join(f"WHEN '{kind}' THEN {n}" for n, kind in enumerate(KINDS)) + " END"
 
 
@@ -91,6 +94,7 @@ class StoreSnapshot(CaptureQueries, BriefQueries, CodeQueries, ScopeQueries, Log
     def __init__(self, connection: apsw.Connection) -> None:
         self._db = connection
         self.seq = int(connection.execute("SELECT coalesce(max(seq), 0) FROM applies").get)
+        self.log_row = int(connection.execute("SELECT coalesce(max(id), 0) FROM log").get)
         self.generation = int(connection.execute("SELECT number FROM generation").get)
 
     def memory_columns(self, after_row: int) -> Columns:
@@ -133,17 +137,22 @@ class StoreSnapshot(CaptureQueries, BriefQueries, CodeQueries, ScopeQueries, Log
         found: list[Any] = self._db.execute(
             "SELECT id, memory, start FROM windows WHERE encoder = ? AND id > ? ORDER BY id", (number, after_window)
         ).fetchall()
+        window, row, start = _columns(found, 3)
+        vectors = np.empty((len(found), dimensions), "<f4")
         # sqlite-vec scans all rows for a range of them; beyond a tenth of all, that is faster than one by one.
         count = "SELECT count(*) FROM windows WHERE encoder = ?"
         if found and len(found) > int(self._db.execute(count, (number,)).get) // 10:  # to count takes long, too
-            rows: list[Any] = self._db.execute(f"SELECT rowid, embedding FROM vectors_{number}").fetchall()
-            kept = dict(rows)
-            blobs = [kept[window] for window, _, _ in found]
+            rows = self._db.execute(f"SELECT rowid, embedding FROM vectors_{number}")
+            while some := list(islice(rows, _AT_ONCE)):  # all at once would be in memory twice
+                ids, blobs = zip(*some, strict=True)
+                place = np.searchsorted(window, ids)
+                new = np.array(ids) > after_window
+                block = np.frombuffer(b"".join(blobs), "<f4").reshape(len(blobs), dimensions)
+                vectors[place[new]] = block[new]
         else:
             one = f"SELECT embedding FROM vectors_{number} WHERE rowid = ?"
-            blobs = [self._db.execute(one, (window,)).get for window, _, _ in found]
-        vectors = np.frombuffer(b"".join(blobs), "<f4").reshape(len(blobs), dimensions)
-        window, row, start = _columns(found, 3)
+            for vector, (number_of_window, _, _) in zip(vectors, found, strict=True):
+                vector[:] = np.frombuffer(self._db.execute(one, (number_of_window,)).get, "<f4")
         return VectorBlock(window, row, start, vectors)
 
     def languages(self) -> list[str]:
@@ -167,17 +176,26 @@ class StoreSnapshot(CaptureQueries, BriefQueries, CodeQueries, ScopeQueries, Log
         return read_totals(self._db)
 
     def text_starts(self, rows: Sequence[int], most_bytes: int) -> list[str]:
-        found = []
-        for row in rows:
-            text, speaker = next(self._db.execute("SELECT text, speaker FROM memories WHERE id = ?", (row,)))
-            found.append(f"{speaker or ''} {to_index_text(text_prefix(self._db, text, most_bytes)[0])}")
-        return found
+        found = {}
+        # A longer text is not read whole.
+        sql = (
+            "SELECT m.id, m.speaker, m.text, t.packed, CASE WHEN t.size <= ?1 THEN t.body END"
+            " FROM memories m JOIN texts t ON t.id = m.text WHERE m.id IN"
+        )
+        for row, speaker, text, packed, body in self._select_rows(sql, rows, most_bytes):
+            if body is None:
+                start = text_prefix(self._db, text, most_bytes)[0]
+            else:
+                start = zlib.decompress(body) if packed else body
+            found[row] = f"{speaker or ''} {to_index_text(start)}"
+        return [found[row] for row in rows]
 
     def load_memories(self, rows: Sequence[int]) -> list[Memory]:
-        return [self._load_memory(row) for row in rows]
+        return self._load_memories(rows)
 
     def ids_of(self, rows: Sequence[int]) -> list[bytes]:
-        return [bytes(self._db.execute("SELECT uuid FROM memories WHERE id = ?", (row,)).get) for row in rows]
+        found = dict(self._select_rows("SELECT id, uuid FROM memories WHERE id IN", rows))
+        return [bytes(found[row]) for row in rows]
 
     def rows_of(self, ids: Sequence[bytes]) -> list[int]:
         rows = []
@@ -252,28 +270,48 @@ class StoreSnapshot(CaptureQueries, BriefQueries, CodeQueries, ScopeQueries, Log
         )
         return int(whole - less), int(partly - less_partly)
 
-    def _load_memory(self, row: int, text_bytes: int | None = None) -> Memory:
-        """A memory; with `text_bytes` no more of a longer text than so much of its start."""
-        text, files, *rest = next(
-            self._db.execute(
-                "SELECT m.text, m.files, m.uuid, m.source_id, s.assistant, s.name, c.path, c.found, m.kind, m.role,"
-                " m.speaker, m.branch, m.tool, m.outcome, m.said_at, m.valid_from, m.recorded_at, m.retired_at,"
-                " m.retired_reason"
-                " FROM memories m JOIN sessions s ON s.id = m.session JOIN scopes c ON c.id = m.scope WHERE m.id = ?",
-                (row,),
+    def _load_memories(self, rows: Sequence[int], text_bytes: int | None = None) -> list[Memory]:
+        """Memories; with `text_bytes` no more of a longer text than so much of its start."""
+        replacing = {
+            row
+            for (row,) in self._select_rows(
+                "SELECT DISTINCT superseded_by FROM memories INDEXED BY memories_superseded"
+                " WHERE superseded_by IS NOT NULL AND superseded_by IN",
+                rows,
             )
+        }
+        body = "t.packed, t.body" if text_bytes is None else "NULL, NULL"
+        sql = (
+            f"SELECT m.id, m.text, {body}, m.files, m.superseded_by, m.uuid, m.source_id, s.assistant, s.name, c.path,"
+            " c.found, m.kind, m.role, m.speaker, m.branch, m.tool, m.outcome, m.said_at, m.valid_from, m.recorded_at,"
+            " m.retired_at, m.retired_reason FROM memories m JOIN sessions s ON s.id = m.session"
+            f" JOIN scopes c ON c.id = m.scope {'JOIN texts t ON t.id = m.text ' if text_bytes is None else ''}"
+            "WHERE m.id IN"
         )
-        fields = dict(zip(_MEMORY_FIELDS, rest, strict=True))
-        newer = current_successor(self._db, row)
-        return Memory(
-            data=load_text(self._db, text) if text_bytes is None else text_prefix(self._db, text, text_bytes)[0],
-            files=tuple(json.loads(files)),
-            # What holds from before this one on leaves it no time at all, and never less than none.
-            valid_to=None if newer is None else max(fields["valid_from"], newer.valid_from),
-            superseded_by=None if newer is None else newer.id,
-            supersedes=superseded_ids(self._db, row),
-            **fields,
-        )
+        found = {}
+        for row, text, packed, kept, files, superseded_by, *rest in self._select_rows(sql, rows):
+            fields = dict(zip(_MEMORY_FIELDS, rest, strict=True))
+            newer = None if superseded_by is None else current_successor(self._db, row)
+            if text_bytes is not None:
+                data = text_prefix(self._db, text, text_bytes)[0]
+            else:
+                data = zlib.decompress(kept) if packed else bytes(kept)
+            found[row] = Memory(
+                data=data,
+                files=tuple(json.loads(files)),
+                # What holds from before this one on leaves it no time at all, and never less than none.
+                valid_to=None if newer is None else max(fields["valid_from"], newer.valid_from),
+                superseded_by=None if newer is None else newer.id,
+                supersedes=superseded_ids(self._db, row) if row in replacing else (),
+                **fields,
+            )
+        return [found[row] for row in rows]
+
+    def _select_rows(self, sql: str, rows: Sequence[int], *values: int) -> Iterator[Any]:
+        """What is selected of some rows, in any order; the statement ends with ``IN``."""
+        for start in range(0, len(rows), _AT_ONCE):
+            some = rows[start : start + _AT_ONCE]
+            yield from self._db.execute(f"{sql} ({', '.join('?' * len(some))})", (*values, *some)).fetchall()
 
 
 def _columns(rows: Sequence[Sequence[Any]], width: int) -> tuple[NDArray[np.int64], ...]:

@@ -29,7 +29,7 @@ def held(memory: RecallIndex) -> dict[str, Any]:
     return {
         "columns": [column.tolist() for column in memory.columns],
         "windows": windows,
-        "superseded": list(memory.superseded()),
+        "superseded": [positions.tolist() for positions in memory.superseded(None)],
         "retired": memory.retired_mask(None).tolist(),
         "words": [[part.tolist() for part in memory.words.postings([word])] for word in WORDS],
     }
@@ -139,7 +139,7 @@ def test_a_look_at_nothing_new_reads_nothing(tmp_path: Path) -> None:
 
         def again(snapshot: Any) -> None:
             class Unread:
-                seq, generation = snapshot.seq, snapshot.generation
+                seq, log_row, generation = snapshot.seq, snapshot.log_row, snapshot.generation
 
             memory.sync(Unread(), BAG)  # type: ignore[arg-type]
 
@@ -153,7 +153,8 @@ def test_what_replaces_what_is_given_by_place_and_known_from_its_time_on(tmp_pat
         actor_system.keep("two", supersedes=first.id)
         at = actor_system.clock.now_us()
         follow(actor_system, memory)
-        assert list(memory.superseded()) == [(0, 1, at)]
+        for as_of, known in ((None, [[0], [1]]), (at, [[0], [1]]), (at - 1, [[], []])):
+            assert [positions.tolist() for positions in memory.superseded(as_of)] == known
         assert [memory.replacement(1, as_of) for as_of in (None, at, at - 1)] == [2, 2, None]
         assert memory.replacement(2, None) is None
         assert memory.columns.said_at.dtype == np.int64

@@ -37,7 +37,8 @@ texts = st.lists(st.lists(st.integers(0, 4), max_size=6), max_size=6)
 @given(texts, st.lists(st.lists(st.floats(0, 1), min_size=5, max_size=5), min_size=1, max_size=3))
 def test_of_each_text_the_nearest_word_counts(drawn: list[list[int]], similarities: list[list[float]]) -> None:
     similar = np.array(similarities)
-    found = best_matches(similar, [np.array(one, np.int64) for one in drawn])
+    words = np.array([word for one in drawn for word in one], np.int64)
+    found = best_matches(similar, words, np.array([len(one) for one in drawn], np.int64))
     assert found.shape == (len(drawn), len(similarities))
     for row, words in zip(found, drawn, strict=True):
         assert row.tolist() == [max((one[word] for word in words), default=0.0) for one in similarities]

@@ -19,9 +19,11 @@ def test_the_shares_are_the_weighted_scores_and_add_up(
     first, second = (np.array([row[column] for row in drawn], np.float64) for column in (0, 1))
     visible = np.array([row[2] for row in drawn], bool)
     fused = fuse([SignalScores("a", first, one), SignalScores("b", second, other)], visible)
-    assert list(fused.contributions) == ["a", "b"]
-    np.testing.assert_allclose(fused.contributions["a"], np.where(visible, np.nan_to_num(one * first), 0.0))
-    np.testing.assert_allclose(fused.scores, sum(fused.contributions.values(), np.zeros(len(drawn))))
+    rows = np.flatnonzero(visible)
+    shares = fused.contributions(rows)
+    assert list(shares) == ["a", "b"]
+    np.testing.assert_allclose(shares["a"], np.nan_to_num(one * first[rows]))
+    np.testing.assert_allclose(fused.scores[rows], shares["a"] + shares["b"])
     assert not fused.scores[~visible].any()
 
 
@@ -61,8 +63,10 @@ def test_a_second_look_stands_above_all_others_whose_order_stays(first: list[flo
     everything = np.ones(len(first), bool)
     fused = fuse([SignalScores("a", scores / 2), SignalScores("b", scores / 2)], everything)
     before = fused.scores.copy()
-    fused.replace(best, everything, {"a": np.array(again[:count])})
-    np.testing.assert_allclose(fused.scores, sum(fused.contributions.values()))
+    fused.replace(best, {"a": np.array(again[:count])})
+    shares = fused.contributions(np.arange(len(first)))
+    np.testing.assert_allclose(fused.scores, shares["a"] + shares["b"], atol=1e-12)
+    np.testing.assert_allclose(shares["a"][best], again[:count])
     others = np.setdiff1d(np.arange(len(first)), best)
     if len(others):
         assert fused.scores[best].min() >= fused.scores[others].max() - 1e-9
@@ -74,7 +78,7 @@ def test_what_is_not_visible_changes_nothing_of_a_second_look() -> None:
         scores = np.array([-0.1, -0.2, -0.3, *hidden])
         visible = np.array([True, True, True, *(False for _ in hidden)])
         fused = fuse([SignalScores("a", scores)], visible)
-        fused.replace(np.array([0, 1]), visible, {"a": np.array([-0.1, -0.25])})
+        fused.replace(np.array([0, 1]), {"a": np.array([-0.1, -0.25])})
         assert fused.scores.tolist() == [-0.1, -0.25, -0.3, *(0.0 for _ in hidden)]
 
 
