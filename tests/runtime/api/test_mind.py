@@ -412,7 +412,7 @@ def test_two_copies_of_one_seed_and_clock_give_the_same_ids(mind: Mind, tmp_path
         mind.fork(tmp_path / "lab", name, at_seq=0)
         with mnemic.open(tmp_path / "lab", name, clock=ManualClock(START_US), seed=b"a seed") as copy:
             copy.capture(jsonl(tmp_path / "a.jsonl", ["yes", "no", "yes"]))
-            ids.append([hit.id for hit in copy.recall("yes no", 10).hits])
+            ids.append([one.id for hit in copy.recall("yes no", 10).hits for one in (hit, *hit.same)])
     assert len(set(ids[0])) == 3
     assert ids[0] == ids[1]
     with mnemic.open(tmp_path / "lab", "one", clock=ManualClock(START_US), seed=b"another") as copy:
