@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,11 +29,14 @@ from mnemic.actors.protocol.changes import AddMemory
 from mnemic.actors.protocol.ports import Encoder
 from mnemic.actors.protocol.shape_messages import BindPending, BindProgress
 from mnemic.bench.harness.homes import MIND_NAME, SyntheticCorpus, actors_of, fill_home, store_of, stored_texts
-from mnemic.bench.harness.measure import Row, goal, milliseconds, quantiles
+from mnemic.bench.harness.measure import Row, goal, milliseconds, quantiles, skipped
+from mnemic.bench.harness.palace import check_installed
+from mnemic.bench.harness.palace import mempalace as mined_palace
 from mnemic.bench.harness.plot import Line, draw_lines
 from mnemic.bench.quality.locomo import convert, read_questions
 from mnemic.runtime.minds.homes import open_mind
 from mnemic.runtime.models.encoders import load_encoder
+from mnemic.runtime.models.models import default_model_folder
 from mnemic.runtime.store.read.reader import open_reader
 
 MILLION = 1_000_000
@@ -51,6 +55,8 @@ _APART_US = 300_000_000  # between two memories: 100,000 of them are said in a y
 _BIND_TIMEOUT_S = 60.0
 _BUDGET_S = 5.0  # for the questions of one competitor
 _FEWEST = 3
+_MOST_MINED = 10_000
+_TURNS = 100  # of a conversation
 
 Floats = NDArray[np.float32]
 
@@ -108,14 +114,23 @@ def run(
     data: Path | None = None,
     plot: Path | None = None,
     seed: int = 0,
+    mempalace: Path | None = None,
 ) -> Iterator[Row]:
     """Measure a mind of each size.
+
+    Args:
+        mempalace: the interpreter of an environment with MemPalace in it, which is asked as well, of minds that it
+            embeds within minutes.
 
     Raises:
         MnemicError: there is no model, or a home cannot be made.
         ValueError: a memory was not bound, or a process that asks has failed.
         OSError: there is no room, or the plot cannot be written.
     """
+    competitors = COMPETITORS
+    if mempalace is not None:
+        check_installed()
+        competitors += (partial(palace, mempalace),)
     encoder = load_encoder(None)
     turns = [str(turn["text"]) for turn in convert(data)] if data is not None else []
     rows: list[Row] = []
@@ -125,14 +140,16 @@ def run(
             corpus = Corpus(seed, encoder, turns)
             texts = fill_home(home, count, seed=seed, encoder=encoder, corpus=corpus, dress=_dress)
             questions = SyntheticCorpus(seed).questions(texts, QUESTIONS) if data is None else _questions(data)
-            for row in _measured(home, count, questions, encoder):
+            for row in _measured(home, count, questions, encoder, competitors):
                 rows.append({"what": row.pop("what"), "memories": count, **row})
                 yield rows[-1]
     if plot is not None:
         draw_lines(plot, "milliseconds, 95th percentile", "memories", _lines(rows))
 
 
-def _measured(home: Path, count: int, questions: list[str], encoder: Encoder) -> Iterator[Row]:
+def _measured(
+    home: Path, count: int, questions: list[str], encoder: Encoder, competitors: Sequence[Competitor]
+) -> Iterator[Row]:
     bound = count <= _MOST_BOUND
     if bound:
         _bind(home, count)
@@ -150,7 +167,7 @@ def _measured(home: Path, count: int, questions: list[str], encoder: Encoder) ->
         "bytes", each, GOAL_DISK_BYTES
     )
     given = _given(home, questions, encoder)
-    for competitor in COMPETITORS:
+    for competitor in competitors:
         yield from competitor(given)
 
 
@@ -254,7 +271,35 @@ def numpy(given: Asked) -> Iterator[Row]:
     yield _times("competitor: NumPy, meaning alone, embedded before", find, given.vectors)
 
 
-COMPETITORS: tuple[Callable[[Asked], Iterator[Row]], ...] = (fts5, vec, numpy)
+def palace(python: Path, given: Asked) -> Iterator[Row]:
+    """MemPalace, which mines the texts as conversations; its searches embed the question, as a recall does."""
+    about = "competitor: MemPalace, union"
+    if len(given.texts) > _MOST_MINED:
+        yield {"what": "find"} | skipped(
+            about, f"it embeds more than {_MOST_MINED} texts for longer than a bench takes"
+        )
+        return
+    turns = [
+        {
+            "session": f"s{number // _TURNS}",
+            "scope": "all",
+            "role": ("user", "assistant")[number % 2],
+            "said_at": f"2026-01-01T00:{number // 60 % 60:02}:{number % 60:02}Z",
+            "text": text,
+        }
+        for number, text in enumerate(given.texts)
+    ]
+    for padded in (True, False):
+        with (
+            tempfile.TemporaryDirectory(prefix="mnemic-palace-") as folder,
+            mined_palace(python, default_model_folder(), turns, Path(folder), padded=padded) as mined,
+        ):
+            of = about + (", as it ships" if padded else ", questions and texts without padding")
+            yield _times(of, lambda question: mined.search(question, None, K, "union"), given.questions)
+
+
+Competitor = Callable[[Asked], Iterator[Row]]
+COMPETITORS: tuple[Competitor, ...] = (fts5, vec, numpy)
 """Each yields rows of the same questions; one that is not installed yields `mnemic.bench.harness.measure.skipped`."""
 
 
