@@ -6,7 +6,7 @@ written meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -322,8 +322,16 @@ class Snapshot(Protocol):
         """Hypervectors of the newest space, of one tier, of numbers after one; ``0`` gives all."""
         ...
 
-    def fillers(self, role: str) -> list[tuple[str, int]]:
-        """The fillers of a role that any memory has, and how many have it, the most frequent first."""
+    def fillers(self, role: str, scopes: Collection[int] | None = None) -> list[tuple[str, int]]:
+        """The fillers of a role that any memory has, and how many have it, the most frequent first.
+
+        Args:
+            scopes: numbers of the scopes whose memories count; ``None`` for all.
+        """
+        ...
+
+    def bound_count(self, scopes: Collection[int]) -> int:
+        """How many memories of some scopes are bound."""
         ...
 
     def filler_counts(self) -> dict[str, int]:

@@ -150,7 +150,7 @@ def _canonical_or_none(role: str, name: str) -> str | None:
 
 
 def _roles_filled_by(name: str, looking: ShapeSearch) -> list[str]:
-    """The roles that a name fills in any memory."""
+    """The roles that a name fills in any memory of the scopes asked for."""
     named = {
         role: _canonical_or_none(role, name) for role in looking.encoders.space.roles if match_kind(role) != "meaning"
     }
@@ -159,7 +159,7 @@ def _roles_filled_by(name: str, looking: ShapeSearch) -> list[str]:
         raise InvalidValue(
             name="the analogy",
             value=name,
-            why="no memory has it in any role",
+            why=f"no memory {'' if looking.within is None else 'of the scopes looked through '}has it in any role",
             expected="three names that memories have; `mnemic shape --roles` shows some",
         )
     return found

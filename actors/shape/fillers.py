@@ -99,8 +99,8 @@ class ShapeSearch:
         return self._visible[tier]
 
     def items(self, role: str) -> FillerTable:
-        """The item memory of a role."""
-        return self.index.items(role, self.snapshot)
+        """The item memory of a role: what memories of the scopes asked for have, so that no other is named."""
+        return self.index.items(role, self.snapshot, self.within)
 
     # --- which records -----------------------------------------------------------------------------------------------
 
@@ -282,7 +282,7 @@ class ShapeSearch:
         no room for a step that has none.
         """
         all_of_them = self.index.bound_count if "episode" in ROLES[role].tiers else len(self.index.records[tier].row)
-        total = max(2, all_of_them)
+        total = max(2.0, all_of_them * self.index.share(self.snapshot, self.within))
         times = 1 + STEPS_BACK if role in STEP_ROLES else 1
         return np.asarray(np.minimum(count / total, 1 - 1 / total) / times, np.float64)
 

@@ -114,7 +114,8 @@ class ShapeIndex:
         self.algebra: Algebra = algebra or default_algebra()
         self._row: SpaceRow | None = None
         self._generation = self._seq = -1
-        self._items: dict[str, FillerTable] = {}
+        self._items: dict[tuple[str, frozenset[int] | None], FillerTable] = {}
+        self._shares: dict[frozenset[int], float] = {}
         self._filler_codes: dict[str, tuple[dict[str, int], GrowableArray]] = {}
         self.records: dict[Tier, TierRecords] = {tier: TierRecords(0) for tier in TIERS}
         """What is bound, by tier."""
@@ -164,18 +165,31 @@ class ShapeIndex:
             self._append_blocks(came, columns)
         if new or (pending, retired) != (self.pending, self._retired):  # nothing else changes who has which filler
             self._items.clear()
+            self._shares.clear()
         self.pending, self._retired = pending, retired
         self._seq, self._generation = snapshot.seq, snapshot.generation
 
-    def items(self, role: str, snapshot: Snapshot) -> FillerTable:
-        """The item memory of a role, as of a snapshot that was followed; of a role of meaning it is empty."""
-        if role not in self._items:
-            found = _merge_case(snapshot.fillers(role))
+    def share(self, snapshot: Snapshot, within: frozenset[int] | None) -> float:
+        """How many of the bound memories lie in some scopes, 0 to 1."""
+        if within is None:
+            return 1.0
+        if within not in self._shares:
+            self._shares[within] = snapshot.bound_count(within) / max(1, self.bound_count)
+        return self._shares[within]
+
+    def items(self, role: str, snapshot: Snapshot, within: frozenset[int] | None = None) -> FillerTable:
+        """The item memory of a role, as of a snapshot that was followed; of a role of meaning it is empty.
+
+        Args:
+            within: numbers of the scopes whose memories count; ``None`` for all.
+        """
+        if (role, within) not in self._items:
+            found = _merge_case(snapshot.fillers(role, within))
             names = [name for name, _ in found[:MOST_FILLERS]]
             counts = np.array([count for _, count in found[:MOST_FILLERS]], np.int64)
             known = {name.lower(): count for name, count in found}
-            self._items[role] = FillerTable(names, counts, self._bound(role, names), known)
-        return self._items[role]
+            self._items[role, within] = FillerTable(names, counts, self._bound(role, names), known)
+        return self._items[role, within]
 
     def _bound(self, role: str, names: list[str]) -> NDArray[np.uint64]:
         """The hypervectors of fillers, each bound to the role; those of before are not made again."""
@@ -198,6 +212,7 @@ class ShapeIndex:
         self._row, self.encoders = row, None
         self._filler_codes.clear()
         self._items.clear()
+        self._shares.clear()
         space = None if row is None else _space(row, self._seed)
         if space is not None:
             self.encoders = RecordEncoder(space)

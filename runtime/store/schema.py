@@ -81,11 +81,10 @@ CREATE TABLE memories(
   id INTEGER PRIMARY KEY, uuid BLOB NOT NULL UNIQUE, identity BLOB NOT NULL UNIQUE, source_id TEXT,
   session INTEGER NOT NULL REFERENCES sessions(id), scope INTEGER NOT NULL REFERENCES scopes(id),
   kind TEXT NOT NULL, role TEXT NOT NULL, text INTEGER NOT NULL REFERENCES texts(id), words INTEGER NOT NULL,
-  language TEXT NOT NULL,
   speaker TEXT, branch TEXT, tool TEXT, outcome TEXT, files TEXT NOT NULL,
   said_at INTEGER, valid_from INTEGER NOT NULL, recorded_at INTEGER NOT NULL,
   superseded_by INTEGER REFERENCES memories(id), superseded_at INTEGER,
-  retired_at INTEGER, retired_reason TEXT, cued INTEGER NOT NULL) STRICT;
+  retired_at INTEGER, retired_reason TEXT, cued INTEGER NOT NULL, language TEXT NOT NULL) STRICT;
 CREATE INDEX memories_session ON memories(session);
 CREATE INDEX memories_scope ON memories(scope);
 CREATE INDEX memories_text ON memories(text);

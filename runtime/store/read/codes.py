@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import apsw
@@ -25,6 +25,9 @@ from mnemic.runtime.store.schema import SAID_OR_KEPT
 from mnemic.runtime.store.texts import text_prefix
 
 _PAGE = 4096
+_BOUND_WITHIN = """
+memories m JOIN bound b ON b.memory = m.id AND m.scope IN (SELECT value FROM json_each(?))
+"""
 _MAX_OTHER_SPEAKERS = 3
 """So many speakers other than its own are told of a memory."""
 _CALL_BYTES = 2048
@@ -76,13 +79,20 @@ class CodeQueries:
             start, after = stop, page[-1][0]
         return CodeBlock(columns[0], columns[1], columns[2], codes)
 
-    def fillers(self, role: str) -> list[tuple[str, int]]:
-        return [
-            (str(filler), int(count))
-            for filler, count in self._db.execute(
-                "SELECT filler, memories FROM fillers WHERE role = ? ORDER BY memories DESC, filler", (role,)
+    def fillers(self, role: str, scopes: Collection[int] | None = None) -> list[tuple[str, int]]:
+        if scopes is None:
+            asked = "SELECT filler, memories FROM fillers WHERE role = ? ORDER BY memories DESC, filler"
+            found: list[Any] = self._db.execute(asked, (role,)).fetchall()
+        else:
+            asked = (
+                f"SELECT f.filler, count(*) AS held FROM {_BOUND_WITHIN} JOIN json_each(b.fillers) j"
+                " JOIN fillers f ON f.id = j.value WHERE f.role = ? GROUP BY f.id ORDER BY held DESC, f.filler"
             )
-        ]
+            found = self._db.execute(asked, (json.dumps(sorted(scopes)), role)).fetchall()
+        return [(str(filler), int(count)) for filler, count in found]
+
+    def bound_count(self, scopes: Collection[int]) -> int:
+        return int(self._db.execute(f"SELECT count(*) FROM {_BOUND_WITHIN}", (json.dumps(sorted(scopes)),)).get)
 
     def filler_counts(self) -> dict[str, int]:
         return dict(self._db.execute("SELECT role, count(*) FROM fillers GROUP BY role ORDER BY role"))

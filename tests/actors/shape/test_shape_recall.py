@@ -275,6 +275,18 @@ def test_what_was_given_more_often_is_more_typical_of_a_set_and_no_confidence_co
 # --- what does not take part -----------------------------------------------------------------------------------------
 
 
+def test_no_name_of_another_scope_is_named_or_answered_and_what_is_probable_is_as_if_it_alone_were_there(
+    tmp_path: Path,
+) -> None:
+    events = [event(n, "user", "a fact", "s", tool=None, speaker="ann", scope="ours") for n in range(3)]
+    events += [event(9 + n, "user", "a fact", "t", tool=None, speaker="anna", scope="theirs") for n in range(3)]
+    with shaped(tmp_path, events) as actor_system:
+        ours = shape(actor_system, {"who": "anna"}, scope="ours")
+        assert (ours.hits, ours.degraded) == ((), ("who: no memory has 'anna' as its who: did you mean ann?",))
+        assert set(answers(shape(actor_system, {"who": "?"}, scope="ours"), "who")) == {"ann"}
+        assert set(answers(shape(actor_system, {"who": "?"}), "who")) == {"ann", "anna"}
+
+
 def test_a_name_that_no_memory_has_matches_nothing_and_the_like_of_it_is_named(mind: ActorHarness) -> None:
     found = shape(mind, {"tool": "edti", "file": "?"})
     assert (found.hits, found.answers) == ((), ())
