@@ -430,7 +430,7 @@ def test_the_default_consolidator_is_reached_from_the_idleness_of_a_real_mind(tm
         kept = actor_system.keep("the otter sleeps")
         assert kept.created
         actor_system.embed()
-        until(lambda: not actor_system.supervisor._is_busy())
+        until(lambda: not actor_system.supervisor.is_busy())
         actor_system.clock.advance(300)
         seq = actor_system.supervisor.ask(Count(), idle=True).seq
         actor_system.supervisor._nights.tick()
