@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from mnemic.actors.protocol.changes import DeliveredSpan
@@ -128,22 +129,30 @@ def densest_excerpt(text: bytes, limit: int, weights: Mapping[str, float]) -> tu
     """
     if len(text) <= limit:
         return text, 0
-    lowered = text.lower()  # of bytes: as long as the text
-    places = sorted(
-        (found.start(), term) for term in weights for found in re.finditer(re.escape(to_bytes(term)), lowered)
+    whole = to_text(text)
+    starts: Sequence[int] = range(len(whole) + 1)  # where each character begins, in bytes
+    if len(whole) < len(text):
+        sizes = (1 + (code > 0x7F) + (code > 0x7FF) + (code > 0xFFFF) for code in map(ord, whole))
+        starts = list(accumulate(sizes, initial=0))
+    letters = fold_letters(whole)
+    found = (
+        (starts[one.start()], starts[one.end()], term)
+        for term in weights
+        for one in re.finditer(re.escape(term), letters)
     )
+    places = sorted(one for one in found if one[1] - one[0] <= limit)
     best, start, span, first = 0.0, 0, limit, 0
     held: dict[str, int] = {}
-    for place, term in places:
+    for _, end, term in places:
         held[term] = held.get(term, 0) + 1
-        while place + len(to_bytes(term)) - places[first][0] > limit:
-            left = places[first][1]
+        while end - places[first][0] > limit:
+            left = places[first][2]
             held[left] -= 1
             first += 1
         weight = math.fsum(weights[one] for one, count in held.items() if count)
         if weight > best:
             best, start = weight, places[first][0]
-            span = place + len(to_bytes(term)) - start
+            span = end - start
     back = max(0, start - (limit - span) // 2)  # what stands before it tells what it is about, from a word on
     space = text.find(b" ", back, start)
     start = back if not back else start if space < 0 else space + 1

@@ -98,7 +98,7 @@ ENGLISH = Language(
     code="en",
     name="English",
     stop_words=frozenset(_STOP_WORDS.split()),
-    stemmer="english",
+    stemmer="porter",
     homographs=frozenset(_HOMOGRAPHS.split()),
     dates=_DATES,
 )

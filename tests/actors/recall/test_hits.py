@@ -102,3 +102,10 @@ def test_the_densest_stretch_holds_the_terms_that_weigh_most_together() -> None:
     assert around == (b"the pier, and so on ", 51)
     assert densest_excerpt(b"short", 40, weights) == (b"short", 0)
     assert b"pier and tide" in densest_excerpt(text, 20, {"pier": 1.0, "tide": 1.0})[0]
+
+
+def test_a_word_is_found_with_its_accents_by_a_term_without_and_the_stretch_begins_where_it_says() -> None:
+    text = to_bytes("ä" * 60 + " das Häuschen am Fluß " + "日本" * 40)
+    part, first = densest_excerpt(text, 64, {"hauschen": 1.0, "a term that is longer than what is shown" * 3: 9.0})
+    assert "Häuschen".encode() in part
+    assert (len(part) <= 64, text[first : first + len(part)] == part) == (True, True)
