@@ -88,6 +88,8 @@ def excerpt(text: bytes, limit: int, start: int, terms: Sequence[str]) -> tuple[
     """The whole of a short text; of a long one, a verbatim stretch that holds the place sought.
 
     Where the limit is less than a window is long, that is the part of the window that holds the most of the terms.
+    Where another stretch of the text holds more than twice as many of them, it is that one: only the beginning of a
+    text has windows, and its end is found by its words.
 
     Args:
         text: UTF-8 with ``surrogatepass``.
@@ -99,6 +101,22 @@ def excerpt(text: bytes, limit: int, start: int, terms: Sequence[str]) -> tuple[
     """
     if len(text) <= limit:
         return text, 0
+    part, first = _around(text, limit, start, terms)
+    held = _count_held(part, terms)
+    if len(terms) > 2 * held:
+        densest, place = densest_excerpt(text, limit, dict.fromkeys(terms, 1.0))
+        if _count_held(densest, terms) > 2 * held:
+            return densest, place
+    return part, first
+
+
+def _count_held(part: bytes, terms: Sequence[str]) -> int:
+    letters = fold_letters(to_text(part))
+    return sum(term in letters for term in terms)
+
+
+def _around(text: bytes, limit: int, start: int, terms: Sequence[str]) -> tuple[bytes, int]:
+    """The stretch of a long text at a window, or at a term; arguments as for `excerpt`."""
     whole, is_window = to_text(text), start >= 0
     if not is_window:
         letters = fold_letters(whole)

@@ -109,3 +109,16 @@ def test_a_word_is_found_with_its_accents_by_a_term_without_and_the_stretch_begi
     part, first = densest_excerpt(text, 64, {"hauschen": 1.0, "a term that is longer than what is shown" * 3: 9.0})
     assert "Häuschen".encode() in part
     assert (len(part) <= 64, text[first : first + len(part)] == part) == (True, True)
+
+
+@pytest.mark.parametrize("limit", [64, 200, 4096])
+def test_behind_all_windows_a_word_that_found_the_text_is_shown(limit: int) -> None:
+    text = (
+        b"The weather in the valley was fair, and the harbour lay still. " * 200 + b"The key is QX-7741. " + b"x " * 900
+    )
+    part, first = excerpt(text, limit, 0, ["qx", "7741"])
+    assert b"QX-7741" in part
+    assert (len(part) <= limit, text[first : first + len(part)] == part) == (True, True)
+    assert b"QX" not in excerpt(text, limit, 0, ["weather", "valley", "harbour", "7741"])[0], (
+        "the window has most of it"
+    )
