@@ -1,8 +1,9 @@
 """Folds the hits of a recall that say the same: the best stands for them, and names the others.
 
 Below `mnemic.actors.recall.retriever`; which texts say the same is `mnemic.algorithms.text.near_duplicates`. Memories
-are folded only where they are of one scope, kind, speaker and outcome, where nothing or the same replaces them, and
-where they replace nothing or the same: what was corrected never hides behind its correction, nor the other way round.
+are folded only where they are of one scope, kind, speaker, branch and outcome, where nothing or the same replaces them,
+and where they replace nothing or the same: what was corrected never hides behind its correction, nor the other way
+round.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class Folder:
         unknown = [row for row in rows if row not in self._known]
         for row, memory in zip(unknown, snapshot.load_memories(unknown), strict=True):
             said_on = day_of(memory.recorded_at if memory.said_at is None else memory.said_at)
-            who = (memory.role, memory.speaker, memory.tool, memory.outcome, memory.files)
+            who = (memory.role, memory.speaker, memory.tool, memory.outcome, memory.files, memory.branch)
             self._known[row] = (fingerprint(memory.text, said_on), who)
         return [
             (self._known[row], self._index.replacement(row, as_of), *self._index.replaced(row, as_of)) for row in rows

@@ -140,6 +140,11 @@ def language_of(text: str, likely: Collection[Language] = ()) -> Language:
     return _told_by(_words(text), likely)
 
 
+def has_no_spaces(text: str) -> bool:
+    """Whether some of a text is in a script that sets no spaces between words."""
+    return not text.isascii() and bool(_SPACELESS.search(text))
+
+
 def fold(word: str) -> str:
     """A word of lower case without its accents."""
     if word.isascii():

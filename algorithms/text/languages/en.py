@@ -98,7 +98,7 @@ ENGLISH = Language(
     code="en",
     name="English",
     stop_words=frozenset(_STOP_WORDS.split()),
-    stemmer="porter",
+    stemmer="english",
     homographs=frozenset(_HOMOGRAPHS.split()),
     dates=_DATES,
 )

@@ -38,7 +38,7 @@ def test_ten_hits_are_ten_different_things(actor_system: ActorHarness, embedded:
     forms = (
         "The gate code is {}",
         "the gate code is {}.",
-        "Note that the gate code is {}!",
+        "  The gate  code is {}",
     )
     ids = [[actor_system.keep(form.format(number), session=form).id for form in forms] for number in range(12)]
     if embedded:
@@ -100,7 +100,7 @@ def test_what_was_corrected_and_what_corrects_it_are_never_one(actor_system: Act
     actor_system.embed()
     before = actor_system.clock.now_us()
     new = actor_system.keep("The port is 5432.", supersedes=old.id, session="c")
-    again = actor_system.keep("so the port is 5432", session="d", supersedes=new.id)
+    again = actor_system.keep(" the port is 5432", session="d", supersedes=new.id)
     actor_system.embed()
     assert sorted(told(actor_system.recall("which port"))) == sorted([[one.id] for one in (old, held, new, again)])
     ((one, other),) = told(actor_system.recall("which port", as_of=before))

@@ -46,7 +46,7 @@ TEXTS = st.one_of(
 def test_any_string_has_terms_which_the_word_index_keeps_whole(text: str) -> None:
     terms = index_terms(text)
     assert terms == index_terms(text)
-    assert all(term and " ".join(term.split()) == term and term.encode() for term in terms)
+    assert all(term and " ".join(term.split()) == term and term.encode() for term in terms), (text, terms)
     assert all(sign.isalnum() for term in terms for sign in term if sign.isascii())
 
 
