@@ -165,9 +165,9 @@ class RecallIndex:
             self.columns = Columns(*(growing.view() for growing in self._columns))
             self._superseded = snapshot.superseded()
             self._retired = snapshot.retired()
-            self._log_row = snapshot.log_row
             self._forget_derived()
             self.words.sync(snapshot, self.columns.row)
+            self._log_row = snapshot.log_row  # last: where anything above fails, the next look goes on with it
         loaded(1, 2)
         if encoder is not None and (encoder != self._encoder or snapshot.seq != self._seq_of_windows):
             self._sync_windows(snapshot, encoder)

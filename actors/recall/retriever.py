@@ -260,7 +260,8 @@ class RetrieverActor:
 
             hits, left_out, used = give(order)
             if len(hits) < k and len(order) == limit < MOST_FOLDED and not left_out:  # most of these say the same
-                hits, left_out, used = give(rank(total, speaking & visible, said_at, MOST_FOLDED))
+                order = rank(total, speaking & visible, said_at, MOST_FOLDED)
+                hits, left_out, used = give(order)
             candidates = self._candidates(snapshot, signals, order, found) if recall.trace else ()
         if recall.observe:
             unkept = recall.private or self._paused(context.clock.now_us())

@@ -20,7 +20,7 @@ from mnemic.actors.protocol.shape_messages import Answer, Shaped
 
 _NOT_FOR_MODELS = {"source_id", "session"}
 _SECOND_FRACTION = re.compile(r"\.\d+")
-_NOT_OF_SIMILAR = {"source_id", "speaker", "session", "supersedes", "superseded_elsewhere", "same"}
+_NOT_OF_SIMILAR = {"source_id", "speaker", "session", "supersedes", "same"}
 
 
 def hit_view(hit: Hit, *, strict: bool, explain: bool, same: int | None = None) -> dict[str, Any]:
@@ -46,7 +46,8 @@ def hit_view(hit: Hit, *, strict: bool, explain: bool, same: int | None = None) 
 def similar_view(similar: Hit, *, strict: bool) -> dict[str, Any]:
     """A near-duplicate, with the beginning of its text or its best stretch."""
     view = _rounded(to_json(similar, strict=strict))
-    return {name: value for name, value in view.items() if name not in _NOT_OF_SIMILAR}
+    hidden = _NOT_OF_SIMILAR | (set() if similar.superseded_elsewhere else {"superseded_elsewhere"})
+    return {name: value for name, value in view.items() if name not in hidden}
 
 
 def recall_view(
@@ -82,8 +83,9 @@ def model_view(view: dict[str, Any]) -> dict[str, Any]:
         told = {name: one for name, one in hit.items() if one is not None and name not in _NOT_FOR_MODELS}
         if told["scope"] == view["scope"]:
             del told["scope"]
-        if "said_at" in told:
-            told["said_at"] = _SECOND_FRACTION.sub("", told["said_at"])
+        for one in (told, *told.get("same", ())):
+            if one.get("said_at"):
+                one["said_at"] = _SECOND_FRACTION.sub("", one["said_at"])
         return told
 
     return view | {"hits": [slim(hit) for hit in view["hits"]]}

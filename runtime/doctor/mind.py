@@ -294,7 +294,9 @@ def unembedded_count(target: Target) -> int:
     """How many memories have no meaning yet."""
     newest = "SELECT memory FROM meanings WHERE encoder = (SELECT max(id) FROM encoders)"
     with target.store() as connection:
-        return int(connection.execute(f"SELECT count(*) FROM memories WHERE id NOT IN ({newest})").get)
+        return int(
+            connection.execute(f"SELECT count(*) FROM memories WHERE retired_at IS NULL AND id NOT IN ({newest})").get
+        )
 
 
 _UNBINDABLE = (

@@ -122,6 +122,8 @@ def make_server(
 
     def is_shared(mind: Mind, scope: str) -> bool:
         # A folder's name is its maker's choice: what fits a pattern by that alone is nothing the owner has shared.
+        if scope == "*":  # which is no scope that a pattern could name
+            return False
         return Patterns(setting("mcp.share")).matches([scope], []) and not any(
             one.path == scope and one.has_folder_name for one in mind.scopes().scopes
         )
@@ -260,8 +262,11 @@ def make_server(
             for path in (scope, *(() if replaced is None else (replaced.scope,))):
                 rights.check_write(path, role=told["role"], said_at=told.get("said_at"), now=clock.now_us())
             newest = None if replaced is None else _newest(mind, replaced)
-            stands = None if newest is None or rights.can_replace(newest) else newest
-            if stands is not None:  # the new text is kept beside it
+            elsewhere = newest is not None and not rights.can_read(newest.scope)
+            if newest is not None and not elsewhere:
+                rights.check_write(newest.scope, role=told["role"], said_at=told.get("said_at"), now=clock.now_us())
+            stands = None if newest is None or elsewhere or rights.can_replace(newest) else newest
+            if stands is not None or elsewhere:  # the new text is kept beside it
                 del told["supersedes"]
             place: ScopeRef | str | None = scope
             if scope is None and replaced is not None:
@@ -284,7 +289,12 @@ def make_server(
                 mind.note_delivery(_assistant_name(context), caller.session, parts)
             captured: dict[str, Any] = {"id": format_id(kept.id), "created": kept.created, "scope": kept.scope}
             if kept.superseded_by is not None:
-                captured["superseded_by"] = str(format_id(kept.superseded_by))
+                if rights.can_read(mind.get([kept.superseded_by])[0].scope):
+                    captured["superseded_by"] = str(format_id(kept.superseded_by))
+                else:
+                    elsewhere = True
+            if elsewhere:
+                captured["superseded_elsewhere"] = True
             if kept.retired_at is not None:
                 captured["retired_at"] = str(to_iso(kept.retired_at))
             if kept.erased:

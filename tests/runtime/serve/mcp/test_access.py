@@ -322,3 +322,29 @@ def test_the_same_words_by_whatever_way_are_one_memory(faces: Hosted) -> None:
     again = faces.post("/mcp", call, Content_Type="application/json", Accept=accept).json["result"]
     assert again["structuredContent"]["id"] == first["id"]
     assert not again["structuredContent"]["created"]
+
+
+def test_no_correction_reaches_through_to_a_project_that_may_not_be_read(faces: Hosted, project: Path) -> None:
+    old = asked(faces, project, "memory_capture", text="the otter sleeps at noon", scope="boat/cabin", session="s1")
+    bank = ScopeRef(path="bank", project=None, found="named")
+    with faces.minds.use("default", True) as mind:
+        told = CaptureText(text=b"the otter has a safe", place=bank, supersedes=parse_id(old["id"]), role="assistant")
+        hidden = format_id(mind.actor_system.ask(told).id)
+    new = asked(
+        faces, project, "memory_capture", text="the otter sleeps at nine", scope="boat/cabin", supersedes=old["id"]
+    )
+    again = asked(faces, project, "memory_capture", text="the otter sleeps at noon", scope="boat/cabin", session="s1")
+    beside = asked(faces, project, "memory_capture", text="the otter sleeps at noon", scope="boat/cabin", session="s2")
+    for answer in (new, again):
+        assert answer["superseded_elsewhere"] is True
+        assert "not_replaced" not in answer
+    assert {one["id"]: one.get("superseded_elsewhere") for one in beside["similar"]}[old["id"]] is True
+    assert str(hidden) not in str([new, again, beside])
+    with faces.minds.use("default", True) as mind:
+        assert mind.get([parse_id(str(hidden))])[0].superseded_by is None
+
+
+@pytest.mark.parametrize("pattern", ["*", "?"])
+def test_no_pattern_shares_everything_where_everything_is_asked_for(faces: Hosted, project: Path, pattern: str) -> None:
+    faces.settings = {"mcp.allow": (), "mcp.share": (pattern,)}
+    assert texts(faces, project, scope="*").startswith("owners_choice: ")
