@@ -14,6 +14,7 @@ from mnemic.actors.protocol.messages import CaptureText
 from mnemic.runtime.minds.projects import resolve_scope
 from tests.processes.faces import git_project
 from tests.processes.hosted import HELLO, Hosted, Wire, hosted, tool_call
+from tests.waiting import until
 
 FUTURE = "2099-01-01T00:00:00Z"
 OWN = {"the otter is in the boat", "the otter has a cabin"}
@@ -130,9 +131,11 @@ def test_what_replaces_a_memory_in_a_project_that_is_not_the_callers_is_told_and
         )  # as the JSON API takes it, and an undone merge leaves it
         message = CaptureText(text=b"the otter has a safe", place=place, supersedes=parse_id(old))
         told = str(format_id(mind.actor_system.ask(message).id))
+    shaped = {"pattern": {"kind": "note"}, "scope": "boat/cabin"}
+    until(lambda: asked(faces, project, "memory_shape", **shaped)["hits"])  # it is bound behind its keeping
     for answer in (
         asked(faces, project, "memory_recall", query="otter cabin", scope="boat/cabin"),
-        asked(faces, project, "memory_shape", pattern={"kind": "note"}, scope="boat/cabin"),
+        asked(faces, project, "memory_shape", **shaped),
         asked(faces, project, "memory_get", ids=[old]),
     ):
         (one,) = answer.get("hits") or answer.get("memories")
