@@ -58,6 +58,7 @@ HIT_BYTES = 400
 """Of a longer memory, a recall gives so much unless it is asked for more: see docs/decisions/0004-pipe.md."""
 _NAME_CHARS = 64
 _MOST_SAME = 3
+_NOTHING_RECALLED = {"used_tokens": 0, "left_out": 0, "nothing_fits": True}
 """So many at most of the memories that say the same as a hit are named: each costs its reader 35 tokens."""
 _SCOPES_PARAMETER = (str | list[str] | None, None)
 _CAPTURE_TOOLS, _RECALL_TOOLS = ("memory_capture",), ("memory_recall", "memory_shape", "memory_get", "memory")
@@ -193,7 +194,7 @@ def make_server(
             else:
                 unknown = _unknown_scope(caller, NO_SCOPE, access(mind, caller))
                 nothing = _empty_result("", unknown, 1e3 * (clock.monotonic_s() - started))
-                return nothing | {"used_tokens": 0, "left_out": 0}
+                return nothing | _NOTHING_RECALLED
             recalled = mind.recall(
                 **asked,
                 # Beside a place it does not count; an actor that knows of none then tells nothing of other projects.
@@ -207,7 +208,7 @@ def make_server(
             took_ms = 1e3 * (clock.monotonic_s() - started)
             if place is not None and not recalled.scope_known:
                 unknown = _unknown_scope(caller, place, access(mind, caller))
-                return _empty_result(place.path, unknown, took_ms) | {"used_tokens": 0, "left_out": 0}
+                return _empty_result(place.path, unknown, took_ms) | _NOTHING_RECALLED
             found = "named" if place is None else place.found
             view = recall_view(recalled, strict=True, found=found, took_ms=took_ms, explain=explain, same=_MOST_SAME)
             return model_view(view)
