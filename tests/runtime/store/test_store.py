@@ -157,6 +157,9 @@ def test_no_actor_can_take_a_memory_away(store: Store, path: Path, change: Any) 
 # --- forked, rebuilt -----------------------------------------------------------------------------------------
 
 
+_RETIRED_AT = -4  # of a memory's columns: the reason, whether it is cued and the language stand behind
+
+
 class AnyLife(RuleBasedStateMachine):
     """Random lives of a store: at the end, what it was at each moment is what a fork to that moment holds."""
 
@@ -282,7 +285,7 @@ class AnyLife(RuleBasedStateMachine):
         windows = {row[0] for row in forked["windows"]}
         for number, *_ in now["encoders"]:
             assert forked[f"vectors_{number}"] == [row for row in now[f"vectors_{number}"] if row[0] in windows]
-        retired = {row[0] for row in forked["memories"] if row[-2] is not None}
+        retired = {row[0] for row in forked["memories"] if row[_RETIRED_AT] is not None}
         assert {row[0] for row in forked["unbound"]} == there - retired
 
 
