@@ -33,8 +33,8 @@ from mnemic.runtime.minds.run_dir import ServerInfo
 
 UNIT_BYTES = 10
 LARGE_BYTES = 5 << 20
-REPEATED = 4
-"""So often one request asks for each large text: an answer of 80 MB, where Ray has room for 100."""
+FILLING = 16
+"""So many large texts are an answer of 80 MB, where Ray has room for 100."""
 MINDS = ("default", "other")
 TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")
 ALONE = ("unshare", "-rn", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
@@ -144,7 +144,7 @@ def under_load_until_killed(
     for mind in MINDS:
 
         def messages(mind: str = mind) -> Iterator[Any]:
-            yield GetMemories(ids=tuple(ids[mind] * REPEATED))
+            yield GetMemories(ids=tuple(ids[mind]))
             yield Recall(query=corpus.text(60).decode())
             yield CaptureText(text=corpus.text(1 << 20), role="user", session="load", place=BENCH_SCOPE)
 
@@ -213,7 +213,7 @@ def test_an_embedded_process_that_is_killed_leaves_nothing_in_clear(short_home: 
 
 @pytest.mark.system
 def test_a_full_object_store_and_a_kill_of_everything_leave_nothing_in_clear_on_ray(short_home: Path) -> None:
-    assert leaks(short_home, "ray", large=4, fills=True) == []
+    assert leaks(short_home, "ray", large=FILLING, fills=True) == []
 
 
 @pytest.mark.system

@@ -49,8 +49,7 @@ def found(home: Path, query: str) -> list[str]:
 def kept(home: Path) -> list[str]:
     """Every text of a mind that nobody serves."""
     with mnemic.open(home) as mind:
-        hits = mind.recall("number", 1000, signals=("lexical",)).hits
-        return [hit.text for hit in hits]
+        return [memory.text for memory in mind.log(limit=1000).memories]
 
 
 @pytest.fixture
