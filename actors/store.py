@@ -14,6 +14,8 @@ from mnemic.actors.protocol.changes import (
     SplitScope,
     Unretire,
 )
+from mnemic.actors.protocol.community_changes import SetCommunities
+from mnemic.actors.protocol.community_messages import CommunitiesChanged
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.messages import Applied, Apply, Checkpoint, Checkpointed, Committed, Rebuild, Rebuilt
 from mnemic.actors.protocol.ports import Ports, StorePort
@@ -58,6 +60,8 @@ class StoreActor:
             context.tell(Committed(seq=applied.seq))
         elif any(isinstance(change, _TO_BIND) for change in message.changes):
             context.tell(VectorsChanged(seq=applied.seq))
+        if any(isinstance(change, SetCommunities) for change in message.changes):
+            context.tell(CommunitiesChanged(seq=applied.seq))
         return applied
 
     def close(self) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mnemic.actors.protocol.community_messages import UpdateMore
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import (
     InvalidValue,
@@ -89,8 +90,9 @@ def open_actor_system(
                 observer=observer,
                 fence=fence,
             )
-            if BindMore in settings.actors["binder"].takes:  # somebody's own may look by itself
-                actor_system.tell(BindMore(opened=True))
+            for slot, message in (("binder", BindMore(opened=True)), ("communities", UpdateMore(opened=True))):
+                if type(message) in settings.actors[slot].takes:  # somebody's own may look by itself
+                    actor_system.tell(message)
             return actor_system
         except BaseException as error:
             engine.close()

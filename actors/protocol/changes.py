@@ -2,9 +2,9 @@
 
 The Store carries out all changes of one `Apply` in one transaction, which has a number (`seq`), a run and an author.
 What came in and what was decided about it is kept in the log (`Logged`): carried out again from its start, it gives the
-same memories; to a number, those of then. What is made from memories (vectors, hypervectors), what was given to whom,
-and how far files were read is written in the same transaction and is not logged. What only erasing writes, no actor can
-ask for: nothing in `Change` takes a memory away. `Retire` hides one, and keeps its bytes.
+same memories; to a number, those of then. What is made from memories (vectors, hypervectors, communities), what was
+given to whom, and how far files were read is written in the same transaction and is not logged. What only erasing
+writes, no actor can ask for: nothing in `Change` takes a memory away. `Retire` hides one, and keeps its bytes.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import Union
 
 import msgspec
 
+from mnemic.actors.protocol.community_changes import MarkBoundary, PlaceMembers, SetCommunities, SetPrototypes
 from mnemic.actors.protocol.events import Kind, Outcome, Role
-from mnemic.actors.protocol.message import Id
+from mnemic.actors.protocol.message import ChangeBase, Id
 
 
 class ScopeRef(msgspec.Struct, frozen=True):
@@ -82,11 +83,7 @@ class TranscriptState(msgspec.Struct, frozen=True):
     """Why it could not be read then; empty where it was."""
 
 
-class _Change(msgspec.Struct, frozen=True, kw_only=True, tag_field="change", omit_defaults=True):
-    pass
-
-
-class AddMemory(_Change, frozen=True, kw_only=True, tag="add_memory"):
+class AddMemory(ChangeBase, frozen=True, kw_only=True, tag="add_memory"):
     """Keep one text for good. A memory of the same identity is kept once."""
 
     id: bytes
@@ -123,7 +120,7 @@ class AddMemory(_Change, frozen=True, kw_only=True, tag="add_memory"):
     """What was taken out of the text before it was kept: the type of each secret and how many of it."""
 
 
-class Supersede(_Change, frozen=True, kw_only=True, tag="supersede"):
+class Supersede(ChangeBase, frozen=True, kw_only=True, tag="supersede"):
     """Say that a newer memory replaces an older one; the old words stay readable as the past.
 
     What was replaced already is replaced at the end of its chain. A memory that replaces itself is refused.
@@ -135,7 +132,7 @@ class Supersede(_Change, frozen=True, kw_only=True, tag="supersede"):
     """The memory that holds instead."""
 
 
-class Retire(_Change, frozen=True, kw_only=True, tag="retire"):
+class Retire(ChangeBase, frozen=True, kw_only=True, tag="retire"):
     """Hide a memory from recall from now on; what it was, and that it was, stays. One that is retired stays so."""
 
     memory: bytes
@@ -144,14 +141,14 @@ class Retire(_Change, frozen=True, kw_only=True, tag="retire"):
     """Why, with lone surrogates escaped; ``""`` where nobody said."""
 
 
-class Unretire(_Change, frozen=True, kw_only=True, tag="restore"):
+class Unretire(ChangeBase, frozen=True, kw_only=True, tag="restore"):
     """Take back a `Retire`: the memory is as if it had never been retired, to who asks for an earlier time too."""
 
     memory: bytes
     """Which; one that is not retired stays as it is."""
 
 
-class AddEncoder(_Change, frozen=True, kw_only=True, tag="add_encoder"):
+class AddEncoder(ChangeBase, frozen=True, kw_only=True, tag="add_encoder"):
     """Make room for the vectors of an implementation and model."""
 
     encoder: EncoderName
@@ -160,14 +157,14 @@ class AddEncoder(_Change, frozen=True, kw_only=True, tag="add_encoder"):
     """Length of its vectors."""
 
 
-class DropEncoder(_Change, frozen=True, kw_only=True, tag="drop_encoder"):
+class DropEncoder(ChangeBase, frozen=True, kw_only=True, tag="drop_encoder"):
     """Retire an encoder, with all its vectors; they can be made again."""
 
     encoder: EncoderName
     """Its name."""
 
 
-class AddVectors(_Change, frozen=True, kw_only=True, tag="add_vectors"):
+class AddVectors(ChangeBase, frozen=True, kw_only=True, tag="add_vectors"):
     """Keep the vectors of some memories. Those that a memory has from the same encoder stand: they are the same."""
 
     encoder: EncoderName
@@ -178,7 +175,7 @@ class AddVectors(_Change, frozen=True, kw_only=True, tag="add_vectors"):
     """All windows' vectors in that order: ``(windows, dimensions) float32``, little-endian, row-major."""
 
 
-class AddSpace(_Change, frozen=True, kw_only=True, tag="add_space"):
+class AddSpace(ChangeBase, frozen=True, kw_only=True, tag="add_space"):
     """Say in which space hypervectors are made from now on: all memories wait to be bound in it.
 
     One that was the newest before stays so.
@@ -211,7 +208,7 @@ class CodeInfo(msgspec.Struct, frozen=True, array_like=True):
     """Role and filler of those that have a name: what the item memory has to know."""
 
 
-class AddCodes(_Change, frozen=True, kw_only=True, tag="add_codes"):
+class AddCodes(ChangeBase, frozen=True, kw_only=True, tag="add_codes"):
     """Keep the hypervectors of some memories, in place of those that they had."""
 
     stamp: str
@@ -242,7 +239,7 @@ class DeliveredSpan(msgspec.Struct, frozen=True, array_like=True):
     """Why it was chosen, for a person to read."""
 
 
-class RecordDelivery(_Change, frozen=True, kw_only=True, tag="record_delivery"):
+class RecordDelivery(ChangeBase, frozen=True, kw_only=True, tag="record_delivery"):
     """Keep what somebody was given, asked or unasked: which stretches of which memories."""
 
     occasion: str = "recall"
@@ -264,7 +261,7 @@ class RecordDelivery(_Change, frozen=True, kw_only=True, tag="record_delivery"):
     """System time it was given, microseconds; that of the transaction where absent."""
 
 
-class AdvanceSpool(_Change, frozen=True, kw_only=True, tag="advance_spool"):
+class AdvanceSpool(ChangeBase, frozen=True, kw_only=True, tag="advance_spool"):
     """Say how far a spool file is taken in; in the same transaction as what was in it, so that it is taken once."""
 
     file: bytes
@@ -277,14 +274,14 @@ class AdvanceSpool(_Change, frozen=True, kw_only=True, tag="advance_spool"):
     """How many places of it could not be read, beyond those before."""
 
 
-class DiscardSpoolFile(_Change, frozen=True, kw_only=True, tag="forget_spool_file"):
+class DiscardSpoolFile(ChangeBase, frozen=True, kw_only=True, tag="forget_spool_file"):
     """Say that a spool file is gone for good; what came of it stays in the sums. One that is not known stays so."""
 
     file: bytes
     """The file's own id."""
 
 
-class CountOccurrences(_Change, frozen=True, kw_only=True, tag="count_occurrences"):
+class CountOccurrences(ChangeBase, frozen=True, kw_only=True, tag="count_occurrences"):
     """Say how often texts without a host's id have occurred in their sessions, so far.
 
     What hooks reported is never counted down.
@@ -294,7 +291,7 @@ class CountOccurrences(_Change, frozen=True, kw_only=True, tag="count_occurrence
     """Text by text."""
 
 
-class QuarantineRecord(_Change, frozen=True, kw_only=True, tag="quarantine"):
+class QuarantineRecord(ChangeBase, frozen=True, kw_only=True, tag="quarantine"):
     """Keep a record that could not be understood, out of the way."""
 
     record: bytes
@@ -315,7 +312,7 @@ class QuarantineRecord(_Change, frozen=True, kw_only=True, tag="quarantine"):
     """The git branch."""
 
 
-class ReleaseRecord(_Change, frozen=True, kw_only=True, tag="readmit"):
+class ReleaseRecord(ChangeBase, frozen=True, kw_only=True, tag="readmit"):
     """Say that a record that was set aside has been understood after all; goes with the memories that were in it. Its
     payload is let go of.
     """
@@ -324,7 +321,7 @@ class ReleaseRecord(_Change, frozen=True, kw_only=True, tag="readmit"):
     """Its id; one that is not aside, or was readmitted before, stays as it is."""
 
 
-class QueueTranscript(_Change, frozen=True, kw_only=True, tag="queue_transcript"):
+class QueueTranscript(ChangeBase, frozen=True, kw_only=True, tag="queue_transcript"):
     """Have a transcript taken in once it is due; one that is queued already is due anew."""
 
     path: str
@@ -337,7 +334,7 @@ class QueueTranscript(_Change, frozen=True, kw_only=True, tag="queue_transcript"
     """World time it was last written, microseconds; the newest of those that are due comes first."""
 
 
-class FinishTranscript(_Change, frozen=True, kw_only=True, tag="finish_transcript"):
+class FinishTranscript(ChangeBase, frozen=True, kw_only=True, tag="finish_transcript"):
     """Say that a transcript was taken in, to its end or as far as it could be read."""
 
     path: str
@@ -348,7 +345,7 @@ class FinishTranscript(_Change, frozen=True, kw_only=True, tag="finish_transcrip
     """Why it could not be read; empty where it was."""
 
 
-class KeepOriginal(_Change, frozen=True, kw_only=True, tag="keep_original"):
+class KeepOriginal(ChangeBase, frozen=True, kw_only=True, tag="keep_original"):
     """Keep the words of a memory as they were before secrets were taken out, where no recall looks."""
 
     memory: bytes
@@ -357,7 +354,7 @@ class KeepOriginal(_Change, frozen=True, kw_only=True, tag="keep_original"):
     """Its whole text."""
 
 
-class RecordSelfTest(_Change, frozen=True, kw_only=True, tag="record_check"):
+class RecordSelfTest(ChangeBase, frozen=True, kw_only=True, tag="record_check"):
     """Say that a host's trial event arrived; the last one of each host is known."""
 
     assistant: str
@@ -366,7 +363,7 @@ class RecordSelfTest(_Change, frozen=True, kw_only=True, tag="record_check"):
     """Which trial."""
 
 
-class Tombstone(_Change, frozen=True, kw_only=True, tag="erased"):
+class Tombstone(ChangeBase, frozen=True, kw_only=True, tag="erased"):
     """What is left in the log of a memory that was erased: enough not to keep it again. No actor can ask for it."""
 
     identity: bytes
@@ -377,14 +374,14 @@ class Tombstone(_Change, frozen=True, kw_only=True, tag="erased"):
     """The scope that it made, where later changes of the log are about that scope; else nothing is kept of it."""
 
 
-class RedactedChange(_Change, frozen=True, kw_only=True, tag="blank"):
+class RedactedChange(ChangeBase, frozen=True, kw_only=True, tag="blank"):
     """What is left in the log of a change that was about an erased memory alone. No actor can ask for it."""
 
     links: tuple[tuple[bytes, bytes], ...] = ()
     """Memories that an erased one stood between, once it was replaced itself: each with what replaces it since."""
 
 
-class RecordBackup(_Change, frozen=True, kw_only=True, tag="record_backup"):
+class RecordBackup(ChangeBase, frozen=True, kw_only=True, tag="record_backup"):
     """Say that a backup or an export was made: what is erased later is still in it."""
 
     path: str
@@ -395,7 +392,7 @@ class RecordBackup(_Change, frozen=True, kw_only=True, tag="record_backup"):
     """How long it is."""
 
 
-class IgnoreSession(_Change, frozen=True, kw_only=True, tag="silence_session"):
+class IgnoreSession(ChangeBase, frozen=True, kw_only=True, tag="silence_session"):
     """Say that a conversation was to be left alone: nothing of it is read from its transcript from now on."""
 
     assistant: str
@@ -404,7 +401,7 @@ class IgnoreSession(_Change, frozen=True, kw_only=True, tag="silence_session"):
     """The conversation."""
 
 
-class SetSessionMode(_Change, frozen=True, kw_only=True, tag="mark_session"):
+class SetSessionMode(ChangeBase, frozen=True, kw_only=True, tag="mark_session"):
     """Say how a conversation is held; nothing where no memory of it is kept."""
 
     assistant: str
@@ -415,7 +412,7 @@ class SetSessionMode(_Change, frozen=True, kw_only=True, tag="mark_session"):
     """``headless`` where nobody sits in front of it, ``subagent`` where an agent asked for it, empty otherwise."""
 
 
-class RenameScope(_Change, frozen=True, kw_only=True, tag="rename_scope"):
+class RenameScope(ChangeBase, frozen=True, kw_only=True, tag="rename_scope"):
     """Give a scope another path. Refused where another one has that path, or lies below it and would be mixed in."""
 
     path: str
@@ -426,7 +423,7 @@ class RenameScope(_Change, frozen=True, kw_only=True, tag="rename_scope"):
     """Whether what is below it goes with it; such a path need be no scope itself."""
 
 
-class MergeScopes(_Change, frozen=True, kw_only=True, tag="merge_scopes"):
+class MergeScopes(ChangeBase, frozen=True, kw_only=True, tag="merge_scopes"):
     """Put all memories of one scope into another one, and from now on what its project brings."""
 
     path: str
@@ -435,7 +432,7 @@ class MergeScopes(_Change, frozen=True, kw_only=True, tag="merge_scopes"):
     """The scope that stays."""
 
 
-class SplitScope(_Change, frozen=True, kw_only=True, tag="split_scope"):
+class SplitScope(ChangeBase, frozen=True, kw_only=True, tag="split_scope"):
     """Take back a `MergeScopes`."""
 
     path: str
@@ -452,7 +449,7 @@ class SplitScope(_Change, frozen=True, kw_only=True, tag="split_scope"):
     """Ids of the memories that were its own; those that are not in `into` stay where they are."""
 
 
-class MoveProject(_Change, frozen=True, kw_only=True, tag="move_project"):
+class MoveProject(ChangeBase, frozen=True, kw_only=True, tag="move_project"):
     """Say that a project of a scope has another folder now. Refused where that is another scope's."""
 
     path: str
@@ -476,6 +473,7 @@ _Input = Union[  # noqa: UP007 - msgspec's
     MergeScopes,
     SplitScope,
     MoveProject,
+    MarkBoundary,
 ]
 UnloggedChange = Union[  # noqa: UP007 - as above
     AddEncoder,
@@ -483,6 +481,9 @@ UnloggedChange = Union[  # noqa: UP007 - as above
     AddVectors,
     AddSpace,
     AddCodes,
+    SetCommunities,
+    PlaceMembers,
+    SetPrototypes,
     RecordDelivery,
     AdvanceSpool,
     DiscardSpoolFile,

@@ -72,6 +72,7 @@ __all__ = [
     "StoreReadOnly",
     "SwitchedOff",
     "UnknownArgument",
+    "UnknownCommunity",
     "UnknownRole",
     "UnknownScope",
     "UnreadableRecord",
@@ -227,6 +228,11 @@ class NoSuchMemory(BadInput):
     def of(cls, memory: bytes) -> Self:
         """The error for an id as it is kept, written as answers write ids."""
         return cls(id=str(uuid.UUID(bytes=memory)) if len(memory) == 16 else memory.hex())
+
+
+class UnknownCommunity(BadInput):
+    sentence = "There is no community {id}."
+    remedy = "`mnemic communities` lists those there are."
 
 
 class ActorRefused(BadInput):

@@ -49,6 +49,10 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     """A payload: a request, its answer, an event, or a part of one."""
 
 
+class ChangeBase(msgspec.Struct, frozen=True, kw_only=True, tag_field="change", omit_defaults=True):
+    """One write operation on the store, told from others by its tag; `mnemic.actors.protocol.changes` lists them."""
+
+
 class MemoryText(Message, frozen=True, kw_only=True):
     """A memory, or a part of one, as an answer gives it."""
 

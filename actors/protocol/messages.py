@@ -603,6 +603,8 @@ class Counts(Message, frozen=True, kw_only=True):
     """Memories that wait for their hypervector; what was forgotten waits for none."""
     unread: int = 0
     """Memories that have none, or one without facts or roles of their own, since reading or binding them failed."""
+    communities: int = 0
+    """Topics: groups of two memories or more that belong together."""
     scopes: tuple[ScopeCount, ...]
     """By path."""
     kinds: dict[str, int]

@@ -15,7 +15,9 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.capture.capture import CaptureActor
+from mnemic.actors.communities.communities import CommunitiesActor
 from mnemic.actors.embedder import EmbedderActor
+from mnemic.actors.protocol.community_messages import CommunitiesChanged, UpdateMore
 from mnemic.actors.protocol.contract import CONTRACT, Actor, Setting
 from mnemic.actors.protocol.errors import ActorRefused
 from mnemic.actors.protocol.messages import Committed, EmbedMore
@@ -33,11 +35,12 @@ BUILT_IN_ACTORS: dict[str, type[Actor]] = {
     "binder": BinderActor,
     "retriever": RetrieverActor,
     "capture": CaptureActor,
+    "communities": CommunitiesActor,
     "consolidator": ConsolidatorActor,
 }
 """Who fills a slot where nobody else is named."""
-_BROADCAST_EVENTS = (Committed, VectorsChanged)  # events: told to all who take them
-_TO_ONESELF = (EmbedMore, BindMore)  # how the built-in ones go on; others may do it otherwise
+_BROADCAST_EVENTS = (Committed, VectorsChanged, CommunitiesChanged)  # events: told to all who take them
+_TO_ONESELF = (EmbedMore, BindMore, UpdateMore)  # how the built-in ones go on; others may do it otherwise
 SLOTS: dict[str, tuple[type, ...]] = {
     slot: tuple(message for message in kind.takes if message not in (*_BROADCAST_EVENTS, *_TO_ONESELF))
     for slot, kind in BUILT_IN_ACTORS.items()

@@ -1,9 +1,9 @@
 """The SQLite schema: opening the encrypted database, its tables, and what brings an older one up to date.
 
 ``log`` and ``texts`` are what came in; memories, sessions, scopes and the word index follow from them. Vectors and
-hypervectors are made from memories. The rest is kept beside the log: what was given to whom, how far capture has come,
-what of this very file was lost, and who may write to it. `mnemic.runtime.store.store` writes,
-`mnemic.runtime.store.read.reader` reads.
+hypervectors are made from memories, communities from the graphs of their boundaries. The rest is kept beside the log:
+what was given to whom, how far capture has come, what of this very file was lost, and who may write to it.
+`mnemic.runtime.store.store` writes, `mnemic.runtime.store.read.reader` reads.
 """
 
 from __future__ import annotations
@@ -174,6 +174,40 @@ CREATE TABLE bound(memory INTEGER PRIMARY KEY REFERENCES memories(id), fillers T
 CREATE TABLE unbound(
   memory INTEGER PRIMARY KEY REFERENCES memories(id), marked INTEGER NOT NULL, encoder INTEGER NOT NULL) STRICT;
 CREATE INDEX unbound_encoder ON unbound(encoder, memory);
+CREATE TABLE graph_waiting(memory INTEGER PRIMARY KEY) STRICT;
+CREATE TRIGGER graph_node_added AFTER INSERT ON memories
+  BEGIN INSERT OR IGNORE INTO graph_waiting VALUES(new.id); END;
+CREATE TRIGGER graph_node_changed AFTER UPDATE OF scope, superseded_by, retired_at ON memories
+  BEGIN INSERT OR IGNORE INTO graph_waiting VALUES(new.id); END;
+CREATE TABLE boundaries(
+  id INTEGER PRIMARY KEY, seq INTEGER NOT NULL, at INTEGER NOT NULL, reason TEXT NOT NULL,
+  done INTEGER NOT NULL DEFAULT 0, resolution REAL, floor REAL, chosen_at INTEGER) STRICT;
+CREATE INDEX boundaries_open ON boundaries(id) WHERE done = 0;
+CREATE TABLE boundary_changes(
+  boundary INTEGER NOT NULL REFERENCES boundaries(id), memory INTEGER NOT NULL, scope INTEGER, successor INTEGER,
+  PRIMARY KEY(boundary, memory)) STRICT, WITHOUT ROWID;
+CREATE TABLE neighbours(
+  memory INTEGER PRIMARY KEY, near BLOB NOT NULL, cosines BLOB NOT NULL) STRICT;
+CREATE TABLE communities(
+  id INTEGER PRIMARY KEY, level INTEGER NOT NULL, parent INTEGER NOT NULL, scope INTEGER NOT NULL,
+  size INTEGER NOT NULL, born INTEGER NOT NULL, died INTEGER, prototype BLOB, bundled INTEGER NOT NULL DEFAULT 0,
+  stale INTEGER NOT NULL DEFAULT 0) STRICT;
+CREATE INDEX communities_alive ON communities(level, scope, size) WHERE died IS NULL;
+CREATE INDEX communities_stale ON communities(id) WHERE stale > 0;
+CREATE TABLE members(
+  memory INTEGER PRIMARY KEY, topic INTEGER NOT NULL, part INTEGER NOT NULL, placed INTEGER NOT NULL) STRICT;
+CREATE INDEX members_topic ON members(topic);
+CREATE INDEX members_part ON members(part) WHERE part > 0;
+CREATE TABLE lineage(
+  boundary INTEGER NOT NULL, kind TEXT NOT NULL, community INTEGER NOT NULL, other INTEGER NOT NULL) STRICT;
+CREATE INDEX lineage_community ON lineage(community);
+CREATE INDEX lineage_other ON lineage(other) WHERE other > 0;
+CREATE TRIGGER prototype_member_bound AFTER INSERT ON codes WHEN new.tier = 'episode' BEGIN
+  UPDATE communities SET stale = (SELECT max(seq) FROM applies)
+  WHERE died IS NULL AND id = (SELECT topic FROM members WHERE memory = new.memory AND placed = 0); END;
+CREATE TRIGGER prototype_member_unbound AFTER DELETE ON codes WHEN old.tier = 'episode' BEGIN
+  UPDATE communities SET stale = (SELECT max(seq) FROM applies)
+  WHERE died IS NULL AND id = (SELECT topic FROM members WHERE memory = old.memory AND placed = 0); END;
 CREATE INDEX memories_order ON memories(session, {SAID_OR_KEPT}, id, kind, retired_at);
 CREATE INDEX memories_speakers ON memories(session, speaker) WHERE speaker IS NOT NULL AND retired_at IS NULL;
 """

@@ -49,6 +49,7 @@ from mnemic.actors.protocol.messages import AddOutcome, Applied
 from mnemic.actors.protocol.scopes import SCOPES_UNDO_AUTHOR
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store.apply.capture import CAPTURE_HANDLERS
+from mnemic.runtime.store.apply.communities import COMMUNITY_HANDLERS, GRAPH_TABLES
 from mnemic.runtime.store.apply.context import ApplyContext, Handler
 from mnemic.runtime.store.apply.meaning import CODE_TABLES, MEANING_HANDLERS, reopen_completeness
 from mnemic.runtime.store.apply.memories import MEMORY_HANDLERS
@@ -75,7 +76,13 @@ _decode_change = msgspec.msgpack.Decoder(Logged).decode
 _decode_answer = msgspec.msgpack.Decoder(Applied).decode
 _REQUESTABLE = get_args(Change)
 _UNLOGGED = get_args(UnloggedChange)
-_HANDLERS: dict[type, Handler] = {**MEMORY_HANDLERS, **MEANING_HANDLERS, **CAPTURE_HANDLERS, **SCOPE_HANDLERS}
+_HANDLERS: dict[type, Handler] = {
+    **MEMORY_HANDLERS,
+    **MEANING_HANDLERS,
+    **CAPTURE_HANDLERS,
+    **SCOPE_HANDLERS,
+    **COMMUNITY_HANDLERS,
+}
 _LOGGED_TABLES = [
     "unbound",
     "occurrences",
@@ -338,14 +345,14 @@ class Store:
                 self._db.execute(f"DELETE FROM {table}")
         reopen_completeness(self._db, 1)
         clear_terms(self._db)
-        for table in ("unbound", *_LOGGED_TABLES):
+        for table in (*GRAPH_TABLES, "unbound", *_LOGGED_TABLES):
             self._db.execute(f"DELETE FROM {table}")
         done = row = 0
         self._context.is_replaying = True
         try:
             while rows := self._log_page(row):
-                for _, encoded, text, at in rows:
-                    change = _decode_change(encoded)
+                for _, encoded, text, at, seq in rows:
+                    change, self._context.seq = _decode_change(encoded), seq
                     if text is not None:
                         change = msgspec.structs.replace(change, text=load_text(self._db, text))
                     _HANDLERS[type(change)](self._context, change, at)
@@ -473,7 +480,7 @@ class Store:
     def _log_page(self, row: int) -> list[Any]:
         """The next page of the log; fetched at once (see `mnemic.runtime.store.read.reader`)."""
         return self._db.execute(
-            "SELECT l.id, l.change, l.text, a.at FROM log l JOIN applies a ON a.seq = l.seq"
+            "SELECT l.id, l.change, l.text, a.at, l.seq FROM log l JOIN applies a ON a.seq = l.seq"
             " WHERE l.id > ? ORDER BY l.id LIMIT 1000",
             (row,),
         ).fetchall()

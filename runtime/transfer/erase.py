@@ -26,6 +26,7 @@ from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder
 from mnemic.runtime.spool.files import QUARANTINE, SpoolFile, open_spool_file, spool_files, try_lock
 from mnemic.runtime.spool.frames import FILE_HEADER_BYTES, FrameDecryptor
+from mnemic.runtime.store.apply.communities import clear_communities
 from mnemic.runtime.store.apply.memories import text_tombstone
 from mnemic.runtime.store.memory_terms import remove_terms
 from mnemic.runtime.store.read.capture import spool_offsets
@@ -195,6 +196,7 @@ class _Eraser:
         self._erase_side_tables(quoting)
         self._erase_codes()
         self._erase_vectors()
+        self._erase_graph()
         self._erase_memories(doomed)
         for text in own | {name for what, name in quoting if what == "text"}:
             drop_text_if_unused(self._db, text)
@@ -309,6 +311,16 @@ class _Eraser:
             marker.enqueue(row)
         self._db.execute("DELETE FROM unbound WHERE memory IN (SELECT row FROM gone)")
         self._db.execute("UPDATE unbound SET marked = 0")  # no transaction will come for it
+
+    def _erase_graph(self) -> None:
+        """What goes, out of all boundaries; the communities that it took part in are found again without it."""
+        gone = "IN (SELECT row FROM gone)"
+        was_node = self._db.execute(f"SELECT 1 FROM boundary_changes WHERE memory {gone} LIMIT 1").get is not None
+        self._db.execute(f"DELETE FROM graph_waiting WHERE memory {gone}")
+        self._db.execute(f"DELETE FROM boundary_changes WHERE memory {gone}")
+        self._db.execute(f"UPDATE boundary_changes SET successor = NULL WHERE successor {gone}")
+        if was_node:
+            clear_communities(self._db)
 
     def _erase_memories(self, doomed: list[_MemoryToErase]) -> None:
         """The memories, their words, and the conversations and scopes that hold nothing then."""

@@ -148,6 +148,9 @@ def _add_space(context: ApplyContext, change: AddSpace, at: int) -> ChangeResult
                 change.reading,
             ),
         )
+        db.execute(
+            "UPDATE communities SET prototype = NULL, stale = ? WHERE died IS NULL AND level = 0", (context.seq,)
+        )
     context.rebind_queue.enqueue_all()
     return CHANGED
 

@@ -28,6 +28,7 @@ from mnemic.runtime.store.memory_terms import read_totals
 from mnemic.runtime.store.read.brief import BriefQueries
 from mnemic.runtime.store.read.capture import CaptureQueries
 from mnemic.runtime.store.read.codes import CodeQueries
+from mnemic.runtime.store.read.communities import CommunityQueries
 from mnemic.runtime.store.read.log import LogQueries
 from mnemic.runtime.store.read.scopes import ScopeQueries
 from mnemic.runtime.store.read.selections import SelectionQueries
@@ -88,7 +89,9 @@ def open_reader(path: Path, keys: Keys) -> Reader:
     return Reader(path, connect(path, keys))
 
 
-class StoreSnapshot(CaptureQueries, BriefQueries, CodeQueries, ScopeQueries, LogQueries, SelectionQueries):
+class StoreSnapshot(
+    CaptureQueries, BriefQueries, CodeQueries, ScopeQueries, LogQueries, SelectionQueries, CommunityQueries
+):
     """One state of the store; see `mnemic.actors.protocol.snapshot.Snapshot` for what its methods give."""
 
     def __init__(self, connection: apsw.Connection) -> None:
@@ -243,6 +246,7 @@ class StoreSnapshot(CaptureQueries, BriefQueries, CodeQueries, ScopeQueries, Log
             bound=bound,
             unbound=unbound,
             unread=int(self._db.execute("SELECT count(*) FROM unbound WHERE encoder = ?", (BINDING_FAILED,)).get),
+            communities=self.community_counts(),
             scopes=tuple(ScopeCount(path=path, found=found, memories=count) for path, found, count in scopes),
             kinds=dict(self._db.execute("SELECT kind, count(*) FROM memories GROUP BY kind ORDER BY kind")),
             lost=lost_transactions(self._db),

@@ -1,0 +1,147 @@
+"""The Communities actor: keeps the graph of memories partitioned as it grows, boundary by boundary.
+
+It follows the log. Where enough memories have come or changed, it has a boundary marked, which the log keeps; then it
+finds the communities of that boundary (`mnemic.actors.communities.boundary_work`), in steps between which questions
+pass, and the Store keeps what has changed. What is found depends on the graphs of the boundaries, in order, alone: who
+is killed goes on from the last one that was kept, and a log that is replayed brings the same communities.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, ClassVar, Self
+
+from mnemic.actors.communities.boundary_work import BoundaryWork, detector_from_settings
+from mnemic.actors.communities.community_views import list_communities, show_community
+from mnemic.actors.protocol.changes import Change
+from mnemic.actors.protocol.community_changes import BoundaryReason, MarkBoundary
+from mnemic.actors.protocol.community_messages import (
+    CommunitiesListed,
+    CommunityProgress,
+    CommunityShown,
+    ListCommunities,
+    ShowCommunity,
+    UpdateCommunities,
+    UpdateMore,
+)
+from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
+from mnemic.actors.protocol.messages import Apply, Committed
+from mnemic.actors.protocol.ports import Ports
+from mnemic.actors.protocol.shape_messages import VectorsChanged
+from mnemic.algorithms.graph.backends import BACKENDS
+
+_GROWTH = 16  # of a larger mind, a boundary is due once one in so many memories has changed: not one for each 256
+
+
+class CommunitiesActor:
+    """Finds communities, lists them, shows one."""
+
+    contract: ClassVar[int] = CONTRACT
+    takes: ClassVar[tuple[type, ...]] = (
+        UpdateCommunities,
+        ListCommunities,
+        ShowCommunity,
+        Committed,
+        VectorsChanged,
+        UpdateMore,
+    )
+    settings: ClassVar[tuple[Setting, ...]] = (
+        Setting(
+            "communities.backend",
+            BACKENDS[0],
+            "-",
+            f"Who finds communities: {', '.join(BACKENDS)}; all but the first need `pip install mnemic[research]`.",
+            choices=BACKENDS,
+        ),
+        Setting(
+            "communities.every",
+            256,
+            "memories",
+            f"So many came or changed, or one in {_GROWTH} of all if that is more: find communities anew.",
+            1,
+        ),
+    )
+
+    def __init__(self, ports: Ports) -> None:
+        """Open the store for reading.
+
+        Raises:
+            InvalidValue: a setting names a backend whose package is not installed.
+        """
+        self._every = ports.settings["communities.every"]
+        detector = detector_from_settings(ports.settings)
+        self._source = ports.open_snapshots()
+        self._work = BoundaryWork(self._source, detector, ports.seed)
+        self._continuing = False  # whether a message to itself is under way
+
+    @classmethod
+    def make(cls, ports: Ports) -> Self:
+        """Open the store for reading. Raises as `__init__`."""
+        return cls(ports)
+
+    def handle(self, message: Any, context: Context) -> CommunitiesListed | CommunityShown | CommunityProgress | None:
+        """List communities, show one, take one step, or follow the log in the background.
+
+        Raises:
+            UnknownScope, UnknownCommunity: what was asked for is not there.
+        """
+        if isinstance(message, ListCommunities):
+            with self._source.snapshot() as snapshot:
+                return list_communities(message, snapshot, self._work.why_not)
+        if isinstance(message, ShowCommunity):
+            with self._source.snapshot() as snapshot:
+                return show_community(message, snapshot)
+        if isinstance(message, UpdateCommunities):
+            return self._update(message.mark, context)
+        if isinstance(message, UpdateMore):
+            self._continuing = False
+            if not context.cancelled() and self._update(None, context).pending:
+                self._continue(context)
+            return None
+        self._work.retry()  # what kept it from going on may be over
+        if self._is_due():
+            self._mark("commits", context)
+        self._continue(context)
+        return None
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self._source.close()
+
+    def _continue(self, context: Context) -> None:
+        if not self._continuing and not context.cancelled():
+            self._continuing = True
+            context.tell(UpdateMore())
+
+    def _is_due(self) -> bool:
+        with self._source.snapshot() as snapshot:
+            waiting, nodes = snapshot.graph_waiting()
+        return bool(waiting >= max(self._every, nodes // _GROWTH))
+
+    def _mark(self, reason: BoundaryReason, context: Context) -> int:
+        """Have a boundary marked; returns how many changes that was."""
+        with self._source.snapshot() as snapshot:
+            waiting, seq = snapshot.graph_waiting()[0], snapshot.seq
+        return self._apply(MarkBoundary(reason=reason), f"{reason} {seq}", context) if waiting else 0
+
+    def _update(self, mark: BoundaryReason | None, context: Context) -> CommunityProgress:
+        """Take one step, and say how far it is."""
+        changes = 0 if mark is None else self._mark(mark, context)
+        found = self._work.step(context)
+        if found is not None:
+            changes += self._apply(found, f"{found.generation} {found.boundary}", context)
+        with self._source.snapshot() as snapshot:
+            last, waiting = snapshot.last_done_boundary(), snapshot.open_boundaries()
+        why_not = self._work.why_not
+        return CommunityProgress(
+            done=0 if last is None else last.number,
+            pending=0 if why_not else waiting,
+            changes=changes,
+            why_not=why_not,
+        )
+
+    def _apply(self, change: Change, what: str, context: Context) -> int:
+        """Ask for a change; returns how many it was, since one that is not wanted any more is none."""
+        key = b"communities/" + hashlib.sha256(f"{type(change).__name__} {what}".encode()).digest()
+        applied = context.ask(Apply(changes=(change,), key=key, author="communities", run=context.trace))
+        return sum(applied.changed)

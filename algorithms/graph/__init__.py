@@ -1,0 +1,1 @@
+"""Graphs: nearest neighbours, communities, personalised PageRank."""

@@ -1,0 +1,3 @@
+"""Who finds communities."""
+
+BACKENDS = ("mosaic", "leidenalg", "igraph", "networkx-louvain")
