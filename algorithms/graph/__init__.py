@@ -1,0 +1,1 @@
+"""Graphs of memories: their communities, and which nodes lie near some others."""
