@@ -1,1 +1,1 @@
-"""Graphs: nearest neighbours, communities, personalised PageRank."""
+"""Graphs of memories: their communities, and which nodes lie near some others."""
