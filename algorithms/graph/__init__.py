@@ -1,1 +1,1 @@
-"""Graphs: communities, their identity over time, and the resolution they are found at."""
+"""Graphs of memories: their communities, and which nodes lie near some others."""
