@@ -23,7 +23,7 @@ from mnemic.algorithms.retrieval.scan import NATIVE
 ITERATIONS = 10
 """Passes at most; most graphs are left unchanged by an earlier one."""
 DAMPING = 0.85
-EPSILON = 1e-6
+EPSILON = 1e-5
 
 Keys = NDArray[np.uint64]
 Labels = NDArray[np.int64]

@@ -54,8 +54,7 @@ impl Graph {
             let (Some(one), Some(other)) = (position(*source), position(*target)) else {
                 return Err(GraphError::NoSuchEnd { edge, source: *source, target: *target });
             };
-            let units = graph.weigh(edge, *source as u64, *target as u64, *weight)?;
-            graph.total += units;
+            let units = weigh(&mut graph.total, edge, *source as u64, *target as u64, *weight)?;
             if one == other {
                 graph.loops[one] += units;
             } else if units > 0 {
@@ -169,23 +168,13 @@ impl Graph {
     /// and those there were are too much together.
     pub fn set_edges(&mut self, sources: &[u64], targets: &[u64], weights: &[f64]) -> Result<Vec<u64>, GraphError> {
         same_lengths(sources.len(), targets.len(), weights.len())?;
-        let (mut edges, before) = (Vec::with_capacity(weights.len()), self.total);
+        let (mut edges, mut total) = (Vec::with_capacity(weights.len()), self.total);
         for (edge, ((source, target), weight)) in sources.iter().zip(targets).zip(weights).enumerate() {
             let (Ok(one), Ok(other)) = (self.slot(*source), self.slot(*target)) else {
                 return Err(GraphError::UnknownEnd { edge, source: *source, target: *target });
             };
-            match self.weigh(edge, *source, *target, *weight) {
-                Ok(units) => {
-                    self.total += units;
-                    edges.push((one, other, units));
-                }
-                Err(refused) => {
-                    self.total = before;
-                    return Err(refused);
-                }
-            }
+            edges.push((one, other, weigh(&mut total, edge, *source, *target, *weight)?));
         }
-        self.total = before;
         let mut touched = Vec::new();
         for (one, other, units) in edges {
             let old = if one == other {
@@ -213,14 +202,6 @@ impl Graph {
         self.slots.get(&key).map(|slot| *slot as usize).ok_or(GraphError::UnknownNode { key })
     }
 
-    fn weigh(&self, edge: usize, source: u64, target: u64, weight: f64) -> Result<i64, GraphError> {
-        let units = units(weight).ok_or(GraphError::BadWeight { edge, source, target, weight })?;
-        if super::weight(self.total) + weight > MOST_WEIGHT {
-            return Err(GraphError::TooHeavy { edge, source, target });
-        }
-        Ok(units)
-    }
-
     fn close_gaps(&mut self) {
         let kept: Vec<usize> = self.rows().collect();
         let mut moved_to = vec![u32::MAX; self.keys.len()];
@@ -236,6 +217,16 @@ impl Graph {
         self.alive = vec![true; kept.len()];
         self.slots = self.keys.iter().enumerate().map(|(slot, key)| (*key, slot as u32)).collect();
     }
+}
+
+/// An edge's weight in units, which are added to a total.
+fn weigh(total: &mut i64, edge: usize, source: u64, target: u64, weight: f64) -> Result<i64, GraphError> {
+    let units = units(weight).ok_or(GraphError::BadWeight { edge, source, target, weight })?;
+    if super::weight(*total) + weight > MOST_WEIGHT {
+        return Err(GraphError::TooHeavy { edge, source, target });
+    }
+    *total += units;
+    Ok(units)
 }
 
 /// Set or remove a link and return what its weight was.
