@@ -43,7 +43,8 @@ class CommunityGraph:
     def __init__(self, keys: Keys, sources: NDArray[np.int64], targets: NDArray[np.int64], weights: Weights) -> None:
         """Make a graph.
 
-        Parallel edges are one with the sum of their weights, a loop is a node's own weight, an edge of weight 0 is none.
+        Parallel edges are one with the sum of their weights, a loop is a node's own weight, and an edge of weight 0 is
+        none.
 
         Args:
             keys: ``(n,) uint64``, distinct.
@@ -61,7 +62,12 @@ class CommunityGraph:
             raise NativeCodeMissing
         from mnemic._native import Graph  # here, since it is absent where there was no cargo
 
-        self._graph = Graph(*map(np.ascontiguousarray, (keys, sources, targets, weights)))
+        self._graph = Graph(
+            np.ascontiguousarray(keys),
+            np.ascontiguousarray(sources),
+            np.ascontiguousarray(targets),
+            np.ascontiguousarray(weights),
+        )
 
     @property
     def nodes(self) -> int:
@@ -112,7 +118,8 @@ class CommunityGraph:
         Raises:
             ValueError: As for a new graph. Nothing is set.
         """
-        return self._graph.set_edges(*map(np.ascontiguousarray, (sources, targets, weights)))
+        ends = np.ascontiguousarray(sources), np.ascontiguousarray(targets)
+        return self._graph.set_edges(*ends, np.ascontiguousarray(weights))
 
     def detect(self, resolution: float, seed: int, *, iterations: int = ITERATIONS) -> Labels:
         """Find communities from nothing, by Leiden (Traag, Waltman, Van Eck 2019, Scientific Reports 9:5233).
