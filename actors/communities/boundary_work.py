@@ -31,6 +31,7 @@ from mnemic.algorithms.graph.neighbours import background_floor
 from mnemic.algorithms.graph.regroup import Regrouped, carried, moved_nodes, regroup
 from mnemic.algorithms.graph.resolution import choose_resolution
 
+_FEW = 64  # nodes: of fewer, they are chosen anew each time
 _GROWTH = 2  # once there are so many times as many nodes, resolution and floor are chosen anew
 _PART_DENSITY = 4.0  # of parts: times the resolution of topics
 _STEP_PRODUCTS = 3_000_000  # pairs of memories compared by one step: 50 ms or less
@@ -55,13 +56,16 @@ def detector_from_settings(settings: Mapping[str, Any]) -> Detector | None:
         InvalidValue: its package is not installed.
     """
     name = settings["communities.backend"]
+    found = detector(name)
+    ends = np.array([0]), np.array([1])
     try:
-        return detector(name)
+        found.detect(np.arange(2, dtype=np.uint64), *ends, np.ones(1), resolution=1.0, seed=0)  # its package is loaded
     except NativeCodeMissing:
         return None
     except BackendMissing as error:
         expected = f"{BACKENDS[0]}, or what `pip install 'mnemic[research]'` brings"
         raise InvalidValue(name="communities.backend", value=name, why=str(error), expected=expected) from error
+    return found
 
 
 class BoundaryWork:
@@ -90,35 +94,45 @@ class BoundaryWork:
         """Take a step towards the next boundary; the last one gives what is to be kept."""
         if self.why_not or context.cancelled():
             return None
+        named = None
+        if self._before is None:
+            with self._source.snapshot() as snapshot:
+                if not snapshot.open_boundaries():
+                    self._state = None  # of a large mind it is 60 MB
+                    return None
+            named = _embedding_encoder(context)  # no snapshot is held meanwhile: a model may have to be loaded
         with self._source.snapshot() as snapshot:
             last = snapshot.last_done_boundary()
             done = 0 if last is None else last.number
             waiting = snapshot.boundaries(done)
+            state, before = self._state, self._before
+            if state is not None and (state.generation, state.boundary) != (snapshot.generation, done):
+                state = self._state = self._before = None  # made anew meanwhile, or another process was faster
             if not waiting:
-                self._state = self._before = None  # of a large mind it is 60 MB
                 return None
-            if self._state is not None and (self._state.generation, self._state.boundary) != (
-                snapshot.generation,
-                done,
-            ):
-                self._state = self._before = None  # made anew meanwhile, or another process was faster
-            if self._state is None or self._before is None:
-                self._begin(snapshot, waiting[0], context)
+            if state is None or before is None:
+                self._begin(snapshot, waiting[0], named)
                 return None
-            if self._state.lists.update(max(1, _STEP_PRODUCTS // max(1, len(self._state.nodes.row)))):
+            if state.lists.update(max(1, _STEP_PRODUCTS // max(1, len(state.nodes.row)))):
                 return None
-            found = self._finish(snapshot, waiting[0], self._state, self._before)
+            found = self._finish(snapshot, waiting[0], state, before)
         self._before = None
         return found
 
-    def _begin(self, snapshot: Snapshot, boundary: BoundaryRow, context: Context) -> None:
+    def _begin(self, snapshot: Snapshot, boundary: BoundaryRow, encoder: EncoderName | None) -> None:
+        """Take up what a boundary has changed.
+
+        Args:
+            encoder: who embeds; ``None`` where nobody does, and vectors that are there are all there will be.
+        """
         changes = snapshot.boundary_changes(boundary.number)
-        encoder, can_embed = _encoder(snapshot, context)
-        if encoder is not None and can_embed:
+        if encoder is not None:
             waits = snapshot.pending_embeddings(encoder, 0, False, 1)
             if waits and waits[0].row <= int(changes.row.max(initial=0)):
                 self.why_not = "communities: what came since is not found by its meaning yet, which goes first"
                 return
+        elif encoders := snapshot.encoders():
+            encoder = encoders[-1]
         state = self._state
         if state is None or state.encoder != encoder:
             state = GraphState.load(snapshot, encoder)
@@ -165,7 +179,7 @@ class BoundaryWork:
         chosen = choose_resolution(
             lambda resolution: detect(resolution=resolution), len(rows), one, other, edges.weights
         )
-        state.resolution, state.chosen_at = chosen.resolution, max(1, len(rows))
+        state.resolution, state.chosen_at = chosen.resolution, len(rows) if len(rows) >= _FEW else 0
         return chosen.labels, rows
 
     def _part_labels(self, state: GraphState, topics: Ints, touched: Ints, before: _Before) -> Ints:
@@ -203,13 +217,12 @@ def _is_due_anew(state: GraphState) -> bool:
     return not state.chosen_at or len(state.nodes.row) >= _GROWTH * state.chosen_at
 
 
-def _encoder(snapshot: Snapshot, context: Context) -> tuple[EncoderName | None, bool]:
-    """Whose vectors tell what is near, if anybody's do, and whether what waits for its vector will get one."""
+def _embedding_encoder(context: Context) -> EncoderName | None:
+    """Who embeds, if anybody can."""
     try:
-        return context.ask(DescribeEncoder()).encoder, True
+        return context.ask(DescribeEncoder()).encoder
     except (ModelError, RuntimeFault):
-        encoders = snapshot.encoders()
-        return (encoders[-1] if encoders else None), False
+        return None
 
 
 def _describe(state: GraphState, before: _Before, topics: Regrouped, parts: Regrouped) -> SetCommunities:
