@@ -76,3 +76,26 @@ def projected(quantised: NDArray[np.int8], planes: NDArray[np.int8], tie: NDArra
     """Return on which side of each plane each embedding lies, ``(n, D) bool``; in a plane, the bit of `tie`."""
     sums = quantised.astype(np.int64) @ planes.T.astype(np.int64)
     return np.where(sums == 0, bits_of(tie), sums > 0)
+
+
+def code_neighbours(
+    codes: NDArray[np.int8],
+    scales: NDArray[np.float32],
+    groups: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    k: int,
+    bounds: NDArray[np.float32],
+) -> tuple[NDArray[np.int64], NDArray[np.float32], list[tuple[int, int, float]]]:
+    """Return the nearest others of rows in their groups, their cosines, and the hits as row, query and cosine."""
+    sums = codes.astype(np.int64) @ codes.T.astype(np.int64)
+    cosines = (sums * np.multiply.outer(scales.astype(np.float64), scales.astype(np.float64))).astype(np.float32)
+    neighbours, beside = np.full((len(rows), k), -1, np.int64), np.zeros((len(rows), k), np.float32)
+    hits = []
+    for query, row in enumerate(rows.tolist()):
+        members = [other for other in range(len(codes)) if groups[other] == groups[row] >= 0]
+        others = sorted((other for other in members if other != row), key=lambda other: (-cosines[row, other], other))
+        neighbours[query, : len(others[:k])] = others[:k]
+        beside[query, : len(others[:k])] = cosines[row, others[:k]]
+        near = (other for other in members if other not in rows and cosines[row, other] > bounds[other])
+        hits.extend((other, query, float(cosines[row, other])) for other in near)
+    return neighbours, beside, sorted(hits)

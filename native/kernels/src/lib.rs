@@ -10,4 +10,5 @@ pub mod codes;
 pub mod encoder;
 pub mod instructions;
 pub mod inverted;
+pub mod neighbours;
 pub mod scan;

@@ -108,6 +108,6 @@ impl InvertedIndex {
     }
 }
 
-fn slice<'a, T: numpy::Element>(array: &'a PyReadonlyArray1<'_, T>, name: &str) -> PyResult<&'a [T]> {
+pub fn slice<'a, T: numpy::Element>(array: &'a PyReadonlyArray1<'_, T>, name: &str) -> PyResult<&'a [T]> {
     array.as_slice().map_err(|_| PyValueError::new_err(format!("{name} are not contiguous")))
 }

@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 mod bits;
 mod encoder;
 mod inverted;
+mod neighbours;
 mod scan;
 
 /// The native extension of Mnemic.
@@ -32,6 +33,8 @@ mod _native {
     use super::instruction_set;
     #[pymodule_export]
     use super::inverted::InvertedIndex;
+    #[pymodule_export]
+    use super::neighbours::code_neighbours;
     #[pymodule_export]
     use super::scan::{quantise, score_vectors};
 }

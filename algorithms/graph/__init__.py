@@ -1,0 +1,1 @@
+"""The graph of memories: which are joined, how strongly, and by what."""
