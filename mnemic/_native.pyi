@@ -329,6 +329,39 @@ def bundle_groups(
         TypeError, ValueError: As for `bind_groups`.
     """
 
+def code_neighbours(
+    codes: NDArray[np.int8],
+    scales: NDArray[np.float32],
+    groups: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    k: int,
+    bounds: NDArray[np.float32] | None,
+    threads: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    """Find the nearest others of some rows, each within its group, the GIL released.
+
+    Args:
+        codes: ``(n, d) int8``, C-contiguous, as are all arrays.
+        scales: ``(n,) float32``, 0 to 1.
+        groups: ``(n,) int32``; negative: the row is not there.
+        rows: ``(q,) int64``, which rows are asked for.
+        k: from 0.
+        bounds: ``(n,) float32``, above which cosine a row that is not asked for is a hit of a query; ``None``: no hits.
+        threads: the most threads that share the work.
+
+    Returns:
+        Neighbours ``(q, k) int64``, -1 where there are fewer, by cosine, then by row; their cosines ``(q, k) float32``,
+        0 where there are fewer; of each hit the query, counted from 0, the row, and the cosine, ``(m,)`` each, by row,
+        then by query. The same bits on every instruction set and on however many threads.
+
+    Raises:
+        TypeError: The arrays have another type or number of dimensions.
+        ValueError: Shapes disagree, an array is not contiguous, there are more than 65,536 dimensions, a scale is not
+            within 0 to 1, there is no such row, or a code of one asked for is -128.
+        OverflowError: `k` or `threads` is negative.
+        MemoryError: There is no room for so many neighbours.
+    """
+
 def count_bits(vectors: NDArray[np.uint64], weight: int, counters: NDArray[np.int32]) -> None:
     """Add to each counter in how many rows its bit is set, times the weight, the GIL released.
 

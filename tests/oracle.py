@@ -107,3 +107,26 @@ def pagerank(matrix: NDArray[np.float64], start: NDArray[np.float64], damping: f
     degrees = matrix.sum(axis=1)
     steps = np.where(degrees[:, None] > 0, matrix / np.where(degrees > 0, degrees, 1)[:, None], np.eye(len(start)))
     return np.linalg.solve(np.eye(len(start)) - damping * steps.T, (1 - damping) * start)
+
+
+def code_neighbours(
+    codes: NDArray[np.int8],
+    scales: NDArray[np.float32],
+    groups: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    k: int,
+    bounds: NDArray[np.float32],
+) -> tuple[NDArray[np.int64], NDArray[np.float32], list[tuple[int, int, float]]]:
+    """Return the nearest others of rows in their groups, their cosines, and the hits as row, query and cosine."""
+    sums = codes.astype(np.int64) @ codes.T.astype(np.int64)
+    cosines = (sums * np.multiply.outer(scales.astype(np.float64), scales.astype(np.float64))).astype(np.float32)
+    neighbours, beside = np.full((len(rows), k), -1, np.int64), np.zeros((len(rows), k), np.float32)
+    hits = []
+    for query, row in enumerate(rows.tolist()):
+        members = [other for other in range(len(codes)) if groups[other] == groups[row] >= 0]
+        others = sorted((other for other in members if other != row), key=lambda other: (-cosines[row, other], other))
+        neighbours[query, : len(others[:k])] = others[:k]
+        beside[query, : len(others[:k])] = cosines[row, others[:k]]
+        near = (other for other in members if other not in rows and cosines[row, other] > bounds[other])
+        hits.extend((other, query, float(cosines[row, other])) for other in near)
+    return neighbours, beside, sorted(hits)

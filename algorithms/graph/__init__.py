@@ -1,1 +1,1 @@
-"""Graphs of memories: their communities, and which nodes lie near some others."""
+"""Graphs of memories: which are joined and by what, their communities, and what lies near some of them."""

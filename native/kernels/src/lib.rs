@@ -11,4 +11,5 @@ pub mod encoder;
 pub mod graph;
 pub mod instructions;
 pub mod inverted;
+pub mod neighbours;
 pub mod scan;

@@ -17,6 +17,7 @@ mod bits;
 mod encoder;
 mod graph;
 mod inverted;
+mod neighbours;
 mod scan;
 
 /// The native extension of Mnemic.
@@ -35,6 +36,8 @@ mod _native {
     use super::instruction_set;
     #[pymodule_export]
     use super::inverted::InvertedIndex;
+    #[pymodule_export]
+    use super::neighbours::code_neighbours;
     #[pymodule_export]
     use super::scan::{quantise, score_vectors};
 }
