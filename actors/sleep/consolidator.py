@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
+from mnemic.actors.protocol.community_changes import BoundaryReason
 from mnemic.actors.protocol.community_messages import UpdateCommunities
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import DeadlineExceeded
@@ -38,7 +39,7 @@ class ConsolidatorActor:
         if isinstance(message, Preempt):
             return None
         assert isinstance(message, Sleep)
-        mark = None
+        mark: BoundaryReason | None = None
         if message.run != self._run:
             self._run, self._changes, mark = message.run, 0, "night"
         try:

@@ -116,6 +116,16 @@ class NeighbourLists:
         return self._table.groups
 
     @property
+    def codes(self) -> Codes:
+        """``(n, d) int8``: the codes of each."""
+        return self._table.codes
+
+    @property
+    def scales(self) -> Floats:
+        """``(n,) float32``: the scale of each one's codes."""
+        return self._table.scales
+
+    @property
     def neighbours(self) -> Ints:
         """``(n, k)``: row numbers, the nearest first, then the lower row; -1 behind the last one."""
         return self._table.neighbours

@@ -53,7 +53,8 @@ def regroup(rows: Ints, labels: Ints, rows_before: Ints, numbers_before: Ints, n
 def moved_nodes(rows: Ints, numbers: Ints, rows_before: Ints, numbers_before: Ints) -> Ints:
     """Nodes of any of two boundaries that belong elsewhere at the second, ascending."""
     every = np.union1d(rows, rows_before)
-    return every[carried(rows, numbers, every) != carried(rows_before, numbers_before, every)]
+    moved = carried(rows, numbers, every) != carried(rows_before, numbers_before, every)
+    return np.compress(moved, every)
 
 
 def carried(rows: Ints, values: Ints, wanted: Ints) -> Ints:

@@ -5,7 +5,7 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArra
 use pyo3::prelude::*;
 
 use crate::scan::row_major;
-use crate::{chosen, refused, zeros};
+use crate::{chosen, refused, slice, zeros};
 
 /// Neighbours and cosines of each row asked for, then query, row and cosine of each hit.
 type Found<'py> = (

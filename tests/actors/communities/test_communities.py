@@ -195,7 +195,7 @@ def test_what_is_forgotten_is_in_no_topic_at_once_and_back_at_the_next_boundary(
         talk(one, 6)
         up_to_date(one)
         text = sayings("music", 6)[2]
-        gone = one.ask(Forget(ids=(one.keep(text, session="music 2").id,), reason=""))
+        gone = one.ask(Forget(ids=(one.keep(text, session=" music 2").id,), reason=""))
         assert gone.memories[0].changed
         assert all(text not in texts for texts in topics(one).values())
         up_to_date(one)
