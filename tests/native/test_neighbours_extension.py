@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -54,11 +55,8 @@ def anything(draw: st.DrawFn, kind: str) -> Any:
 def test_whatever_comes_there_is_an_answer_or_an_error_that_can_be_caught(
     codes: Any, scales: Any, groups: Any, rows: Any, bounds: Any, k: int, threads: int
 ) -> None:
-    try:
+    with suppress(TypeError, ValueError, OverflowError, MemoryError):
         found = native.code_neighbours(codes, scales, groups, rows, k, bounds, threads)
-    except (TypeError, ValueError, OverflowError, MemoryError) as error:
-        assert str(error)
-    else:
         assert found[0].shape == found[1].shape == (len(rows), k)
         assert ((found[0] >= -1) & (found[0] < len(codes))).all()
 
