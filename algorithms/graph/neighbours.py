@@ -25,8 +25,8 @@ MOST_DIMENSIONS = 65_536
 """As many as int32 holds the sums of."""
 FEW_PAIRS = 500
 """Of fewer different pairs within groups (of up to 32 memories in one) a background says nothing."""
-USUAL_FLOOR = 0.35
-"""What stands for the background then."""
+USUAL_FLOOR = 0.45
+"""What stands for the background then: about that of LoCoMo's conversations with the default model."""
 HIGHEST_FLOOR = 0.9
 """A floor is not above this, so that what says the same is joined even where nearly all does."""
 _SUMS_AT_ONCE = 1 << 22
