@@ -19,9 +19,11 @@ description", 1978). All in one community saves 0; where nothing saves more, the
 are taken in units of the sum of their squares over their sum, which is 1 for weights of 1 and makes a Poisson count
 vary as much as such weights do: neither the scale of weights nor a single heavy one makes noise look like structure.
 
-Mean normalised mutual information with what was planted, over 28 kinds of LFR graphs, planted partitions and cliques:
-.948 by this rule, .890 by significance, .827 by the longest stable plateau of the variation of information, .962 by the
-best resolution of the profile, which nobody can know.
+Mean normalised mutual information with what was planted, over 35 kinds of graphs (LFR with a mixing of .1 to .6,
+planted partitions with equal and with uneven weights, cliques, the karate club): .933 by this rule, .885 by
+significance, .848 by the longest stable plateau of the variation of information, and .948 by the best of 24
+resolutions, which nobody can know. It is least sure where weights are noise of many sizes and communities are faint:
+there it would rather have fewer.
 """
 
 from __future__ import annotations
