@@ -95,7 +95,7 @@ class ChangeBuilder:
         and the event tells nothing else.
         """
         scrubbed = self.scrub(event.text)
-        if (scrubbed.found or not _tells_without_text(event)) and not to_text(scrubbed.text).strip():
+        if (scrubbed.found or not _tells_without_text(event)) and _is_blank(scrubbed.text):
             return ()
         memory = AddMemory(
             id=new_id(context, identity),
@@ -123,6 +123,11 @@ class ChangeBuilder:
             memory,
             KeepOriginal(memory=memory.id, text=private.drop_private(event.text)[0]),
         )  # that is kept nowhere
+
+
+def _is_blank(text: bytes) -> bool:
+    """Whether there is nothing but white space; what is no UTF-8 is something, which the Store refuses."""
+    return not text.decode("utf-8", "replace").strip()
 
 
 def _tells_without_text(event: Event) -> bool:
