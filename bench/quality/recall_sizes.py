@@ -25,7 +25,7 @@ from mnemic.bench.quality.asking import RULES, Score, ask_each, rule_rows
 from mnemic.bench.quality.question_sets import LabelledQuestion, QuestionSet
 
 _SESSION_TURNS = 22  # of chatter; LoCoMo's have as many
-_DASHES = {"any@5": "2 3", "mrr": "", "any@1": "7 4"}
+_METRICS = {"any@5": ("any@5", "2 3"), "mrr": ("MRR", ""), "any@1": ("any@1", "7 4")}
 _TITLES = {"fused": "Mnemic", "meaning alone": "cosine alone", "words alone": "BM25 alone"}
 
 
@@ -104,13 +104,13 @@ def size_lines(rows: Sequence[Row]) -> list[Line]:
     """What is drawn of these rows: a colour for each rule, a dash for each metric."""
     return [
         Line(
-            f"{title}, {metric}",
+            f"{title}, {name}",
             [(row["memories"], row[metric]) for row in rows if row["rule"] == rule],
             colour=number,
             dash=dash,
         )
         for number, (rule, title) in enumerate(_TITLES.items())
-        for metric, dash in _DASHES.items()
+        for metric, (name, dash) in _METRICS.items()
     ]
 
 
