@@ -73,6 +73,10 @@ OPTIONS = {
     "rounds": ("N", "how often all take their turn (%(default)s)"),
     "seconds": ("S", "beside a heavy job, in all (%(default)s)"),
     "seed": ("N", "of what is drawn (%(default)s)"),
+    "sizes": (
+        "N",
+        "LoCoMo's questions alone, by its conversations one to all, then with chatter up to so many memories",
+    ),
     "subject": ("package.module:Class", "what is looked at"),
     "texts": ("N", "how many are compared (%(default)s)"),
     "vectors": ("N", "how many, in turn (%(default)s)"),

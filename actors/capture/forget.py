@@ -84,7 +84,7 @@ def forget_selection(message: ForgetSelection, snapshots: SnapshotSource, contex
     """Hide all memories of a selection, or show them again.
 
     Raises:
-        NoSuchMemory, UnknownScope, InvalidValue: nothing was changed.
+        NoSuchMemory, UnknownScope, UnknownSession, InvalidValue: nothing was changed.
         StoreError: nothing was changed.
     """
     if message.selection.empty:

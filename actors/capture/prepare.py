@@ -91,9 +91,11 @@ class ChangeBuilder:
         return place
 
     def changes(self, event: Event, identity: bytes, place: ScopeRef, context: Context) -> tuple[Change, ...]:
-        """What keeps an event: a memory, first; nothing where nothing of its text may be kept."""
+        """What keeps an event: a memory, first; nothing where nothing of its text may be kept, nor where it is blank
+        and the event tells nothing else.
+        """
         scrubbed = self.scrub(event.text)
-        if not scrubbed.text.strip() and scrubbed.found:
+        if (scrubbed.found or not _tells_without_text(event)) and _is_blank(scrubbed.text):
             return ()
         memory = AddMemory(
             id=new_id(context, identity),
@@ -121,6 +123,16 @@ class ChangeBuilder:
             memory,
             KeepOriginal(memory=memory.id, text=private.drop_private(event.text)[0]),
         )  # that is kept nowhere
+
+
+def _is_blank(text: bytes) -> bool:
+    """Whether there is nothing but white space; what is no UTF-8 is something, which the Store refuses."""
+    return not text.decode("utf-8", "replace").strip()
+
+
+def _tells_without_text(event: Event) -> bool:
+    """Whether something is known once its text is not: that a tool ran, how it ended, or which files it touched."""
+    return event.tool is not None or event.outcome is not None or bool(event.files)
 
 
 def unstorable_reason(event: Event) -> str | None:

@@ -75,12 +75,13 @@ __all__ = [
     "UnknownCommunity",
     "UnknownRole",
     "UnknownScope",
+    "UnknownSession",
     "UnreadableRecord",
     "WrongPassphrase",
     "WrongRecoveryKey",
 ]
 
-_GIVEN = frozenset({"value", "role", "scope", "id"})
+_GIVEN = frozenset({"value", "role", "scope", "session", "id"})
 """Operands that are what somebody gave, word for word; a whole file given by mistake is no part of a sentence."""
 _HEAD, _TAIL = 160, 40
 
@@ -213,6 +214,11 @@ class AmbiguousFormat(BadInput):
 class UnknownScope(BadInput):
     sentence = "No memory is in the scope {scope!r}."
     remedy = "{near}`mnemic status` lists the scopes; '*' is everything."
+
+
+class UnknownSession(BadInput):
+    sentence = "No memory of the conversation {session!r} was found."
+    remedy = "{near}`mnemic log` shows which conversation each memory is of."
 
 
 class UnknownRole(BadInput):

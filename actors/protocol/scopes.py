@@ -85,8 +85,23 @@ def suggest_scopes(scope: str, known: Iterable[str]) -> str:
                 ratio = max(ratio, matcher.ratio())
         if ratio >= _LEAST_RATIO:
             near.append((-ratio, path))
-    paths = [repr(path) for _, path in sorted(near)[:_MOST_NEAR]]
-    return f"Did you mean {' or '.join([', '.join(paths[:-1]), paths[-1]] if paths[1:] else paths)}? " if paths else ""
+    return _did_you_mean(path for _, path in sorted(near)[:_MOST_NEAR])
+
+
+def suggest_sessions(session: str, known: Iterable[str]) -> str:
+    """The same for a conversation: those that begin so, else what `suggest_scopes` finds near."""
+    known = list(known)
+    begun = [name for name in known if session and name.startswith(session)][:_MOST_NEAR]
+    return _did_you_mean(begun) or suggest_scopes(session, known)
+
+
+def _did_you_mean(names: Iterable[str]) -> str:
+    quoted = [repr(name) for name in names]
+    return (
+        f"Did you mean {' or '.join([', '.join(quoted[:-1]), quoted[-1]] if quoted[1:] else quoted)}? "
+        if quoted
+        else ""
+    )
 
 
 MCP_RIGHTS = ("read-all", "write-all")

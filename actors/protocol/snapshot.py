@@ -255,6 +255,10 @@ class Snapshot(GraphSnapshot, Protocol):
         """Numbers of the conversations of that name, of any assistant."""
         ...
 
+    def session_names(self, rows: Sequence[int]) -> list[str]:
+        """The names of conversations by their numbers, each once, the latest first."""
+        ...
+
     def encoders(self) -> list[EncoderName]:
         """Who made vectors, oldest first."""
         ...
@@ -417,7 +421,7 @@ class Snapshot(GraphSnapshot, Protocol):
         """Ids of the memories that are meant, in the order they were kept.
 
         Raises:
-            NoSuchMemory, UnknownScope, InvalidValue: there is nothing of that name.
+            NoSuchMemory, UnknownScope, UnknownSession: there is nothing of that name.
         """
         ...
 
@@ -425,7 +429,7 @@ class Snapshot(GraphSnapshot, Protocol):
         """What a selection holds, and how so many of its memories begin.
 
         Raises:
-            NoSuchMemory, UnknownScope, InvalidValue: there is nothing of that name.
+            NoSuchMemory, UnknownScope, UnknownSession: there is nothing of that name.
         """
         ...
 

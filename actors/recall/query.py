@@ -13,9 +13,9 @@ from itertools import islice
 from typing import NamedTuple
 
 from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.errors import ModelError, RuntimeFault, UnknownScope
+from mnemic.actors.protocol.errors import ModelError, RuntimeFault, UnknownScope, UnknownSession
 from mnemic.actors.protocol.messages import EmbedQuery, QueryEmbedded
-from mnemic.actors.protocol.scopes import suggest_scopes
+from mnemic.actors.protocol.scopes import suggest_scopes, suggest_sessions
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.algorithms.text.languages.language import Language
 from mnemic.algorithms.text.languages.table import BY_CODE
@@ -23,6 +23,7 @@ from mnemic.algorithms.text.terms import QuestionTerm, language_of, question_ter
 
 _TIMEOUT_S = 10.0  # an Embedder that hangs must leave time for the rest to answer
 _MOST_WORDS = 512  # of a question; each is looked up by itself
+_MOST_COMPARED = 2000  # conversations that a name that is none is compared with, the latest: 20 us each
 _WORD = re.compile(r"\w+")
 _SENTENCE_ENDS = frozenset(".!?:\n")
 
@@ -116,3 +117,15 @@ def scopes_below(snapshot: Snapshot, scopes: Sequence[str]) -> list[int]:
             raise UnknownScope(scope=scope, near=suggest_scopes(scope, paths.values()))
         found.update(own)
     return sorted(found)
+
+
+def unknown_session(session: str, known: Sequence[int], snapshot: Snapshot) -> UnknownSession:
+    """What is raised where no memory is of a conversation.
+
+    Args:
+        known: numbers of the conversations that may be named in its place, ascending: those of the scopes that are
+            asked for, since whoever asks may be told nothing of others.
+    """
+    return UnknownSession(
+        session=session, near=suggest_sessions(session, snapshot.session_names(known[-_MOST_COMPARED:]))
+    )

@@ -19,7 +19,7 @@ from mnemic.actors.protocol.messages import Scopes
 from mnemic.actors.protocol.scopes import asked_scopes
 from mnemic.actors.protocol.snapshot import Columns, Retired, Snapshot, Superseded
 from mnemic.actors.recall.hits import Links
-from mnemic.actors.recall.query import scopes_below
+from mnemic.actors.recall.query import scopes_below, unknown_session
 from mnemic.actors.recall.word_index import WordIndex
 from mnemic.algorithms.retrieval.scan import QuantisedVectors, inner_products, pack_mask
 
@@ -266,6 +266,7 @@ class RecallIndex:
 
         Raises:
             UnknownScope, InvalidValue: as `within`.
+            UnknownSession: no memory of these scopes is of it, those included that other filters leave out.
         """
         asked = (scope, session, tuple(kinds), since, until, as_of)
         if self._kept.visible is not None and self._kept.visible[0] == asked:
@@ -275,10 +276,13 @@ class RecallIndex:
         if len(kinds) < len(KINDS):
             visible &= np.isin(np.arange(len(KINDS)), [KINDS.index(kind) for kind in kinds])[columns.kind]
         within = self.within(snapshot, scope)
-        if within is not None:
-            visible &= np.isin(columns.scope, sorted(within))
+        inside = np.ones(len(visible), np.bool_) if within is None else np.isin(columns.scope, sorted(within))
+        visible &= inside
         if session is not None:
-            visible &= np.isin(columns.session, snapshot.session_rows(escape_surrogates(session)))
+            own = np.isin(columns.session, snapshot.session_rows(escape_surrogates(session)))
+            if not (own & inside).any():
+                raise unknown_session(session, np.unique(columns.session[inside]).tolist(), snapshot)
+            visible &= own
         if since is not None:
             visible &= columns.said_at >= since
         if until is not None:

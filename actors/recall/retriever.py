@@ -168,7 +168,7 @@ class RetrieverActor:
         """Recall, ask for shapes, give memories whole, find a scope, count, show, or say what to tell unasked.
 
         Raises:
-            UnknownScope, UnknownRole, InvalidValue, NoSuchMemory: what was asked for cannot be.
+            UnknownScope, UnknownSession, UnknownRole, InvalidValue, NoSuchMemory: what was asked for cannot be.
         """
         if isinstance(message, Recall):
             return self.recall(message, context)
@@ -202,7 +202,7 @@ class RetrieverActor:
         """Find the memories that matter.
 
         Raises:
-            UnknownScope, InvalidValue: what was asked for cannot be.
+            UnknownScope, UnknownSession, InvalidValue: what was asked for cannot be.
         """
         _validate_recall(recall)
         k = self._k if recall.k is None else recall.k

@@ -97,7 +97,7 @@ class ShapeQueryEngine:
         """Find memories by their structure, and what fills the roles that are asked for.
 
         Raises:
-            UnknownRole, UnknownScope, InvalidValue: what was asked for cannot be.
+            UnknownRole, UnknownScope, UnknownSession, InvalidValue: what was asked for cannot be.
         """
         validate_shape(asked)
         degraded: list[str] = []

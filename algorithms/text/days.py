@@ -2,7 +2,8 @@
 
 Above it stands `mnemic.actors.recall.day_signal`; below it the languages' words and patterns
 (`mnemic.algorithms.text.languages`): ``7 July 2023``, ``Oct. 13th``, ``im Mai``, ``ayer``, ``il y a deux semaines``,
-``last Tuesday``, and ISO 8601 in any of them. What could as well be something else is left alone ("you may 10 times",
+``last Tuesday``. ISO 8601, ``10.11.2026`` (dots: the day before the month) and so many units ago
+(``hace dos semanas``) are read in any of them. What could as well be something else is left alone ("you may 10 times",
 "5/6/2026" in English, "march on"), and so is a day that only bounds a time ("since June"), for it tells nothing of how
 near an answer was said.
 """
@@ -18,13 +19,15 @@ from typing import Any, NamedTuple
 
 from mnemic.algorithms.text.languages.en import ENGLISH
 from mnemic.algorithms.text.languages.language import DateWords, Language
+from mnemic.algorithms.text.languages.table import WITH_SPACES
 from mnemic.algorithms.text.terms import fold
 
-_ISO = tuple(
+_IN_ANY_LANGUAGE = tuple(
     re.compile(pattern)
     for pattern in (
         r"\b(?P<year>\d{4})-(?P<number>\d\d)-(?P<day>\d\d)\b",
         r"\b(?P<year>(?:19|20)\d\d)-(?P<number>\d\d)\b(?!-)",
+        r"(?<![\w.])(?P<day>\d{1,2})\.(?P<number>\d{1,2})\.(?P<year>(?:19|20)\d\d)(?![\w-]|\.\d)",
     )
 )
 _BOUND_CHARS = 24  # before a day, where what makes it a bound may begin
@@ -52,7 +55,8 @@ def extract_dates(
         today: what ``yesterday`` is told from; within two years of the calendar's ends, nothing is.
         earliest: the first day in question.
         latest: the last one.
-        languages: those that the text may name days in, its own first: of that alone ``5/6/2026`` is read.
+        languages: those that the text may name days in, its own first: of that alone ``5/6/2026`` is read. So many
+            units ago are read in all: a question of three words hardly tells its language.
     """
     text = fold(text[:MAX_CHARS])
     years = range(max(earliest.year, latest.year - _MOST_YEARS + 1), latest.year + 1)
@@ -61,14 +65,15 @@ def extract_dates(
     known = [pattern for words in spoken for pattern in words.absolute]
     known = [one for one in known if "number" not in one.groupindex or by[one] is spoken[0]]  # day and month, or else
     found: list[DateRange] = []
-    for match in _matches(text, [*_ISO, *sorted(known, key=_vagueness)]):
+    for match in _matches(text, [*_IN_ANY_LANGUAGE, *sorted(known, key=_vagueness)]):
         words = by.get(match.re)
         if any(_is_bound(match, one) for one in spoken) or (words is not None and _is_other_word(match, words)):
             continue
         found += _spans(match, years, {} if words is None else words.words["month"])
     if _EARLIEST <= today <= _LATEST:
-        for match in _matches(text, [pattern for words in spoken for pattern in words.relative]):
-            words = by[match.re]
+        relative = [pattern for words in spoken for pattern in words.relative]
+        for match in _matches(text, [*relative, *_ago_in_any_language()]):
+            words = by.get(match.re) or _ago_in_any_language()[match.re]
             found += _relative(match, words.relative[match.re], words.words, today)
     named = list(dict.fromkeys(found))
     return named if len(named) <= MAX_RANGES else []
@@ -114,6 +119,13 @@ def _compile(dates: DateWords) -> _Patterns:
         relative |= {pattern(one): field for one in getattr(dates, field)}
     bounds = re.compile(rf"\b(?:{fold(dates.bounds)}) ?$", re.IGNORECASE)
     return _Patterns(tuple(map(pattern, dates.dates)), relative, bounds, dates.also_words, words)
+
+
+@cache
+def _ago_in_any_language() -> dict[re.Pattern[str], _Patterns]:
+    """The patterns of so many units before today, each with the words of its language."""
+    spoken = [_compile(one.dates) for one in WITH_SPACES if one.dates is not None]
+    return {pattern: words for words in spoken for pattern, field in words.relative.items() if field == "ago"}
 
 
 def _vagueness(pattern: re.Pattern[str]) -> tuple[bool, bool, bool]:

@@ -17,13 +17,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.messages import Hit, Recall, Recalled, SignalName
 from mnemic.bench.harness.homes import actors_of
-from mnemic.bench.harness.measure import Row
+from mnemic.bench.harness.measure import Row, goal
 from mnemic.bench.harness.palace import STRATEGIES, MemPalace, check_installed, conversation_name
 from mnemic.bench.harness.palace import mempalace as mined_palace
+from mnemic.bench.harness.plot import draw_lines
 from mnemic.bench.harness.processes import run_mnemic
-from mnemic.bench.quality.locomo import any_at, distinct, paired_test, reciprocal_rank
+from mnemic.bench.quality.asking import RULES, Score, ask, ask_each, mean, rule_rows
+from mnemic.bench.quality.locomo import any_at, distinct, reciprocal_rank
 from mnemic.bench.quality.question_sets import (
     LabelledQuestion,
     QuestionSet,
@@ -32,18 +33,12 @@ from mnemic.bench.quality.question_sets import (
     languages_set,
     locomo_set,
 )
+from mnemic.bench.quality.recall_sizes import size_lines, size_rows
 from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.models.models import default_model_folder
 
-DEPTH = 100
-"""Hits asked for; what comes later counts 0."""
-RULES: dict[str, tuple[SignalName, ...]] = {
-    "fused": ("dense", "lexical", "session", "structural"),
-    "meaning alone": ("dense",),
-    "words alone": ("lexical",),
-}
-"""The production rule, and what it has to beat."""
 _BINS = 10
+_MOST_BEHIND = 0.02  # the goal: no mind is answered first by so much less than by the cosine
 _POOLED = ("locomo", "developers")  # the chatter of the third one is a copy
 
 Floats = NDArray[np.float64]
@@ -58,6 +53,8 @@ def run(
     held: bool = False,
     questions: int | None = None,
     mempalace: Path | None = None,
+    sizes: tuple[int, ...] = (),
+    plot: Path | None = None,
 ) -> Iterator[Row]:
     """Capture the sets that are named into one home, and ask.
 
@@ -69,11 +66,19 @@ def run(
         held: whether of these those are asked that no rule is chosen by, in place of the others.
         questions: at most about so many of each set.
         mempalace: the interpreter of an environment with MemPalace in it, which is asked LoCoMo's questions as well.
+        sizes: in place of all that, LoCoMo's questions are asked in minds of one conversation, two and so on, and of
+            all with chatter up to so many memories each.
+        plot: a file to draw the sizes into.
 
     Raises:
         ValueError: nothing is named, or a file is none of these.
-        OSError: MemPalace could not be started, or ended.
+        OSError: MemPalace could not be started, or ended; or the plot cannot be written.
     """
+    if plot is not None and not sizes:
+        raise ValueError("a plot is of sizes: name some")
+    if sizes:
+        yield from _sizes(locomo, sizes, questions, plot)
+        return
     if mempalace is not None:
         check_installed()
     sets = []
@@ -97,10 +102,27 @@ def run(
             run_mnemic(home, "capture", corpus)
             with actors_of(home) as actors:
                 for one in group:
-                    asked = one.questions[:: max(1, len(one.questions) // questions) if questions else 1]
+                    asked = _some(one.questions, questions)
                     with _palace(mempalace, one, Path(folder) / "mempalace") as palace:
                         yield from _quality(actors, one, asked, len(group) > 1, palace)
                         yield from _nothing_fits(actors, one, asked, palace)
+
+
+def _sizes(locomo: Path | None, sizes: Sequence[int], questions: int | None, plot: Path | None) -> Iterator[Row]:
+    if locomo is None:
+        raise ValueError("sizes are measured with LoCoMo's conversations: name a file of them")
+    of, rows = locomo_set(locomo), []
+    with tempfile.TemporaryDirectory(prefix="mnemic-bench-") as folder:
+        for row in size_rows(of, _some(of.questions, questions), sizes, Path(folder)):
+            rows.append(row)
+            yield row
+    if plot is not None:
+        draw_lines(plot, "share, mean reciprocal rank", "memories", size_lines(rows), share=True)
+
+
+def _some(questions: Sequence[LabelledQuestion], most: int | None) -> Sequence[LabelledQuestion]:
+    """Every so many-th, about so many in all."""
+    return questions[:: max(1, len(questions) // most) if most else 1]
 
 
 @contextmanager
@@ -118,10 +140,7 @@ def _quality(
 ) -> Iterator[Row]:
     places = {"own scope": None, **({of.name: of.name} if of.name in _POOLED else {}), **({"*": "*"} if pooled else {})}
     for where, scope in places.items():
-        scores = {
-            rule: [_score(_ask(actors, one.question, scope or one.scope, signals).hits, one) for one in asked]
-            for rule, signals in RULES.items()
-        }
+        scores = ask_each(actors, asked, scope)
         if palace is not None and where != "*":  # the palace holds this set alone
             scores |= {
                 f"competitor: MemPalace, {strategy}": [
@@ -130,18 +149,39 @@ def _quality(
                 for strategy in STRATEGIES
             }
         about = {"what": "quality", "set": of.name, "where": where}
-        for rule, each in scores.items():
-            row = {**about, "rule": rule, "questions": len(each), **_mean(each)}
-            if rule != "fused":
-                fused, this = (np.array([one["mrr"] for one in scores[name]]) for name in ("fused", rule))
-                row["fused_minus_this_mrr"], row["p"] = paired_test(fused, this, seed=1)
-            yield row
+        yield from rule_rows(about, scores)
         for name in ("kind", "part"):
             for value in sorted({getattr(one, name) for one in asked}):
                 of_it = [
                     score for score, one in zip(scores["fused"], asked, strict=True) if getattr(one, name) == value
                 ]
-                yield {**about, "rule": "fused", name: value, "questions": len(of_it), **_mean(of_it)}
+                yield {**about, "rule": "fused", name: value, "questions": len(of_it), **mean(of_it)}
+        if of.name == "changes":
+            yield from mind_rows(about, asked, scores)
+
+
+def mind_rows(about: Row, asked: Sequence[LabelledQuestion], scores: dict[str, list[Score]]) -> Iterator[Row]:
+    """How many questions of each mind are answered first, beside the cosine's, and how far the worst lies behind.
+
+    ``won`` counts those that the rule answers first and the cosine does not, ``lost`` the other way round.
+    """
+    first = {rule: np.array([one["any@1"] for one in scores[rule]]) for rule in ("fused", "meaning alone")}
+    minds = np.array([one.scope for one in asked])
+    behind: dict[str, float] = {}
+    for mind in dict.fromkeys(minds.tolist()):
+        fused, cosine = (each[minds == mind] for each in first.values())
+        behind[mind] = float((cosine - fused).mean())
+        row = {
+            "mind": mind,
+            "questions": len(fused),
+            "any@1": float(fused.mean()),
+            "meaning_any@1": float(cosine.mean()),
+        }
+        row |= {"won": int((fused > cosine).sum()), "lost": int((fused < cosine).sum()), "behind_any@1": behind[mind]}
+        yield {**about, "rule": "fused", **row}
+    worst = max(behind, key=lambda mind: behind[mind])
+    row = {"minds": len(behind), "worst": worst, "behind_any@1": behind[worst]}
+    yield {**about, "rule": "fused", **row} | goal("behind_any@1", round(behind[worst], 9), _MOST_BEHIND)
 
 
 def _nothing_fits(
@@ -155,8 +195,8 @@ def _nothing_fits(
     own, foreign = [], []
     answered: list[tuple[float, bool]] = []
     for one in asked:
-        hits = _ask(actors, one.question, one.scope, RULES["fused"], 5).hits
-        others = _ask(actors, one.question, elsewhere[one.scope], RULES["fused"], 5).hits
+        hits = ask(actors, one.question, one.scope, RULES["fused"], 5).hits
+        others = ask(actors, one.question, elsewhere[one.scope], RULES["fused"], 5).hits
         own.append(hits[0].score if hits else 0.0)
         foreign.append(others[0].score if others else 0.0)
         answered += [(hit.score, hit.source_id in one.answers) for hit in hits]
@@ -205,22 +245,6 @@ def calibration_error(told: Floats, right: Floats) -> float:
     return float(np.abs(sums[0] - sums[1]).sum() / len(told))
 
 
-def _ask(actors: Supervisor, query: str, scope: str, signals: tuple[SignalName, ...], k: int = DEPTH) -> Recalled:
-    answer = actors.ask(Recall(query=query, k=k, scope=scope, signals=signals, observe=False))
-    assert isinstance(answer, Recalled)
-    return answer
-
-
-def _score(hits: Sequence[Hit], question: LabelledQuestion) -> dict[str, float]:
-    """By conversation where these count, else by turn; and ``turn_any@10``."""
-    turns = [hit.source_id or "" for hit in hits]
-    ranking, gold = (
-        (distinct(hit.session for hit in hits), question.sessions) if question.sessions else (turns, question.answers)
-    )
-    measured = {"mrr": reciprocal_rank(ranking, gold)} | {f"any@{k}": any_at(ranking, gold, k) for k in (1, 5, 10)}
-    return measured | {"turn_any@10": any_at(turns, question.answers, 10)}
-
-
 def _palace_score(palace: MemPalace, question: LabelledQuestion, scope: str | None, strategy: str) -> dict[str, float]:
     """By conversation; several hits may be of one, so five times as many are asked for as are measured."""
     hits = palace.search(question.question, scope, 5 * 10, strategy)["hits"]
@@ -231,7 +255,3 @@ def _palace_score(palace: MemPalace, question: LabelledQuestion, scope: str | No
 def _best_similarity(palace: MemPalace, question: str, scope: str) -> float:
     hits = palace.search(question, scope, 5, "vector")["hits"]
     return max((float(similarity) for _, similarity in hits), default=0.0)
-
-
-def _mean(scores: Sequence[dict[str, float]]) -> dict[str, float]:
-    return {name: float(np.mean([one[name] for one in scores])) for name in scores[0]}

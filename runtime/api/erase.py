@@ -58,7 +58,8 @@ class ErasureVerbs(MindVerbs):
         """Say what a selection holds, and how the newest of its memories begin; nothing is changed.
 
         Raises:
-            NoSuchMemory, UnknownScope, InvalidValue: there is nothing of that name, or nothing is selected by anything.
+            NoSuchMemory, UnknownScope, UnknownSession: there is nothing of that name.
+            InvalidValue: nothing is selected by anything.
         """
         return self._ask(Survey(selection=_check_selection(selection), shown=shown), _SWEEP_S)
 
@@ -69,7 +70,7 @@ class ErasureVerbs(MindVerbs):
             reason: why, kept with them.
 
         Raises:
-            NoSuchMemory, UnknownScope, InvalidValue: nothing was changed.
+            NoSuchMemory, UnknownScope, UnknownSession, InvalidValue: nothing was changed.
         """
         return self._ask(ForgetSelection(selection=_check_selection(selection), reason=reason), _SWEEP_S)
 
@@ -77,7 +78,7 @@ class ErasureVerbs(MindVerbs):
         """Take back that memories of a selection were forgotten; with `forgotten_at`, those of one `forget_all` alone.
 
         Raises:
-            NoSuchMemory, UnknownScope, InvalidValue: nothing was changed.
+            NoSuchMemory, UnknownScope, UnknownSession, InvalidValue: nothing was changed.
         """
         return self._ask(ForgetSelection(selection=_check_selection(selection), restore=True), _SWEEP_S)
 
@@ -121,7 +122,7 @@ class ErasureVerbs(MindVerbs):
             seen: what `survey` said of the selection: what was kept since is not erased. Surveyed here where absent.
 
         Raises:
-            NoSuchMemory, UnknownScope, InvalidValue: there is nothing of that name; nothing was erased.
+            NoSuchMemory, UnknownScope, UnknownSession, InvalidValue: there is nothing of that name; nothing was erased.
             MindLocked: nobody says what opens the mind.
             StoreError: nothing was erased.
         """

@@ -58,7 +58,7 @@ class QuestionVerbs(PauseVerbs):
             progress: told how far the work is, where it takes long: at first, all memories are loaded.
 
         Raises:
-            UnknownScope, InvalidValue: what was asked for cannot be.
+            UnknownScope, UnknownSession, InvalidValue: what was asked for cannot be.
         """
         return self._with_notices(self._ask(question(Recall, query=query, k=k, **asked), progress=progress))
 
@@ -83,7 +83,7 @@ class QuestionVerbs(PauseVerbs):
             progress: told how far the work is, where it takes long: at first, all hypervectors are loaded.
 
         Raises:
-            UnknownRole, UnknownScope, InvalidValue: what was asked for cannot be.
+            UnknownRole, UnknownScope, UnknownSession, InvalidValue: what was asked for cannot be.
         """
         roles = pattern_texts({} if pattern is None else pattern)
         message = question(Shape, pattern=roles, analogy=analogy_names(analogy), k=k, **asked)

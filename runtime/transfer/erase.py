@@ -105,7 +105,7 @@ def erase(folder: MindFolder, keys: Keys, selection: Selection, seen: Surveyed, 
         seen: what was shown of it: what was kept since is not erased.
 
     Raises:
-        NoSuchMemory, UnknownScope, InvalidValue: there is nothing of that name.
+        NoSuchMemory, UnknownScope, UnknownSession: there is nothing of that name.
         DamagedStore: the store is not whole, or was made anew since it was surveyed.
         DiskFull, StoreReadOnly: nothing was erased.
     """

@@ -68,6 +68,12 @@ _DATES = DateWords(
         "vier": 4,
         "fünf": 5,
         "sechs": 6,
+        "sieben": 7,
+        "acht": 8,
+        "neun": 9,
+        "zehn": 10,
+        "elf": 11,
+        "zwölf": 12,
     },
     units={
         "tag": "day",

@@ -128,6 +128,14 @@ class StoreSnapshot(
     def session_rows(self, name: str) -> list[int]:
         return [row for (row,) in self._db.execute("SELECT id FROM sessions WHERE name = ? ORDER BY id", (name,))]
 
+    def session_names(self, rows: Sequence[int]) -> list[str]:
+        found = self._db.execute(
+            "SELECT name FROM sessions WHERE id IN (SELECT value FROM json_each(?))"
+            " GROUP BY name ORDER BY max(id) DESC",
+            (json.dumps(list(rows)),),
+        )
+        return [name for (name,) in found]
+
     def encoders(self) -> list[EncoderName]:
         return [EncoderName(*row) for row in self._db.execute("SELECT implementation, model FROM encoders ORDER BY id")]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import apsw
 
-from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory, UnknownScope
+from mnemic.actors.protocol.errors import NoSuchMemory, UnknownScope, UnknownSession
 from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.messages import Retirement, ScopeCount
 from mnemic.actors.protocol.scopes import BackupCopy, Selection, Surveyed
@@ -41,7 +41,7 @@ def select_rows(connection: apsw.Connection, selection: Selection, last_row: int
         last_row: those of later rows are not meant.
 
     Raises:
-        NoSuchMemory, UnknownScope, InvalidValue: there is nothing of that name.
+        NoSuchMemory, UnknownScope, UnknownSession: there is nothing of that name.
     """
     found = _query(connection, selection, "m.id", "m.id")
     return [int(row) for (row,) in found if last_row is None or row <= last_row]
@@ -51,7 +51,7 @@ def survey(connection: apsw.Connection, selection: Selection, shown: int) -> Sur
     """Say what a selection holds.
 
     Raises:
-        NoSuchMemory, UnknownScope, InvalidValue: there is nothing of that name.
+        NoSuchMemory, UnknownScope, UnknownSession: there is nothing of that name.
     """
     asked = (
         "count(*), count(m.retired_at), coalesce(sum(t.size), 0), count(DISTINCT m.session),"
@@ -148,9 +148,7 @@ def _sessions(connection: apsw.Connection, name: str) -> list[int]:
         (escape_surrogates(name),),
     ).fetchall()
     if not found:
-        raise InvalidValue(
-            name="--session", value=name, why="no memory is of it", expected="one that `mnemic log` shows"
-        )
+        raise UnknownSession(session=name, near="")
     return [int(number) for (number,) in found]
 
 

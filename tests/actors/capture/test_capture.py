@@ -281,6 +281,23 @@ def test_the_scope_that_is_named_wins_over_that_of_the_lines(tmp_path: Path) -> 
         assert actor_system.take("a", scope="c/d")[0].scopes == ("c/d",)
 
 
+@pytest.mark.parametrize("blank", ["", " \r\n\t", "\u00a0\u3000\u2028"])
+@pytest.mark.parametrize("kind", ["turn", "note", "thinking", "tool_result"])
+def test_a_blank_text_is_no_memory_and_what_stands_beside_it_is(tmp_path: Path, blank: str, kind: str) -> None:
+    items = turns([blank, "yes", blank], kind=kind)
+    with ActorHarness(tmp_path, sources={"a": items}, batch_events=1) as actor_system:
+        parts = actor_system.take("a")
+        assert (counts(parts), sum(part.taken for part in parts[-1:]), parts[-1].malformed) == ((1, 0, 0), 3, ())
+        assert actor_system.texts() == [b"yes"]
+
+
+@pytest.mark.parametrize("told", [{"tool": "Bash"}, {"outcome": "failed"}, {"files": ("a.py",)}])
+def test_a_blank_text_that_comes_with_something_else_is_kept(tmp_path: Path, told: dict[str, Any]) -> None:
+    with ActorHarness(tmp_path, sources={"a": turns([""], kind="tool_result", role="tool", **told)}) as actor_system:
+        assert actor_system.take("a")[0].new == 1
+        assert actor_system.texts() == [b""]
+
+
 def test_an_empty_transcript_is_done_at_once(tmp_path: Path) -> None:
     with ActorHarness(tmp_path, sources={"a": []}) as actor_system:
         (part,) = actor_system.take("a")

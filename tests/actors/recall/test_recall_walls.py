@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.errors import ModelMissing, UnknownScope
+from mnemic.actors.protocol.errors import ModelMissing, UnknownScope, UnknownSession
 from mnemic.actors.protocol.events import KINDS
 from mnemic.actors.protocol.messages import FindSimilar, Forget, Recalled
 from mnemic.actors.protocol.shape_messages import Shape
@@ -112,10 +112,10 @@ class World:
         bind(self.actors)
 
     def recall(self, question: dict[str, Any]) -> Recalled | None:
-        """The answer; ``None`` where a scope is not there."""
+        """The answer; ``None`` where a scope is not there, or nothing of a conversation in it."""
         try:
             return self.actors.recall(trace=True, **question)
-        except UnknownScope:
+        except (UnknownScope, UnknownSession):
             return None
 
     def told(self, recalled: Recalled) -> Any:
@@ -159,7 +159,9 @@ def test_nothing_is_given_named_or_counted_that_lies_outside(
             recalled = world.recall(question)
             paths = [question["scope"]] if isinstance(question["scope"], str) else question["scope"]
             there = {one.scope for one in world.said.values()}
-            assert (recalled is None) == any(not any(lies_in(scope, path) for scope in there) for path in paths)
+            unknown = any(not any(lies_in(scope, path) for scope in there) for path in paths)
+            inside = {one.session for one in world.said.values() if lies_in(one.scope, question["scope"])}
+            assert (recalled is None) == (unknown or question.get("session", min(inside, default="")) not in inside)
             if recalled is None:
                 continue
             may = {id for id, one in world.said.items() if lies_in(one.scope, question["scope"])}

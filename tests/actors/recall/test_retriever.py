@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.changes import DeliveredSpan, RecordDelivery, ScopeRef
-from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory, UnknownScope
+from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory, UnknownScope, UnknownSession
 from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS, to_bytes, to_text
 from mnemic.actors.protocol.log_messages import ListMemories
 from mnemic.actors.protocol.messages import (
@@ -147,10 +147,41 @@ def test_bulk_stays_out_unless_it_is_asked_for(harbour: ActorHarness) -> None:
     assert harbour.recall("telemetry", kinds=KINDS).searched == 5
 
 
-def test_a_session_is_looked_through_alone_and_an_unknown_one_is_empty(harbour: ActorHarness) -> None:
+def test_a_session_is_looked_through_alone_and_other_filters_may_leave_nothing_of_it(harbour: ActorHarness) -> None:
     assert {hit.session for hit in harbour.recall("the crane", session="one").hits} == {"one"}
-    recalled = harbour.recall("the crane", session="nobody's")
-    assert (recalled.hits, recalled.searched) == ((), 0)
+    assert harbour.recall("the crane", session="one", until=START_US - 1).searched == 0
+
+
+@pytest.mark.parametrize(
+    ("session", "near"),
+    [
+        ("o", "Did you mean 'one'? "),
+        ("on", "Did you mean 'one'? "),
+        ("ONE", "Did you mean 'one'? "),
+        ("one ", "Did you mean 'one'? "),
+    ]
+    + [(session, "") for session in ("nobody's", "", "\ud800")],
+)
+def test_an_unknown_session_is_refused_and_what_is_near_it_is_named(
+    harbour: ActorHarness, session: str, near: str
+) -> None:
+    for ask in (
+        lambda: harbour.recall("crane", session=session),
+        lambda: harbour.ask(Shape(pattern={"who": "user"}, session=session)),
+    ):
+        with pytest.raises(UnknownSession) as caught:
+            ask()
+        assert (caught.value.operands["session"], caught.value.operands["near"]) == (session, near)
+
+
+def test_a_session_of_another_scope_is_unknown_and_not_named_as_near(harbour: ActorHarness) -> None:
+    whole = {one.session for one in harbour.ask(ListMemories(scope="home")).memories}
+    elsewhere = {one.session for one in harbour.ask(ListMemories(scope="workshop")).memories} - whole
+    for session in elsewhere:
+        with pytest.raises(UnknownSession) as caught:
+            harbour.recall("crane", scope="home", session=session)
+        assert not any(repr(one) in caught.value.operands["near"] for one in elsewhere)
+    assert elsewhere
 
 
 @pytest.mark.parametrize(
@@ -322,7 +353,7 @@ def test_whether_the_best_is_likely_to_answer_is_told(harbour: ActorHarness) -> 
     for question in ("the harbour office opens at nine", "quarterly dividends", "of"):
         recalled = harbour.recall(question)
         assert recalled.nothing_fits == (recalled.hits[0].score < UNLIKELY)
-    assert harbour.recall("the harbour office", session="nobody's").nothing_fits
+    assert harbour.recall("the harbour office", until=START_US - 1).nothing_fits
     assert harbour.recall("quarterly dividends", signals=("lexical",)).nothing_fits
 
 

@@ -112,7 +112,7 @@ def test_without_native_code_the_same_is_answered(tmp_path: Path, monkeypatch: p
 def test_many_memories_are_read_page_by_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word_index, "_PAGE", 2)
     memory = RecallIndex()
-    with ActorHarness(tmp_path, sources={"a": turns(["tea", "milk", "", "tea tea", "juice"])}) as actor_system:
+    with ActorHarness(tmp_path, sources={"a": turns(["tea", "milk", "?!", "tea tea", "juice"])}) as actor_system:
         actor_system.take("a")
         actor_system.look(lambda snapshot: memory.sync(snapshot, None))
     positions, counts = memory.words.postings(["tea"])

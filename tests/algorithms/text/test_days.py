@@ -50,6 +50,22 @@ def _days(text: str, known: tuple[date, date] = KNOWN) -> list[tuple[str, str]]:
         ("last year", "2025-01-01", "2025-12-31"),
         ("three days ago", "2026-11-19", "2026-11-19"),
         ("2 weeks ago", "2026-11-05", "2026-11-11"),
+        ("ten days ago", "2026-11-12", "2026-11-12"),
+        ("what was said on 10.11.2026?", "2026-11-10", "2026-11-10"),
+        ("1.2.2025", "2025-02-01", "2025-02-01"),
+        ("It was 31.12.1999.", "1999-12-31", "1999-12-31"),
+        ("(05.6.2026)", "2026-06-05", "2026-06-05"),
+        ("hace dos semanas", "2026-11-05", "2026-11-11"),
+        ("hace 3 dias", "2026-11-19", "2026-11-19"),
+        ("ocho dias atras", "2026-11-14", "2026-11-14"),
+        ("há duas semanas", "2026-11-05", "2026-11-11"),
+        ("faz doze dias", "2026-11-10", "2026-11-10"),
+        ("vor zwei Wochen", "2026-11-05", "2026-11-11"),
+        ("vor zwölf Tagen", "2026-11-10", "2026-11-10"),
+        ("vor einem Monat", "2026-10-08", "2026-11-07"),
+        ("il y a deux semaines", "2026-11-05", "2026-11-11"),
+        ("il y a un mois", "2026-10-08", "2026-11-07"),
+        ("il y a sept jours", "2026-11-15", "2026-11-15"),
     ],
 )
 def test_days_are_read_as_people_write_them(text: str, first: str, last: str) -> None:
@@ -78,6 +94,8 @@ def test_days_are_read_as_people_write_them(text: str, first: str, last: str) ->
         ("es", "en febrero del 2024", "2024-02-01", "2024-02-29"),
         ("es", "anteayer", "2026-11-20", "2026-11-20"),
         ("es", "hace tres dias", "2026-11-19", "2026-11-19"),
+        ("es", "hace once meses", "2025-12-12", "2026-01-11"),
+        ("es", "dos semanas atrás", "2026-11-05", "2026-11-11"),
         ("es", "hace un par de semanas", "2026-11-05", "2026-11-11"),
         ("es", "la semana pasada", "2026-11-09", "2026-11-15"),
         ("es", "el mes pasado", "2026-10-01", "2026-10-31"),
@@ -168,6 +186,13 @@ def test_every_word_of_a_table_is_read(language: Language) -> None:
         "in 1024 bytes",
         "999999 days ago",
         "the mayor of Juneau",
+        "release 10.11.2026.1",
+        "v10.11.2026 and 1.10.11.2026",
+        "10.11.20260 and 10.11.1026",
+        "10.13.2026 and 32.1.2026 and 0.0.2026",
+        "10.11.2026-beta",
+        "since 10.11.2026",
+        "hace dos",
     ],
 )
 def test_what_could_be_something_else_or_only_bounds_a_time_names_no_day(text: str) -> None:
@@ -194,7 +219,13 @@ def test_each_day_named_counts_once_and_the_longer_reading_wins() -> None:
 
 @given(st.dates(date(1000, 1, 1), date(9999, 12, 31)))
 def test_every_day_is_found_in_each_of_its_spellings(day: date) -> None:
-    spellings = (day.isoformat(), f"{day.day} {day:%B} {day.year}", f"{day:%b} {day.day}, {day.year}")
+    spellings = (
+        day.isoformat(),
+        f"{day.day} {day:%B} {day.year}",
+        f"{day:%b} {day.day}, {day.year}",
+        f"{day:%d.%m}.{day.year}",
+        f"{day.day}.{day.month}.{day.year}",
+    )
     for text in spellings if 1900 <= day.year < 2100 else spellings[:1]:
         assert extract_dates(f"What was said on {text}?", TODAY, *KNOWN) == [DateRange(day, day)]
 

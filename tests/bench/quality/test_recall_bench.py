@@ -11,8 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mnemic.bench.quality.question_sets import QuestionSet, changes_set, developers_set, languages_set
-from mnemic.bench.quality.recall_bench import RULES, auroc, calibration_error, run
+from mnemic.bench.quality.asking import RULES
+from mnemic.bench.quality.question_sets import (
+    LabelledQuestion,
+    QuestionSet,
+    changes_set,
+    developers_set,
+    languages_set,
+)
+from mnemic.bench.quality.recall_bench import auroc, calibration_error, mind_rows, run
 
 DATA = Path(__file__).parents[2] / "fixtures/developers"
 LANGUAGES = DATA.parent / "languages"
@@ -106,18 +113,43 @@ def test_all_sets_are_asked_by_every_rule_in_their_scopes_and_among_all(tmp_path
     (tmp_path / "sets" / "changes.json").write_text(json.dumps(worlds()))
     files = {"locomo": tmp_path / "sets" / "locomo.json", "changes": tmp_path / "sets" / "changes.json"}
     rows = list(run(developers=tmp_path, **files))
-    quality = [row for row in rows if row["what"] == "quality" and not {"kind", "part"} & row.keys()]
+    quality = [row for row in rows if row["what"] == "quality" and not {"kind", "part", "mind", "minds"} & row.keys()]
     places = {("locomo", "own scope"), ("locomo", "locomo"), ("locomo", "*"), ("changes", "own scope")}
     places |= {("developers", "own scope"), ("developers", "developers"), ("developers", "*")}
     assert Counter((row["set"], row["where"]) for row in quality) == dict.fromkeys(places, len(RULES))
     words = [row for row in quality if row["rule"] == "words alone"]
     assert all((row["mrr"], row["any@1"]) == (1.0, 1.0) for row in words)
     assert all({"fused_minus_this_mrr", "p"} <= row.keys() for row in words)
+    minds = [row for row in rows if {"mind", "minds"} & row.keys()]
+    assert [(row["set"], row.get("mind"), row["behind_any@1"]) for row in minds] == [
+        ("changes", "changes/a0", 0.0),
+        ("changes", "changes/b0", 0.0),
+        ("changes", None, 0.0),
+    ]
+    assert minds[-1]["met"]
     foreign = {row["set"]: row for row in rows if row["what"] == "nothing fits"}
     assert foreign.keys() == {"developers", "changes"}  # there is but one conversation in the third
     assert foreign["developers"]["auroc"] == 1.0
     assert foreign["changes"]["auroc"] == 0.5  # both worlds say the same
     assert sum(row["hits"] for row in rows if row["what"] == "reliability" and row["set"] == "developers") == 8
+
+
+@pytest.mark.parametrize(
+    ("wrong", "behind", "met"), [(0, -0.02, True), (1, 0.0, True), (2, 0.02, True), (3, 0.04, False)]
+)
+def test_the_mind_that_lies_furthest_behind_the_cosine_decides(wrong: int, behind: float, met: bool) -> None:
+    asked = [
+        LabelledQuestion(question="?", kind="now", answers=frozenset(), scope=scope, part="half a")
+        for scope in 50 * ["m/1"] + 50 * ["m/2"]
+    ]
+    right, missed = {"any@1": 1.0}, {"any@1": 0.0}
+    cosine = [missed] + 49 * [right] + 25 * [missed] + 25 * [right]
+    fused = wrong * [missed] + (50 - wrong) * [right] + 50 * [right]
+    first, second, summary = mind_rows({"set": "m"}, asked, {"fused": fused, "meaning alone": cosine})
+    assert (first["mind"], first["behind_any@1"]) == ("m/1", pytest.approx(behind))
+    assert (first["won"], first["lost"]) == ((1, 0) if not wrong else (0, wrong - 1))
+    assert (second["mind"], second["behind_any@1"]) == ("m/2", -0.5)
+    assert (summary["worst"], summary["minds"], summary["met"]) == ("m/1", 2, met)
 
 
 def test_it_is_how_often_one_of_the_first_kind_is_above_one_of_the_second() -> None:
@@ -166,7 +198,11 @@ def test_questions_in_other_languages_are_well_formed_and_asked_in_a_home_of_the
     assert {row["rule"] for row in rows} == RULES.keys()
 
 
-def test_chatter_has_to_come_from_somewhere(tmp_path: Path) -> None:
+def test_chatter_and_conversations_of_growing_minds_have_to_come_from_somewhere(tmp_path: Path) -> None:
     (tmp_path / "changes.json").write_text(json.dumps(worlds()))
     with pytest.raises(ValueError, match="name a file of LoCoMo's as well"):
         list(run(changes=tmp_path / "changes.json"))
+    with pytest.raises(ValueError, match="name a file of them"):
+        list(run(sizes=(10,)))
+    with pytest.raises(ValueError, match="a plot is of sizes"):
+        list(run(changes=tmp_path / "changes.json", plot=tmp_path / "plot.svg"))

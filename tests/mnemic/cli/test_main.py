@@ -536,6 +536,8 @@ WRONG: list[tuple[list[str], int, str]] = [
     (["recall", "x", "-k", "many"], 2, "not a valid integer"),
     (["recall", "x", "--budget-tokens", "0"], 2, "no text fits"),
     (["recall", "x", "--scope", "nowhere"], 2, "No memory is in the scope 'nowhere'"),
+    (["recall", "x", "--session", "nosuch"], 2, "No memory of the conversation 'nosuch' was found"),
+    (["shape", "--session", "nosuch", "who=user"], 2, "No memory of the conversation 'nosuch' was found"),
     (["recall", "x", "--scope", "a/../b"], 2, "it is no path"),
     (["recall", "x", "--scope", "\udcff"], 2, "it is no path"),
     (["recall", "x", "--as-of", "yesterday"], 2, "is no time that can be read"),
@@ -579,7 +581,7 @@ def sentence(outcome: Outcome) -> str:
 def test_wrong_input_is_told_in_one_sentence(
     command: Command, home: Path, arguments: list[str], code: int, said: str
 ) -> None:
-    if arguments[0] in ("recall", "forget") and "nobody" not in arguments:
+    if arguments[0] in ("recall", "shape", "forget") and "nobody" not in arguments:
         command("init", "--home", home)
     where = [] if "--home" in arguments else ["--home", home]
     told = command(*arguments, *where)

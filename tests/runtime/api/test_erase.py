@@ -295,7 +295,7 @@ def test_whoever_sits_there_is_shown_what_goes_and_asked(
         (["--scope", "work", "--erase", "--undo"], "--undo does not go with --erase"),
         (["--scope", "work", "--erase", "--reason", "x"], "nothing is kept"),
         (["--scope", "nowhere", "--erase", "--yes"], "No memory is in the scope 'nowhere'"),
-        (["--session", "nobody", "--erase", "--yes"], "no memory is of it"),
+        (["--session", "nobody", "--erase", "--yes"], "No memory of the conversation 'nobody' was found"),
         (["--since", "2026-10-02", "--before", "2026-10-01", "--yes"], "--before cannot be"),
         (["0" * 32, "--erase", "--yes"], "There is no memory"),
         (["--before", "then"], "'then' is no time"),

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import mnemic
-from mnemic.actors.protocol.errors import InvalidValue, UnknownScope
+from mnemic.actors.protocol.errors import InvalidValue, UnknownScope, UnknownSession
 from mnemic.actors.protocol.scopes import Selection
 from mnemic.runtime.api.mind import Mind
 from tests.paths import ROOT
@@ -69,6 +69,11 @@ def test_an_analogy_is_answered_by_what_fills_the_same_role(mind: Mind) -> None:
 def test_filters_that_cannot_be_are_refused(mind: Mind) -> None:
     with pytest.raises(UnknownScope):
         mind.shape({"tool": "yen"}, scope="atlantis")
+    for ask in (lambda: mind.recall("yen", session="norw"), lambda: mind.shape({"tool": "yen"}, session="norw")):
+        with pytest.raises(UnknownSession) as caught:
+            ask()
+        assert str(caught.value) == "No memory of the conversation 'norw' was found."
+        assert caught.value.remedy_text.startswith("Did you mean 'norway'? ")
     with pytest.raises(InvalidValue, match="until"):
         mind.shape({"tool": "yen"}, since=2, until=1)
     wrong: list[dict[str, Any]] = [{"pattern": {}}, {"analogy": ("a", "b")}, {"pattern": {"tool": "yen"}, "k": 0}]

@@ -30,6 +30,7 @@ from mnemic.actors.protocol.errors import (
     StoreBusy,
     UnknownArgument,
     UnknownScope,
+    UnknownSession,
 )
 from mnemic.actors.protocol.messages import Counts, Recalled, TextCaptured
 from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES, decode, decode_error
@@ -163,6 +164,7 @@ def test_a_look_that_is_nobodys_wish_keeps_nobody_awake(faces: Hosted) -> None:
         ("/api/recall", {"query": "x", "shape": "round"}, {}, UnknownArgument),
         ("/api/recall", {"query": " "}, {}, InvalidValue),
         ("/api/recall", {"query": "x", "scope": "nowhere"}, {}, UnknownScope),
+        ("/api/recall", {"query": "x", "session": "nobody"}, {}, UnknownSession),
         ("/api/get-memories", {"ids": [str(uuid.UUID(int=0))]}, {}, NoSuchMemory),
         ("/api/capture-transcript", {"path": "-", "format": "auto", "scope": None, "skip": 0}, {}, InvalidValue),
         ("/api/capture-transcript", {"path": "a.jsonl", "format": "auto", "scope": None, "skip": 0}, {}, InvalidValue),

@@ -86,6 +86,21 @@ def test_a_scope_that_is_not_there_tells_no_name_of_another_project(faces: Hoste
         assert "boats/cabins" in asked(faces, project, name, ("read-all",), scope="boat/cabins", **more)
 
 
+def test_a_conversation_of_another_project_is_unknown_and_none_of_its_names_is_told(
+    faces: Hosted, project: Path
+) -> None:
+    with faces.minds.use("default", True) as mind:
+        mind.remember("the otter talked", scope="boat", session="talk-1")
+        mind.remember("the otter's PIN is 4712", scope="bank", session="talk-2")
+    for session in ("talk-2", "talk-", "talk-1 "):
+        refused = asked(faces, project, "memory_recall", query="otter", session=session)
+        assert refused.startswith(f"unknown_session: No memory of the conversation {session!r} was found. ")
+        assert "Did you mean 'talk-1'? `mnemic log`" in refused
+    assert "'talk-2'" in asked(
+        faces, project, "memory_recall", ("read-all",), query="otter", scope="*", session="talk-"
+    )
+
+
 def test_of_several_scopes_each_is_its_own_or_shared_or_the_whole_question_is_refused(
     faces: Hosted, project: Path
 ) -> None:

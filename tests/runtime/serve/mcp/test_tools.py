@@ -347,6 +347,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("memory_recall", {"query": "x", "k": "many"}, "invalid_value: k cannot be 'many'"),
     ("memory_recall", {"query": "x", "scope": "a/../b"}, "invalid_value"),
     ("memory_recall", {"query": "x", "scope": "nowhere"}, "unknown_scope"),
+    ("memory_recall", {"query": "x", "scope": "*", "session": "nobody"}, "unknown_session"),
     ("memory_recall", {"query": "x", "scope": "*", "kinds": ["rumour"]}, "invalid_value"),
     ("memory_recall", {"query": "x", "scope": "*", "kinds": []}, "invalid_value"),
     ("memory_recall", {"query": "x", "scope": "*", "as_of": "yesterday"}, "bad_time"),

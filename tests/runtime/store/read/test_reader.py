@@ -51,8 +51,9 @@ def test_an_empty_store_answers_everything(reader: Reader) -> None:
             now.scopes(),
             now.scope_path_of(ScopeRef(path="a", project="/a", found="git")),
             now.session_rows("s"),
+            now.session_names([1]),
             now.encoders(),
-        ) == ({}, None, [], [])
+        ) == ({}, None, [], [], [])
         assert now.vectors(ENCODER, 0).vectors.shape == (0, 0)
         assert (now.memory_terms(0, 9).codes, now.term_totals()) == (b"", TermTotals(0, 0))
         assert (now.load_memories([]), now.rows_of([]), now.pending_embeddings(ENCODER, 0, False, 9)) == ([], [], [])
@@ -127,6 +128,7 @@ def test_columns_say_what_is_known_of_each_memory(store: Store, reader: Reader) 
         paths = now.scopes()
         assert [paths[scope] for scope in columns.scope.tolist()] == ["shelf", "work/shelf"]
         assert columns.session.tolist() == now.session_rows("a session") + now.session_rows("another")
+        assert now.session_names(columns.session.tolist() * 2) == ["another", "a session"]
     assert [KINDS[kind] for kind in columns.kind] == ["turn", "injected"]
     assert columns.words.tolist() == [5, 0], "the speaker's name is indexed with the text"
     assert columns.said_at.tolist() == [7, 60]
