@@ -191,6 +191,10 @@ class CommunityQueries:
         rows = [int(row) for (row,) in found]
         return rows if len(rows) <= limit else [rows[place * len(rows) // limit] for place in range(limit)]
 
+    def speakers_of(self, rows: Sequence[int]) -> list[str]:
+        found = dict(self._in_parts("SELECT id, coalesce(speaker, '') FROM memories WHERE id IN", rows))
+        return [str(found[row]) for row in rows]
+
     def lineage(self, community: int) -> list[LineageRow]:
         events: dict[tuple[int, str, int], list[int]] = {}
         times: dict[int, int] = {}
