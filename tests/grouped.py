@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from mnemic.actors.protocol.changes import Change
 from mnemic.actors.protocol.community_changes import CommunityRow, LineageEvent, MarkBoundary, SetCommunities
+from mnemic.actors.protocol.messages import Apply
 from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.runtime.api.mind import Mind
+from mnemic.runtime.minds.homes import open_mind
+from mnemic.runtime.store.read.reader import open_reader
 
 Topics = Mapping[int, Sequence[int]]
 """Rows of the members of each topic, by its number."""
@@ -23,7 +31,7 @@ def boundary_changes(
     events: Sequence[LineageEvent] = (),
     ended: Sequence[int] = (),
 ) -> SetCommunities:
-    """What is found at the boundary that waits.
+    """What is found at the next boundary.
 
     Args:
         parts: of each part, by its number, the topic it is of and the rows of its members.
@@ -41,10 +49,9 @@ def boundary_changes(
     ]
     topic_of = {row: number for number, rows in topics.items() for row in rows}
     part_of = {row: number for number, (_, rows) in parts.items() for row in rows}
-    (open_boundary,) = (one.number for one in snapshot.boundaries(0) if not one.done)
     return SetCommunities(
         generation=snapshot.generation,
-        boundary=open_boundary,
+        boundary=1 + max((one.number for one in snapshot.boundaries(0)), default=0),
         resolution=0.1,
         floor=0.5,
         chosen_at=len(scopes),
@@ -61,20 +68,38 @@ def boundary_changes(
 
 
 def group(
-    apply: Callable[[Change], object],
+    apply: Callable[[Change, Change], object],
     look: Callable[[Callable[[Snapshot], SetCommunities]], SetCommunities],
     topics: Topics,
     **more: object,
 ) -> None:
-    """Mark a boundary, and say what is found at it.
+    """Mark a boundary, and say in the same transaction what is found at it, before anybody else looks for it.
 
     Args:
-        apply: has the store carry out a change.
+        apply: has the store carry out changes.
         look: answers with what a function says of a snapshot.
         more: as `boundary_changes` takes it.
     """
-    apply(MarkBoundary(reason="asked"))
-    apply(look(lambda snapshot: boundary_changes(snapshot, topics, **more)))  # type: ignore[arg-type]
+    found = look(lambda snapshot: boundary_changes(snapshot, topics, **more))  # type: ignore[arg-type]
+    apply(MarkBoundary(reason="asked"), found)
+
+
+def group_scopes(mind: Mind, home: Path, *paths: str) -> None:
+    """Make of the memories of each scope one community, numbered from 1 on, in a mind that is open here."""
+    folder, keys = open_mind(home, "default", looking=True)
+    with closing(open_reader(folder.store, keys)) as reader:
+
+        def look(what: Callable[[Snapshot], Any]) -> Any:
+            with reader.snapshot() as now:
+                return what(now)
+
+        def apply(*changes: Change) -> None:
+            key = hashlib.sha256(repr(changes).encode()).digest()
+            mind.actor_system.ask(Apply(changes=changes, key=key, author="test", run="test"))
+
+        columns, scopes = look(lambda now: (now.memory_columns(0), now.scopes()))
+        of = {path: number for number, path in scopes.items()}
+        group(apply, look, {n: columns.row[columns.scope == of[path]].tolist() for n, path in enumerate(paths, 1)})
 
 
 def _numbers(values: Sequence[int]) -> bytes:

@@ -141,12 +141,9 @@ def _phrases(records: Sequence[CommunityRecord], snapshot: Snapshot) -> list[tup
     beside: list[CommunityRecord] = []
     if len(records) == 1:
         (only,) = records
-        listed = (
-            snapshot.community_parts(only.parent)
-            if only.level
-            else snapshot.list_communities({only.scope}, _LISTED_BESIDE)[0]
-        )
-        beside = [one for one in listed[:_LISTED_BESIDE] if one.id != only.id]
+        listed, _, _ = snapshot.list_communities({only.scope}, _LISTED_BESIDE)
+        near = snapshot.community_parts(only.parent)[:_LISTED_BESIDE] if only.level else listed
+        beside = [one for one in near if one.id != only.id]
     drawn = [snapshot.members_of(record.id, _NAMED_BY) for record in (*records, *beside)]
     rows = [row for some in drawn for row in some]
     speakers = dict(zip(rows, snapshot.speakers_of(rows), strict=True))
@@ -206,7 +203,7 @@ def _centrality(record: CommunityRecord, rows: NDArray[np.int64], snapshot: Snap
 
 
 def _links(memories: Sequence[Memory], within: frozenset[int] | None, snapshot: Snapshot) -> list[Links]:
-    """What stands for each memory and what it stands for; what lies in other scopes than those asked for is not named."""
+    """What stands for each memory and what it stands for; what lies in no scope asked for is not named."""
     linked = {one for memory in memories for one in (memory.superseded_by, *memory.supersedes) if one is not None}
     others = snapshot.load_memories(snapshot.rows_of(sorted(linked)))
     paths = {path for number, path in snapshot.scopes().items() if within is None or number in within}

@@ -35,7 +35,7 @@ class Grouped:
         self.store = Store.create(path, KEYS)
 
     def group(self, topics: dict[int, Sequence[int]], **more: Any) -> None:
-        group(lambda change: apply(self.store, change), lambda what: look(self.path, what), topics, **more)
+        group(lambda *changes: apply(self.store, *changes), lambda what: look(self.path, what), topics, **more)
 
     def list(self, scope: Any = "*", k: int = 20, why_not: str = "") -> CommunitiesListed:
         asked = ListCommunities(scope=scope, k=k)
