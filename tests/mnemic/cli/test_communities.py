@@ -1,4 +1,4 @@
-"""`mnemic communities`: the list and one of them, as lines and as JSON, at the command and by way of the process."""
+"""`mnemic communities`: the list and one of them, as lines for a person and as JSON; what waits is taken up first."""
 
 from __future__ import annotations
 
