@@ -1,20 +1,264 @@
-"""Communities as they are listed and shown."""
+"""Communities as they are listed and shown, read from one snapshot.
+
+A caller who asks in some scopes is told of the communities of these alone: one of another scope is unknown, and no
+lineage, part or neighbour names one. A community lies in exactly one scope, so its members need no look of their own.
+Nothing that is kept of a community holds words: its phrases are made when it is asked for, from some of its members'
+texts (`mnemic.algorithms.text.topic_phrases`), and differ a little with what is listed beside it.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
 from mnemic.actors.protocol.community_messages import (
     CommunitiesListed,
+    CommunityEvent,
+    CommunityNeighbour,
+    CommunityRole,
     CommunityShown,
+    CommunityView,
     ListCommunities,
     ShowCommunity,
 )
-from mnemic.actors.protocol.errors import UnknownCommunity
+from mnemic.actors.protocol.errors import InvalidValue, UnknownCommunity
+from mnemic.actors.protocol.graph_snapshot import CommunityRecord, Members
+from mnemic.actors.protocol.messages import Hit, Memory
+from mnemic.actors.protocol.scopes import asked_scopes
 from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.recall.hits import Links, excerpt, make_hit
+from mnemic.actors.recall.query import scopes_below
+from mnemic.algorithms.text.languages.table import BY_CODE, DEFAULT
+from mnemic.algorithms.text.terms import stem_of
+from mnemic.algorithms.text.topic_phrases import topic_phrases
+from mnemic.hd.algebra import default_algebra
+
+_PHRASES = 4
+_NAMED_BY = 24  # members whose texts name a community: as many more name it hardly better, and each is read
+_NAME_BYTES = 4_000  # what a text is about, it says soon
+_LISTED_BESIDE = 20  # communities of the scope against which one that is shown is named
+_SHOWN_BYTES = 400
+_ROLES_PLACE = ("project", "workspace", "kind")  # which all memories of a scope share, or nearly
+_FILLERS_LOOKED_AT = 256
+_FILLERS_OF_A_ROLE = 2
+_LEAST_HOLDERS = 2
+_LEAST_SIZE = 2  # one memory alone is no topic
+_MANY = 10  # one in so many memories waits: then it is said
+_MANY_WAIT = "more than a tenth of all memories came or changed since the last boundary, and are in no community yet"
+_NONE_YET = "no communities were found yet"
 
 
 def list_communities(asked: ListCommunities, snapshot: Snapshot, why_not: str) -> CommunitiesListed:
-    return CommunitiesListed(communities=(), total=0, memories=0, waiting=snapshot.graph_waiting()[0])
+    """List the topics of some scopes, the ones last spoken of first.
+
+    Args:
+        why_not: why no communities are found just now; empty where they are.
+
+    Raises:
+        UnknownScope, InvalidValue: what was asked for cannot be.
+    """
+    _check_count(asked.k)
+    found, total, memories = snapshot.list_communities(_within(asked.scope, snapshot), asked.k)
+    waiting, members = snapshot.graph_waiting()
+    degraded = [why_not] if why_not else []
+    if snapshot.last_done_boundary() is None:
+        degraded += [_NONE_YET] if waiting or snapshot.open_boundaries() else []
+    elif _MANY * waiting > members + waiting:
+        degraded.append(_MANY_WAIT)
+    return CommunitiesListed(
+        communities=tuple(_views(found, snapshot)),
+        total=total,
+        memories=memories,
+        waiting=waiting,
+        degraded=tuple(degraded),
+    )
 
 
 def show_community(asked: ShowCommunity, snapshot: Snapshot) -> CommunityShown:
-    raise UnknownCommunity(id=asked.id)
+    """Show one community; of a topic its parts and what it is joined with, too.
+
+    Raises:
+        UnknownCommunity: there is none of the number in the scopes asked for.
+        UnknownScope, InvalidValue: what was asked for cannot be.
+    """
+    _check_count(asked.k)
+    within = _within(asked.scope, snapshot)
+    record = snapshot.community(asked.id)
+    if record is None or (within is not None and record.scope not in within):
+        raise UnknownCommunity(id=asked.id)
+    (view,) = _views([record], snapshot)
+    everywhere = snapshot.members()
+    belonging = (everywhere.part if record.level else everywhere.topic) == record.id
+    rows, held = everywhere.row[belonging & ~everywhere.placed], int(belonging.sum())
+    parts = [] if record.level else snapshot.community_parts(record.id)
+    return CommunityShown(
+        community=view,
+        parent=record.parent,
+        died_at=record.died_at,
+        members=_members(record, view.phrases, rows, asked.k, within, snapshot),
+        parts=tuple(_views(parts[: asked.k] if len(parts) > 1 else [], snapshot)),
+        lineage=_lineage(record, asked.k, snapshot),
+        neighbours=tuple(_neighbours(record, rows, everywhere, asked.k, snapshot)),
+        roles=tuple(_roles(record.id, held, asked.k, snapshot)),
+    )
+
+
+def _check_count(k: int) -> None:
+    if k < 1:
+        raise InvalidValue(name="k", value=k, why="it is less than 1", expected="a number from 1")
+
+
+def _within(scope: str | Sequence[str], snapshot: Snapshot) -> frozenset[int] | None:
+    """Numbers of the scopes that are asked for, and of those below them; ``None`` for everything."""
+    paths = asked_scopes(scope if isinstance(scope, str) else tuple(scope))
+    return None if paths is None else frozenset(scopes_below(snapshot, paths))
+
+
+# --- views -----------------------------------------------------------------------------------------------------------
+
+
+def _views(records: Sequence[CommunityRecord], snapshot: Snapshot) -> Iterator[CommunityView]:
+    for record, phrases in zip(records, _phrases(records, snapshot), strict=True):
+        yield CommunityView(
+            id=record.id,
+            phrases=phrases,
+            scope=record.path,
+            size=record.size,
+            placed=record.placed,
+            first_at=record.first_at,
+            last_at=record.last_at,
+            born_at=record.born_at,
+        )
+
+
+def _phrases(records: Sequence[CommunityRecord], snapshot: Snapshot) -> list[tuple[str, ...]]:
+    """Key phrases of each; one that is named alone is weighed against what else is listed of its scope."""
+    if not records:
+        return []
+    beside: list[CommunityRecord] = []
+    if len(records) == 1:
+        (only,) = records
+        listed, _, _ = snapshot.list_communities({only.scope}, _LISTED_BESIDE)
+        near = snapshot.community_parts(only.parent)[:_LISTED_BESIDE] if only.level else listed
+        beside = [one for one in near if one.id != only.id]
+    drawn = [snapshot.members_of(record.id, _NAMED_BY) for record in (*records, *beside)]
+    rows = [row for some in drawn for row in some]
+    speakers = dict(zip(rows, snapshot.speakers_of(rows), strict=True))
+    starts = dict(zip(rows, snapshot.text_starts(rows, _NAME_BYTES), strict=True))
+    ignored = {word for name in set(speakers.values()) for word in name.lower().split()}
+    for language in snapshot.languages():
+        ignored |= frozenset() if language == DEFAULT.code else BY_CODE[language].stop_words
+    # Who spoke stands before the text.
+    topics = [[starts[row][len(speakers[row]) :] for row in some] for some in drawn]
+    return topic_phrases(topics, _PHRASES, ignored)[: len(records)]
+
+
+# --- of one community ------------------------------------------------------------------------------------------------
+
+
+def _members(
+    record: CommunityRecord,
+    phrases: Sequence[str],
+    rows: NDArray[np.int64],
+    k: int,
+    within: frozenset[int] | None,
+    snapshot: Snapshot,
+) -> tuple[Hit, ...]:
+    """Members, the most central first; those without a hypervector last, the ones kept last first."""
+    scores = _centrality(record, rows, snapshot)
+    unbound = sorted((int(row) for row in rows if int(row) not in scores), reverse=True)
+    central = sorted(scores, key=lambda row: (-scores[row], row))
+    shown = [*central, *unbound][:k]
+    memories = snapshot.load_memories(shown)
+    stems = [stem_of(word) for phrase in phrases for word in phrase.split()]
+    hits = []
+    for row, memory, links in zip(shown, memories, _links(memories, within, snapshot), strict=True):
+        part, offset = excerpt(memory.data, _SHOWN_BYTES, -1, stems)
+        hits.append(make_hit(memory, part, offset, {}, links, scores.get(row, 0.0)))
+    return tuple(hits)
+
+
+def _centrality(record: CommunityRecord, rows: NDArray[np.int64], snapshot: Snapshot) -> dict[int, float]:
+    """How near each member is to the prototype, 0 to 1, by row: 1 - 2 d / bits, at a Hamming distance of d; that of a
+    part, for which none is kept, is bundled here. Without a prototype there is none.
+    """
+    bound = snapshot.member_codes(record.parent or record.id)
+    mine = np.isin(bound.row, rows)
+    codes = bound.codes[mine]
+    if not len(codes):
+        return {}
+    if record.level:
+        prototype = default_algebra().bundle(codes, codes[0])
+    else:
+        kept = snapshot.prototypes()
+        place = np.flatnonzero(kept.topic == record.id)
+        if not len(place):
+            return {}
+        prototype = kept.codes[place[0]]
+    near = np.clip(default_algebra().similarity(codes, prototype), 0.0, 1.0)
+    return dict(zip(bound.row[mine].tolist(), near.tolist(), strict=True))
+
+
+def _links(memories: Sequence[Memory], within: frozenset[int] | None, snapshot: Snapshot) -> list[Links]:
+    """What stands for each memory and what it stands for; what lies in no scope asked for is not named."""
+    linked = {one for memory in memories for one in (memory.superseded_by, *memory.supersedes) if one is not None}
+    others = snapshot.load_memories(snapshot.rows_of(sorted(linked)))
+    paths = {path for number, path in snapshot.scopes().items() if within is None or number in within}
+    named = {one.id for one in others if one.scope in paths}
+    return [
+        Links(
+            newer=memory.superseded_by if memory.superseded_by in named else None,
+            elsewhere=memory.superseded_by is not None and memory.superseded_by not in named,
+            older=tuple(one for one in memory.supersedes if one in named),
+        )
+        for memory in memories
+    ]
+
+
+def _lineage(record: CommunityRecord, k: int, snapshot: Snapshot) -> tuple[CommunityEvent, ...]:
+    """The last events, the oldest first; communities of another scope are not named."""
+
+    def is_beside(number: int) -> bool:
+        other = snapshot.community(number)
+        return other is not None and other.scope == record.scope
+
+    return tuple(
+        CommunityEvent(at=one.at, kind=one.kind, community=one.community, others=tuple(filter(is_beside, one.others)))
+        for one in snapshot.lineage(record.id)[-k:]
+        if is_beside(one.community)
+    )
+
+
+def _neighbours(
+    record: CommunityRecord, rows: NDArray[np.int64], everywhere: Members, k: int, snapshot: Snapshot
+) -> Iterator[CommunityNeighbour]:
+    """The topics of the same scope that most of the nearest neighbours of some memories are in."""
+    near = snapshot.neighbours_of(rows.tolist()).near
+    near = near[near >= 0]
+    place = np.minimum(np.searchsorted(everywhere.row, near), max(0, len(everywhere.row) - 1))
+    topics = everywhere.topic[place][everywhere.row[place] == near] if len(everywhere.row) else near[:0]
+    counts = Counter(topics.tolist())
+    counts.pop(record.parent or record.id, None)
+    joined = []
+    for number in sorted(counts, key=lambda number: (-counts[number], number)):
+        other = snapshot.community(number)
+        if other is not None and other.died_at is None and other.scope == record.scope and other.size >= _LEAST_SIZE:
+            joined.append(other)
+        if len(joined) == k:
+            break
+    for view in _views(joined, snapshot):
+        yield CommunityNeighbour(community=view, links=counts[view.id])
+
+
+def _roles(community: int, held: int, k: int, snapshot: Snapshot) -> Iterator[CommunityRole]:
+    """What at least half of the members have in common, and two of them."""
+    of_role: Counter[str] = Counter()
+    for role, filler, holders in snapshot.common_fillers(community, _FILLERS_LOOKED_AT):
+        if holders < _LEAST_HOLDERS or 2 * holders < held or of_role.total() >= k:
+            return
+        if role not in _ROLES_PLACE and of_role[role] < _FILLERS_OF_A_ROLE:
+            of_role[role] += 1
+            yield CommunityRole(role=role, filler=filler, share=holders / held)

@@ -236,6 +236,10 @@ class GraphSnapshot(Protocol):
         """Rows of the members of a topic or of a part, ascending; of more than `limit`, evenly drawn ones."""
         ...
 
+    def speakers_of(self, rows: Sequence[int]) -> list[str]:
+        """Names of who spoke, in the order of the rows asked for; empty where there is none."""
+        ...
+
     def lineage(self, community: int) -> list[LineageRow]:
         """What became of a community, the oldest first."""
         ...

@@ -65,7 +65,7 @@ def log(
     recalls: bool,
     **asked: Any,
 ) -> None:
-    """What was captured, newest first, or what assistants were given. --json prints one object a line."""
+    """What was captured, or given to assistants, newest first. --json prints one object a line."""
     if injected and recalls:
         raise click.UsageError("--injected is of assistants, --recalls of yourself: name one of them")
     if (injected or recalls) and (kinds or forgotten):

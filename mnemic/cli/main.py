@@ -15,7 +15,18 @@ from typing import Any
 import click
 
 from mnemic.actors.protocol.errors import MnemicError
-from mnemic.cli import capture, correct, forget, keys, log, move, recall, scope, status  # noqa: F401 - each adds its commands
+from mnemic.cli import (  # noqa: F401 - each adds its commands
+    capture,
+    communities,
+    correct,
+    forget,
+    keys,
+    log,
+    move,
+    recall,
+    scope,
+    status,
+)
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
 from mnemic.cli.hooks import commands  # noqa: F401 - adds its commands
 from mnemic.cli.interrupts import Terminated, install_sigterm_handler, require_stdin

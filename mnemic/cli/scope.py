@@ -26,7 +26,7 @@ _NAMED_EXPLICITLY = ("named", ".mnemic.toml")
 )
 @click.pass_context
 def scope(context: click.Context) -> None:
-    """Which scopes there are, projects that moved, folders you trust. All of it can be taken back."""
+    """The scopes, projects that moved, folders you trust. All of it can be taken back."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 

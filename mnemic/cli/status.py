@@ -38,6 +38,8 @@ def status(chosen: CommandContext) -> None:
             yield f"PAUSED: {view['paused']['told']}"
         memories, sessions = pluralize(counts["memories"], "memory"), pluralize(counts["sessions"], "session")
         yield f"{memories} in {sessions}, {counts['embedded']} found by meaning, {counts['bound']} by shape"
+        if counts["communities"]:
+            yield f"{pluralize(counts['communities'], 'community')} of memories; `mnemic communities` lists them"
         if counts["headless"] or counts["subagents"]:
             yield f"of the sessions {counts['headless']} headless, {counts['subagents']} of subagents"
         if counts["retired"]:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from mnemic.actors.protocol.changes import DeliveredSpan
+from mnemic.actors.protocol.community_messages import CommunitiesListed
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.log_messages import (
     CountUse,
@@ -31,7 +32,7 @@ from mnemic.actors.protocol.times import to_iso
 from mnemic.runtime.api.pause import PauseVerbs
 from mnemic.runtime.api.verbs import fields_as_parameters
 
-FoundT = TypeVar("FoundT", Recalled, Shaped)
+FoundT = TypeVar("FoundT", Recalled, Shaped, CommunitiesListed)
 QuestionT = TypeVar("QuestionT", bound=msgspec.Struct)
 
 _TWO_63 = 2**63

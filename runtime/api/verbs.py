@@ -1,8 +1,8 @@
 """Base class of a mind's verbs: its actors, its keys, and exclusive access to its files.
 
-Above stand the verbs, by what they are for (`mnemic.runtime.api.questions`, `mnemic.runtime.api.correct`,
-`mnemic.runtime.api.erase`, `mnemic.runtime.api.pause`, `mnemic.runtime.api.transfer`, `mnemic.runtime.api.lock`), and
-`mnemic.runtime.api.mind`, which has them all.
+Above stand the verbs, by what they are for (`mnemic.runtime.api.questions`, `mnemic.runtime.api.communities`,
+`mnemic.runtime.api.correct`, `mnemic.runtime.api.erase`, `mnemic.runtime.api.pause`, `mnemic.runtime.api.transfer`,
+`mnemic.runtime.api.lock`), and `mnemic.runtime.api.mind`, which has them all.
 
 Having a mind for oneself, to replace its files: the home's process lets go of it, and other commands wait.
 

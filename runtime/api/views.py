@@ -12,10 +12,11 @@ from typing import Any
 
 import msgspec
 
+from mnemic.actors.protocol.community_messages import CommunitiesListed, CommunityShown
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.log_messages import Delivery, MemoryDetail, UseCounted
 from mnemic.actors.protocol.message import to_json
-from mnemic.actors.protocol.messages import Hit, Memory, Recalled
+from mnemic.actors.protocol.messages import Hit, Memory, Recalled, Scopes
 from mnemic.actors.protocol.shape_messages import Answer, Shaped
 
 _NOT_FOR_MODELS = {"source_id", "session"}
@@ -135,6 +136,25 @@ def shape_view(
         "degraded": list(shaped.degraded),
         "took_ms": round(took_ms, 1),
     }
+
+
+def communities_view(listed: CommunitiesListed, *, strict: bool, scope: Scopes, found: str) -> dict[str, Any]:
+    """What communities there are.
+
+    Args:
+        scope: what was looked through.
+        found: how the scope was found.
+    """
+    looked = scope if isinstance(scope, str) else list(scope)
+    return to_json(listed, strict=strict) | {"scope": looked, "scope_found": found}
+
+
+def community_view(shown: CommunityShown, *, strict: bool) -> dict[str, Any]:
+    """A community with all that belongs to it."""
+    view = to_json(shown, strict=strict)
+    view["members"] = [hit_view(hit, strict=strict, explain=False) for hit in shown.members]
+    view["roles"] = [one | {"share": round(one["share"], 4)} for one in view["roles"]]
+    return view
 
 
 def delivery_view(giving: Delivery) -> dict[str, Any]:

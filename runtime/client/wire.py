@@ -19,6 +19,7 @@ import msgspec
 
 from mnemic.actors.protocol import (
     ambient_messages,
+    community_messages,
     errors,
     log_messages,
     messages,
@@ -56,7 +57,7 @@ def message_path(message: Any) -> str:
 
 ASK_MESSAGES: dict[str, type[Verb[Any]]] = {
     message_path(kind): kind
-    for module in (messages, ambient_messages, log_messages, scopes, shape_messages)
+    for module in (messages, ambient_messages, community_messages, log_messages, scopes, shape_messages)
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, Verb) and kind is not Verb
 }

@@ -202,6 +202,8 @@ CREATE TABLE lineage(
   boundary INTEGER NOT NULL, kind TEXT NOT NULL, community INTEGER NOT NULL, other INTEGER NOT NULL) STRICT;
 CREATE INDEX lineage_community ON lineage(community);
 CREATE INDEX lineage_other ON lineage(other) WHERE other > 0;
+CREATE TRIGGER community_scope_removed AFTER DELETE ON scopes
+  BEGIN UPDATE communities SET scope = 0 WHERE scope = old.id; END;
 CREATE TRIGGER prototype_member_bound AFTER INSERT ON codes WHEN new.tier = 'episode' BEGIN
   UPDATE communities SET stale = (SELECT max(seq) FROM applies)
   WHERE died IS NULL AND id = (SELECT topic FROM members WHERE memory = new.memory AND placed = 0); END;

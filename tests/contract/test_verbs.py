@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from mnemic.actors.protocol.ambient_messages import Brief
+from mnemic.actors.protocol.community_messages import ListCommunities, ShowCommunity, UpdateCommunities
 from mnemic.actors.protocol.log_messages import CountUse, ListDeliveries, ListMemories, ShowMemories
 from mnemic.actors.protocol.message import Id, MemoryId, Text, field_help
 from mnemic.actors.protocol.messages import (
@@ -70,6 +71,9 @@ METHODS: dict[Struct, Offer] = {
     Survey: offer("survey"),
     ForgetSelection: offer("forget_all", lacks="restore"),
     Rebuild: offer("rebuild", own="progress"),
+    ListCommunities: offer("communities"),
+    ShowCommunity: offer("community"),
+    UpdateCommunities: offer("update_communities", own="progress", unlike="mark"),
 }
 COMMANDS: dict[Struct, Offer] = {
     Recall: offer(
@@ -87,6 +91,7 @@ COMMANDS: dict[Struct, Offer] = {
     ListMemories: offer("log", lacks="text_bytes", own="injected recalls", unlike="scope"),
     ShowMemories: offer("show"),
     Selection: offer("forget", own="reason undo erase yes"),
+    ListCommunities: offer("communities", own="number", unlike="scope k"),
 }
 TOOLS: dict[Struct, Offer] = {
     Recall: offer("memory_recall", lacks="place signals observe private trace assistant asking_session", own="explain"),

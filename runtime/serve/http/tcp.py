@@ -77,6 +77,8 @@ ALLOWED_PATHS: Mapping[str, str | None] = {
             "/api/recall",
             "/api/shape",
             "/api/list-roles",
+            "/api/list-communities",
+            "/api/show-community",
             "/api/get-memories",
             "/api/find-scope",
             "/api/find-similar",

@@ -19,11 +19,19 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 import msgspec
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
+from mcp.server.mcpserver.resources import FunctionResource
 from pydantic import BeforeValidator
 
 from mnemic.actors.protocol.changes import DeliveredSpan, ScopeRef
 from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import BadInput, InvalidValue, MnemicError, OwnersChoice, SwitchedOff, UnknownScope
+from mnemic.actors.protocol.errors import (
+    BadInput,
+    InvalidValue,
+    MnemicError,
+    OwnersChoice,
+    SwitchedOff,
+    UnknownScope,
+)
 from mnemic.actors.protocol.events import MCP_PREFIX
 from mnemic.actors.protocol.message import format_id, parse_id, to_json
 from mnemic.actors.protocol.messages import CaptureText, Forget, GetMemories, Memory, Recall, Scopes
@@ -32,11 +40,18 @@ from mnemic.actors.protocol.shape_messages import Shape, pattern_texts
 from mnemic.actors.protocol.times import to_iso
 from mnemic.actors.recall.hits import character_start, delivered_span
 from mnemic.runtime.api.mind import Mind
-from mnemic.runtime.api.views import memory_view, model_view, recall_view, shape_view, similar_view
+from mnemic.runtime.api.views import (
+    memory_view,
+    model_view,
+    recall_view,
+    shape_view,
+    similar_view,
+)
 from mnemic.runtime.capture.allow_deny import Patterns
 from mnemic.runtime.engine.reports import Progress
 from mnemic.runtime.minds.projects import NO_SCOPE
 from mnemic.runtime.serve.mcp.access import Access
+from mnemic.runtime.serve.mcp.community_resources import communities_of, deliver_community
 from mnemic.runtime.serve.mcp.tool_schemas import (
     IDEMPOTENT_ADD,
     IDEMPOTENT_HIDE,
@@ -61,7 +76,8 @@ _MOST_SAME = 3
 _NOTHING_RECALLED = {"used_tokens": 0, "left_out": 0, "nothing_fits": True}
 """So many at most of the memories that say the same as a hit are named: each costs its reader 35 tokens."""
 _SCOPES_PARAMETER = (str | list[str] | None, None)
-_CAPTURE_TOOLS, _RECALL_TOOLS = ("memory_capture",), ("memory_recall", "memory_shape", "memory_get", "memory")
+_CAPTURE_TOOLS = ("memory_capture",)
+_RECALL_TOOLS = ("memory_recall", "memory_shape", "memory_get", "memory", "communities", "community")
 _SCOPE = ("scope", "scope_found", "searched")
 """What every answer says of the scope that it looks through."""
 _UNKNOWN_SCOPE = "no memory is in this folder's project ({path}) yet"
@@ -179,7 +195,7 @@ def make_server(
         context: Context[Any, Any], *, scope: str | list[str] | None, explain: bool, **given: Any
     ) -> dict[str, Any]:
         """Find memories by meaning and words. scope: default this project, '*' all. Times ISO 8601: since/until when
-        said, as_of what was known then. A text longer than hit_bytes is an excerpt (size_bytes tells): memory_get gives
+        said, as_of what was known then. A text over hit_bytes is cut (size_bytes tells): memory_get gives
         it whole.
         """
         started = clock.monotonic_s()
@@ -309,7 +325,7 @@ def make_server(
 
     @takes(GetMemories, "ids", "offset", "limit", offset=(int, 0), limit=(int, PAGE_BYTES))
     async def memory_get(context: Context[Any, Any], *, offset: int, limit: int, **given: Any) -> dict[str, Any]:
-        """Whole records. Long texts come in pages: offset and limit in bytes."""
+        """Whole records. Long texts in pages: offset, limit in bytes."""
         if offset < 0 or not 4 <= limit <= PAGE_BYTES:
             raise InvalidValue(
                 name="the page",
@@ -327,7 +343,7 @@ def make_server(
 
     @takes(Forget, "id", "reason", id=(str, inspect.Parameter.empty))
     async def memory_forget(context: Context[Any, Any], *, id: str, **given: Any) -> dict[str, Any]:
-        """Hide what the user wants forgotten. The command in undo brings it back."""
+        """Hide what the user wants forgotten. undo brings it back."""
         wanted = [parse_id(id)]
 
         def forget(mind: Mind, caller: Caller, _: Progress | None) -> dict[str, Any]:
@@ -360,13 +376,23 @@ def make_server(
         return await read("status", lambda mind, caller: _status(mind, access(mind, caller)))
 
     async def memory(context: Context[Any, Any], id: str) -> str:
-        """Of a long text, the first page."""
-
         def get(mind: Mind, caller: Caller) -> dict[str, Any]:
             told = _assistant_name(context)
             return _deliver_pages(mind, told, caller, access(mind, caller), [parse_id(id)], 0, PAGE_BYTES)[0]
 
         return await read("memory", get)
+
+    async def communities() -> str:
+        def show(mind: Mind, caller: Caller) -> dict[str, Any]:
+            return communities_of(mind, *_resolve_scope(mind, caller, None, access))
+
+        return await read("communities", show)
+
+    async def community(context: Context[Any, Any], id: str) -> str:
+        def show(mind: Mind, caller: Caller) -> dict[str, Any]:
+            return deliver_community(mind, _assistant_name(context), caller.session, access(mind, caller), id)
+
+        return await read("community", show)
 
     if not logging.getLogger().handlers:  # else the SDK would put one there that writes to standard error
         logging.getLogger().addHandler(logging.NullHandler())
@@ -385,8 +411,11 @@ def make_server(
             tool(memory_status, READ_ONLY),
         ],
     )
-    server.resource("mnemic://status", mime_type="application/json")(status)
+    for name, read_one in (("status", status), ("communities", communities)):
+        uri = f"mnemic://{name}"  # made here, since the decorator would list an empty description
+        server.add_resource(FunctionResource(uri=uri, name=name, mime_type="application/json", fn=read_one))
     server.resource("mnemic://memory/{id}", mime_type="application/json")(memory)
+    server.resource("mnemic://community/{id}", mime_type="application/json")(community)
     return server
 
 

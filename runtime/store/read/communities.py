@@ -39,7 +39,9 @@ _BOUNDARY = (
     "SELECT id, seq, at, reason, done, coalesce(encoder, ''), coalesce(resolution, 0), coalesce(floor, 0),"
     " coalesce(chosen_at, 0) FROM boundaries"
 )
-_LIVING = "members x JOIN memories m ON m.id = x.memory AND m.retired_at IS NULL"
+# CROSS: members first, or SQLite goes through all memories of the scope, for each community.
+_LIVING = "members x CROSS JOIN memories m ON m.id = x.memory AND m.retired_at IS NULL"
+_BELONGS = "(x.topic = {0} OR (x.part = {0} AND x.part > 0))"  # a number is a topic's or a part's; each has its index
 _COMMUNITY = (
     "SELECT c.id, c.level, c.parent, c.scope, coalesce(s.path, ''), c.size,"
     " (SELECT count(*) FROM members x WHERE x.topic = c.id AND x.placed = 1 AND c.level = 0),"
@@ -52,7 +54,7 @@ _FIELDS = (
 )
 _TIMES = (
     "(SELECT {0}(" + SAID_OR_KEPT + ") FROM " + _LIVING + " AND m.scope = c.scope"
-    " WHERE (c.level = 0 AND x.topic = c.id) OR (c.level = 1 AND x.part = c.id))"
+    " WHERE " + _BELONGS.format("c.id") + ")"
 )
 _WITH_TIMES = _COMMUNITY.format(times=", ".join(_TIMES.format(name) for name in ("min", "max")))
 
@@ -200,11 +202,15 @@ class CommunityQueries:
     def members_of(self, community: int, limit: int) -> list[int]:
         found: list[Any] = self._db.execute(
             f"SELECT x.memory FROM {_LIVING} JOIN communities c ON c.id = ?1 AND c.scope = m.scope"
-            " WHERE (c.level = 0 AND x.topic = ?1) OR (c.level = 1 AND x.part = ?1) ORDER BY x.memory",
+            f" WHERE {_BELONGS.format('?1')} ORDER BY x.memory",
             (community,),
         ).fetchall()
         rows = [int(row) for (row,) in found]
         return rows if len(rows) <= limit else [rows[place * len(rows) // limit] for place in range(limit)]
+
+    def speakers_of(self, rows: Sequence[int]) -> list[str]:
+        found = dict(self._in_parts("SELECT id, coalesce(speaker, '') FROM memories WHERE id IN", rows))
+        return [str(found[row]) for row in rows]
 
     def lineage(self, community: int) -> list[LineageRow]:
         events: dict[tuple[int, str, int], list[int]] = {}
@@ -270,7 +276,7 @@ class CommunityQueries:
             f"SELECT f.role, f.filler, count(*) AS held FROM {_LIVING} JOIN communities c ON c.id = ?1"
             " AND c.scope = m.scope JOIN bound b ON b.memory = x.memory JOIN json_each(b.fillers) j"
             " JOIN fillers f ON f.id = j.value"
-            " WHERE (c.level = 0 AND x.topic = ?1) OR (c.level = 1 AND x.part = ?1)"
+            f" WHERE {_BELONGS.format('?1')}"
             " GROUP BY f.id ORDER BY held DESC, f.role, f.filler LIMIT ?2",
             (community, limit),
         ).fetchall()

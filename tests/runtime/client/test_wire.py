@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol import ambient_messages, log_messages, messages, scopes, shape_messages
+from mnemic.actors.protocol import ambient_messages, community_messages, log_messages, messages, scopes, shape_messages
 from mnemic.actors.protocol import errors as tree
 from mnemic.actors.protocol.errors import BadInput, InvalidValue, MnemicError, StoreError
 from mnemic.actors.protocol.events import to_bytes
@@ -34,7 +34,7 @@ from mnemic.runtime.client.wire import (
 
 TEXTS = st.text(st.characters())  # lone surrogates too
 KINDS = sorted({*ASK_MESSAGES.values(), *TELL_MESSAGES.values()}, key=message_path)
-MODULES = (messages, ambient_messages, log_messages, scopes, shape_messages)
+MODULES = (messages, ambient_messages, community_messages, log_messages, scopes, shape_messages)
 MESSAGES = {
     name
     for module in MODULES
@@ -105,6 +105,7 @@ def test_what_writes_past_the_capturing_never_crosses() -> None:
 
 def test_every_message_is_either_a_faces_or_the_actors_own() -> None:
     inside = {"Apply", "BindMore", "Checkpoint", "EmbedMore", "EmbedQuery", "EmbedWords", "VectorsChanged"}
+    inside |= {"CommunitiesChanged", "UpdateMore"}
     asked = {kind.__name__ for kind in (*ASK_MESSAGES.values(), *TELL_MESSAGES.values(), *ANSWERS)}
     parts = {
         "Envelope",
@@ -138,6 +139,7 @@ def test_every_message_is_either_a_faces_or_the_actors_own() -> None:
         "DeliveryCount",
         "ProjectUse",
     }
+    parts |= {"CommunityView", "CommunityEvent", "CommunityNeighbour", "CommunityRole"}
     parts |= {"BriefingSources", "LastSession", "Quote", "UnresolvedFailure"}
     assert asked | inside | parts == MESSAGES
 

@@ -29,6 +29,7 @@ from mnemic.actors.protocol.errors import (
     OlderProcess,
     StoreBusy,
     UnknownArgument,
+    UnknownCommunity,
     UnknownScope,
     UnknownSession,
 )
@@ -91,6 +92,17 @@ def test_what_is_captured_is_recalled(faces: Hosted) -> None:
     assert [hit.id for hit in found.hits] == [kept.id]
     assert found.hits[0].text == "an otter, half \ud83d"
     assert faces.door.touched[-2:] == ["capture-text", "recall"]
+
+
+def test_communities_are_listed_shown_and_brought_up_to_date(faces: Hosted) -> None:
+    faces.post("/api/capture-text", text_of("an otter"), Mnemic_Mind="grouped", Mnemic_Create="1")
+    listed = faces.post("/api/list-communities", {"scope": ["pier"], "k": 3}, Mnemic_Mind="grouped").json
+    assert (listed["type"], listed["communities"], listed["total"]) == ("CommunitiesListed", [], 0)
+    asked = faces.post("/api/show-community", {"id": 7}, Mnemic_Mind="grouped")
+    assert str(refused(asked, 400, UnknownCommunity)) == "There is no community 7."
+    told = faces.post("/api/update-communities", {"mark": "asked"}, Mnemic_Mind="grouped").json
+    assert told["type"] == "CommunityProgress"
+    assert told["changes"] >= 1
 
 
 def test_each_mind_is_its_own_and_made_only_when_that_is_said(faces: Hosted) -> None:

@@ -110,7 +110,7 @@ def test_over_tcp_nobody_can_end_the_process_and_health_names_nothing_of_the_hom
 
 ANSWERED = {
     *("/healthz", "/metrics", "/mcp", "/api/report"),
-    *("/api/shape", "/api/list-roles"),
+    *("/api/shape", "/api/list-roles", "/api/list-communities", "/api/show-community"),
     *(
         "/api/recall",
         "/api/get-memories",
@@ -158,7 +158,10 @@ def posted(faces: Hosted, path: str, **fields: Any) -> tuple[int, Any]:
         return response.status, json.loads(response.read())
 
 
-READS = ("recall", "shape", "list-roles", "get-memories", "find-scope", "find-similar", "count")
+READS = (
+    *("recall", "shape", "list-roles", "list-communities", "show-community"),
+    *("get-memories", "find-scope", "find-similar", "count"),
+)
 WRITES = ("capture-text", "forget", "recover")
 PLACE = {"path": "bank", "project": None, "found": "named"}
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -12,10 +14,12 @@ from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.message import format_id, parse_id
 from mnemic.actors.protocol.messages import CaptureText
 from mnemic.runtime.minds.projects import resolve_scope
+from tests.grouped import group_scopes
 from tests.processes.faces import git_project
-from tests.processes.hosted import HELLO, Hosted, Wire, hosted, tool_call
+from tests.processes.hosted import HELLO, Hosted, Wire, hosted, message, tool_call
 from tests.waiting import until
 
+UNKNOWN_REMEDY = "`mnemic communities` lists those there are."
 FUTURE = "2099-01-01T00:00:00Z"
 OWN = {"the otter is in the boat", "the otter has a cabin"}
 
@@ -366,3 +370,61 @@ def test_no_correction_reaches_through_to_a_project_that_may_not_be_read(faces: 
 def test_no_pattern_shares_everything_where_everything_is_asked_for(faces: Hosted, project: Path, pattern: str) -> None:
     faces.settings = {"mcp.allow": (), "mcp.share": (pattern,)}
     assert texts(faces, project, scope="*").startswith("owners_choice: ")
+
+
+def read(faces: Hosted, project: Path | None, uri: str, allow: tuple[str, ...] = (), off: str = "") -> Any:
+    """What a resource is to an assistant in a project: its JSON, or the text of its refusal."""
+    faces.allowed = {"codex": allow}
+    preface = {"folder": None if project is None else str(project), "assistant": "codex", "off": off}
+    with Wire(faces.mcp, preface) as wire:
+        wire.send(HELLO, message(2, "resources/read", uri=uri))
+        wire.hear()
+        answer = wire.hear()
+    return answer["error"]["message"] if "error" in answer else json.loads(answer["result"]["contents"][0]["text"])
+
+
+@pytest.fixture
+def grouped(faces: Hosted) -> Hosted:
+    """The same, where two memories of the caller's own project are community 1, two of the bank's are 2."""
+    with faces.minds.use("default", True) as mind:
+        mind.remember("the boat's otter is at the rail", scope="boat")
+        mind.remember("the bank's otter has a vault", scope="bank")
+        group_scopes(mind, faces.home, "boat", "bank")
+    return faces
+
+
+def test_it_is_told_the_communities_of_its_own_project_and_of_no_other(grouped: Hosted, project: Path) -> None:
+    listed = read(grouped, project, "mnemic://communities")
+    assert [(one["id"], one["size"], one["scope"]) for one in listed["communities"]] == [(1, 2, "boat")]
+    assert (listed["total"], listed["memories"], listed["scope"]) == (1, 2, "boat")
+    assert "waiting" not in listed, "it counts what waits in other projects, too"
+    assert "bank" not in str(listed)
+    shown = read(grouped, project, "mnemic://community/1")
+    assert {hit["text"] for hit in shown["members"]} == {"the otter is in the boat", "the boat's otter is at the rail"}
+    with grouped.minds.use("default", True) as mind:
+        assert mind.counts().communities == 2
+        (giving,) = mind.log_given().deliveries
+    assert {part.why for part in giving.parts} == {"it asked for community 1"}
+
+
+@pytest.mark.parametrize("number", ["2", "3", "-1", "²", "one", "9" * 30])
+def test_a_community_of_another_project_is_as_unknown_as_one_that_is_not_there(
+    grouped: Hosted, project: Path, number: str
+) -> None:
+    uri = f"mnemic://community/{quote(number)}"
+    assert read(grouped, project, uri) == f"unknown_community: There is no community {number}. {UNKNOWN_REMEDY}"
+    if number == "2":
+        assert read(grouped, project, uri, ("read-all",))["community"]["scope"] == "bank"
+
+
+def test_a_community_of_a_shared_project_is_shown(grouped: Hosted, project: Path) -> None:
+    grouped.settings = {"mcp.allow": (), "mcp.share": ("bank",)}
+    assert read(grouped, project, "mnemic://community/2")["community"]["size"] == 2
+
+
+def test_no_communities_are_told_without_a_folder_or_where_recall_is_off(grouped: Hosted, project: Path) -> None:
+    nothing = read(grouped, None, "mnemic://communities")
+    assert (nothing["communities"], nothing["total"]) == ([], 0)
+    assert nothing["degraded"] == ["this caller has named no folder, and so no project"]
+    for uri in ("mnemic://communities", "mnemic://community/1"):
+        assert read(grouped, project, uri, off="recall").startswith("switched_off: ")

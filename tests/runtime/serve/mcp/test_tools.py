@@ -492,12 +492,14 @@ def test_progress_is_told_to_a_client_that_asks_for_it(faces: Hosted, tmp_path: 
 @pytest.mark.parametrize("over", [over_stream, over_http])
 def test_the_status_and_each_memory_are_resources(faces: Hosted, tmp_path: Path, over: Transport) -> None:
     async def use(client: Client) -> None:
-        (listed,) = (await client.session.list_resources()).resources
-        (template,) = (await client.session.list_resource_templates()).resource_templates
-        assert (str(listed.uri), template.uri_template) == ("mnemic://status", "mnemic://memory/{id}")
+        listed = (await client.session.list_resources()).resources
+        templates = (await client.session.list_resource_templates()).resource_templates
+        assert [str(one.uri) for one in listed] == ["mnemic://status", "mnemic://communities"]
+        assert [one.uri_template for one in templates] == ["mnemic://memory/{id}", "mnemic://community/{id}"]
         kept = await client.good("memory_capture", text="an otter, ä€𝄞")
         for uri, check in (
             ("mnemic://status", lambda value: value["counts"]["memories"] == 1),
+            ("mnemic://communities", lambda value: value["communities"] == []),
             (f"mnemic://memory/{kept['id']}", lambda value: value["text"] == "an otter, ä€𝄞"),
         ):
             (content,) = (await client.session.read_resource(uri)).contents
@@ -507,6 +509,8 @@ def test_the_status_and_each_memory_are_resources(faces: Hosted, tmp_path: Path,
         for wrong in ("nothing", "00010203-0405-0607-0809-0a0b0c0d0e0f"):
             with pytest.raises(MCPError, match="no_such_memory: There is no memory"):
                 await client.session.read_resource(f"mnemic://memory/{wrong}")
+            with pytest.raises(MCPError, match="unknown_community: There is no community"):
+                await client.session.read_resource(f"mnemic://community/{wrong}")
         with pytest.raises(MCPError, match="Unknown resource"):
             await client.session.read_resource("mnemic://everything")
 

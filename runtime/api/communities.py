@@ -1,0 +1,94 @@
+"""Verbs of communities: list them, show one, bring them up to date.
+
+Verbs of `mnemic.runtime.api.mind.Mind`; `mnemic.runtime.api.questions` below has those that ask for memories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from mnemic.actors.protocol.community_changes import BoundaryReason
+from mnemic.actors.protocol.community_messages import (
+    CommunitiesListed,
+    CommunityProgress,
+    CommunityShown,
+    ListCommunities,
+    ShowCommunity,
+    UpdateCommunities,
+)
+from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.protocol.messages import Scopes
+from mnemic.runtime.api.questions import QuestionVerbs, question
+from mnemic.runtime.files.writable import unwritable_reason
+
+Progress = Callable[[str, int, int | None], None]
+"""Told what is being done, how much of it is done, and how much there is."""
+
+
+class CommunityVerbs(QuestionVerbs):
+    """The verbs."""
+
+    _server_info: Callable[[], dict[str, Any] | None]
+
+    def communities(self, *, scope: Scopes = "*", k: int = 20) -> CommunitiesListed:
+        """List the groups of memories that belong together, the ones last spoken of first; see
+        `mnemic.actors.protocol.community_messages.ListCommunities` for what each argument means.
+
+        Raises:
+            UnknownScope, InvalidValue: what was asked for cannot be.
+        """
+        return self._with_notices(self._ask(question(ListCommunities, scope=scope, k=k)))
+
+    def community(self, id: int, *, scope: Scopes = "*", k: int = 10) -> CommunityShown:
+        """Show a community; see `mnemic.actors.protocol.community_messages.ShowCommunity` for what each argument
+        means.
+
+        Raises:
+            UnknownCommunity: there is none of that number in the scopes.
+            UnknownScope, InvalidValue: what was asked for cannot be.
+        """
+        return self._ask(question(ShowCommunity, id=id, scope=scope, k=k))
+
+    def update_communities(
+        self, mark: BoundaryReason | None = "asked", progress: Progress | None = None
+    ) -> CommunityProgress:
+        """Bring communities up to date with every boundary that is marked.
+
+        Args:
+            mark: why a boundary is marked first, if anything has changed since the last one; ``None`` for none.
+            progress: told how many boundaries are done.
+
+        Returns how far they are; `changes` in it counts those of all steps.
+        """
+        return self._update(mark, lambda: True, progress)
+
+    def update_communities_before_question(self, more: Callable[[], bool], progress: Progress | None = None) -> None:
+        """Bring communities up to date before they are asked for, where no process does and the mind can be written.
+
+        What goes wrong with it is said in the answer.
+
+        Args:
+            more: asked before each bounded step but the first whether there is time for it.
+        """
+        if self._server_info() is not None or unwritable_reason(self._home / "minds" / self._name) is not None:
+            return
+        try:
+            self._update("asked", more, progress)
+        except MnemicError as error:
+            self._drain_warnings = [*self._drain_warnings, f"communities: {error} {error.remedy_text}"]
+
+    def _update(
+        self, mark: BoundaryReason | None, more: Callable[[], bool], progress: Progress | None
+    ) -> CommunityProgress:
+        """Ask for a bounded step again and again, until no boundary waits or there is no more time."""
+        answer = self._ask(UpdateCommunities(mark=mark))
+        changes = answer.changes
+        while answer.pending and more():
+            if progress is not None:
+                progress("topics", answer.done, answer.done + answer.pending)
+            answer = self._ask(UpdateCommunities())
+            changes += answer.changes
+        return msgspec.structs.replace(answer, changes=changes)
