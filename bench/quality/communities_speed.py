@@ -1,8 +1,8 @@
 """What communities cost: from nothing beside igraph and leidenalg, brought up to date, over very many boundaries.
 
 The communities bench yields these rows. All is measured on planted graphs of uneven communities and weights; of each
-change a part is new structure of the same kind, so that there is as much to be found after it. The process's own time is
-counted, so that what else the machine does weighs little.
+change a part is new structure of the same kind, so that there is as much to be found after it. The process's own time
+is counted, so that what else the machine does weighs little.
 """
 
 from __future__ import annotations

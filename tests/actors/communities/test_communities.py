@@ -23,7 +23,7 @@ from mnemic.actors.protocol.community_messages import (
 from mnemic.actors.protocol.errors import InvalidValue, ModelMissing
 from mnemic.actors.protocol.messages import Forget, Rebuild, Recover
 from mnemic.algorithms.graph import backends, mosaic
-from tests.harness import NOWHERE, ActorHarness
+from tests.harness import NOWHERE, ActorHarness, turns
 from tests.waiting import until
 
 SUBJECTS = {
@@ -165,14 +165,14 @@ def test_without_a_model_sessions_are_what_hangs_together(tmp_path: Path) -> Non
 
 
 def test_what_waits_for_its_meaning_is_waited_for(tmp_path: Path) -> None:
-    with ActorHarness(tmp_path) as one:
-        one.encoder.chokes_on = lambda text: RuntimeError("not now")
-        for number in range(3):
-            one.keep(f"text {number}", session="s")
+    said = turns(f"text {number}" for number in range(3))
+    with ActorHarness(tmp_path, sources={"a": said}) as one:
+        one.take_quietly("a")
         progress = one.ask(UpdateCommunities(mark="asked"))
         assert (progress.done, progress.pending) == (0, 0)
         assert "meaning" in progress.why_not
         assert "meaning" in " ".join(one.ask(ListCommunities()).degraded)
+        assert up_to_date(one).done == 1
 
 
 def test_recalled_together_is_joined(tmp_path: Path) -> None:
