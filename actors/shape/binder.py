@@ -157,7 +157,7 @@ class BinderActor:
             context.tell(BindMore())
 
     def _has_backlog(self) -> bool:
-        """Whether a mind that was just opened has something to bind, as a step cut short or other settings leave it.
+        """Whether a mind that was just opened has something to do, as a step cut short or other settings leave it.
 
         What waits for its meaning has to wait for the Embedder, which embeds once something is committed. Where
         memories are bound without any, none waits for that.

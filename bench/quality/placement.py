@@ -72,7 +72,7 @@ def placement_agreement(
         len(members), vectors[1].shape[1]
     )
     lengths = np.linalg.norm(means, axis=1, keepdims=True)
-    means = means / np.where(lengths == 0, 1, lengths)
+    means /= np.where(lengths == 0, 1, lengths)
     known = {place: (topics[scopes == place], prototypes[scopes == place]) for place in np.unique(scopes).tolist()}
     known_before = np.array(sorted(set(old.values())), np.int64)
     born = (put > 0) & ~np.isin(put, known_before)
