@@ -106,8 +106,13 @@ class PlaceMembers(ChangeBase, frozen=True, kw_only=True, tag="place_members"):
 
 
 class SetPrototypes(ChangeBase, frozen=True, kw_only=True, tag="set_prototypes"):
-    """Keep the prototypes of communities: the bundle of their members' hypervectors."""
+    """Keep the prototypes of communities: the bundle of their members' hypervectors.
 
+    Nothing where the store was made anew since the members were read.
+    """
+
+    generation: int
+    """The store's generation when they were read."""
     stamp: str
     """The space they are of; where it is not the newest any more, nothing is kept."""
     seq: int

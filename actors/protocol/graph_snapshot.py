@@ -256,18 +256,33 @@ class GraphSnapshot(Protocol):
         """How many those are."""
         ...
 
-    def member_codes(self, topic: int) -> MemberCodes:
-        """Hypervectors of what belongs to a topic, by row; of the newest space."""
+    def member_codes(self, topic: int, limit: int) -> MemberCodes:
+        """Hypervectors of what belongs to a topic, by row; of the newest space, without what is only placed.
+
+        Of more than `limit` evenly drawn ones. None of what is hidden or has moved to another scope.
+        """
         ...
 
     def prototypes(self) -> PrototypeBlock:
         """All prototypes of topics of two members at least, of the newest space."""
         ...
 
+    def prototype(self, topic: int) -> NDArray[np.uint64] | None:
+        """The prototype of one of these, ``(dimensions / 64,) uint64``; ``None`` where there is none."""
+        ...
+
     def unplaced(self, after_row: int, limit: int) -> MemberCodes:
         """Memories of rows after one that are bound and belong nowhere yet, with their hypervectors, where there are
-        communities in their scope.
+        prototypes in their scope.
         """
+        ...
+
+    def unplaced_count(self, after_row: int) -> int:
+        """How many those are."""
+        ...
+
+    def topics_of(self, rows: Sequence[int]) -> dict[int, int]:
+        """Numbers of the topics, of two members at least, that some memories belong to or are placed in, by row."""
         ...
 
     def common_fillers(self, community: int, limit: int) -> list[tuple[str, str, int]]:

@@ -31,7 +31,11 @@ class VectorsChanged(Message, frozen=True, kw_only=True):
 
 
 class BindPending(Verb["BindProgress"], frozen=True, kw_only=True):
-    """Bind the next few memories that are not bound yet, or not any more: one bounded step."""
+    """Bind the next few memories that are not bound yet, or not any more: one bounded step.
+
+    Where none is left that can be, the next prototypes of communities are bundled, and then the next memories that are
+    bound and belong to no community are placed in the nearest one.
+    """
 
 
 class BindProgress(Message, frozen=True, kw_only=True):
@@ -40,7 +44,9 @@ class BindProgress(Message, frozen=True, kw_only=True):
     done: int
     """Memories that have their hypervector."""
     pending: int
-    """Memories that can be bound now, and still wait; what waits for its meaning first is not among them."""
+    """Memories that can be bound now, and still wait, prototypes that are to be bundled, and memories that are bound
+    and can be placed in a community; what waits for its meaning first is not among them.
+    """
 
 
 class RetryBinding(Verb["BindProgress"], frozen=True, kw_only=True):
@@ -150,7 +156,7 @@ class RolesListed(Message, frozen=True, kw_only=True):
     """Answer to `ListRoles`."""
 
     roles: tuple[RoleView, ...]
-    """All of them, in the order of `mnemic.hd.roles.ROLES`; after them those that only questions about steps have."""
+    """All of them, in the order of `mnemic.hd.roles.ROLES`; after them those that only questions have."""
     bound: int
     """Memories that have their hypervector."""
     pending: int

@@ -2,7 +2,8 @@
 
 It follows the log, after the Embedder: a memory waits for its vectors, and is bound again when what it was read from
 changes (the turn after it comes, its scope moves, the settings say otherwise). Steps are short and questions pass
-between them. What is kept is decided by the memories alone, so a kill costs a step and loses nothing.
+between them. What is kept is decided by the memories alone, so a kill costs a step and loses nothing. Where no memory
+waits, it bundles the prototypes of communities and places new memories by them (`mnemic.actors.shape.prototypes`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, ClassVar, Self
 import msgspec
 
 from mnemic.actors.protocol.changes import AddSpace, Change, EncoderName
+from mnemic.actors.protocol.community_messages import CommunitiesChanged
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import MnemicError, ModelError, RuntimeFault
 from mnemic.actors.protocol.messages import Apply, Committed, DescribeEncoder
@@ -29,6 +31,7 @@ from mnemic.actors.shape.bind import (
     space_from_settings,
 )
 from mnemic.actors.shape.features import TripleExtractor
+from mnemic.actors.shape.prototypes import PrototypeWork
 from mnemic.algorithms.knowledge.triples import triples
 from mnemic.hd.algebra import BACKENDS
 from mnemic.hd.space import DIMENSIONS
@@ -44,7 +47,14 @@ class BinderActor:
     """Binds what waits."""
 
     contract: ClassVar[int] = CONTRACT
-    takes: ClassVar[tuple[type, ...]] = (BindPending, RetryBinding, VectorsChanged, Committed, BindMore)
+    takes: ClassVar[tuple[type, ...]] = (
+        BindPending,
+        RetryBinding,
+        VectorsChanged,
+        Committed,
+        CommunitiesChanged,
+        BindMore,
+    )
     settings: ClassVar[tuple[Setting, ...]] = (
         Setting(
             "binder.backend",
@@ -87,6 +97,7 @@ class BinderActor:
         self._topics = settings["binder.topics"]
         self._reading = extraction_version(settings)
         self._source = ports.open_snapshots()
+        self._prototypes = PrototypeWork(self._algebra)
         self._binding: RecordBinder | None = None
         self._encoder: EncoderName | None = None  # whose vectors are bound
         self._waiting = True  # whether memories wait for them
@@ -114,7 +125,9 @@ class BinderActor:
             bound = self._progress()
             self._caller_steps = bound.pending > 0
             return bound
-        if isinstance(message, Committed | VectorsChanged):
+        if isinstance(message, Committed | VectorsChanged | CommunitiesChanged):
+            if isinstance(message, CommunitiesChanged):
+                self._prototypes.communities_changed()
             self._caller_steps, self._cached_progress = False, None
             if not self._waiting:  # there may be a model by now
                 self._encoders_when_asked = None
@@ -144,7 +157,7 @@ class BinderActor:
             context.tell(BindMore())
 
     def _has_backlog(self) -> bool:
-        """Whether a mind that was just opened has something to bind, as a step cut short or other settings leave it.
+        """Whether a mind that was just opened has something to do, as a step cut short or other settings leave it.
 
         What waits for its meaning has to wait for the Embedder, which embeds once something is committed. Where
         memories are bound without any, none waits for that.
@@ -154,19 +167,22 @@ class BinderActor:
             ready = any(snapshot.pending_bindings(name, True, 0, 1, 1) for name in snapshot.encoders())
             if kept is not None and not kept.model:
                 ready = ready or bool(snapshot.pending_bindings(None, False, 0, 1, 1))
+            ready = ready or (kept is not None and self._prototypes.pending(snapshot) > 0)
         return ready or (kept is not None and not self._matches_settings(kept))
 
     # --- steps -------------------------------------------------------------------------------------------------------
 
     def _step(self, context: Context) -> bool:
-        """Bind the next few memories; returns whether there may be more."""
+        """Bind the next few memories, else do the next for communities; returns whether there may be more."""
         with self._source.snapshot() as snapshot:
             kept, waits = snapshot.space(), bool(snapshot.pending_bindings(None, False, 0, 1, 1))
             encoders, seq = snapshot.encoders(), snapshot.seq
         self._retry_cursor = None if kept is None else self._retry_cursor
         waits = waits or self._retry_cursor is not None
-        if context.cancelled() or not (waits or (kept is not None and not self._matches_settings(kept))):
+        if context.cancelled():
             return False
+        if not (waits or (kept is not None and not self._matches_settings(kept))):
+            return self._step_communities(context)
         self._refresh_encoder(kept, encoders, context)
         if context.cancelled():  # while it was asked for, the model may have been loaded
             return False
@@ -178,8 +194,21 @@ class BinderActor:
             seq = snapshot.seq
             found = self._fetch(snapshot)
         if not found:
-            return False
+            return self._step_communities(context)
         self._write_codes(found, seq, context)
+        return True
+
+    def _step_communities(self, context: Context) -> bool:
+        """Bundle the next prototypes, else place the next memories; returns whether there may be more."""
+        with self._source.snapshot() as snapshot:
+            kept, seq = snapshot.space(), snapshot.seq
+            if kept is None or not self._matches_settings(kept):
+                return False
+            step = self._prototypes.step(snapshot, self._space, kept.stamp)
+        if step is None:
+            return False
+        self._apply(step.change, seq, msgspec.msgpack.encode(step.change), context)
+        self._bound_since_count += step.done
         return True
 
     def _matches_settings(self, kept: SpaceRow) -> bool:
@@ -250,6 +279,7 @@ class BinderActor:
             self._binding = RecordBinder(self._space, self._algebra, self._extract, self._topics)
         change = self._binding.bind(found, seq)
         self._apply(change, seq, b"".join(change.memories), context)
+        self._prototypes.rows_bound(min(one.row for one in found))
         self._bound_since_count += len(found)
 
     def _progress(self) -> BindProgress:
@@ -261,6 +291,7 @@ class BinderActor:
         ):
             with self._source.snapshot() as snapshot:
                 done, pending = snapshot.bound_counts(self._encoder, self._waiting)
+                pending += self._prototypes.pending(snapshot)
             self._cached_progress, self._bound_since_count = BindProgress(done=done, pending=pending), 0
         tried = int(self._retry_cursor is not None)  # how many those are is not looked at
         pending = 0 if self._yields else max(self._cached_progress.pending - self._bound_since_count, tried)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mnemic.actors.protocol.shape_messages import Answer, RolesListed, RoleView
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.shape.about import AboutQuery
+from mnemic.actors.shape.community_role import COMMUNITY, community_role, topics_of_records
 from mnemic.actors.shape.features import STEPS_BACK
 from mnemic.actors.shape.patterns import AFTER, STEP_ROLES, THEN
 from mnemic.actors.shape.shape_index import MOST_FILLERS, FillerTable, ShapeIndex
@@ -145,14 +146,21 @@ class ShapeSearch:
             matches.row[order], near * expected_weights(meant[order]), meant[order] > _MIN_SUPPORT_PROBABILITY
         )
 
-    def typical(self, tier: Tier) -> tuple[Matches, Sample]:
+    def typical(
+        self, tier: Tier, common: NDArray[np.uint64] | None = None, least: float = 0.0
+    ) -> tuple[Matches, Sample]:
         """All records as one set: those first that are most like what the stronger have in common, and all to be read.
 
         Each counts the same for an answer, however strong: a confidence that rose by asking would be none.
+
+        Args:
+            common: what they are compared with, where it is not made of themselves, ``(w,) uint64``.
+            least: how typical one is at least, 0 to 1: of 0 it is no hit.
         """
         places = sample_rows(self.visible(tier), _MAX_PROTOTYPE_RECORDS)
         vectors, strengths = self.index.records[tier].codes.join(places), self._strengths(tier, places)
-        typical = typicality(self._prototype(vectors, strengths), vectors, self.index.algebra)
+        common = self._prototype(vectors, strengths) if common is None else common
+        typical = np.maximum(least, typicality(common, vectors, self.index.algebra))
         order = np.lexsort((-places, -typical))
         ones = np.ones(len(order))
         matches = Matches(places[order], ones, typical[order], typical[order][:, None])
@@ -167,6 +175,8 @@ class ShapeSearch:
         well = self._worked_probabilities(sample) if tier == "step" and role in (THEN, *STEP_ROLES) else None
         if role == THEN:
             having = self._step_phrases(sample)
+        elif role == COMMUNITY:
+            having = topics_of_records(self.snapshot, self.index.records[tier].row[sample.indices])
         else:
             items, filled = self.fill(tier, role, sample)
             columns = zip(filled.candidate.tolist(), filled.probability.T, strict=True)
@@ -348,4 +358,5 @@ def list_roles(snapshot: Snapshot) -> RolesListed:
         for role in ROLES.values()
     )
     bound, pending = snapshot.bound_counts(None, False)
-    return RolesListed(roles=(*roles, *_STEP_QUESTION_ROLES), bound=bound, pending=pending)
+    asked_only = (*_STEP_QUESTION_ROLES, community_role(snapshot))
+    return RolesListed(roles=(*roles, *asked_only), bound=bound, pending=pending)

@@ -2,8 +2,8 @@
 
 ``who=assistant tool=pytest outcome=failed file=?``: roles that are known, and roles that are asked for. Which roles are
 asked tells which records are looked through: episodes, facts or steps. ``after`` and ``then`` are roles of steps that
-only a question has: the steps before one, oldest first, and the step itself. `mnemic.actors.shape.shape_recall`
-answers.
+only a question has: the steps before one, oldest first, and the step itself. So is ``community``, of any record: the
+topic its memory is in (`mnemic.actors.shape.community_role`). `mnemic.actors.shape.shape_recall` answers.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from mnemic.actors.protocol.errors import InvalidValue, UnknownRole
 from mnemic.actors.protocol.events import KINDS, Outcome
 from mnemic.actors.protocol.shape_messages import UNKNOWN
 from mnemic.actors.protocol.times import parse_days
+from mnemic.actors.shape.community_role import COMMUNITY, parse_community
 from mnemic.actors.shape.features import STEPS_BACK
 from mnemic.hd.codebook import MAX_NAME_CHARS
 from mnemic.hd.encoders import canonical, match_kind
@@ -142,6 +143,8 @@ class PatternQuery(msgspec.Struct, frozen=True, kw_only=True):
     """World time, microseconds: said at or after."""
     until: int | None = None
     """World time, microseconds: said before."""
+    community: int | None = None
+    """Number of the topic, or of the part of one, that the memories are in."""
 
 
 def texts_to_embed(pattern: Mapping[str, str]) -> dict[str, str]:
@@ -176,11 +179,13 @@ def parse_pattern(
     tier = _tier(pattern)
     exact: list[PatternPair] = []
     near: list[PatternPair] = []
-    since = until = None
+    since = until = community = None
     for name, filler in pattern.items():
         if filler.strip() == UNKNOWN or (name in ROLES and match_kind(name) == "meaning"):
             continue
-        if name in (AFTER, THEN):
+        if name == COMMUNITY:
+            community = parse_community(filler)
+        elif name in (AFTER, THEN):
             exact += parse_steps(name, filler, fillers)
         elif name == "date" and (span := parse_days("the role date", filler)) is not None:
             since, until = span
@@ -195,6 +200,7 @@ def parse_pattern(
         unknown=tuple(name for name, filler in pattern.items() if filler.strip() == UNKNOWN),
         since=since,
         until=until,
+        community=community,
     )
 
 
@@ -220,8 +226,8 @@ def _canonical(name: str, filler: str) -> str:
 
 
 def _check(name: str, filler: str, bound: Collection[str]) -> None:
-    if name not in ROLES and name not in (AFTER, THEN):
-        known = [*bound, AFTER, THEN]
+    if name not in ROLES and name not in (AFTER, THEN, COMMUNITY):
+        known = [*bound, AFTER, THEN, COMMUNITY]
         near = difflib.get_close_matches(name.lower()[:_LONGEST], known, n=1, cutoff=_MIN_NAME_SIMILARITY)
         raise UnknownRole(role=name, known=", ".join(known), near=f"Did you mean {near[0]!r}? " if near else "")
     if name in ROLES and name not in bound:
@@ -264,6 +270,8 @@ def _tier(pattern: Mapping[str, str]) -> Tier:
     for name in pattern:
         if name in (AFTER, THEN):
             telling["step"].append(name)
+        elif name == COMMUNITY:
+            continue
         elif "episode" not in ROLES[name].tiers:
             telling[ROLES[name].tiers[0]].append(name)
     facts, steps = telling["fact"], telling["step"]

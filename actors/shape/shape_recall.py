@@ -27,6 +27,7 @@ from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.shape.about import TEMPERATURE, AboutQuery
 from mnemic.actors.shape.analogies import solve
 from mnemic.actors.shape.bind import settings_mismatch
+from mnemic.actors.shape.community_role import COMMUNITY, LEAST_NEAR, members_among, none_is_in
 from mnemic.actors.shape.fillers import ShapeSearch, is_graded
 from mnemic.actors.shape.patterns import PatternQuery, parse_pattern, texts_to_embed
 from mnemic.actors.shape.shape_index import ShapeIndex
@@ -182,6 +183,11 @@ class ShapeQueryEngine:
                 if visible.any() and not left.any():
                     degraded.append("date: no memory looked through was said on those days")
                 looking = ShapeSearch(index, snapshot, left, within)
+            if question.community is not None:
+                rows, left = self._recall_index.columns.row, looking.visible_memories
+                looking = ShapeSearch(index, snapshot, members_among(snapshot, question.community, rows, left), within)
+                if left.any() and not looking.visible_memories.any():
+                    looking.warn(none_is_in(question.community))
             found = self._pattern(question, vectors, looking, k)
         degraded += looking.degraded
         return found
@@ -217,9 +223,12 @@ class ShapeQueryEngine:
             sample = looking.sample_matches(matches, _temperature(question, near, about))
             looking.degraded += about.warnings() if about is not None else ()
             _warn_nothing_near(question, matches, looking)
+        elif question.community is None:
+            (matches, sample), names = looking.typical(question.tier), ["typical"]
         else:
-            matches, sample = looking.typical(question.tier)
-            names = ["typical"]
+            own = question.tier == "episode" and looking.visible_memories.any()  # prototypes are bundles of episodes
+            common = looking.snapshot.prototype(question.community) if own else None
+            (matches, sample), names = looking.typical(question.tier, common, LEAST_NEAR), [COMMUNITY]
         answers = [one for role in question.unknown for one in looking.answers(question.tier, role, sample, k)]
         return _ShapeResult(self._hits(question.tier, matches, names, looking, k), answers, searched)
 

@@ -210,6 +210,10 @@ CREATE TRIGGER prototype_member_bound AFTER INSERT ON codes WHEN new.tier = 'epi
 CREATE TRIGGER prototype_member_unbound AFTER DELETE ON codes WHEN old.tier = 'episode' BEGIN
   UPDATE communities SET stale = (SELECT max(seq) FROM applies)
   WHERE died IS NULL AND id = (SELECT topic FROM members WHERE memory = old.memory AND placed = 0); END;
+CREATE TRIGGER prototype_member_moved AFTER UPDATE OF scope ON memories WHEN new.scope IS NOT old.scope BEGIN
+  DELETE FROM members WHERE memory = new.id AND placed = 1;
+  UPDATE communities SET stale = (SELECT max(seq) FROM applies)
+  WHERE died IS NULL AND id = (SELECT topic FROM members WHERE memory = new.id); END;
 CREATE INDEX memories_order ON memories(session, {SAID_OR_KEPT}, id, kind, retired_at);
 CREATE INDEX memories_speakers ON memories(session, speaker) WHERE speaker IS NOT NULL AND retired_at IS NULL;
 """

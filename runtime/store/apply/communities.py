@@ -74,9 +74,11 @@ def _set_communities(context: ApplyContext, change: SetCommunities, at: int) -> 
     )
     db.executemany("UPDATE communities SET stale = ? WHERE id = ?", [(context.seq, one) for one in stale if one])
     db.executemany(
-        "UPDATE communities SET died = ?, prototype = NULL, stale = 0 WHERE id = ?",
+        "UPDATE communities SET died = ?, prototype = NULL, bundled = 0, stale = 0 WHERE id = ?",
         [(change.boundary, one) for one in change.ended],
     )
+    # what came after the boundary was marked may be placed where nothing is any more: it is placed anew
+    db.executemany("DELETE FROM members WHERE topic = ? AND placed = 1", [(one,) for one in change.ended])
     for event in change.events:
         for other in event.others or (0,):
             db.execute(
@@ -108,6 +110,8 @@ def _set_prototypes(context: ApplyContext, change: SetPrototypes, at: int) -> Ch
     newest = newest_space_id(db)
     if newest is None or db.execute("SELECT stamp FROM spaces WHERE id = ?", (newest,)).get != change.stamp:
         return UNCHANGED
+    if not _is_current(context, change.generation):
+        return UNCHANGED
     size = int(db.execute("SELECT dimensions FROM spaces WHERE id = ?", (newest,)).get) // 8
     if not len(change.communities) == len(change.bundled) == len(change.prototypes) // size:
         raise ValueError(f"{len(change.prototypes)} bytes are not {len(change.communities)} prototypes of {size}")
@@ -115,7 +119,7 @@ def _set_prototypes(context: ApplyContext, change: SetPrototypes, at: int) -> Ch
         code = change.prototypes[place * size : (place + 1) * size] if bundled else None
         db.execute(
             "UPDATE communities SET prototype = ?2, bundled = ?3, stale = CASE WHEN stale <= ?4 THEN 0 ELSE stale END"
-            " WHERE id = ?1 AND died IS NULL",
+            " WHERE id = ?1 AND level = 0 AND died IS NULL",
             (community, code, bundled, change.seq),
         )
     return CHANGED

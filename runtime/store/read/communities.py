@@ -42,6 +42,16 @@ _BOUNDARY = (
 # CROSS: members first, or SQLite goes through all memories of the scope, for each community.
 _LIVING = "members x CROSS JOIN memories m ON m.id = x.memory AND m.retired_at IS NULL"
 _BELONGS = "(x.topic = {0} OR (x.part = {0} AND x.part > 0))"  # a number is a topic's or a part's; each has its index
+_HAS_PROTOTYPE = f"died IS NULL AND level = 0 AND size >= {_LEAST_SIZE} AND prototype IS NOT NULL"
+_UNPLACED = (
+    "FROM memories m JOIN codes k ON k.memory = m.id AND k.tier = 'episode' AND k.space = ?"
+    f" WHERE m.id > ? AND m.retired_at IS NULL AND m.kind IN {NODE_KINDS}"
+    " AND NOT EXISTS (SELECT 1 FROM members x WHERE x.memory = m.id)"
+    # Of the boundaries that are done, one says of a memory that is no member that it is alone.
+    " AND NOT EXISTS (SELECT 1 FROM boundary_changes y JOIN boundaries b ON b.id = y.boundary AND b.done = 1"
+    " WHERE y.memory = m.id AND y.scope = m.scope)"
+    f" AND m.scope IN (SELECT scope FROM communities WHERE {_HAS_PROTOTYPE})"
+)
 _COMMUNITY = (
     "SELECT c.id, c.level, c.parent, c.scope, coalesce(s.path, ''), c.size,"
     " (SELECT count(*) FROM members x WHERE x.topic = c.id AND x.placed = 1 AND c.level = 0),"
@@ -205,8 +215,7 @@ class CommunityQueries:
             f" WHERE {_BELONGS.format('?1')} ORDER BY x.memory",
             (community,),
         ).fetchall()
-        rows = [int(row) for (row,) in found]
-        return rows if len(rows) <= limit else [rows[place * len(rows) // limit] for place in range(limit)]
+        return _evenly([int(row) for (row,) in found], limit)
 
     def speakers_of(self, rows: Sequence[int]) -> list[str]:
         found = dict(self._in_parts("SELECT id, coalesce(speaker, '') FROM memories WHERE id IN", rows))
@@ -240,36 +249,53 @@ class CommunityQueries:
     # --- prototypes --------------------------------------------------------------------------------------------------
 
     def stale_prototypes(self, limit: int) -> list[int]:
-        asked = "SELECT id FROM communities WHERE stale > 0 ORDER BY id LIMIT ?"
+        asked = "SELECT id FROM communities WHERE stale > 0 AND died IS NULL AND level = 0 ORDER BY id LIMIT ?"
         found: list[Any] = self._db.execute(asked, (limit,)).fetchall()
         return [int(one) for (one,) in found]
 
     def stale_prototype_count(self) -> int:
-        return int(self._db.execute("SELECT count(*) FROM communities WHERE stale > 0").get)
-
-    def member_codes(self, topic: int) -> MemberCodes:
-        return self._codes(
-            "members x JOIN memories m ON m.id = x.memory AND m.retired_at IS NULL AND x.placed = 0",
-            "x.topic = ?",
-            (topic,),
+        return int(
+            self._db.execute("SELECT count(*) FROM communities WHERE stale > 0 AND died IS NULL AND level = 0").get
         )
+
+    def member_codes(self, topic: int, limit: int) -> MemberCodes:
+        bound: list[Any] = self._db.execute(
+            f"SELECT k.id FROM {_LIVING} JOIN communities c ON c.id = x.topic AND c.scope = m.scope"
+            " JOIN codes k ON k.memory = m.id AND k.tier = 'episode' AND k.space = ?"
+            " WHERE x.topic = ? AND x.placed = 0 ORDER BY m.id",
+            (newest_space_id(self._db), topic),
+        ).fetchall()
+        asked = "SELECT m.id, m.scope, k.code FROM codes k JOIN memories m ON m.id = k.memory WHERE k.id IN"
+        chosen = _evenly([int(one) for (one,) in bound], limit)
+        return MemberCodes(*_coded(sorted(self._in_parts(asked, chosen))))
 
     def prototypes(self) -> PrototypeBlock:
         found = self._db.execute(
-            "SELECT id, scope, prototype FROM communities WHERE died IS NULL AND level = 0 AND prototype IS NOT NULL"
-            f" AND size >= {_LEAST_SIZE} ORDER BY id"
+            f"SELECT id, scope, prototype FROM communities WHERE {_HAS_PROTOTYPE} ORDER BY id"
         ).fetchall()
         return PrototypeBlock(*_coded(found))
 
+    def prototype(self, topic: int) -> NDArray[np.uint64] | None:
+        asked = f"SELECT prototype FROM communities WHERE {_HAS_PROTOTYPE} AND id = ?"
+        code = self._db.execute(asked, (topic,)).get
+        return None if code is None else np.frombuffer(code, "<u8").astype(np.uint64)
+
     def unplaced(self, after_row: int, limit: int) -> MemberCodes:
-        return self._codes(
-            "memories m",
-            f"m.id > ? AND m.retired_at IS NULL AND m.kind IN {NODE_KINDS}"
-            " AND NOT EXISTS (SELECT 1 FROM members x WHERE x.memory = m.id)"
-            " AND m.scope IN (SELECT scope FROM communities WHERE died IS NULL AND prototype IS NOT NULL)",
-            (after_row,),
-            limit,
+        found = self._db.execute(
+            f"SELECT m.id, m.scope, k.code {_UNPLACED} ORDER BY m.id LIMIT ?",
+            (newest_space_id(self._db), after_row, limit),
+        ).fetchall()
+        return MemberCodes(*_coded(found))
+
+    def unplaced_count(self, after_row: int) -> int:
+        return int(self._db.execute(f"SELECT count(*) {_UNPLACED}", (newest_space_id(self._db), after_row)).get)
+
+    def topics_of(self, rows: Sequence[int]) -> dict[int, int]:
+        asked = (
+            f"SELECT x.memory, x.topic FROM {_LIVING} JOIN communities c ON c.id = x.topic AND c.scope = m.scope"
+            f" AND c.died IS NULL AND c.size >= {_LEAST_SIZE} WHERE x.memory IN"
         )
+        return {int(row): int(topic) for row, topic in self._in_parts(asked, rows)}
 
     def common_fillers(self, community: int, limit: int) -> list[tuple[str, str, int]]:
         found: list[Any] = self._db.execute(
@@ -282,19 +308,16 @@ class CommunityQueries:
         ).fetchall()
         return [(str(role), str(filler), int(held)) for role, filler, held in found]
 
-    def _codes(self, source: str, condition: str, values: tuple[int, ...], limit: int = -1) -> MemberCodes:
-        found = self._db.execute(
-            f"SELECT m.id, m.scope, k.code FROM {source} JOIN codes k ON k.memory = m.id AND k.tier = 'episode'"
-            f" AND k.space = ? WHERE {condition} ORDER BY m.id LIMIT ?",
-            (newest_space_id(self._db), *values, limit),
-        ).fetchall()
-        return MemberCodes(*_coded(found))
-
     def _in_parts(self, sql: str, rows: Sequence[int]) -> Iterator[Any]:
         """What is selected of some rows; the statement ends with ``IN``."""
         for start in range(0, len(rows), _AT_ONCE):
             some = [int(row) for row in rows[start : start + _AT_ONCE]]
             yield from self._db.execute(f"{sql} ({', '.join('?' * len(some))})", some).fetchall()
+
+
+def _evenly(found: list[int], limit: int) -> list[int]:
+    """All of some numbers, or of more than `limit` so many, evenly drawn."""
+    return found if len(found) <= limit else [found[place * len(found) // limit] for place in range(limit)]
 
 
 def _boundary(row: Sequence[Any]) -> BoundaryRow:

@@ -40,17 +40,20 @@ from mnemic.actors.protocol.changes import (
     Tombstone,
     Unretire,
 )
+from mnemic.actors.protocol.community_changes import MarkBoundary, PlaceMembers
 from mnemic.actors.protocol.errors import BadInput, DamagedStore, DiskFull
 from mnemic.actors.protocol.log_messages import ListDeliveries
 from mnemic.actors.protocol.scopes import Selection, Surveyed
 from mnemic.runtime.files.atomic_replace import finish_commit
 from mnemic.runtime.minds.homes import MindFolder
+from mnemic.runtime.store.apply.communities import FOUND_TABLES, GRAPH_TABLES
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 from mnemic.runtime.store.texts import load_text
 from mnemic.runtime.transfer.erase import Erasure, erase
 from mnemic.runtime.transfer.redact_log import QUOTE_BYTES
+from tests.grouped import group
 from tests.runtime.building import (
     ENCODER,
     KEYS,
@@ -61,6 +64,7 @@ from tests.runtime.building import (
     delivery,
     held,
     id_of,
+    look,
     memory,
     vectors,
 )
@@ -365,6 +369,37 @@ def test_hypervectors_go_with_it_and_those_of_what_stood_beside_it_are_bound_aga
     bind(mind, 2, 4, 6)
     mind.erase(*(n for n in range(1, 10) if n not in (3, 7)))
     assert [mind.held()[table] for table in BOUND] == [[]] * 4
+
+
+def test_it_goes_out_of_all_graphs_and_communities_are_found_again_at_all_boundaries(mind: Mind) -> None:
+    mind.apply(add_space(), *(memory(n, f"{WORDS[n % 2]} {own(n)}".encode()) for n in range(1, 7)))
+    group(mind.apply, lambda what: look(mind.folder.store, what), {1: [1, 2, 3], 2: [4, 5]}, near={3: [1], 1: [3]})
+    mind.apply(codes(6), Supersede(old=id_of(2), new=id_of(3)), Retire(memory=id_of(5), reason=""))
+    mind.apply(MarkBoundary(reason="night"))
+    mind.apply(memory(7), Supersede(old=id_of(4), new=id_of(3)))  # 4 and 7 wait for the next boundary
+    generation = look(mind.folder.store, lambda now: now.generation)
+    mind.apply(PlaceMembers(generation=generation, rows=_row(6), topics=_row(1)))
+    mind.erase(3, 7)
+    with closing(connect(mind.folder.store, KEYS)) as db:
+        for table in GRAPH_TABLES:
+            named = [name for _, name, *_ in db.execute(f"PRAGMA table_info({table})").fetchall()]
+            for column in {"memory", "successor"} & set(named):
+                left = f"SELECT count(*) FROM {table} WHERE {column} IS NOT NULL AND {column} NOT IN"
+                assert db.execute(f"{left} (SELECT id FROM memories)").get == 0, (table, column)
+        assert {table: db.execute(f"SELECT count(*) FROM {table}").get for table in FOUND_TABLES} == dict.fromkeys(
+            FOUND_TABLES, 0
+        )
+        assert db.execute("SELECT done, resolution FROM boundaries ORDER BY id").fetchall() == [(0, None), (0, None)]
+        changed = db.execute("SELECT boundary, memory, successor FROM boundary_changes ORDER BY 1, 2").fetchall()
+    assert changed == [*((1, row, None) for row in (1, 2, 4, 5, 6)), (2, 2, None), (2, 5, None)]
+    with closing(Store.open(mind.folder.store, KEYS)) as store:
+        store.rebuild(lambda done, total: None, meaning=True)
+    boundaries = look(mind.folder.store, lambda now: now.boundaries(0))
+    assert [(one.reason, one.done) for one in boundaries] == [("asked", False), ("night", False)]
+
+
+def _row(number: int) -> bytes:
+    return np.array([number], "<i8").tobytes()
 
 
 def test_what_was_bound_when_it_still_stood_beside_it_and_waits_since_goes_too(mind: Mind) -> None:

@@ -11,6 +11,7 @@ import pytest
 from mcp.types import Implementation
 
 from mnemic.actors.protocol.message import format_id
+from tests.grouped import group_scopes
 from tests.processes.faces import git_project, lines, name_scope, turn
 from tests.processes.hosted import HELLO, Hosted, Wire, hosted, tool_call
 from tests.processes.mcp_client import Client, over_http, over_stream, with_client
@@ -59,6 +60,28 @@ def test_a_pattern_is_answered_for_the_callers_project_and_for_all_where_asked(
         assert (named["scope_found"], [hit["text"] for hit in named["hits"]]) == ("named", ["the shelf's test"])
 
     with_client(faces, folder, use, over)
+
+
+def test_a_community_narrows_and_is_asked_for_within_the_callers_project_alone(
+    faces: Hosted, home: Path, tmp_path: Path
+) -> None:
+    folder = name_scope(home, tmp_path / "folder", "pier")
+    with faces.minds.use("default", True) as mind:
+        group_scopes(mind, home, "pier", "work/shelf")
+
+    async def use(client: Client) -> None:
+        asked = await client.good("memory_shape", pattern={"who": "assistant", "community": "?"})
+        assert [(one["role"], one["filler"]) for one in asked["answers"]] == [("community", "1")]
+        own = await client.good("memory_shape", pattern={"community": 1})
+        assert sorted(hit["text"] for hit in own["hits"]) == ["the pier is 40 m", "the pier's test"]
+        for number in (2, 99):
+            other = await client.good("memory_shape", pattern={"community": number})
+            assert other["hits"] == []
+            assert other["degraded"] == [
+                f"community: no memory looked through is in a community of the number {number}"
+            ]
+
+    with_client(faces, folder, use)
 
 
 def test_a_caller_whose_project_is_not_known_is_given_nothing_and_told_so(faces: Hosted, tmp_path: Path) -> None:
