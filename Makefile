@@ -37,8 +37,8 @@ run: $(BASE)
 test: $(TEST)
 	$(PYTEST) -m "not system and not gpu" $(ARGS)
 
-# What is neither there nor to be had here is skipped, with the reason. ARGS='-m "system or gpu or torch"' leaves out
-# what `make test` runs.
+# What is neither there nor to be had here is skipped, with the reason. ARGS='-m "system or gpu or torch or research"'
+# leaves out what `make test` runs.
 test-all: $(FULL)
 	$(PYTEST) $(ARGS)
 

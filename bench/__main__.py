@@ -21,6 +21,7 @@ Rows = Iterable[dict[str, Any]]
 BENCHES = {
     "bits": "hypervectors of packed bits: search, bundle, bind, rotate, beside NumPy and torchhd; one thread",
     "brief": "what a session's start is told: with a process and without; with --data LoCoMo's, beside prompts too",
+    "communities": "communities beside leidenalg, igraph and networkx: quality, speed, updates, ids over time",
     "contract": "somebody's own actor, named by its class: whether it keeps the contract (exits with 1 if not)",
     "embed": "each encoder beside onnxruntime and torch with the same weights: speed, loading, agreement",
     "engine": "a home on each engine: recall by MCP, beside a heavy job, from a start; resident memory",
@@ -66,6 +67,7 @@ OPTIONS = {
     "parts": (None, "only these of it"),
     "mempalace": ("PYTHON", "the interpreter of an environment with MemPalace in it, which is asked as well"),
     "plot": ("FILE", "an SVG file to draw into"),
+    "quick": (None, "smaller graphs"),
     "questions": ("N", "ask only every so many-th question, N in all"),
     "requests": ("N", "how many (%(default)s)"),
     "rounds": ("N", "how often all take their turn (%(default)s)"),

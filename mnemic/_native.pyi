@@ -59,6 +59,98 @@ class Encoder:
                 is outside the vocabulary.
         """
 
+class Graph:
+    """An undirected graph with weights; see `mnemic.algorithms.graph.mosaic`, which says what each call does.
+
+    Each call releases the GIL. One that changes the graph while another thread is in a call raises RuntimeError, as
+    does any while it is being changed. Arrays must be C-contiguous, and a TypeError says where one has another dtype or
+    number of dimensions, an OverflowError where a seed or a number of iterations is negative or beyond 64 bits.
+    """
+
+    def __init__(
+        self,
+        keys: NDArray[np.uint64],
+        sources: NDArray[np.int64],
+        targets: NDArray[np.int64],
+        weights: NDArray[np.float64],
+    ) -> None:
+        """Make a graph of keys ``(n,)`` and edges ``(m,)``, whose ends are positions in `keys`.
+
+        Raises:
+            ValueError: A key is there twice, lengths differ, or an end or a weight is none.
+        """
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes there are."""
+
+    @property
+    def edges(self) -> int:
+        """How many edges there are, loops included."""
+
+    def keys(self) -> NDArray[np.uint64]:
+        """Of all nodes, ``(n,)``, in the order in which they were added: the rows."""
+
+    def add_nodes(self, keys: NDArray[np.uint64]) -> None:
+        """Add nodes, ``(k,)``.
+
+        Raises:
+            ValueError: A key is there already, or twice; nothing is added.
+        """
+
+    def remove_nodes(self, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Remove nodes, ``(k,)``; returns the keys of their neighbours, ascending.
+
+        Raises:
+            ValueError: A key is no node; nothing is removed.
+        """
+
+    def set_edges(
+        self, sources: NDArray[np.uint64], targets: NDArray[np.uint64], weights: NDArray[np.float64]
+    ) -> NDArray[np.uint64]:
+        """Set the weights of edges ``(m,)``, by keys; returns the keys of the ends of those that changed, ascending.
+
+        Raises:
+            ValueError: Lengths differ, a key is no node, or a weight is none; nothing is set.
+        """
+
+    def detect(self, resolution: float, seed: int, iterations: int) -> NDArray[np.int64]:
+        """Find communities; returns labels ``(n,)``.
+
+        Raises:
+            ValueError: The resolution is out of its range.
+        """
+
+    def update(
+        self,
+        previous: NDArray[np.int64],
+        changed: NDArray[np.uint64],
+        resolution: float,
+        seed: int,
+        iterations: int,
+    ) -> NDArray[np.int64]:
+        """Bring labels ``(n,)``, negative for new nodes, up to date after the nodes ``(k,)`` changed.
+
+        Raises:
+            ValueError: There are other numbers of labels and nodes, or the resolution is out of its range.
+        """
+
+    def quality(self, labels: NDArray[np.int64], resolution: float) -> float:
+        """The quality of labels ``(n,)``.
+
+        Raises:
+            ValueError: As for `update`.
+        """
+
+    def pagerank(
+        self, seeds: NDArray[np.uint64], weights: NDArray[np.float64], damping: float, epsilon: float
+    ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+        """Personalised PageRank: keys and probabilities ``(r,)``, the most probable first.
+
+        Raises:
+            ValueError: The lengths differ, a seed is no node, or a number is out of its range.
+        """
+
 class InvertedIndex:
     """Where each term occurs; see `mnemic.algorithms.retrieval.inverted_index`. One thread at a time may append."""
 
@@ -235,6 +327,39 @@ def bundle_groups(
 
     Raises:
         TypeError, ValueError: As for `bind_groups`.
+    """
+
+def code_neighbours(
+    codes: NDArray[np.int8],
+    scales: NDArray[np.float32],
+    groups: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    k: int,
+    bounds: NDArray[np.float32] | None,
+    threads: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    """Find the nearest others of some rows, each within its group, the GIL released.
+
+    Args:
+        codes: ``(n, d) int8``, C-contiguous, as are all arrays.
+        scales: ``(n,) float32``, 0 to 1.
+        groups: ``(n,) int32``; negative: the row is not there.
+        rows: ``(q,) int64``, which rows are asked for.
+        k: from 0.
+        bounds: ``(n,) float32``, above which cosine a row that is not asked for is a hit of a query; ``None``: no hits.
+        threads: the most threads that share the work.
+
+    Returns:
+        Neighbours ``(q, k) int64``, -1 where there are fewer, by cosine, then by row; their cosines ``(q, k) float32``,
+        0 where there are fewer; of each hit the query, counted from 0, the row, and the cosine, ``(m,)`` each, by row,
+        then by query. The same bits on every instruction set and on however many threads.
+
+    Raises:
+        TypeError: The arrays have another type or number of dimensions.
+        ValueError: Shapes disagree, an array is not contiguous, there are more than 65,536 dimensions, a scale is not
+            within 0 to 1, there is no such row, or a code of one asked for is -128.
+        OverflowError: `k` or `threads` is negative.
+        MemoryError: There is no room for so many neighbours.
     """
 
 def count_bits(vectors: NDArray[np.uint64], weight: int, counters: NDArray[np.int32]) -> None:

@@ -76,3 +76,57 @@ def projected(quantised: NDArray[np.int8], planes: NDArray[np.int8], tie: NDArra
     """Return on which side of each plane each embedding lies, ``(n, D) bool``; in a plane, the bit of `tie`."""
     sums = quantised.astype(np.int64) @ planes.T.astype(np.int64)
     return np.where(sums == 0, bits_of(tie), sums > 0)
+
+
+def adjacency(
+    nodes: int, sources: NDArray[np.int64], targets: NDArray[np.int64], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the symmetric matrix of the summed weights of edges, ``(nodes, nodes)``, a loop's once on the diagonal."""
+    matrix = np.zeros((nodes, nodes))
+    np.add.at(matrix, (sources, targets), weights)
+    return matrix + matrix.T - np.diag(np.diag(matrix))
+
+
+def potts_quality(matrix: NDArray[np.float64], labels: NDArray[np.int64], resolution: float) -> float:
+    """Return the sum over communities of the weight inside less the resolution times the pairs of nodes."""
+    together = labels[:, None] == labels
+    weight = ((matrix + np.diag(np.diag(matrix))) * together).sum() / 2
+    return float(weight - resolution * (together.sum() - len(labels)) / 2)
+
+
+def connected_parts(matrix: NDArray[np.float64], labels: NDArray[np.int64]) -> int:
+    """Return how many parts there are of nodes that reach each other within their own community."""
+    reach = np.eye(len(labels), dtype=np.bool_) | ((matrix > 0) & (labels[:, None] == labels))
+    for _ in range(len(labels).bit_length()):
+        reach = reach @ reach
+    return len(np.unique(reach, axis=0))
+
+
+def pagerank(matrix: NDArray[np.float64], start: NDArray[np.float64], damping: float) -> NDArray[np.float64]:
+    """Return where a walk from `start` ends, by the linear system that says so; without an edge it stays."""
+    degrees = matrix.sum(axis=1)
+    steps = np.where(degrees[:, None] > 0, matrix / np.where(degrees > 0, degrees, 1)[:, None], np.eye(len(start)))
+    return np.linalg.solve(np.eye(len(start)) - damping * steps.T, (1 - damping) * start)
+
+
+def code_neighbours(
+    codes: NDArray[np.int8],
+    scales: NDArray[np.float32],
+    groups: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    k: int,
+    bounds: NDArray[np.float32],
+) -> tuple[NDArray[np.int64], NDArray[np.float32], list[tuple[int, int, float]]]:
+    """Return the nearest others of rows in their groups, their cosines, and the hits as row, query and cosine."""
+    sums = codes.astype(np.int64) @ codes.T.astype(np.int64)
+    cosines = (sums * np.multiply.outer(scales.astype(np.float64), scales.astype(np.float64))).astype(np.float32)
+    neighbours, beside = np.full((len(rows), k), -1, np.int64), np.zeros((len(rows), k), np.float32)
+    hits = []
+    for query, row in enumerate(rows.tolist()):
+        members = [other for other in range(len(codes)) if groups[other] == groups[row] >= 0]
+        others = sorted((other for other in members if other != row), key=lambda other: (-cosines[row, other], other))
+        neighbours[query, : len(others[:k])] = others[:k]
+        beside[query, : len(others[:k])] = cosines[row, others[:k]]
+        near = (other for other in members if other not in rows and cosines[row, other] > bounds[other])
+        hits.extend((other, query, float(cosines[row, other])) for other in near)
+    return neighbours, beside, sorted(hits)

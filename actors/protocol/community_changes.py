@@ -63,6 +63,8 @@ class SetCommunities(ChangeBase, frozen=True, kw_only=True, tag="set_communities
     """The store's generation when they were found."""
     boundary: int
     """Number of the boundary."""
+    encoder: str
+    """Whose vectors told what is near, as one name; empty where there were none."""
     resolution: float
     """Of the constant Potts model."""
     floor: float

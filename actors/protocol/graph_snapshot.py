@@ -31,6 +31,8 @@ class BoundaryRow(msgspec.Struct, frozen=True, kw_only=True):
     """Why it was marked."""
     done: bool
     """Whether communities were found at it."""
+    encoder: str = ""
+    """Whose vectors told what is near; empty where there were none, or it is not done."""
     resolution: float = 0.0
     """Of the constant Potts model then; 0 where it is not done."""
     floor: float = 0.0
@@ -176,18 +178,18 @@ class GraphSnapshot(Protocol):
         """All nodes as they were at a boundary, without those that were hidden."""
         ...
 
-    def node_sources(self, rows: Sequence[int]) -> NodeSource:
+    def node_sources(self, rows: NDArray[np.int64]) -> NodeSource:
         """What the edges of memories are made of, in the order asked for."""
         ...
 
-    def given_together(self, after_seq: int, until_seq: int) -> list[list[int]]:
-        """Of each recall in transactions after one, up to another: rows of the memories that it gave, best first."""
+    def given_together(self, until_seq: int) -> list[list[int]]:
+        """Of each recall in transactions up to one: rows of the memories that it gave, best first."""
         ...
 
     def mean_vectors(
-        self, encoder: EncoderName, rows: Sequence[int] | None
+        self, encoder: EncoderName, rows: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The mean of each memory's vectors, of unit length; of those that have any, all where `rows` is ``None``.
+        """The mean of the vectors of each of some memories that has any, of unit length.
 
         Returns rows ``(n,) int64``, ascending, and ``(n, dimensions) float32``.
         """
@@ -203,6 +205,14 @@ class GraphSnapshot(Protocol):
 
     def members(self) -> Members:
         """Which memory belongs where; none that is hidden or has moved to another scope."""
+        ...
+
+    def kept_members(self) -> Members:
+        """Which memory belonged where at the last boundary that is done, whatever became of it since."""
+        ...
+
+    def next_community_number(self) -> int:
+        """The least number that no community ever had, from 1."""
         ...
 
     def list_communities(self, scopes: Collection[int] | None, limit: int) -> tuple[list[CommunityRecord], int, int]:

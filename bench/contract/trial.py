@@ -24,6 +24,13 @@ from mnemic.actors.protocol.ambient_messages import (
     RetryQuarantined,
 )
 from mnemic.actors.protocol.changes import AddMemory, Change, RecordDelivery, RenameScope, ScopeRef, Supersede
+from mnemic.actors.protocol.community_messages import (
+    CommunitiesChanged,
+    ListCommunities,
+    ShowCommunity,
+    UpdateCommunities,
+    UpdateMore,
+)
 from mnemic.actors.protocol.errors import ActorRefused, MnemicError
 from mnemic.actors.protocol.log_messages import (
     CountUse,
@@ -84,7 +91,10 @@ _SHELF = ScopeRef(path="work/shelf", project=None, found="named")
 GRACE_S = 3.0  # a step that is begun may end
 _STEPS = 60  # after so many a job of this size is done
 _DAY_S = 86400
-_BY_STEPS = (EmbedPending, EmbedMore, BindPending, BindMore, VectorsChanged, Committed, Sleep)  # they may go on
+_BY_STEPS = (
+    *(EmbedPending, EmbedMore, BindPending, BindMore, VectorsChanged, Committed, Sleep),
+    *(UpdateCommunities, UpdateMore, CommunitiesChanged),
+)  # they may go on
 
 
 class TrialJob(msgspec.Struct, frozen=True):
@@ -277,6 +287,12 @@ def valid_messages(takes: tuple[type, ...], lines: str, ids: tuple[bytes, ...]) 
         EmbedPending(),
         EmbedMore(),
         VectorsChanged(seq=1),
+        CommunitiesChanged(seq=1),
+        UpdateCommunities(mark="asked"),
+        UpdateCommunities(),
+        UpdateMore(),
+        UpdateMore(opened=True),
+        ListCommunities(scope="work", k=2),
         BindPending(),
         BindMore(),
         BindMore(opened=True),
@@ -326,6 +342,8 @@ def invalid_messages(takes: tuple[type, ...]) -> list[Any]:
         Forget(ids=(), reason=""),
         Forget(ids=(bytes(16),), reason="\udc80"),
         Recover(ids=(bytes(16),)),
+        ShowCommunity(id=0),
+        ListCommunities(scope="no/such/scope"),
         Apply(changes=(Supersede(old=bytes(16), new=bytes(16)),), key=b"contract/3", author="contract", run="r"),
         Apply(changes=(), key=b"contract/4", author="contract", run="r"),
         Committed(seq=0),

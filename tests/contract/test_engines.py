@@ -24,11 +24,13 @@ from hypothesis import strategies as st
 
 from mnemic.actors.protocol.ambient_messages import Drained, DrainSpool, GetCaptureProgress
 from mnemic.actors.protocol.changes import MergeScopes, ScopeRef
+from mnemic.actors.protocol.community_messages import ListCommunities, ShowCommunity, UpdateCommunities
 from mnemic.actors.protocol.errors import Fenced, NoSuchMemory, RuntimeFault
 from mnemic.actors.protocol.messages import (
     CaptureText,
     CaptureTranscript,
     Count,
+    EmbedPending,
     FindScope,
     FindSimilar,
     Forget,
@@ -157,6 +159,24 @@ def shaped(actor_system: Supervisor) -> list[Any]:
     return [*answers, actor_system.ask(ListRoles())]
 
 
+def grouped(actor_system: Supervisor) -> list[Any]:
+    """What belongs together, after two boundaries."""
+    found: list[Any] = []
+    for words in ("The kettle hangs in the shed by the slipway.", "The mooring at the north pier is to be renewed."):
+        actor_system.ask(text(words))
+        while actor_system.ask(EmbedPending()).pending:
+            pass
+        found.append(actor_system.ask(UpdateCommunities(mark="asked")))
+        while found[-1].pending:
+            found[-1] = actor_system.ask(UpdateCommunities())
+    assert [(one.done, one.why_not) for one in found] == [(1, ""), (2, "")]
+    while actor_system.ask(BindPending()).pending:  # the prototypes, too
+        pass
+    listed = actor_system.ask(ListCommunities())
+    assert listed.total >= 3
+    return [listed, *(actor_system.ask(ShowCommunity(id=one.id)) for one in listed.communities)]
+
+
 def both(*names: str) -> Any:
     return pytest.mark.parametrize("make_engine", names or ENGINES, indirect=True)
 
@@ -187,6 +207,7 @@ def test_both_engines_give_the_same_answers(tmp_path: Path, home: Path, request:
             ]
             asked += rescoped(actor_system)
             asked += shaped(actor_system)
+            asked += grouped(actor_system)
             with pytest.raises(NoSuchMemory) as caught:
                 actor_system.ask(GetMemories(ids=(bytes(16),)))
             counts = actor_system.ask(Count())
@@ -250,12 +271,12 @@ def test_whatever_process_is_killed_under_load_nothing_acknowledged_is_lost_and_
             return
 
     running = processes()
-    victims = [running[slot] for slot in ("capture", "store", "retriever", "binder")]
+    victims = [running[slot] for slot in ("capture", "store", "retriever", "binder", "communities")]
     with ThreadPoolExecutor(4) as pool:
         taking = pool.submit(take, actor_system, source)
         keeping = [pool.submit(keep, number) for number in range(120)]
         for count, victim in enumerate(victims, start=1):
-            until(lambda count=count: len(acknowledged) >= 25 * count)  # type: ignore[misc]
+            until(lambda count=count: len(acknowledged) >= 20 * count)  # type: ignore[misc]
             os.kill(victim, signal.SIGKILL)
         new, known = taking.result()
         for one in keeping:
@@ -266,6 +287,11 @@ def test_whatever_process_is_killed_under_load_nothing_acknowledged_is_lost_and_
     while (bound := actor_system.ask(BindPending())).pending:
         pass
     assert bound.done == 720
+    grouped = actor_system.ask(UpdateCommunities(mark="asked"))
+    while grouped.pending:
+        grouped = actor_system.ask(UpdateCommunities())
+    assert grouped.why_not == ""
+    assert actor_system.ask(ListCommunities()).memories > 0
     failed = {actor.actor: actor.failures for actor in actor_system.report().actors}
     assert sum(failed.values()) >= len(victims)
 

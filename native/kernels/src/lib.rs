@@ -8,6 +8,8 @@
 pub mod bits;
 pub mod codes;
 pub mod encoder;
+pub mod graph;
 pub mod instructions;
 pub mod inverted;
+pub mod neighbours;
 pub mod scan;

@@ -2,10 +2,9 @@
 
 use mnemic_kernels::inverted::{self, Groups, Search};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::{refused, zeros};
+use crate::{refused, slice, zeros};
 
 /// Positions, or groups, and how often a word occurs there.
 type Counted<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f32>>);
@@ -106,8 +105,4 @@ impl InvertedIndex {
         let (holding, lengths) = (PyArray1::from_vec(py, found.holding), PyArray1::from_vec(py, found.lengths));
         Ok((scores, holding, grouped, lengths, PyArray1::from_vec(py, found.visible)))
     }
-}
-
-fn slice<'a, T: numpy::Element>(array: &'a PyReadonlyArray1<'_, T>, name: &str) -> PyResult<&'a [T]> {
-    array.as_slice().map_err(|_| PyValueError::new_err(format!("{name} are not contiguous")))
 }

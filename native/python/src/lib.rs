@@ -9,13 +9,15 @@ use std::fmt::Display;
 
 use mnemic_kernels::instructions::InstructionSet;
 use numpy::ndarray::Dimension;
-use numpy::{Element, PyArray};
+use numpy::{Element, PyArray, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 mod bits;
 mod encoder;
+mod graph;
 mod inverted;
+mod neighbours;
 mod scan;
 
 /// The native extension of Mnemic.
@@ -29,9 +31,13 @@ mod _native {
     #[pymodule_export]
     use super::encoder::Encoder;
     #[pymodule_export]
+    use super::graph::Graph;
+    #[pymodule_export]
     use super::instruction_set;
     #[pymodule_export]
     use super::inverted::InvertedIndex;
+    #[pymodule_export]
+    use super::neighbours::code_neighbours;
     #[pymodule_export]
     use super::scan::{quantise, score_vectors};
 }
@@ -59,4 +65,9 @@ fn zeros<'py, T: Element, D: Dimension, const N: usize>(
 /// A kernel's typed error as Python's.
 fn refused(error: impl Display) -> PyErr {
     PyValueError::new_err(error.to_string())
+}
+
+/// What a one-dimensional array holds; a ValueError where it is not contiguous.
+fn slice<'a, T: Element>(array: &'a PyReadonlyArray1<'_, T>, name: &str) -> PyResult<&'a [T]> {
+    array.as_slice().map_err(|_| PyValueError::new_err(format!("{name} are not contiguous")))
 }

@@ -77,7 +77,7 @@ fn coded<'a>(
 }
 
 /// A matrix as it lies in memory, row by row; `as_slice` alone would give one that lies column by column, too.
-fn row_major<'a, T: Element>(matrix: &'a PyReadonlyArray2<'_, T>, name: &str) -> PyResult<&'a [T]> {
+pub fn row_major<'a, T: Element>(matrix: &'a PyReadonlyArray2<'_, T>, name: &str) -> PyResult<&'a [T]> {
     let values = if matrix.is_c_contiguous() { matrix.as_slice().ok() } else { None };
     values.ok_or_else(|| PyValueError::new_err(format!("{name} are not C-contiguous")))
 }

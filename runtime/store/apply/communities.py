@@ -84,8 +84,8 @@ def _set_communities(context: ApplyContext, change: SetCommunities, at: int) -> 
                 (change.boundary, event.kind, event.community, other),
             )
     db.execute(
-        "UPDATE boundaries SET done = 1, resolution = ?, floor = ?, chosen_at = ? WHERE id = ?",
-        (change.resolution, change.floor, change.chosen_at, change.boundary),
+        "UPDATE boundaries SET done = 1, encoder = ?, resolution = ?, floor = ?, chosen_at = ? WHERE id = ?",
+        (change.encoder, change.resolution, change.floor, change.chosen_at, change.boundary),
     )
     return CHANGED
 
@@ -125,7 +125,7 @@ def clear_communities(db: apsw.Connection) -> None:
     """Have the communities of all boundaries found again, from the first on."""
     for table in FOUND_TABLES:
         db.execute(f"DELETE FROM {table}")
-    db.execute("UPDATE boundaries SET done = 0, resolution = NULL, floor = NULL, chosen_at = NULL")
+    db.execute("UPDATE boundaries SET done = 0, encoder = NULL, resolution = NULL, floor = NULL, chosen_at = NULL")
 
 
 def _is_current(context: ApplyContext, generation: int) -> bool:

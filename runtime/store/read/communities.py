@@ -33,8 +33,12 @@ from mnemic.runtime.store.apply.meaning import newest_space_id
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 
 _AT_ONCE = 256  # rows that one query asks for
+_MANY = 2000  # memories
 _LEAST_SIZE = 2  # one memory alone is no topic
-_BOUNDARY = "SELECT id, seq, at, reason, done, coalesce(resolution, 0), coalesce(floor, 0), coalesce(chosen_at, 0)"
+_BOUNDARY = (
+    "SELECT id, seq, at, reason, done, coalesce(encoder, ''), coalesce(resolution, 0), coalesce(floor, 0),"
+    " coalesce(chosen_at, 0) FROM boundaries"
+)
 # CROSS: members first, or SQLite goes through all memories of the scope, for each community.
 _LIVING = "members x CROSS JOIN memories m ON m.id = x.memory AND m.retired_at IS NULL"
 _BELONGS = "(x.topic = {0} OR (x.part = {0} AND x.part > 0))"  # a number is a topic's or a part's; each has its index
@@ -64,11 +68,11 @@ class CommunityQueries:
     # --- the graph ---------------------------------------------------------------------------------------------------
 
     def boundaries(self, after: int) -> list[BoundaryRow]:
-        found = self._db.execute(f"{_BOUNDARY} FROM boundaries WHERE id > ? ORDER BY id", (after,)).fetchall()
+        found = self._db.execute(f"{_BOUNDARY} WHERE id > ? ORDER BY id", (after,)).fetchall()
         return [_boundary(one) for one in found]
 
     def last_done_boundary(self) -> BoundaryRow | None:
-        found = self._db.execute(f"{_BOUNDARY} FROM boundaries WHERE done = 1 ORDER BY id DESC LIMIT 1").fetchone()
+        found = self._db.execute(f"{_BOUNDARY} WHERE done = 1 ORDER BY id DESC LIMIT 1").fetchone()
         return None if found is None else _boundary(found)
 
     def open_boundaries(self) -> int:
@@ -96,31 +100,33 @@ class CommunityQueries:
         ).fetchall()
         return _nodes([one[:3] for one in found if one[1] is not None])
 
-    def node_sources(self, rows: Sequence[int]) -> NodeSource:
+    def node_sources(self, rows: NDArray[np.int64]) -> NodeSource:
         asked = f"SELECT id, session, {SAID_OR_KEPT}, files FROM memories WHERE id IN"
-        found = {row: rest for row, *rest in self._in_parts(asked, rows)}
-        columns = np.array([found[row][:2] for row in rows], np.int64).reshape(len(rows), 2)
-        return NodeSource(columns[:, 0], columns[:, 1], [tuple(json.loads(found[row][2])) for row in rows])
+        wanted = rows.tolist()
+        found = {row: rest for row, *rest in self._in_parts(asked, wanted)}
+        columns = np.array([found[row][:2] for row in wanted], np.int64).reshape(len(wanted), 2)
+        return NodeSource(columns[:, 0], columns[:, 1], [tuple(json.loads(found[row][2])) for row in wanted])
 
-    def given_together(self, after_seq: int, until_seq: int) -> list[list[int]]:
+    def given_together(self, until_seq: int) -> list[list[int]]:
         given: dict[int, list[int]] = {}
         found: list[Any] = self._db.execute(
             "SELECT p.giving, p.memory FROM givings g JOIN given_parts p ON p.giving = g.id"
-            " WHERE g.seq > ? AND g.seq <= ? AND g.occasion IN ('recall', 'shape') ORDER BY p.giving, p.place",
-            (after_seq, until_seq),
+            " WHERE g.seq <= ? AND g.occasion IN ('recall', 'shape') ORDER BY p.giving, p.place",
+            (until_seq,),
         ).fetchall()
         for giving, row in found:
             given.setdefault(giving, []).append(row)
         return [list(dict.fromkeys(rows)) for rows in given.values()]
 
     def mean_vectors(
-        self, encoder: EncoderName, rows: Sequence[int] | None
+        self, encoder: EncoderName, rows: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        if rows is None:
+        if len(rows) > _MANY:  # sqlite-vec reads all of them faster than many one by one
             block = self.vectors(encoder, 0)
-            of, vectors = block.row, block.vectors
+            here = np.isin(block.row, rows)
+            of, vectors = block.row[here], block.vectors[here]
         else:
-            of, vectors = self._vectors_of(encoder, rows)
+            of, vectors = self._vectors_of(encoder, rows.tolist())
         if not len(of):
             return np.empty(0, np.int64), np.empty((0, vectors.shape[1]), np.float32)
         order = np.argsort(of, kind="stable")  # windows of a memory stand in their order, and are added up in it
@@ -159,8 +165,17 @@ class CommunityQueries:
             f"SELECT x.memory, x.topic, x.part, x.placed FROM {_LIVING}"
             " JOIN communities c ON c.id = x.topic AND c.scope = m.scope ORDER BY x.memory"
         ).fetchall()
-        table = np.array(found, np.int64).reshape(len(found), 4)
-        return Members(table[:, 0], table[:, 1], table[:, 2], table[:, 3].astype(np.bool_))
+        return _members(found)
+
+    def kept_members(self) -> Members:
+        return _members(
+            self._db.execute(
+                "SELECT memory, topic, part, placed FROM members WHERE placed = 0 ORDER BY memory"
+            ).fetchall()
+        )
+
+    def next_community_number(self) -> int:
+        return int(self._db.execute("SELECT 1 + coalesce(max(id), 0) FROM communities").get)
 
     def list_communities(self, scopes: Collection[int] | None, limit: int) -> tuple[list[CommunityRecord], int, int]:
         within, values = "", tuple[str, ...]()
@@ -283,13 +298,14 @@ class CommunityQueries:
 
 
 def _boundary(row: Sequence[Any]) -> BoundaryRow:
-    number, seq, at, reason, done, resolution, floor, chosen_at = row
+    number, seq, at, reason, done, encoder, resolution, floor, chosen_at = row
     return BoundaryRow(
         number=number,
         seq=seq,
         at=at,
         reason=reason,
         done=bool(done),
+        encoder=encoder,
         resolution=resolution,
         floor=floor,
         chosen_at=chosen_at,
@@ -303,6 +319,11 @@ def _community(row: Sequence[Any]) -> CommunityRecord:
 def _nodes(found: Sequence[Sequence[Any]]) -> Nodes:
     table = np.array(found, np.int64).reshape(len(found), 3)
     return Nodes(table[:, 0], table[:, 1], table[:, 2])
+
+
+def _members(found: Sequence[Sequence[Any]]) -> Members:
+    table = np.array(found, np.int64).reshape(len(found), 4)
+    return Members(table[:, 0], table[:, 1], table[:, 2], table[:, 3].astype(np.bool_))
 
 
 def _neighbours(found: Sequence[Sequence[Any]]) -> NeighbourRows:

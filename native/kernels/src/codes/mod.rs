@@ -13,9 +13,9 @@ use std::fmt;
 
 use crate::instructions::InstructionSet;
 
-mod best;
+pub(crate) mod best;
 mod search;
-mod sums;
+pub(crate) mod sums;
 
 pub use search::scores;
 pub use sums::MOST_DIMENSIONS;

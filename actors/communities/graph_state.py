@@ -1,0 +1,180 @@
+"""The graph of memories as of one boundary, and who belongs where in it.
+
+It is told the changes of the next boundary and becomes the graph of that one. What it holds follows from the store's
+boundaries, vectors and recalls alone: one that is loaded from what was kept at a boundary equals one that got there
+step by step. Nothing joins memories of two scopes, so each community lies in one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.actors.protocol.changes import EncoderName
+from mnemic.actors.protocol.graph_snapshot import BoundaryRow, NeighbourRows, Nodes
+from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.algorithms.graph.edges import (
+    Combined,
+    combine,
+    recalled_edges,
+    session_edges,
+    supersedes_edges,
+    target_edges,
+)
+from mnemic.algorithms.graph.mosaic import CommunityGraph
+from mnemic.algorithms.graph.neighbour_lists import NeighbourLists, mutual_edges
+from mnemic.algorithms.graph.regroup import carried
+from mnemic.algorithms.retrieval.scan import quantise
+
+NEIGHBOURS = 10
+"""So many nearest neighbours of each memory are known; those that know each other are joined."""
+
+Ints = NDArray[np.int64]
+_NOTHING: Ints = np.empty(0, np.int64)
+
+
+class Partition(NamedTuple):
+    """Who belongs where, of `n` nodes."""
+
+    topics: Ints
+    """``(n,)``: number of the topic; 0 for none."""
+    parts: Ints
+    """``(n,)``: number of the part of it; 0 for none."""
+
+
+class GraphState:
+    """The graph as of a boundary."""
+
+    def __init__(self, generation: int, encoder: EncoderName | None) -> None:
+        """Begin before the first boundary.
+
+        Args:
+            generation: the store's; rows mean the same for as long as it does not change.
+            encoder: whose vectors tell what is near; ``None`` where there are none.
+        """
+        self.generation, self.encoder = generation, encoder
+        self.boundary = 0
+        """Number of the boundary."""
+        self.resolution, self.floor, self.chosen_at = 0.0, 0.0, 0
+        self.nodes = Nodes(_NOTHING, _NOTHING, _NOTHING)
+        """Memories that are there, by row."""
+        self.lists = NeighbourLists(0, NEIGHBOURS)
+        """The nearest neighbours of those that have a vector."""
+        self.members = Partition(_NOTHING, _NOTHING)
+        """Where each of the nodes belongs."""
+        self.next_number = 1
+        """The least number that no community ever had."""
+        self.graph: CommunityGraph | None = None
+        """The nodes, by their rows, and the edges; ``None`` before they were asked for."""
+        self.edges: Combined | None = None
+        """The same edges."""
+
+    @property
+    def stamp(self) -> str:
+        """A name for whose vectors tell what is near."""
+        return "" if self.encoder is None else f"{self.encoder.implementation} {self.encoder.model}"
+
+    @classmethod
+    def load(cls, snapshot: Snapshot, encoder: EncoderName | None) -> Self:
+        """Take up what was kept at the last boundary that is done."""
+        state = cls(snapshot.generation, encoder)
+        last = snapshot.last_done_boundary()
+        if last is None:
+            return state
+        kept = snapshot.kept_members()
+        state.boundary = last.number
+        state.nodes = snapshot.nodes_at(last.number)
+        state.members = Partition(*(carried(kept.row, one, state.nodes.row) for one in (kept.topic, kept.part)))
+        state.next_number = snapshot.next_community_number()
+        if last.encoder != state.stamp:  # what was near by another model's vectors says nothing: begin anew
+            state._append(snapshot, state.nodes)
+            return state
+        state.resolution, state.floor, state.chosen_at = last.resolution, last.floor, last.chosen_at
+        state._append(snapshot, state.nodes, snapshot.saved_neighbours())
+        return state
+
+    def advance(self, snapshot: Snapshot, changes: Nodes) -> None:
+        """Take up what came or changed at the next boundary; `lists` is to be updated then."""
+        before, stays, there = self.nodes, ~np.isin(self.nodes.row, changes.row), changes.scope > 0
+        merged = [np.concatenate([old[stays], new[there]]) for old, new in zip(before, changes, strict=True)]
+        order = np.argsort(merged[0])
+        self.nodes = Nodes(*(column[order] for column in merged))
+        self.members = Partition(*(carried(before.row, one, self.nodes.row) for one in self.members))
+        self.lists.remove(changes.row[~there])
+        known = there & np.isin(changes.row, self.lists.rows)
+        self.lists.move(changes.row[known], changes.scope[known].astype(np.int32))
+        self._append(snapshot, Nodes(*(column[there & ~known] for column in changes)))
+
+    def _append(self, snapshot: Snapshot, nodes: Nodes, saved: NeighbourRows | None = None) -> None:
+        """Have further nodes in the lists, as far as they have vectors; with what was saved of theirs."""
+        if self.encoder is None or not len(nodes.row):
+            return
+        rows, vectors = snapshot.mean_vectors(self.encoder, nodes.row)
+        if not len(rows):
+            return
+        groups = carried(nodes.row, nodes.scope, rows).astype(np.int32)
+        codes, scales = quantise(vectors)
+        if saved is None and len(self.lists.rows):
+            self.lists.append(rows, codes, scales, groups)
+            return
+        near = np.full((len(rows), NEIGHBOURS), -1, np.int64)
+        cosines = np.zeros((len(rows), NEIGHBOURS), np.float32)
+        if saved is not None:
+            here = np.isin(saved.row, rows)
+            at = np.searchsorted(rows, saved.row[here])
+            near[at], cosines[at] = saved.near[here], saved.cosine[here]
+        unknown = rows if saved is None else rows[~np.isin(rows, saved.row)]
+        self.lists = NeighbourLists.restore(rows, codes, scales, groups, near, cosines, unknown)
+
+    def joined(self, snapshot: Snapshot, until: BoundaryRow) -> Combined:
+        """All edges, as of a boundary whose changes were taken up."""
+        rows, groups = self.nodes.row, self.nodes.scope.astype(np.int32)
+        sources = snapshot.node_sources(rows)
+        replaced = self.nodes.successor > 0
+        kinds = {
+            "meaning": mutual_edges(self.lists, self.floor),
+            "session": session_edges(rows, groups, sources.session, sources.said_at),
+            "target": target_edges(rows, groups, sources.targets),
+            "recalled": recalled_edges(snapshot.given_together(until.seq), rows, groups),
+            "supersedes": supersedes_edges(rows[replaced], self.nodes.successor[replaced], rows, groups),
+        }
+        return combine(kinds, {}, rows, groups)
+
+    def build(self, edges: Combined) -> None:
+        """Make the graph of some edges from nothing."""
+        rows = self.nodes.row
+        self.edges = edges
+        ends = np.searchsorted(rows, edges.sources), np.searchsorted(rows, edges.targets)
+        self.graph = CommunityGraph(rows.astype(np.uint64), *ends, edges.weights)
+
+    def change(self, edges: Combined, rows_before: Ints) -> tuple[CommunityGraph, NDArray[np.uint64]]:
+        """Make the graph of the boundary before that of this one; returns it, and the nodes whose edges changed.
+
+        Args:
+            rows_before: the nodes that it has.
+        """
+        assert self.graph is not None
+        assert self.edges is not None
+        rows = self.nodes.row
+        beside_gone = self.graph.remove_nodes(np.setdiff1d(rows_before, rows).astype(np.uint64))
+        self.graph.add_nodes(np.setdiff1d(rows, rows_before).astype(np.uint64))
+        sources, targets, weights = _difference(self.edges, edges, rows)
+        changed = self.graph.set_edges(sources.astype(np.uint64), targets.astype(np.uint64), weights)
+        self.edges = edges
+        return self.graph, np.union1d(beside_gone, changed)
+
+
+def _difference(old: Combined, new: Combined, rows: Ints) -> tuple[Ints, Ints, NDArray[np.float64]]:
+    """The edges that are to be set to make the new ones of the old ones, but for those of nodes that are gone."""
+    width = int(rows.max(initial=0)) + 1
+    there = np.isin(old.sources, rows) & np.isin(old.targets, rows)
+    before, after = old.sources[there] * width + old.targets[there], new.sources * width + new.targets
+    gone = ~np.isin(before, after)
+    same = np.zeros(len(after), np.bool_)
+    if len(before):
+        at = np.minimum(np.searchsorted(before, after), len(before) - 1)
+        same = (before[at] == after) & (old.weights[there][at] == new.weights)
+    keys = np.concatenate([before[gone], after[~same]])
+    return keys // width, keys % width, np.concatenate([np.zeros(np.count_nonzero(gone)), new.weights[~same]])

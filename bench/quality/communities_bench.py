@@ -1,0 +1,163 @@
+"""The communities bench: what is found beside leidenalg, igraph and networkx, how fast, and how well it lasts.
+
+Rows: on graphs with known communities the agreement of each detector with them, those of the constant Potts model all
+at the resolution that `mnemic.algorithms.graph.resolution` chose by ours; then what `communities_speed` measures. A
+package that is missing is a row that says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+
+from mnemic.algorithms.graph.backends import BackendMissing, detector
+from mnemic.algorithms.graph.mosaic import CommunityGraph
+from mnemic.algorithms.graph.resolution import choose_resolution
+from mnemic.bench.harness.measure import Row, goal, skipped
+from mnemic.bench.quality.communities_speed import boundary_rows, cold_rows, identity_rows, update_rows
+from mnemic.bench.quality.partitions import (
+    Ints,
+    Labelled,
+    adjusted_rand_index,
+    lfr_graph,
+    normalised_mutual_information,
+)
+
+Part = Literal["lfr", "karate", "cold", "update", "boundaries", "identity"]
+MIXING = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+WORSE_AT_MOST = 0.01
+"""How much less normalised mutual information than the best other detector of the same model is let pass."""
+_GRAPHS = 5
+_TRIES = 40  # seeds, at some of which networkx finds no graph
+_MODULARITY = "competitor: leidenalg, modularity"
+_LOUVAIN = "competitor: networkx, Louvain"
+_OTHER_CPM = ("competitor: leidenalg, CPM", "competitor: igraph, CPM")
+_ARMS = {"mosaic": "mosaic", "leidenalg": _OTHER_CPM[0], "igraph": _OTHER_CPM[1], "networkx-louvain": _LOUVAIN}
+
+
+class _Found(NamedTuple):
+    """What each detector found in one graph."""
+
+    resolution: float
+    labels: dict[str, Ints]
+    missing: dict[str, str]  # and why
+
+
+def run(*, parts: tuple[Part, ...] = get_args(Part), quick: bool = False, seed: int = 0) -> Iterator[Row]:
+    """Run the parts.
+
+    Args:
+        quick: smaller graphs: of LFR those of 1,000 nodes alone, and a tenth of the large one.
+        seed: of what is drawn.
+    """
+    nodes, edges = (10_000, 74_500) if quick else (100_000, 745_000)
+    rows: dict[Part, Callable[[], Iterator[Row]]] = {
+        "lfr": lambda: lfr_rows((1_000,) if quick else (1_000, 5_000, 10_000), _GRAPHS, seed),
+        "karate": lambda: karate_rows(seed),
+        "cold": lambda: cold_rows(nodes, edges, 3, seed),
+        "update": lambda: update_rows(nodes, edges, 3, seed),
+        "boundaries": lambda: boundary_rows(1_000 if quick else 10_000, 100, seed),
+        "identity": lambda: identity_rows(nodes, nodes // 20, 50, seed),
+    }
+    for part in parts:
+        yield from rows[part]()
+
+
+def lfr_rows(sizes: tuple[int, ...], graphs: int, seed: int, mixing: tuple[float, ...] = MIXING) -> Iterator[Row]:
+    """The mean agreement of each detector, by size and mixing, and over all."""
+    all_scores: dict[str, list[float]] = {}
+    for nodes in sizes:
+        for share in mixing:
+            drawn = list(_lfr_graphs(nodes, share, graphs, seed))
+            if not drawn:
+                yield {"what": "LFR", "nodes": nodes} | skipped("all", "networkx is not installed: mnemic[research]")
+                return
+            about = {"what": "LFR", "nodes": nodes, "mixing": share, "graphs": len(drawn)}
+            found = [_find(one, seed) for one in drawn]
+            for row in _agreement_rows(drawn, found):
+                yield about | row
+                if "nmi" in row:
+                    all_scores.setdefault(row["of"], []).append(row["nmi"])
+    means = {arm: float(np.mean(scores)) for arm, scores in all_scores.items()}
+    for arm, mean in means.items():
+        yield {"what": "LFR, all", "of": arm, "nmi": mean, "mosaic_minus_this_nmi": means["mosaic"] - mean}
+
+
+def _lfr_graphs(nodes: int, mixing: float, graphs: int, seed: int) -> Iterator[Labelled]:
+    made = 0
+    for attempt in range(_TRIES):
+        try:
+            yield lfr_graph(nodes, mixing, seed * _TRIES + attempt)
+        except ModuleNotFoundError:
+            return
+        except ValueError:
+            continue
+        made += 1
+        if made == graphs:
+            return
+
+
+def karate_rows(seed: int) -> Iterator[Row]:
+    """Zachary's club, and the two it broke into; no package at hand ships the football league."""
+    try:
+        import networkx
+    except ModuleNotFoundError:
+        yield {"what": "karate club"} | skipped("all", "networkx is not installed: mnemic[research]")
+        return
+    club = networkx.karate_club_graph()
+    ends = np.array(club.edges, np.int64)
+    sides = np.array([club.nodes[one]["club"] == "Officer" for one in club]).astype(np.int64)
+    drawn = Labelled(ends[:, 0].copy(), ends[:, 1].copy(), np.ones(len(ends)), sides)
+    for row in _agreement_rows([drawn], [_find(drawn, seed)]):
+        yield {"what": "karate club"} | row
+
+
+def _find(graph: Labelled, seed: int) -> _Found:
+    keys = np.arange(graph.nodes, dtype=np.uint64)
+    given = graph.sources, graph.targets, graph.weights
+    ours = CommunityGraph(keys, *given)
+    resolution = choose_resolution(lambda tried: ours.detect(tried, seed), graph.nodes, *given).resolution
+    labels: dict[str, Ints] = {}
+    missing: dict[str, str] = {}
+    for backend, arm in _ARMS.items():
+        try:
+            found = detector(backend).detect(keys, *given, 1.0 if arm == _LOUVAIN else resolution, seed)
+        except BackendMissing as error:
+            missing[arm] = str(error)
+        else:
+            labels[arm] = found
+    if _ARMS["leidenalg"] in missing:
+        missing[_MODULARITY] = missing[_ARMS["leidenalg"]]
+    else:
+        labels[_MODULARITY] = _leidenalg_modularity(graph, seed)
+    return _Found(resolution, labels, missing)
+
+
+def _leidenalg_modularity(graph: Labelled, seed: int) -> Ints:
+    import igraph
+    import leidenalg
+
+    made = igraph.Graph(graph.nodes, np.stack([graph.sources, graph.targets], 1).tolist())
+    model, weights = leidenalg.ModularityVertexPartition, graph.weights.tolist()
+    return np.array(leidenalg.find_partition(made, model, weights=weights, n_iterations=-1, seed=seed).membership)
+
+
+def _agreement_rows(graphs: list[Labelled], found: list[_Found]) -> Iterator[Row]:
+    scores: dict[str, float] = {}
+    rows = []
+    for arm in found[0].labels:
+        pairs = [(graph.labels, one.labels[arm]) for graph, one in zip(graphs, found, strict=True)]
+        scores[arm] = float(np.mean([normalised_mutual_information(*pair) for pair in pairs]))
+        row = {"of": arm, "nmi": scores[arm], "ari": float(np.mean([adjusted_rand_index(*pair) for pair in pairs]))}
+        row["communities"] = float(np.mean([len(np.unique(labels)) for _, labels in pairs]))
+        if arm in _ARMS.values() and arm != _LOUVAIN:
+            row["resolution"] = float(np.mean([one.resolution for one in found]))
+        rows.append(row)
+    best = max((scores[arm] for arm in scores if arm in _OTHER_CPM), default=0.0)
+    rows[0] |= {"planted": float(np.mean([len(np.unique(graph.labels)) for graph in graphs]))}
+    if best:
+        rows[0] |= {"best_other_cpm_nmi": best} | goal("nmi_below_best", best - scores["mosaic"], WORSE_AT_MOST)
+    yield from rows
+    yield from (skipped(arm, why) for arm, why in found[0].missing.items())

@@ -1,0 +1,298 @@
+"""What belongs together is found, boundary by boundary; the same comes from the log again; no scope is left."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemic.actors.communities.boundary_work import detector_from_settings
+from mnemic.actors.protocol.changes import ScopeRef
+from mnemic.actors.protocol.community_messages import (
+    CommunitiesListed,
+    CommunityProgress,
+    ListCommunities,
+    UpdateCommunities,
+)
+from mnemic.actors.protocol.errors import InvalidValue, ModelMissing
+from mnemic.actors.protocol.messages import Forget, Rebuild, Recover
+from mnemic.algorithms.graph import backends, mosaic
+from tests.harness import NOWHERE, ActorHarness
+from tests.waiting import until
+
+SUBJECTS = {
+    "boats": "mooring dinghy harbour sail rudder anchor tide keel",
+    "bread": "flour yeast oven crust dough loaf baker salt",
+    "music": "choir organ verse tenor hymn chord tempo score",
+}
+SEEDED = {"seed": bytes(range(32))}
+SHELF = ScopeRef(path="work/shelf", project=None, found="named")
+BOARD = ScopeRef(path="work/board", project=None, found="named")
+
+
+def sayings(subject: str, count: int) -> list[str]:
+    """So many texts of a subject, each of five of its eight words."""
+    words = SUBJECTS[subject].split()
+    return [" ".join(words[(start + step) % 8] for step in range(5)) + f" n{start}" for start in range(count)]
+
+
+def talk(one: ActorHarness, count: int, place: ScopeRef = NOWHERE, subjects: Sequence[str] = tuple(SUBJECTS)) -> None:
+    """Each text in a session of its own, the subjects in turn: only meaning tells them apart."""
+    for number in range(count):
+        for subject in subjects:
+            one.keep(sayings(subject, count)[number], session=f"{place.path} {subject} {number}", place=place)
+
+
+def up_to_date(one: ActorHarness) -> CommunityProgress:
+    """Have communities found of all that is there."""
+    one.embed()
+    progress = one.ask(UpdateCommunities(mark="asked"))
+    while progress.pending:
+        progress = one.ask(UpdateCommunities())
+    assert isinstance(progress, CommunityProgress)
+    return progress
+
+
+def topics(one: ActorHarness) -> dict[int, set[str]]:
+    """The texts of each topic."""
+
+    def read(now: Any) -> dict[int, set[str]]:
+        members, found = now.members(), defaultdict(set)
+        for row, topic in zip(members.row.tolist(), members.topic.tolist(), strict=True):
+            found[topic].add(now.load_memories([row])[0].text)
+        return dict(found)
+
+    found: dict[int, set[str]] = one.look(read)
+    return found
+
+
+def kept(one: ActorHarness) -> dict[str, Any]:
+    """All that is kept of communities, but for times."""
+
+    def read(now: Any) -> dict[str, Any]:
+        listed = now.list_communities(None, 1000)[0]
+        numbers = [record.id for record in listed]
+        return {
+            "members": [column.tolist() for column in now.members()],
+            "neighbours": [column.tolist() for column in now.saved_neighbours()],
+            "sizes": [(record.id, record.scope, record.size) for record in listed],
+            "parts": {number: [(part.id, part.size) for part in now.community_parts(number)] for number in numbers},
+            "lineage": {number: [(event.kind, event.others) for event in now.lineage(number)] for number in numbers},
+            "next": now.next_community_number(),
+            "boundaries": [(b.number, b.done, b.resolution, b.floor, b.chosen_at) for b in now.boundaries(0)],
+        }
+
+    found: dict[str, Any] = one.look(read)
+    return found
+
+
+def seq(one: ActorHarness) -> int:
+    found: int = one.look(lambda now: now.seq)
+    return found
+
+
+def subject_of(text: str) -> str:
+    return next(subject for subject, words in SUBJECTS.items() if text.split()[0] in words.split())
+
+
+# --- what is found ---------------------------------------------------------------------------------------------------
+
+
+def test_what_is_of_one_subject_is_one_topic(tmp_path: Path) -> None:
+    with ActorHarness(tmp_path) as one:
+        talk(one, 8)
+        progress = up_to_date(one)
+        assert (progress.done, progress.pending, progress.why_not) == (1, 0, "")
+        found = topics(one)
+        assert sorted({subject_of(text) for text in texts}.pop() for texts in found.values()) == sorted(SUBJECTS)
+        assert all(len({subject_of(text) for text in texts}) == 1 for texts in found.values())
+        listed = one.ask(ListCommunities())
+        assert isinstance(listed, CommunitiesListed)
+        assert (listed.total, listed.memories, listed.waiting) == (3, 24, 0)
+
+
+def test_with_nothing_new_nothing_is_written(tmp_path: Path) -> None:
+    with ActorHarness(tmp_path) as one:
+        talk(one, 4)
+        up_to_date(one)
+        before = seq(one), kept(one)
+        assert up_to_date(one).changes == 0
+        assert (seq(one), kept(one)) == before
+
+
+def test_topics_keep_their_numbers_as_they_grow(tmp_path: Path) -> None:
+    with ActorHarness(tmp_path) as one:
+        talk(one, 6)
+        up_to_date(one)
+        before = {subject_of(min(texts)): number for number, texts in topics(one).items()}
+        for text in sayings("bread", 8)[6:]:
+            one.keep(text, session=text)
+        assert up_to_date(one).done == 2
+        after = topics(one)
+        assert {subject_of(min(texts)): number for number, texts in after.items()} == before
+        assert sayings("bread", 8)[7] in after[before["bread"]]
+
+
+def test_so_many_commits_bring_a_boundary_by_themselves(tmp_path: Path) -> None:
+    with ActorHarness(tmp_path, **{"communities.every": 12}) as one:
+        talk(one, 4)
+        one.embed()
+        until(lambda: one.look(lambda now: now.last_done_boundary()) is not None)
+        assert one.look(lambda now: now.boundaries(0)[0].reason) == "commits"
+        until(lambda: len(topics(one)) == 3)
+
+
+def test_without_a_model_sessions_are_what_hangs_together(tmp_path: Path) -> None:
+    def missing() -> Any:
+        raise ModelMissing(path="/nowhere", why="it is gone")
+
+    with ActorHarness(tmp_path) as one:
+        one.load = missing
+        for session in ("a", "b"):
+            for number in range(4):
+                one.keep(f"{session} {number}", session=session)
+        progress = one.ask(UpdateCommunities(mark="asked"))
+        while progress.pending:
+            progress = one.ask(UpdateCommunities())
+        assert len(topics(one)) >= 2
+        assert all(len({text[0] for text in texts}) == 1 for texts in topics(one).values())
+
+
+def test_what_waits_for_its_meaning_is_waited_for(tmp_path: Path) -> None:
+    with ActorHarness(tmp_path) as one:
+        one.encoder.chokes_on = lambda text: RuntimeError("not now")
+        for number in range(3):
+            one.keep(f"text {number}", session="s")
+        progress = one.ask(UpdateCommunities(mark="asked"))
+        assert (progress.done, progress.pending) == (0, 0)
+        assert "meaning" in progress.why_not
+        assert "meaning" in " ".join(one.ask(ListCommunities()).degraded)
+
+
+def test_recalled_together_is_joined(tmp_path: Path) -> None:
+    with ActorHarness(tmp_path) as one:
+        for text in ("mooring dinghy", "flour yeast"):
+            one.keep(text, session=text)
+        up_to_date(one)
+        assert topics(one) == {}
+        one.recall("mooring flour", observe=True)
+        one.keep("choir", session="c")
+        up_to_date(one)
+        assert list(topics(one).values()) == [{"mooring dinghy", "flour yeast"}]
+
+
+# --- what is gone ----------------------------------------------------------------------------------------------------
+
+
+def test_what_is_forgotten_is_in_no_topic_at_once_and_back_at_the_next_boundary(tmp_path: Path) -> None:
+    with ActorHarness(tmp_path) as one:
+        talk(one, 6)
+        up_to_date(one)
+        text = sayings("music", 6)[2]
+        gone = one.ask(Forget(ids=(one.keep(text, session=" music 2").id,), reason=""))
+        assert gone.memories[0].changed
+        assert all(text not in texts for texts in topics(one).values())
+        up_to_date(one)
+        assert all(text not in texts for texts in topics(one).values())
+        one.ask(Recover(ids=(gone.memories[0].id,)))
+        up_to_date(one)
+        assert sum(text in texts for texts in topics(one).values()) == 1
+
+
+# --- the same again --------------------------------------------------------------------------------------------------
+
+
+def test_a_rebuild_finds_the_same_under_the_same_numbers(tmp_path: Path) -> None:
+    with ActorHarness(tmp_path) as one:
+        talk(one, 4)
+        up_to_date(one)
+        ids = [one.keep(text, session=text).id for text in sayings("boats", 8)[4:]]
+        up_to_date(one)
+        one.ask(Forget(ids=tuple(ids[:2]), reason=""))
+        one.recall("dinghy rudder", observe=True)
+        talk(one, 2, SHELF, ("music",))
+        up_to_date(one)
+        before = kept(one)
+        one.ask(Rebuild())
+        assert one.look(lambda now: now.open_boundaries()) in range(4), "they wait, or are found again already"
+        until(lambda: one.look(lambda now: now.open_boundaries()) == 0)
+        assert kept(one) == before
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.lists(st.sampled_from(["boats", "bread", "music", "forget", "shelf"]), min_size=4, max_size=14), st.data())
+def test_who_begins_anew_at_a_boundary_finds_what_one_finds_that_went_on(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[str], data: st.DataObject
+) -> None:
+    found = []
+    stops = data.draw(st.sets(st.integers(0, len(steps) - 1)))
+    for ends in (set(), stops):
+        home = tmp_path_factory.mktemp("home")
+        one, ids = ActorHarness(home, ports=SEEDED), []
+        try:
+            for number, step in enumerate(steps):
+                if step == "forget" and ids:
+                    one.ask(Forget(ids=(ids.pop(0),), reason=""))
+                else:
+                    subject = step if step in SUBJECTS else "bread"
+                    place = SHELF if step == "shelf" else NOWHERE
+                    for text in sayings(subject, 8)[number % 4 : number % 4 + 3]:
+                        ids.append(one.keep(f"{text} {number}", session=f"{number}", place=place).id)
+                up_to_date(one)
+                if number in ends:
+                    one.__exit__()
+                    one = ActorHarness(home, ports=SEEDED, clock=one.clock)
+            found.append(kept(one))
+        finally:
+            one.__exit__()
+    assert found[0] == found[1]
+
+
+# --- walls -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_same_words_in_two_scopes_are_two_topics(tmp_path: Path) -> None:
+    with ActorHarness(tmp_path) as one:
+        for place in (SHELF, BOARD):
+            talk(one, 6, place, ("boats", "bread"))
+        up_to_date(one)
+
+        def scopes(now: Any) -> list[set[str]]:
+            members = now.members()
+            rows = [members.row[members.topic == topic].tolist() for topic in np.unique(members.topic).tolist()]
+            return [{memory.scope for memory in now.load_memories(some)} for some in rows]
+
+        found = one.look(scopes)
+        assert len(found) >= 4
+        assert all(len(within) == 1 for within in found)
+        assert one.ask(ListCommunities(scope="work/shelf")).total == len(found) / 2
+
+
+# --- who finds them --------------------------------------------------------------------------------------------------
+
+
+def test_a_backend_whose_package_is_not_there_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: Any) -> Any:
+        raise backends.BackendMissing("igraph")
+
+    monkeypatch.setitem(backends._FIND, "igraph", missing)
+    with pytest.raises(InvalidValue, match=r"communities.backend.*igraph"):
+        detector_from_settings({"communities.backend": "igraph"})
+
+
+def test_without_native_code_communities_say_why_there_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mosaic, "NATIVE", False)
+    with ActorHarness(tmp_path) as one:
+        one.keep("text")
+        progress = up_to_date(one)
+        assert (progress.done, progress.pending) == (0, 0)
+        assert "native code" in progress.why_not
+        assert any("native code" in line for line in one.ask(ListCommunities()).degraded)
