@@ -52,6 +52,7 @@ def boundary_changes(
     return SetCommunities(
         generation=snapshot.generation,
         boundary=1 + max((one.number for one in snapshot.boundaries(0)), default=0),
+        encoder="",
         resolution=0.1,
         floor=0.5,
         chosen_at=len(scopes),

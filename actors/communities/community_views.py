@@ -8,6 +8,7 @@ texts (`mnemic.algorithms.text.topic_phrases`), and differ a little with what is
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -46,6 +47,8 @@ _FILLERS_LOOKED_AT = 256
 _FILLERS_OF_A_ROLE = 2
 _LEAST_HOLDERS = 2
 _LEAST_SIZE = 2  # one memory alone is no topic
+_LINE = re.compile(r"\n(?:\w+:)?")
+"""The end of a line, and what the next one begins with where that may be the name of a call's argument."""
 _MANY = 10  # one in so many memories waits: then it is said
 _MANY_WAIT = "more than a tenth of all memories came or changed since the last boundary, and are in no community yet"
 _NONE_YET = "no communities were found yet"
@@ -151,8 +154,8 @@ def _phrases(records: Sequence[CommunityRecord], snapshot: Snapshot) -> list[tup
     ignored = {word for name in set(speakers.values()) for word in name.lower().split()}
     for language in snapshot.languages():
         ignored |= frozenset() if language == DEFAULT.code else BY_CODE[language].stop_words
-    # Who spoke stands before the text.
-    topics = [[starts[row][len(speakers[row]) :] for row in some] for some in drawn]
+    # Who spoke stands before the text. No phrase goes on in the next line, which may be another argument of a call.
+    topics = [[_LINE.sub("\n\n", starts[row][len(speakers[row]) :]) for row in some] for some in drawn]
     return topic_phrases(topics, _PHRASES, ignored)[: len(records)]
 
 

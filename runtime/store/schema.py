@@ -185,7 +185,8 @@ CREATE TABLE boundaries(
 CREATE INDEX boundaries_open ON boundaries(id) WHERE done = 0;
 CREATE TABLE boundary_changes(
   boundary INTEGER NOT NULL REFERENCES boundaries(id), memory INTEGER NOT NULL, scope INTEGER, successor INTEGER,
-  PRIMARY KEY(boundary, memory)) STRICT, WITHOUT ROWID;
+  PRIMARY KEY(memory, boundary)) STRICT, WITHOUT ROWID;
+CREATE INDEX boundary_changes_boundary ON boundary_changes(boundary);
 CREATE TABLE neighbours(
   memory INTEGER PRIMARY KEY, near BLOB NOT NULL, cosines BLOB NOT NULL) STRICT;
 CREATE TABLE communities(

@@ -92,6 +92,15 @@ def test_who_spoke_is_no_phrase(made: Grouped) -> None:
     assert all("ida" not in phrase for one in made.list().communities for phrase in one.phrases)
 
 
+def test_no_phrase_goes_on_in_the_next_line_or_names_an_argument(empty: Grouped) -> None:
+    calls = [b"Bash\ncommand: make velvet\ndescription: %s" % what for what in (b"paint it", b"dry it")]
+    apply(empty.store, *(memory(number, text) for number, text in enumerate(calls, start=1)))
+    empty.group({1: [1, 2]})
+    (one,) = empty.list().communities
+    assert "velvet" in one.phrases
+    assert not any("description" in phrase for phrase in one.phrases)
+
+
 def test_a_scope_holds_what_is_below_it_and_at_most_k_are_listed(made: Grouped) -> None:
     assert [one.id for one in made.list("work").communities] == [2, 1]
     assert [one.id for one in made.list(("work", BANK), 1).communities] == [3]
