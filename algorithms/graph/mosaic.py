@@ -24,6 +24,7 @@ ITERATIONS = 10
 """Passes at most; most graphs are left unchanged by an earlier one."""
 DAMPING = 0.85
 EPSILON = 1e-5
+"""Of 100,000 nodes with 15 edges each this finds 49 or 50 of the 50 nearest to 10 seeds, in 2 ms; 1e-4 finds 47."""
 
 Keys = NDArray[np.uint64]
 Labels = NDArray[np.int64]
@@ -50,7 +51,7 @@ class CommunityGraph:
             keys: ``(n,) uint64``, distinct.
             sources: ``(m,) int64``, the position in `keys` of one end of each edge.
             targets: ``(m,) int64``, that of the other.
-            weights: ``(m,) float64``, 0 or more; 2^30 at most all together.
+            weights: ``(m,) float64``, 0 or more; 2^29 at most all together.
 
         Raises:
             NativeCodeMissing: It was not built.
@@ -110,7 +111,7 @@ class CommunityGraph:
         Args:
             sources: ``(m,) uint64``.
             targets: ``(m,) uint64``.
-            weights: ``(m,) float64``, 0 or more; 2^30 at most all together and with those there are.
+            weights: ``(m,) float64``, 0 or more; 2^29 at most all together and with those there are.
 
         Returns:
             The keys of the ends of those edges whose weight is another now, ascending, for `update`.
@@ -137,6 +138,7 @@ class CommunityGraph:
             labels.
 
         Raises:
+            OverflowError: The seed is out of its range, or `iterations` is negative.
             ValueError: The resolution is out of its range.
         """
         return self._graph.detect(resolution, seed, iterations)
@@ -186,8 +188,8 @@ class CommunityGraph:
             seeds: ``(k,) uint64`` keys; one named twice has both weights.
             weights: ``(k,) float64``, 0 or more, not all 0.
             damping: how probably the walk goes on, 0 to below 1.
-            epsilon: above 0: each probability is less than the exact one by at most this times the node's degree (the
-                weights of its edges, a loop's once), and never more.
+            epsilon: at least 1e-12: each probability is less than the exact one by at most this times the node's degree
+                (the weights of its edges, a loop's once), and never more.
 
         Returns:
             Keys and probabilities, ``(r,)`` each, the most probable first, then the smaller key; all other nodes have

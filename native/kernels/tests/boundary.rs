@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use mnemic_kernels::bits;
 use mnemic_kernels::codes::{self, Coded};
 use mnemic_kernels::encoder::{Activation, Config, Encoder, Pooling};
+use mnemic_kernels::graph::{Graph, Walk};
 use mnemic_kernels::instructions::InstructionSet;
 use mnemic_kernels::inverted::{Groups, InvertedIndex, Search};
 use mnemic_kernels::scan;
@@ -80,6 +81,41 @@ proptest! {
         prop_assert_eq!(index.counts_at(&words, &positions).len(), words.len() * positions.len());
         for word in &words {
             prop_assert!(index.postings(word).is_sorted());
+        }
+    }
+
+    #[test]
+    fn a_graph_takes_anything(
+        keys in vec(0_u64..40, 0..6), ends in vec((-1_i64..6, -1_i64..6), 0..8), weights in vec(any::<f64>(), 0..8),
+        fitting: bool, named in vec(0_u64..40, 0..4), labels in vec(any::<i64>(), 0..6), numbers: [f64; 3], seed: u64,
+    ) {
+        let mut keys = keys;
+        let (mut sources, targets): (Vec<i64>, Vec<i64>) = ends.into_iter().unzip();
+        let mut weights = weights;
+        if fitting {
+            keys.sort_unstable();
+            keys.dedup();
+            let inside = sources.iter().zip(&targets).all(|ends| *ends.0.min(ends.1) >= 0);
+            sources.truncate(if inside { sources.len() } else { 0 });
+            weights = weights.iter().map(|weight| weight.abs().min(1e6)).chain([1.0; 8]).take(sources.len()).collect();
+        }
+        let Ok(mut graph) = Graph::new(&keys, &sources, &targets[..sources.len()], &weights) else { return Ok(()) };
+        let [resolution, damping, epsilon] = numbers;
+        let _ = graph.pagerank(&named, &vec![epsilon; named.len()], Walk { damping, epsilon });
+        let walk = Walk { damping: 0.5, epsilon: 0.01 };
+        prop_assert!(graph.pagerank(&keys, &vec![1.0; keys.len()], walk).is_ok());
+        let before = graph.nodes();
+        let added = graph.add_nodes(&named).is_ok();
+        prop_assert_eq!(graph.nodes() - before, if added { named.len() } else { 0 });
+        let set = graph.set_edges(&named, &named, &vec![damping; named.len()]);
+        let removed = graph.remove_nodes(&named[..named.len() / 2]);
+        let changed = [set.unwrap_or_default(), removed.unwrap_or_default()].concat();
+        for resolution in [resolution, 0.5] {
+            let fresh = graph.detect(resolution, seed, 3);
+            prop_assert_eq!(fresh.is_ok(), (0.0..=16384.0).contains(&resolution));
+            let updated = graph.update(&labels, &changed, resolution, seed, 3);
+            prop_assert_eq!(updated.is_ok(), fresh.is_ok() && labels.len() == graph.nodes());
+            prop_assert_eq!(graph.quality(&labels, resolution).is_ok(), updated.is_ok());
         }
     }
 

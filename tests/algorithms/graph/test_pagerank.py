@@ -99,6 +99,6 @@ def test_seeds_weights_damping_and_epsilon_that_are_none_are_refused() -> None:
     for damping in (-0.1, 1.0, float("nan")):
         with pytest.raises(ValueError, match="damping"):
             graph.pagerank(seeds, one, damping)
-    for epsilon in (0.0, -1.0, float("nan"), float("inf")):
+    for epsilon in (0.0, 1e-13, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="epsilon"):
             graph.pagerank(seeds, one, epsilon=epsilon)

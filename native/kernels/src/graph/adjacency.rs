@@ -31,6 +31,8 @@ pub struct Graph {
     pub(super) links: Vec<Vec<Link>>,
     /// The loop of each slot, in units.
     pub(super) loops: Vec<i64>,
+    /// The weights of all edges of each slot, a loop's once, in units.
+    pub(super) degrees: Vec<i64>,
     slots: HashMap<u64, u32>,
     total: i64,
     edges: usize,
@@ -55,9 +57,11 @@ impl Graph {
                 return Err(GraphError::NoSuchEnd { edge, source: *source, target: *target });
             };
             let units = weigh(&mut graph.total, edge, *source as u64, *target as u64, *weight)?;
+            graph.degrees[one] += units;
             if one == other {
                 graph.loops[one] += units;
             } else if units > 0 {
+                graph.degrees[other] += units;
                 counts[one] += 1;
                 counts[other] += 1;
                 edges.push((one as u32, other as u32, units));
@@ -124,6 +128,7 @@ impl Graph {
         self.alive.resize(self.keys.len(), true);
         self.links.resize(self.keys.len(), Vec::new());
         self.loops.resize(self.keys.len(), 0);
+        self.degrees.resize(self.keys.len(), 0);
         Ok(())
     }
 
@@ -142,6 +147,7 @@ impl Graph {
                 if let Ok(at) = links.binary_search_by_key(&(slot as u32), |back| back.to) {
                     links.remove(at);
                 }
+                self.degrees[link.to as usize] -= link.units;
                 self.total -= link.units;
                 self.edges -= 1;
                 touched.push(link.to as usize);
@@ -149,6 +155,7 @@ impl Graph {
             let own = std::mem::take(&mut self.loops[slot]);
             self.total -= own;
             self.edges -= usize::from(own > 0);
+            self.degrees[slot] = 0;
             self.alive[slot] = false;
             self.slots.remove(&self.keys[slot]);
         }
@@ -180,10 +187,12 @@ impl Graph {
             let old = if one == other {
                 std::mem::replace(&mut self.loops[one], units)
             } else {
-                set_link(&mut self.links[other], one, units);
+                let old = set_link(&mut self.links[other], one, units);
+                self.degrees[other] += units - old;
                 set_link(&mut self.links[one], other, units)
             };
             if old != units {
+                self.degrees[one] += units - old;
                 self.total += units - old;
                 self.edges = self.edges + usize::from(units > 0) - usize::from(old > 0);
                 touched.extend([self.keys[one], self.keys[other]]);
@@ -210,6 +219,7 @@ impl Graph {
         }
         self.keys = kept.iter().map(|slot| self.keys[*slot]).collect();
         self.loops = kept.iter().map(|slot| self.loops[*slot]).collect();
+        self.degrees = kept.iter().map(|slot| self.degrees[*slot]).collect();
         self.links = kept.iter().map(|slot| std::mem::take(&mut self.links[*slot])).collect();
         for link in self.links.iter_mut().flatten() {
             link.to = moved_to[link.to as usize];

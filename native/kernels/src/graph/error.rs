@@ -79,7 +79,7 @@ pub enum GraphError {
         /// The damping.
         damping: f64,
     },
-    /// A bound of residuals is not above 0 and finite.
+    /// A bound of residuals is less than [`super::LEAST_EPSILON`], or not finite.
     BadEpsilon {
         /// The bound.
         epsilon: f64,
@@ -113,7 +113,9 @@ impl fmt::Display for GraphError {
                 write!(out, "seed {key} has weight {weight}: weights are 0 or more, with a finite sum above 0")
             }
             Self::BadDamping { damping } => write!(out, "the damping is {damping}, not at least 0 and below 1"),
-            Self::BadEpsilon { epsilon } => write!(out, "epsilon is {epsilon}, not above 0 and finite"),
+            Self::BadEpsilon { epsilon } => {
+                write!(out, "epsilon is {epsilon}, not at least {} and finite", super::LEAST_EPSILON)
+            }
         }
     }
 }

@@ -29,11 +29,11 @@ const WEIGHT_BITS: u32 = 32;
 /// Binary digits of a resolution behind the point.
 const RESOLUTION_BITS: u32 = 48;
 /// What all weights of a graph may add up to.
-pub const MOST_WEIGHT: f64 = (1_u64 << 30) as f64;
+pub const MOST_WEIGHT: f64 = (1_u64 << 29) as f64;
 /// The largest resolution.
 pub const MOST_RESOLUTION: f64 = (1_u64 << 14) as f64;
-/// The label of a node that is in no community yet.
-pub const UNPLACED: i64 = -1;
+/// The smallest bound of residuals: far below it they would no longer shrink.
+pub const LEAST_EPSILON: f64 = 1e-12;
 
 /// A weight as a multiple of 2^-32, at least one where it is not 0; `None` for one that cannot be.
 fn units(weight: f64) -> Option<i64> {

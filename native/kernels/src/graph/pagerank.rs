@@ -2,14 +2,15 @@
 //! is at, without a look at those that it hardly reaches.
 
 use super::adjacency::Graph;
-use super::{weight, GraphError};
+use super::{weight, GraphError, LEAST_EPSILON};
 
 /// A walk that goes on over a random edge, by weight, or ends; a node without edges it never leaves.
 #[derive(Clone, Copy, Debug)]
 pub struct Walk {
     /// How probably it goes on at each step, at least 0 and below 1.
     pub damping: f64,
-    /// The largest error of a score, for each unit of a node's degree (the sum of its weights, a loop once).
+    /// The largest error of a score, for each unit of a node's degree (the sum of its weights, a loop once); at least
+    /// [`LEAST_EPSILON`].
     pub epsilon: f64,
 }
 
@@ -28,11 +29,10 @@ impl Graph {
         if !(0.0..1.0).contains(&damping) {
             return Err(GraphError::BadDamping { damping });
         }
-        if !(epsilon > 0.0 && epsilon.is_finite()) {
+        if !(epsilon >= LEAST_EPSILON && epsilon.is_finite()) {
             return Err(GraphError::BadEpsilon { epsilon });
         }
         let starts = self.starts(seeds, weights)?;
-        let mut degrees = vec![f64::NAN; self.keys.len()];
         let (mut scores, mut residuals) = (vec![0.0; self.keys.len()], vec![0.0; self.keys.len()]);
         let mut waiting = vec![false; self.keys.len()];
         let (mut round, mut next, mut reached) = (Vec::new(), Vec::new(), Vec::new());
@@ -47,7 +47,7 @@ impl Graph {
             for slot in round.drain(..) {
                 let at = slot as usize;
                 waiting[at] = false;
-                let degree = self.degree(at, &mut degrees);
+                let degree = weight(self.degrees[at]);
                 if residuals[at] <= epsilon * degree {
                     continue;
                 }
@@ -61,7 +61,7 @@ impl Graph {
                 for link in &self.links[at] {
                     let to = link.to as usize;
                     residuals[to] += share * weight(link.units);
-                    if !waiting[to] && residuals[to] > epsilon * self.degree(to, &mut degrees) {
+                    if !waiting[to] && residuals[to] > epsilon * weight(self.degrees[to]) {
                         waiting[to] = true;
                         next.push(link.to);
                     }
@@ -102,15 +102,5 @@ impl Graph {
             }
             _ => Ok(starts.into_iter().map(|(_, slot, weight)| (slot, weight / total)).collect()),
         }
-    }
-
-    /// The weights of a slot's edges and its loop, worked out once.
-    #[inline]
-    fn degree(&self, slot: usize, known: &mut [f64]) -> f64 {
-        if known[slot].is_nan() {
-            let units: i64 = self.links[slot].iter().map(|link| link.units).sum();
-            known[slot] = weight(units + self.loops[slot]);
-        }
-        known[slot]
     }
 }

@@ -217,6 +217,10 @@ proptest! {
             .enumerate()
             .flat_map(|(at, slot)| graph.links[slot].iter().map(move |link| (at, row(link.to), 1.0)))
             .collect();
+        for slot in 0..graph.keys.len() {
+            let sum: i64 = graph.links[slot].iter().map(|link| link.units).sum();
+            prop_assert_eq!(sum + graph.loops[slot], graph.degrees[slot]);
+        }
         prop_assert_eq!(now.len() / 2 + graph.loops.iter().filter(|units| **units > 0).count(), graph.edges());
         prop_assert!(connected(all.len(), &now, &labels));
         let renamed: Vec<i64> = previous.iter().map(|label| if *label < 0 { *label } else { 1 << 40 | (99 - label) }).collect();
