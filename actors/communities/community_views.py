@@ -42,6 +42,7 @@ _NAMED_BY = 24  # members whose texts name a community: as many more name it har
 _NAME_BYTES = 4_000  # what a text is about, it says soon
 _LISTED_BESIDE = 20  # communities of the scope against which one that is shown is named
 _SHOWN_BYTES = 400
+_COMPARED = 4096  # members of a larger topic are not all compared with its prototype
 _ROLES_PLACE = ("project", "workspace", "kind")  # which all memories of a scope share, or nearly
 _FILLERS_LOOKED_AT = 256
 _FILLERS_OF_A_ROLE = 2
@@ -188,19 +189,14 @@ def _centrality(record: CommunityRecord, rows: NDArray[np.int64], snapshot: Snap
     """How near each member is to the prototype, 0 to 1, by row: 1 - 2 d / bits, at a Hamming distance of d; that of a
     part, for which none is kept, is bundled here. Without a prototype there is none.
     """
-    bound = snapshot.member_codes(record.parent or record.id)
+    bound = snapshot.member_codes(record.parent or record.id, _COMPARED)
     mine = np.isin(bound.row, rows)
     codes = bound.codes[mine]
     if not len(codes):
         return {}
-    if record.level:
-        prototype = default_algebra().bundle(codes, codes[0])
-    else:
-        kept = snapshot.prototypes()
-        place = np.flatnonzero(kept.topic == record.id)
-        if not len(place):
-            return {}
-        prototype = kept.codes[place[0]]
+    prototype = default_algebra().bundle(codes, codes[0]) if record.level else snapshot.prototype(record.id)
+    if prototype is None:
+        return {}
     near = np.clip(default_algebra().similarity(codes, prototype), 0.0, 1.0)
     return dict(zip(bound.row[mine].tolist(), near.tolist(), strict=True))
 

@@ -24,10 +24,8 @@ class ConsolidatorActor:
     contract: ClassVar[int] = CONTRACT
     takes: ClassVar[tuple[type, ...]] = (Sleep, Preempt)
     settings: ClassVar[tuple[Setting, ...]] = ()
-
-    def __init__(self) -> None:
-        self._run = ""  # the night that is on, for which a boundary was marked
-        self._changes = 0
+    _run = ""  # the night that is on, for which a boundary was marked
+    _changes = 0
 
     @classmethod
     def make(cls, ports: Ports) -> Self:
