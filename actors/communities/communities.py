@@ -98,6 +98,7 @@ class CommunitiesActor:
             if not context.cancelled() and self._update(None, context).pending:
                 self._continue(context)
             return None
+        assert isinstance(message, Committed | VectorsChanged)
         self._work.retry()  # what kept it from going on may be over
         if self._is_due():
             self._mark("commits", context)

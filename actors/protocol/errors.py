@@ -238,7 +238,7 @@ class NoSuchMemory(BadInput):
 
 class UnknownCommunity(BadInput):
     sentence = "There is no community {id}."
-    remedy = "`mnemic communities` lists those there are."
+    remedy = "Take its number from `mnemic communities`."
 
 
 class ActorRefused(BadInput):

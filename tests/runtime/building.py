@@ -63,6 +63,13 @@ _HYPERVECTORS = {
     " JOIN fillers f ON f.id = j.value ORDER BY 1, 2, 3",
     "unbound": "SELECT memory, encoder FROM unbound ORDER BY memory",
 }
+_COMMUNITIES = {
+    "done": "SELECT id, done, encoder, resolution, floor, chosen_at FROM boundaries ORDER BY id",
+    "neighbours": "SELECT * FROM neighbours ORDER BY memory",
+    "communities": "SELECT id, level, parent, scope, size, born, died, prototype, bundled FROM communities ORDER BY id",
+    "members": "SELECT * FROM members ORDER BY memory",
+    "lineage": "SELECT * FROM lineage ORDER BY boundary, kind, community, other",
+}
 
 
 def look(path: Path, what: Callable[[StoreSnapshot], Any]) -> Any:
@@ -149,11 +156,13 @@ def held(path: Path, keys: Keys = KEYS) -> dict[str, list[Any]]:
         tables = ["applies", "log", "texts", "scopes", "sessions", "memories", "encoders", "meanings", "windows"]
         tables += ["spool", "occurrences", "aside", "transcripts", "originals", "checks", "scrubbed"]
         tables += ["givings", "given_parts", "erased", "silenced", "backups", "projects"]
+        tables += ["graph_waiting", "boundary_changes"]
         encoders = [row for (row,) in db.execute("SELECT id FROM encoders ORDER BY id").fetchall()]
         found = {table: db.execute(f"SELECT * FROM {table}").fetchall() for table in tables}
         found = {table: sorted(rows, key=lambda row: row[:2]) for table, rows in found.items()}
         found["encoders"] = [row[:4] for row in found["encoders"]]
-        found |= {name: db.execute(sql).fetchall() for name, sql in _HYPERVECTORS.items()}
+        found |= {name: db.execute(sql).fetchall() for name, sql in (_HYPERVECTORS | _COMMUNITIES).items()}
+        found["boundaries"] = db.execute("SELECT id, seq, at, reason FROM boundaries ORDER BY id").fetchall()
         found["words"] = db.execute("SELECT * FROM memory_terms ORDER BY memory").fetchall()
         found["words in all"] = db.execute("SELECT * FROM term_totals").fetchall()
         assert wrongly_indexed(db) == (0, True)
@@ -170,7 +179,7 @@ def held(path: Path, keys: Keys = KEYS) -> dict[str, list[Any]]:
 
 
 _BOOKKEEPING = {"spool", "transcripts", "checks", "backups"}
-_DERIVED = {"encoders", "meanings", "windows", "vector tables", *_HYPERVECTORS}
+_DERIVED = {"encoders", "meanings", "windows", "vector tables", *_HYPERVECTORS, *_COMMUNITIES}
 
 
 def without_derived(state: dict[str, list[Any]]) -> dict[str, list[Any]]:

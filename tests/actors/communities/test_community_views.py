@@ -189,7 +189,9 @@ def bind(made: Grouped, codes: dict[int, int]) -> None:
 
 def set_prototype(made: Grouped, topic: int, code: int) -> None:
     prototypes = np.array([code], "<u8").tobytes()
-    change = SetPrototypes(stamp="first", seq=1 << 40, communities=(topic,), bundled=(2,), prototypes=prototypes)
+    change = SetPrototypes(
+        stamp="first", generation=1, seq=1 << 40, communities=(topic,), bundled=(2,), prototypes=prototypes
+    )
     apply(made.store, change)
 
 

@@ -47,6 +47,14 @@ from mnemic.actors.protocol.changes import (
     Tombstone,
     Unretire,
 )
+from mnemic.actors.protocol.community_changes import (
+    CommunityRow,
+    LineageEvent,
+    MarkBoundary,
+    PlaceMembers,
+    SetCommunities,
+    SetPrototypes,
+)
 
 ENCODER = EncoderName(implementation="numpy-float32", model="0" * 64)
 SAMPLES: list[Any] = [
@@ -114,6 +122,26 @@ SAMPLES: list[Any] = [
     MoveProject(path="boat", project=None, was="/a/boat/.git"),
     Tombstone(identity=b"h" * 32, row=7),
     Tombstone(identity=b"h" * 32, row=7, place=ScopeRef(path="a/b", project=None, found="named")),
+    MarkBoundary(reason="commits"),
+    SetCommunities(
+        generation=1,
+        boundary=2,
+        encoder="native-int8 0",
+        resolution=0.1,
+        floor=0.5,
+        chosen_at=4,
+        neighbour_rows=b"\1" * 8,
+        neighbours=b"\2" * 8,
+        cosines=b"\0" * 4,
+        rows=b"\1" * 8,
+        topics=b"\1" * 8,
+        parts=b"\0" * 8,
+        communities=(CommunityRow(id=1, level=1, parent=2, scope=1, size=3),),
+        ended=(4,),
+        events=(LineageEvent(kind="split", community=1, others=(2, 3)),),
+    ),
+    PlaceMembers(generation=1, rows=b"\1" * 8, topics=b"\1" * 8),
+    SetPrototypes(stamp="5" * 32, generation=1, seq=9, communities=(1,), bundled=(2,), prototypes=b"\0" * 1280),
     RedactedChange(),
     RedactedChange(links=((b"1" * 16, b"2" * 16),)),
 ]

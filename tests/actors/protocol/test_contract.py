@@ -11,6 +11,7 @@ import pytest
 
 from mnemic.actors import embedder, store
 from mnemic.actors.capture import capture
+from mnemic.actors.communities import communities
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.recall import retriever
 from mnemic.actors.shape import binder
@@ -24,6 +25,7 @@ ACTORS = [
     embedder.EmbedderActor,
     binder.BinderActor,
     retriever.RetrieverActor,
+    communities.CommunitiesActor,
     capture.CaptureActor,
     consolidator.ConsolidatorActor,
 ]

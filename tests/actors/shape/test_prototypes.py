@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +28,12 @@ from mnemic.hd.algebra import algebra_named
 from mnemic.hd.codebook import draw_hypervector
 from mnemic.hd.packing import unpack_unchecked
 from mnemic.hd.space import Space
+from mnemic.runtime.store.store import Store
 from mnemic.runtime.transfer.erase import erase
 from tests.actors.shape.test_binder import Asked
 from tests.grouped import group
 from tests.harness import ActorHarness
+from tests.runtime.building import apply
 from tests.shaped import answers, bind, shape
 
 SMALL = {"binder.dimensions": 2048}
@@ -217,10 +221,10 @@ def test_a_binder_that_is_killed_leaves_the_rest_to_the_next(tmp_path: Path) -> 
     with ActorHarness(tmp_path, **SMALL) as one:
         tides, breads = ([keep(one, text, n) for n in range(3)] for text in (TIDE, BREAD))
         settled(one)
+    with closing(Store.open(one.folder.store, one.keys)) as store:  # no Binder is there that would begin at once
+        group(partial(apply, store), one.look, {1: tides, 2: breads})
     with ActorHarness(tmp_path, **SMALL) as one:
-        one.ask(BindPending())  # so that it has opened the store before its backlog is there
         binder, context = BinderActor.make(one.ports), Asked(_fails_on_apply)
-        grouped(one, {1: tides, 2: breads})
         with pytest.raises(ZeroDivisionError):
             binder.handle(BindMore(), context)  # type: ignore[arg-type]
         binder.close()

@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,6 +44,14 @@ from mnemic.actors.protocol.changes import (
     SplitScope,
     Supersede,
     Unretire,
+)
+from mnemic.actors.protocol.community_changes import (
+    CommunityRow,
+    LineageEvent,
+    MarkBoundary,
+    PlaceMembers,
+    SetCommunities,
+    SetPrototypes,
 )
 from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory
 from mnemic.runtime.store.read.reader import open_reader
@@ -205,6 +214,31 @@ def test_what_is_captured_again_stays_retired_and_says_so(store: Store, path: Pa
 
 # --- from the log ---------------------------------------------------------------------------------------------------
 
+
+def rows_of(*rows: int) -> bytes:
+    return np.array(rows, "<i8").tobytes()
+
+
+def found(boundary: int, *rows: int) -> SetCommunities:
+    """At a boundary, one topic of some rows."""
+    return SetCommunities(
+        generation=1,
+        boundary=boundary,
+        resolution=0.1,
+        floor=0.5,
+        chosen_at=4,
+        neighbour_rows=rows_of(1),
+        neighbours=rows_of(2),
+        cosines=np.ones(1, "<f4").tobytes(),
+        rows=rows_of(*rows),
+        topics=rows_of(*(1 for _ in rows)),
+        parts=rows_of(*(0 for _ in rows)),
+        communities=(CommunityRow(id=1, level=0, parent=0, scope=1, size=len(rows)),),
+        ended=(),
+        events=(LineageEvent(kind="born", community=1),),
+    )
+
+
 SAMPLES: dict[type, Change] = {
     AddMemory: memory(
         3,
@@ -244,6 +278,12 @@ SAMPLES: dict[type, Change] = {
         path="books", found="named", project=None, projects=(), into="work/shelf", memories=(id_of(2),)
     ),
     MoveProject: MoveProject(path="boat", project="/b/boat/.git", was="/a/boat/.git"),
+    MarkBoundary: MarkBoundary(reason="night"),
+    SetCommunities: found(2, 1, 2, 5),
+    PlaceMembers: PlaceMembers(generation=1, rows=rows_of(6), topics=rows_of(1)),
+    SetPrototypes: SetPrototypes(
+        stamp="first", generation=1, seq=1 << 40, communities=(1,), bundled=(2,), prototypes=b"prototyp"
+    ),
 }
 
 
@@ -269,6 +309,9 @@ def test_a_copy_from_before_a_change_is_as_it_was_and_a_rebuild_does_it_again(
     )
     apply(store, delivery(1, occasion="prompt"))
     apply(store, add_space())
+    apply(store, MarkBoundary(reason="asked"), found(1, 1, 2))
+    apply(store, memory(7, b"seven"), MarkBoundary(reason="commits"))
+    apply(store, memory(8, b"eight"))
     before = held(path)
     seq = apply(store, change, at=50).seq
     after = held(path)
