@@ -7,7 +7,9 @@ package that is missing is a row that says so.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -16,6 +18,7 @@ from mnemic.algorithms.graph.backends import BackendMissing, detector
 from mnemic.algorithms.graph.mosaic import CommunityGraph
 from mnemic.algorithms.graph.resolution import choose_resolution
 from mnemic.bench.harness.measure import Row, goal, skipped
+from mnemic.bench.quality.communities_mind import memory_rows
 from mnemic.bench.quality.communities_speed import boundary_rows, cold_rows, identity_rows, update_rows
 from mnemic.bench.quality.partitions import (
     Ints,
@@ -25,7 +28,7 @@ from mnemic.bench.quality.partitions import (
     normalised_mutual_information,
 )
 
-Part = Literal["lfr", "karate", "cold", "update", "boundaries", "identity"]
+Part = Literal["lfr", "karate", "cold", "update", "boundaries", "identity", "memories"]
 MIXING = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 WORSE_AT_MOST = 0.01
 """How much less normalised mutual information than the best other detector of the same model is let pass."""
@@ -45,10 +48,13 @@ class _Found(NamedTuple):
     missing: dict[str, str]  # and why
 
 
-def run(*, parts: tuple[Part, ...] = get_args(Part), quick: bool = False, seed: int = 0) -> Iterator[Row]:
+def run(
+    *, parts: tuple[Part, ...] = get_args(Part), quick: bool = False, data: Path | None = None, seed: int = 0
+) -> Iterator[Row]:
     """Run the parts.
 
     Args:
+        data: a file of LoCoMo's, whose conversations' communities are looked at; without one they are left out.
         quick: smaller graphs: of LFR those of 1,000 nodes alone, and a tenth of the large one.
         seed: of what is drawn.
     """
@@ -60,9 +66,18 @@ def run(*, parts: tuple[Part, ...] = get_args(Part), quick: bool = False, seed: 
         "update": lambda: update_rows(nodes, edges, 3, seed),
         "boundaries": lambda: boundary_rows(1_000 if quick else 10_000, 100, seed),
         "identity": lambda: identity_rows(nodes, nodes // 20, 50, seed),
+        "memories": lambda: _memory_rows(data, seed),
     }
     for part in parts:
         yield from rows[part]()
+
+
+def _memory_rows(data: Path | None, seed: int) -> Iterator[Row]:
+    if data is None:
+        yield {"what": "what belongs together"} | skipped("all", "no file of LoCoMo's is given: --data FILE")
+        return
+    with tempfile.TemporaryDirectory(prefix="mnemic-bench-") as folder:
+        yield from memory_rows(data, Path(folder), seed)
 
 
 def lfr_rows(sizes: tuple[int, ...], graphs: int, seed: int, mixing: tuple[float, ...] = MIXING) -> Iterator[Row]:
