@@ -73,6 +73,7 @@ class CommunitiesActor:
         self._source = ports.open_snapshots()
         self._work = BoundaryWork(self._source, detector, ports.seed)
         self._continuing = False  # whether a message to itself is under way
+        self._unreported = 0  # changes since the last answer
 
     @classmethod
     def make(cls, ports: Ports) -> Self:
@@ -92,10 +93,16 @@ class CommunitiesActor:
             with self._source.snapshot() as snapshot:
                 return show_community(message, snapshot)
         if isinstance(message, UpdateCommunities):
-            return self._update(message.mark, context)
+            if message.mark is not None:
+                self._mark(message.mark, context)
+            progress = self._step(context)
+            self._unreported = 0
+            if progress.pending:  # it goes on by itself, however seldom it is asked
+                self._continue(context)
+            return progress
         if isinstance(message, UpdateMore):
             self._continuing = False
-            if not context.cancelled() and self._update(None, context).pending:
+            if not context.cancelled() and self._step(context).pending:
                 self._continue(context)
             return None
         assert isinstance(message, Committed | VectorsChanged)
@@ -119,30 +126,29 @@ class CommunitiesActor:
             waiting, nodes = snapshot.graph_waiting()
         return bool(waiting >= max(self._every, nodes // _GROWTH))
 
-    def _mark(self, reason: BoundaryReason, context: Context) -> int:
-        """Have a boundary marked; returns how many changes that was."""
+    def _mark(self, reason: BoundaryReason, context: Context) -> None:
+        """Have a boundary marked, if anything has changed."""
         with self._source.snapshot() as snapshot:
             waiting, seq = snapshot.graph_waiting()[0], snapshot.seq
-        return self._apply(MarkBoundary(reason=reason), f"{reason} {seq}", context) if waiting else 0
+        if waiting:
+            self._apply(MarkBoundary(reason=reason), f"{reason} {seq}", context)
 
-    def _update(self, mark: BoundaryReason | None, context: Context) -> CommunityProgress:
+    def _step(self, context: Context) -> CommunityProgress:
         """Take one step, and say how far it is."""
-        changes = 0 if mark is None else self._mark(mark, context)
         found = self._work.step(context)
         if found is not None:
-            changes += self._apply(found, f"{found.generation} {found.boundary}", context)
+            self._apply(found, f"{found.generation} {found.boundary}", context)
         with self._source.snapshot() as snapshot:
             last, waiting = snapshot.last_done_boundary(), snapshot.open_boundaries()
         why_not = self._work.why_not
         return CommunityProgress(
             done=0 if last is None else last.number,
             pending=0 if why_not else waiting,
-            changes=changes,
+            changes=self._unreported,
             why_not=why_not,
         )
 
-    def _apply(self, change: Change, what: str, context: Context) -> int:
-        """Ask for a change; returns how many it was, since one that is not wanted any more is none."""
+    def _apply(self, change: Change, what: str, context: Context) -> None:
         key = b"communities/" + hashlib.sha256(f"{type(change).__name__} {what}".encode()).digest()
         applied = context.ask(Apply(changes=(change,), key=key, author="communities", run=context.trace))
-        return sum(applied.changed)
+        self._unreported += sum(applied.changed)  # one that is not wanted any more is none

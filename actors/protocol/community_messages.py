@@ -19,7 +19,7 @@ class CommunitiesChanged(Message, frozen=True, kw_only=True):
 
 
 class UpdateCommunities(Verb["CommunityProgress"], frozen=True, kw_only=True):
-    """Bring communities up to date with the next boundary that is marked: one bounded step."""
+    """Bring communities up to date with the boundaries that are marked: one bounded step, then on in the background."""
 
     mark: BoundaryReason | None = None
     """Where given, a boundary is marked first, if anything has changed since the last one."""
@@ -33,7 +33,7 @@ class CommunityProgress(Message, frozen=True, kw_only=True):
     pending: int
     """Boundaries that wait, as far as they could be worked on now."""
     changes: int = 0
-    """How many changes this step asked the Store for."""
+    """How many changes the Store was asked for since the last such answer, in the background too."""
     why_not: str = ""
     """Why those that wait cannot be worked on now, in one sentence; empty where they can."""
 

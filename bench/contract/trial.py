@@ -293,6 +293,7 @@ def valid_messages(takes: tuple[type, ...], lines: str, ids: tuple[bytes, ...]) 
         UpdateMore(),
         UpdateMore(opened=True),
         ListCommunities(scope="work", k=2),
+        ShowCommunity(id=1),
         BindPending(),
         BindMore(),
         BindMore(opened=True),

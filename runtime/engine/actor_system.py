@@ -44,6 +44,7 @@ from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import Store, TransactionMetadata
 
 _log = logging.getLogger("mnemic.projects")
+_BACKGROUND = ("communities", "consolidator")  # slots whose work nobody waits for: it goes behind all else
 
 
 def refuse_record(record: HookRecord) -> list[HookEvent]:
@@ -197,7 +198,7 @@ def start_actor_system(
 def _placement(slot: str, settings: Settings) -> Placement:
     gpus = settings["embedder.gpus"] if slot == "embedder" and may_use_torch(settings.values()) else 0.0
     pinned = bool(getattr(settings.actors[slot], "pinned", False)) or not settings["runtime.other_nodes"]
-    return Placement(gpus=gpus, pinned=pinned, background=slot == "consolidator")
+    return Placement(gpus=gpus, pinned=pinned, background=slot in _BACKGROUND)
 
 
 def _load_function(function: Any) -> Any:

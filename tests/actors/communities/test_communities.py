@@ -121,8 +121,10 @@ def test_with_nothing_new_nothing_is_written(tmp_path: Path) -> None:
     with ActorHarness(tmp_path) as one:
         talk(one, 4)
         up_to_date(one)
+        one.bind()
         before = seq(one), kept(one)
         assert up_to_date(one).changes == 0
+        one.bind()
         assert (seq(one), kept(one)) == before
 
 

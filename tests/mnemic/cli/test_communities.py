@@ -133,7 +133,9 @@ def test_what_is_not_there_or_no_number_is_refused(command: Command, grouped: Pa
     for number, scope in (("999", "*"), ("2", "shelf")):
         refused = command("communities", number, "--scope", scope, "--home", grouped)
         assert refused.code == 2
-        assert refused.err.startswith(f"mnemic: There is no community {number}. `mnemic communities` lists")
+        assert refused.err.startswith(
+            f"mnemic: There is no community {number}. Take its number from `mnemic communities`"
+        )
     wrong = command("communities", "abc", "--home", grouped)
     assert wrong.code == 2
     assert "'abc' is not a valid integer" in wrong.err

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from mnemic.actors.protocol.community_messages import ListCommunities
 from mnemic.actors.protocol.errors import Fenced, KeyMismatch, KeyMissing, MnemicError
 from mnemic.actors.protocol.messages import CaptureText, Count, NightReport, Recall, Sleep
 from mnemic.actors.protocol.ports import Source
@@ -94,6 +95,7 @@ def test_who_needs_the_homes_files_is_pinned_the_embedder_asks_for_gpus_and_nigh
         "binder": Placement(pinned=True),
         "retriever": Placement(pinned=True),
         "capture": Placement(pinned=True),
+        "communities": Placement(background=True),
         "consolidator": Placement(background=True),
     }
 
@@ -172,7 +174,8 @@ def test_every_slot_answers(mind: tuple[MindFolder, Keys]) -> None:
     keep(running)
     assert running.ask(Recall(query="tea", observe=False)).hits[0].data == SECRET
     night = running.ask(Sleep(run="n1", seed=bytes(32), budget_s=1.0))
-    assert night == NightReport(run="n1", steps=(), changes=0, finished=True)
+    assert night == NightReport(run="n1", steps=("communities",), changes=1, finished=False)
+    assert running.ask(ListCommunities()).total == 0
     running.stop()
 
 

@@ -433,14 +433,15 @@ def test_the_default_consolidator_is_reached_from_the_idleness_of_a_real_mind(tm
         until(lambda: not actor_system.supervisor.is_busy())
         actor_system.clock.advance(300)
         seq = actor_system.supervisor.ask(Count(), idle=True).seq
-        actor_system.supervisor._nights.tick()
-        report = actor_system.supervisor.report()
+        while (report := actor_system.supervisor.report()).night is None or not report.night.finished:
+            actor_system.supervisor._nights.tick()
         assert report.night == NightReport(
-            run=sleep_run_name(actor_system.keys.seed, seq), steps=(), changes=0, finished=True
+            run=sleep_run_name(actor_system.keys.seed, seq), steps=("communities",), changes=2, finished=True
         )
         handled = {one.actor: one.handled for one in report.actors}
-        assert handled["consolidator"] == 1
+        assert handled["consolidator"] == 2, "a boundary and what it is made of, then what comes of it"
+        seq = actor_system.supervisor.ask(Count(), idle=True).seq
         actor_system.clock.advance(300)
         actor_system.supervisor._nights.tick()
-        assert {one.actor: one.handled for one in actor_system.supervisor.report().actors}["consolidator"] == 1
+        assert {one.actor: one.handled for one in actor_system.supervisor.report().actors}["consolidator"] == 2
         assert actor_system.supervisor.ask(Count(), idle=True).seq == seq

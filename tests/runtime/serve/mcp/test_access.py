@@ -19,7 +19,7 @@ from tests.processes.faces import git_project
 from tests.processes.hosted import HELLO, Hosted, Wire, hosted, message, tool_call
 from tests.waiting import until
 
-UNKNOWN_REMEDY = "`mnemic communities` lists those there are."
+UNKNOWN_REMEDY = "Take its number from `mnemic communities`."
 FUTURE = "2099-01-01T00:00:00Z"
 OWN = {"the otter is in the boat", "the otter has a cabin"}
 
