@@ -69,11 +69,7 @@ def _conversation(name: str, texts: list[str]) -> dict[str, Any]:
     for session in (1, 2):
         talk[f"session_{session}_date_time"] = f"1:56 pm on {session} May, 2023"
         talk[f"session_{session}"] = [
-            {
-                "speaker": ("Ann", "Bob")[place % 2],
-                "dia_id": f"D{session}:{place + 1}",
-                "text": f"{text} Day {session}.",
-            }
+            {"speaker": speaker, "dia_id": f"D{session}:{place}", "text": f"{text} Day {session}."}
             for place, (speaker, text) in enumerate(zip(("Ann", "Bob", "Ann"), texts, strict=True), 1)
         ]
     asked = {"question": "What is it?", "answer": "this", "category": 1, "evidence": ["D1:1", "D2:1"]}
