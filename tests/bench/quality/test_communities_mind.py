@@ -43,6 +43,7 @@ def test_k_means_of_equal_vectors_is_one_cluster() -> None:
     assert k_means(np.ones((3, 1), np.float32), 3, np.random.default_rng(0)).tolist() == [0, 0, 0]
 
 
+@pytest.mark.system
 @pytest.mark.skipif(not NATIVE, reason="the native extension is not built")
 def test_topics_stand_beside_clusters_and_sessions_and_placing_beside_the_mean(tmp_path: Path) -> None:
     file = tmp_path / "locomo.json"

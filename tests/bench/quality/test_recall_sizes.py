@@ -38,6 +38,7 @@ def write_talks(path: Path) -> Path:
     return path
 
 
+@pytest.mark.system
 def test_all_questions_are_asked_in_minds_of_each_size_and_drawn(tmp_path: Path) -> None:
     plot = tmp_path / "plot.svg"
     rows = list(run(locomo=write_talks(tmp_path / "talks.json"), sizes=(9, 6), plot=plot))
