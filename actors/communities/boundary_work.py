@@ -107,7 +107,8 @@ class BoundaryWork:
             waiting = snapshot.boundaries(done)
             state, before = self._state, self._before
             if state is not None and (state.generation, state.boundary) != (snapshot.generation, done):
-                state = self._state = self._before = None  # made anew meanwhile, or another process was faster
+                self._state = self._before = None  # made anew meanwhile, or another process was faster
+                return None  # the next step asks first who embeds
             if not waiting:
                 return None
             if state is None or before is None:
@@ -179,7 +180,7 @@ class BoundaryWork:
         chosen = choose_resolution(
             lambda resolution: detect(resolution=resolution), len(rows), one, other, edges.weights
         )
-        state.resolution, state.chosen_at = chosen.resolution, len(rows) if len(rows) >= _FEW else 0
+        state.resolution, state.chosen_at = chosen.resolution, len(rows)
         return chosen.labels, rows
 
     def _part_labels(self, state: GraphState, topics: Ints, touched: Ints, before: _Before) -> Ints:
@@ -214,7 +215,8 @@ class BoundaryWork:
 
 def _is_due_anew(state: GraphState) -> bool:
     """Whether resolution and floor are to be chosen, for the first time or because the graph has outgrown them."""
-    return not state.chosen_at or len(state.nodes.row) >= _GROWTH * state.chosen_at
+    nodes = len(state.nodes.row)
+    return nodes < _FEW or nodes >= _GROWTH * state.chosen_at
 
 
 def _embedding_encoder(context: Context) -> EncoderName | None:

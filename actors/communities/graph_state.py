@@ -2,7 +2,7 @@
 
 It is told the changes of the next boundary and becomes the graph of that one. What it holds follows from the store's
 boundaries, vectors and recalls alone: one that is loaded from what was kept at a boundary equals one that got there
-step by step. Nothing joins memories of two scopes, so each community lies in one.
+step by step, with the same vectors. Nothing joins memories of two scopes, so each community lies in one.
 """
 
 from __future__ import annotations
@@ -103,9 +103,9 @@ class GraphState:
         self.nodes = Nodes(*(column[order] for column in merged))
         self.members = Partition(*(carried(before.row, one, self.nodes.row) for one in self.members))
         self.lists.remove(changes.row[~there])
-        known = there & np.isin(changes.row, self.lists.rows)
-        self.lists.move(changes.row[known], changes.scope[known].astype(np.int32))
-        self._append(snapshot, Nodes(*(column[there & ~known] for column in changes)))
+        self.lists.move(changes.row[there], changes.scope[there].astype(np.int32))
+        new = ~np.isin(self.nodes.row, self.lists.rows)  # of earlier ones those whose vectors came late
+        self._append(snapshot, Nodes(*(column[new] for column in self.nodes)))
 
     def _append(self, snapshot: Snapshot, nodes: Nodes, saved: NeighbourRows | None = None) -> None:
         """Have further nodes in the lists, as far as they have vectors; with what was saved of theirs."""

@@ -30,7 +30,8 @@ class CommunityRow(msgspec.Struct, frozen=True, array_like=True):
     """A community as it is after a boundary."""
 
     id: int
-    """Its number, from 1; it stays its number for as long as it lives, and no other one gets it."""
+    """Its number, from 1; it stays its number for as long as it lives, and no other one gets it, until all are found
+    anew."""
     level: int
     """0: a topic. 1: a part of a topic."""
     parent: int

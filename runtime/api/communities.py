@@ -5,6 +5,7 @@ Verbs of `mnemic.runtime.api.mind.Mind`; `mnemic.runtime.api.questions` below ha
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -19,10 +20,12 @@ from mnemic.actors.protocol.community_messages import (
     ShowCommunity,
     UpdateCommunities,
 )
-from mnemic.actors.protocol.errors import MnemicError
-from mnemic.actors.protocol.messages import Scopes
+from mnemic.actors.protocol.errors import MnemicError, ModelError, RuntimeFault
+from mnemic.actors.protocol.messages import EmbedPending, Scopes
 from mnemic.runtime.api.questions import QuestionVerbs, question
 from mnemic.runtime.files.writable import unwritable_reason
+
+_log = logging.getLogger("mnemic.runtime.api.communities")
 
 Progress = Callable[[str, int, int | None], None]
 """Told what is being done, how much of it is done, and how much there is."""
@@ -83,7 +86,15 @@ class CommunityVerbs(QuestionVerbs):
     def _update(
         self, mark: BoundaryReason | None, more: Callable[[], bool], progress: Progress | None
     ) -> CommunityProgress:
-        """Ask for a bounded step again and again, until no boundary waits or there is no more time."""
+        """Ask for a bounded step again and again, until no boundary waits or there is no more time.
+
+        What waits for its meaning is embedded first, since a boundary waits for it.
+        """
+        try:
+            while more() and self._ask(EmbedPending()).pending:
+                pass
+        except (ModelError, RuntimeFault) as error:  # they are found without meaning, or say what they wait for
+            _log.info("communities come before meaning: %s", error.code, extra={"code": error.code})
         answer = self._ask(UpdateCommunities(mark=mark))
         changes = answer.changes
         while answer.pending and more():

@@ -73,7 +73,7 @@ CREATE TABLE texts(
   id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, size INTEGER NOT NULL, packed INTEGER NOT NULL,
   body BLOB NOT NULL) STRICT;
 CREATE TABLE scopes(
-  id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, project TEXT UNIQUE, found TEXT NOT NULL) STRICT;
+  id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, project TEXT UNIQUE, found TEXT NOT NULL) STRICT;
 CREATE TABLE sessions(
   id INTEGER PRIMARY KEY, assistant TEXT NOT NULL, name TEXT NOT NULL,
   mode TEXT NOT NULL DEFAULT '', UNIQUE(assistant, name)) STRICT;
@@ -203,8 +203,6 @@ CREATE TABLE lineage(
   boundary INTEGER NOT NULL, kind TEXT NOT NULL, community INTEGER NOT NULL, other INTEGER NOT NULL) STRICT;
 CREATE INDEX lineage_community ON lineage(community);
 CREATE INDEX lineage_other ON lineage(other) WHERE other > 0;
-CREATE TRIGGER community_scope_removed AFTER DELETE ON scopes
-  BEGIN UPDATE communities SET scope = 0 WHERE scope = old.id; END;
 CREATE TRIGGER prototype_member_bound AFTER INSERT ON codes WHEN new.tier = 'episode' BEGIN
   UPDATE communities SET stale = (SELECT max(seq) FROM applies)
   WHERE died IS NULL AND id = (SELECT topic FROM members WHERE memory = new.memory AND placed = 0); END;

@@ -347,6 +347,7 @@ class Store:
         clear_terms(self._db)
         for table in (*GRAPH_TABLES, "unbound", *_LOGGED_TABLES):
             self._db.execute(f"DELETE FROM {table}")
+        self._db.execute("DELETE FROM sqlite_sequence WHERE name = 'scopes'")  # they get the numbers that they had
         done = row = 0
         self._context.is_replaying = True
         try:

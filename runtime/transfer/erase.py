@@ -317,6 +317,7 @@ class _Eraser:
         gone = "IN (SELECT row FROM gone)"
         was_node = self._db.execute(f"SELECT 1 FROM boundary_changes WHERE memory {gone} LIMIT 1").get is not None
         self._db.execute(f"DELETE FROM graph_waiting WHERE memory {gone}")
+        self._db.execute(f"DELETE FROM members WHERE memory {gone}")
         self._db.execute(f"DELETE FROM boundary_changes WHERE memory {gone}")
         self._db.execute(f"UPDATE boundary_changes SET successor = NULL WHERE successor {gone}")
         if was_node:

@@ -63,6 +63,11 @@ def _set_communities(context: ApplyContext, change: SetCommunities, at: int) -> 
         " ON CONFLICT(id) DO UPDATE SET level = ?2, parent = ?3, scope = ?4, size = ?5",
         [(one.id, one.level, one.parent, one.scope, one.size, change.boundary) for one in change.communities],
     )
+    # Where they are nearest counts no more: what is not in `rows` is alone.
+    db.execute(
+        "DELETE FROM members WHERE placed = 1 AND memory IN (SELECT memory FROM boundary_changes WHERE boundary = ?)",
+        (change.boundary,),
+    )
     moved = list(zip(_numbers(change.rows), _numbers(change.topics), _numbers(change.parts), strict=True))
     stale = {topic for _, topic, _ in moved}
     stale |= {db.execute("SELECT topic FROM members WHERE memory = ?", (row,)).get for row, _, _ in moved}

@@ -52,9 +52,13 @@ _UNPLACED = (
     " WHERE y.memory = m.id AND y.scope = m.scope)"
     f" AND m.scope IN (SELECT scope FROM communities WHERE {_HAS_PROTOTYPE})"
 )
+_ALIVE = (  # and not all that is in it was forgotten since
+    f"c.died IS NULL AND c.level = 0 AND c.size >= {_LEAST_SIZE} AND EXISTS (SELECT 1 FROM {_LIVING}"
+    " AND m.scope = c.scope WHERE x.topic = c.id AND x.placed = 0)"
+)
 _COMMUNITY = (
     "SELECT c.id, c.level, c.parent, c.scope, coalesce(s.path, ''), c.size,"
-    " (SELECT count(*) FROM members x WHERE x.topic = c.id AND x.placed = 1 AND c.level = 0),"
+    f" (SELECT count(*) FROM {_LIVING} AND m.scope = c.scope WHERE x.topic = c.id AND x.placed = 1 AND c.level = 0),"
     " {times}, b.at, d.at, c.bundled FROM communities c LEFT JOIN scopes s ON s.id = c.scope"
     " JOIN boundaries b ON b.id = c.born LEFT JOIN boundaries d ON d.id = c.died"
 )
@@ -191,7 +195,7 @@ class CommunityQueries:
         within, values = "", tuple[str, ...]()
         if scopes is not None:
             within, values = " AND c.scope IN (SELECT value FROM json_each(?))", (json.dumps(sorted(scopes)),)
-        alive = f"c.died IS NULL AND c.level = 0 AND c.size >= {_LEAST_SIZE}{within}"
+        alive = f"{_ALIVE}{within}"
         count, memories = next(
             self._db.execute(f"SELECT count(*), coalesce(sum(c.size), 0) FROM communities c WHERE {alive}", values)
         )
@@ -240,11 +244,7 @@ class CommunityQueries:
         ]
 
     def community_counts(self) -> int:
-        return int(
-            self._db.execute(
-                f"SELECT count(*) FROM communities WHERE died IS NULL AND level = 0 AND size >= {_LEAST_SIZE}"
-            ).get
-        )
+        return int(self._db.execute(f"SELECT count(*) FROM communities c WHERE {_ALIVE}").get)
 
     # --- prototypes --------------------------------------------------------------------------------------------------
 

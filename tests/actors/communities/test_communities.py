@@ -101,6 +101,10 @@ def subject_of(text: str) -> str:
     return next(subject for subject, words in SUBJECTS.items() if text.split()[0] in words.split())
 
 
+def _missing() -> Any:
+    raise ModelMissing(path="/nowhere", why="it is gone")
+
+
 # --- what is found ---------------------------------------------------------------------------------------------------
 
 
@@ -151,11 +155,8 @@ def test_so_many_commits_bring_a_boundary_by_themselves(tmp_path: Path) -> None:
 
 
 def test_without_a_model_sessions_are_what_hangs_together(tmp_path: Path) -> None:
-    def missing() -> Any:
-        raise ModelMissing(path="/nowhere", why="it is gone")
-
     with ActorHarness(tmp_path) as one:
-        one.load = missing
+        one.load = _missing
         for session in ("a", "b"):
             for number in range(4):
                 one.keep(f"{session} {number}", session=session)
@@ -175,6 +176,29 @@ def test_what_waits_for_its_meaning_is_waited_for(tmp_path: Path) -> None:
         assert "meaning" in progress.why_not
         assert "meaning" in " ".join(one.ask(ListCommunities()).degraded)
         assert up_to_date(one).done == 1
+
+
+def test_what_got_its_meaning_late_is_joined_by_whoever_goes_on_as_by_whoever_begins_anew(tmp_path: Path) -> None:
+    found = []
+    for name, anew in (("on", False), ("anew", True)):
+        one = ActorHarness(tmp_path / name, ports=SEEDED, sources={"a": turns(sayings("boats", 6), session="s")})
+        one.take_quietly("a")
+        load, one.load = one.load, _missing
+        for mark in ("asked", "asked"):  # a boundary without meaning is done, and one more waits
+            one.keep(f"{mark} {len(one.texts())}", session="other")
+            one.ask(UpdateCommunities(mark="asked"))
+        until(lambda one=one: one.look(lambda now: now.open_boundaries()) == 0)  # type: ignore[misc]
+        one.load = load
+        if anew:
+            one.__exit__()
+            one = ActorHarness(tmp_path / name, ports=SEEDED, clock=one.clock)
+        for text in sayings("boats", 8)[6:]:
+            one.keep(text, session=text)
+        up_to_date(one)
+        found.append(kept(one))
+        one.__exit__()
+    assert found[0] == found[1]
+    assert found[0]["neighbours"][0] != []
 
 
 def test_recalled_together_is_joined(tmp_path: Path) -> None:

@@ -398,6 +398,20 @@ def test_it_goes_out_of_all_graphs_and_communities_are_found_again_at_all_bounda
     assert [(one.reason, one.done) for one in boundaries] == [("asked", False), ("night", False)]
 
 
+def test_one_that_was_only_placed_goes_and_the_communities_stay(mind: Mind) -> None:
+    mind.apply(*(memory(n, own(n).encode()) for n in range(1, 5)))
+    group(mind.apply, lambda what: look(mind.folder.store, what), {1: [1, 2], 2: [3, 4]})
+    mind.apply(memory(7, own(7).encode()))
+    generation = look(mind.folder.store, lambda now: now.generation)
+    mind.apply(PlaceMembers(generation=generation, rows=_row(5), topics=_row(1)))
+    assert look(mind.folder.store, lambda now: now.community(1).placed) == 1
+    mind.erase(7)
+    assert look(mind.folder.store, lambda now: now.members().row.tolist()) == [1, 2, 3, 4]
+    with closing(connect(mind.folder.store, KEYS)) as db:
+        assert db.execute("SELECT count(*) FROM members WHERE memory = 5").get == 0
+    assert look(mind.folder.store, lambda now: now.boundaries(0)[0].done)
+
+
 def _row(number: int) -> bytes:
     return np.array([number], "<i8").tobytes()
 

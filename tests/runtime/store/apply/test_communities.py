@@ -16,7 +16,7 @@ from mnemic.actors.protocol.community_changes import LineageEvent, MarkBoundary,
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 from tests.grouped import boundary_changes, group
-from tests.runtime.building import KEYS, add_space, apply, codes, look, memory
+from tests.runtime.building import KEYS, add_space, apply, codes, id_of, look, memory
 
 BOAT, BANK = (ScopeRef(path=path, project=None, found="named") for path in ("boat", "bank"))
 MARK = MarkBoundary(reason="asked")
@@ -209,3 +209,44 @@ def test_a_member_that_moves_has_its_topic_bundled_again_and_what_is_only_placed
     assert kept.stale() == ([] if placed else [2])
     kept.apply(kept.prototypes(2), MergeScopes(path="bank", into="boat"))
     assert kept.stale() == [2], "5 has moved"
+
+
+def test_a_new_scope_gets_nothing_of_one_that_was_merged_away_while_its_boundary_waited(kept: Kept) -> None:
+    found = kept.look(lambda now: boundary_changes(now, {1: [1, 2, 3, 4], 2: [5, 6]}))
+    kept.apply(MARK)
+    kept.apply(MergeScopes(path="bank", into="boat"))
+    kept.apply(memory(9, b"nine", place=ScopeRef(path="another", project=None, found="named")))
+    kept.apply(msgspec.structs.replace(found, generation=kept.look(lambda now: now.generation)))
+    scopes = {path: number for number, path in kept.look(lambda now: now.scopes()).items()}
+    assert kept.look(lambda now: now.list_communities({scopes["another"]}, 10)) == ([], 0, 0)
+    assert kept.look(lambda now: now.community(2).scope) not in scopes.values()
+
+
+def test_a_replay_gives_scopes_the_numbers_that_they_had_and_a_new_one_another(kept: Kept) -> None:
+    kept.apply(MergeScopes(path="bank", into="boat"))
+    kept.apply(memory(9, b"nine", place=ScopeRef(path="another", project=None, found="named")))
+    before = kept.rows("SELECT id, path FROM scopes ORDER BY id")
+    assert before == [(1, "boat"), (3, "another")]
+    kept.store.rebuild(lambda done, total: None, meaning=False)
+    assert kept.rows("SELECT id, path FROM scopes ORDER BY id") == before
+
+
+def test_what_a_boundary_leaves_alone_is_placed_no_more(kept: Kept) -> None:
+    kept.group({1: [1, 2, 3, 4]})
+    kept.apply(memory(7, b"seven", place=BOAT))
+    kept.apply(kept.place([7], [1]))
+    assert kept.belongs()[7] == (1, True)
+    kept.apply(MARK, kept.look(lambda now: boundary_changes(now, {})))
+    assert 7 not in kept.belongs()
+
+
+def test_a_community_of_which_all_is_forgotten_is_listed_no_more(kept: Kept) -> None:
+    kept.group({1: [1, 2, 3, 4], 2: [5, 6]})
+    kept.apply(memory(7, b"seven", place=BANK))
+    kept.apply(kept.place([7], [2]))
+    kept.apply(*(Retire(memory=id_of(number), reason="") for number in (5, 6)))
+    listed, total, memories = kept.look(lambda now: now.list_communities(None, 10))
+    assert ([one.id for one in listed], total, memories) == ([1], 1, 4)
+    assert kept.look(lambda now: now.community_counts()) == 1
+    kept.apply(Retire(memory=id_of(7), reason=""))
+    assert kept.look(lambda now: now.community(2).placed) == 0
