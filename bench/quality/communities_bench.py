@@ -18,6 +18,7 @@ from mnemic.algorithms.graph.backends import BackendMissing, detector
 from mnemic.algorithms.graph.mosaic import CommunityGraph
 from mnemic.algorithms.graph.resolution import choose_resolution
 from mnemic.bench.harness.measure import Row, goal, skipped
+from mnemic.bench.harness.plot import Line, draw_lines
 from mnemic.bench.quality.communities_mind import memory_rows
 from mnemic.bench.quality.communities_speed import boundary_rows, cold_rows, identity_rows, update_rows
 from mnemic.bench.quality.partitions import (
@@ -49,14 +50,23 @@ class _Found(NamedTuple):
 
 
 def run(
-    *, parts: tuple[Part, ...] = get_args(Part), quick: bool = False, data: Path | None = None, seed: int = 0
+    *,
+    parts: tuple[Part, ...] = get_args(Part),
+    quick: bool = False,
+    data: Path | None = None,
+    plot: Path | None = None,
+    seed: int = 0,
 ) -> Iterator[Row]:
     """Run the parts.
 
     Args:
         data: a file of LoCoMo's, whose conversations' communities are looked at; without one they are left out.
         quick: smaller graphs: of LFR those of 1,000 nodes alone, and a tenth of the large one.
+        plot: an SVG file to draw into: the agreement of each detector on LFR graphs of the largest size, by mixing.
         seed: of what is drawn.
+
+    Raises:
+        OSError: the plot cannot be written.
     """
     nodes, edges = (10_000, 74_500) if quick else (100_000, 745_000)
     rows: dict[Part, Callable[[], Iterator[Row]]] = {
@@ -68,8 +78,17 @@ def run(
         "identity": lambda: identity_rows(nodes, nodes // 20, 50, seed),
         "memories": lambda: _memory_rows(data, seed),
     }
+    curves: dict[str, dict[float, float]] = {}
     for part in parts:
-        yield from rows[part]()
+        for row in rows[part]():
+            yield row
+            if row["what"] == "LFR" and "nmi" in row:  # later rows are of larger graphs
+                curves.setdefault(row["of"].removeprefix("competitor: "), {})[row["mixing"]] = row["nmi"]
+    if plot is not None and curves:
+        lines = [Line(arm, sorted(points.items())) for arm, points in curves.items()]
+        draw_lines(
+            plot, "normalised mutual information", "mixing: share of edges between communities", lines, share=True
+        )
 
 
 def _memory_rows(data: Path | None, seed: int) -> Iterator[Row]:
@@ -80,11 +99,11 @@ def _memory_rows(data: Path | None, seed: int) -> Iterator[Row]:
         yield from memory_rows(data, Path(folder), seed)
 
 
-def lfr_rows(sizes: tuple[int, ...], graphs: int, seed: int, mixing: tuple[float, ...] = MIXING) -> Iterator[Row]:
+def lfr_rows(sizes: tuple[int, ...], graphs: int, seed: int, mixing: tuple[float, ...] | None = None) -> Iterator[Row]:
     """The mean agreement of each detector, by size and mixing, and over all."""
     all_scores: dict[str, list[float]] = {}
     for nodes in sizes:
-        for share in mixing:
+        for share in MIXING if mixing is None else mixing:
             drawn = list(_lfr_graphs(nodes, share, graphs, seed))
             if not drawn:
                 yield {"what": "LFR", "nodes": nodes} | skipped("all", "networkx is not installed: mnemic[research]")

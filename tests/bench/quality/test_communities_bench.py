@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -110,3 +112,14 @@ def test_boundaries_and_ids_are_told_with_their_goals() -> None:
     (ids,) = identity_rows(400, 20, 3, 0)
     assert (ids["members"], ids["changed"], ids["goal_ms"]) == (400, 3, 100.0)
     assert ids["best_ms"] <= ids["p50_ms"]
+
+
+@pytest.mark.research
+def test_agreement_is_drawn_by_mixing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    need_research()
+    monkeypatch.setattr("mnemic.bench.quality.communities_bench._GRAPHS", 1)
+    monkeypatch.setattr("mnemic.bench.quality.communities_bench.MIXING", (0.1, 0.4))
+    plot = tmp_path / "plot.svg"
+    assert list(run(parts=("lfr",), quick=True, plot=plot))
+    lines = list(ET.fromstring(plot.read_text("utf-8")).iter("{http://www.w3.org/2000/svg}polyline"))
+    assert [len(line.get("points", "").split()) for line in lines] == [2] * len(ARMS)
