@@ -21,7 +21,7 @@ from mnemic.actors.communities.graph_state import GraphState, Ints, Partition
 from mnemic.actors.protocol.changes import EncoderName
 from mnemic.actors.protocol.community_changes import CommunityRow, LineageEvent, SetCommunities
 from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.errors import InvalidValue, ModelError, RuntimeFault
+from mnemic.actors.protocol.errors import ModelError, RuntimeFault
 from mnemic.actors.protocol.graph_snapshot import BoundaryRow
 from mnemic.actors.protocol.messages import DescribeEncoder
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
@@ -49,36 +49,30 @@ class _Before(NamedTuple):
     """``(n,)``: number of the scope of each."""
 
 
-def detector_from_settings(settings: Mapping[str, Any]) -> Detector | None:
-    """Who finds communities; ``None`` for MOSAIC where it was not built.
-
-    Raises:
-        InvalidValue: its package is not installed.
-    """
-    name = settings["communities.backend"]
-    found = detector(name)
+def detector_from_settings(settings: Mapping[str, Any]) -> Detector | str:
+    """Who finds communities; or why nobody can, in a sentence."""
+    found = detector(settings["communities.backend"])
     ends = np.array([0]), np.array([1])
     try:
         found.detect(np.arange(2, dtype=np.uint64), *ends, np.ones(1), resolution=1.0, seed=0)  # its package is loaded
-    except NativeCodeMissing:
-        return None
-    except BackendMissing as error:
-        expected = f"{BACKENDS[0]}, or what `pip install 'mnemic[research]'` brings"
-        raise InvalidValue(name="communities.backend", value=name, why=str(error), expected=expected) from error
+    except (NativeCodeMissing, BackendMissing) as error:
+        return f"communities: {error}"
     return found
 
 
 class BoundaryWork:
     """What is under way."""
 
-    def __init__(self, source: SnapshotSource, detector: Detector | None, seed: bytes) -> None:
+    def __init__(self, source: SnapshotSource, detector: Detector | str, seed: bytes) -> None:
         """Begin with nothing under way.
 
         Args:
-            detector: who finds communities, if anybody can.
+            detector: who finds communities; or why nobody can.
             seed: the mind's.
         """
-        self._source, self._detector = source, detector
+        self._source = source
+        self._detector = None if isinstance(detector, str) else detector
+        self._missing = detector if isinstance(detector, str) else ""
         self._seed = int.from_bytes(hashlib.sha256(b"communities" + seed).digest()[:8], "little")
         self._state: GraphState | None = None
         self._before: _Before | None = None
@@ -88,7 +82,7 @@ class BoundaryWork:
 
     def retry(self) -> None:
         """Look again whether something can be done."""
-        self.why_not = f"communities: {NativeCodeMissing()}" if self._detector is None else ""
+        self.why_not = self._missing
 
     def step(self, context: Context) -> SetCommunities | None:
         """Take a step towards the next boundary; the last one gives what is to be kept."""
@@ -171,8 +165,9 @@ class BoundaryWork:
         if anew:
             lists = state.lists
             state.floor = background_floor(lists.codes, lists.scales, lists.groups, np.random.default_rng(self._seed))
-        edges = state.joined(snapshot, boundary)
-        state.build(edges)
+        edges = state.edges = state.joined(snapshot, boundary)
+        if self._detector.name == BACKENDS[0]:  # others are not brought up to date, and need no native code
+            state.build(edges)
         one, other = np.searchsorted(rows, edges.sources), np.searchsorted(rows, edges.targets)
         detect = partial(self._detector.detect, rows.astype(np.uint64), one, other, edges.weights, seed=self._seed)
         if not anew:

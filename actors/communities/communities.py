@@ -63,11 +63,7 @@ class CommunitiesActor:
     )
 
     def __init__(self, ports: Ports) -> None:
-        """Open the store for reading.
-
-        Raises:
-            InvalidValue: a setting names a backend whose package is not installed.
-        """
+        """Open the store for reading."""
         self._every = ports.settings["communities.every"]
         detector = detector_from_settings(ports.settings)
         self._source = ports.open_snapshots()
@@ -77,7 +73,7 @@ class CommunitiesActor:
 
     @classmethod
     def make(cls, ports: Ports) -> Self:
-        """Open the store for reading. Raises as `__init__`."""
+        """Open the store for reading."""
         return cls(ports)
 
     def handle(self, message: Any, context: Context) -> CommunitiesListed | CommunityShown | CommunityProgress | None:

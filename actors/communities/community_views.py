@@ -32,6 +32,10 @@ from mnemic.actors.protocol.scopes import asked_scopes
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.recall.hits import Links, excerpt, make_hit
 from mnemic.actors.recall.query import scopes_below
+from mnemic.algorithms.graph.mosaic import CommunityGraph
+from mnemic.algorithms.graph.regroup import carried
+from mnemic.algorithms.graph.related import related_communities
+from mnemic.algorithms.retrieval.scan import NATIVE
 from mnemic.algorithms.text.languages.table import BY_CODE, DEFAULT
 from mnemic.algorithms.text.terms import stem_of
 from mnemic.algorithms.text.topic_phrases import topic_phrases
@@ -234,22 +238,34 @@ def _lineage(record: CommunityRecord, k: int, snapshot: Snapshot) -> tuple[Commu
 def _neighbours(
     record: CommunityRecord, rows: NDArray[np.int64], everywhere: Members, k: int, snapshot: Snapshot
 ) -> Iterator[CommunityNeighbour]:
-    """The topics of the same scope that most of the nearest neighbours of some memories are in."""
-    near = snapshot.neighbours_of(rows.tolist()).near
-    near = near[near >= 0]
-    place = np.minimum(np.searchsorted(everywhere.row, near), max(0, len(everywhere.row) - 1))
-    topics = everywhere.topic[place][everywhere.row[place] == near] if len(everywhere.row) else near[:0]
-    counts = Counter(topics.tolist())
-    counts.pop(record.parent or record.id, None)
-    joined = []
-    for number in sorted(counts, key=lambda number: (-counts[number], number)):
+    """The topics of the same scope in which random walks from some memories end most often; none without native code.
+
+    They go over the nearest neighbours of what is two steps away at most: few go further.
+    """
+    near = snapshot.neighbours_of(rows.tolist())
+    near = snapshot.neighbours_of(np.union1d(near.row, near.near[near.near >= 0]).tolist())
+    line, column = np.nonzero((near.near >= 0) & (near.cosine > 0))
+    pairs = np.sort(np.stack([near.row[line], near.near[line, column]]), axis=0)
+    pairs, first = np.unique(pairs, axis=1, return_index=True)
+    nodes = np.unique(pairs)
+    members = rows[np.isin(rows, nodes)]
+    if not (NATIVE and len(members)):
+        return
+    ends, weights = np.searchsorted(nodes, pairs), near.cosine[line, column][first].astype(np.float64)
+    graph = CommunityGraph(nodes.astype(np.uint64), ends[0], ends[1], weights)
+    topics = carried(everywhere.row, everywhere.topic, nodes)
+    topics[np.isin(nodes, rows)] = record.parent or record.id
+    numbers, shares = related_communities(graph, members.astype(np.uint64), topics, len(nodes))
+    joined: dict[int, CommunityRecord] = {}
+    for number in numbers.tolist():
         other = snapshot.community(number)
         if other is not None and other.died_at is None and other.scope == record.scope and other.size >= _LEAST_SIZE:
-            joined.append(other)
+            joined[number] = other
         if len(joined) == k:
             break
-    for view in _views(joined, snapshot):
-        yield CommunityNeighbour(community=view, links=counts[view.id])
+    share_of = dict(zip(numbers.tolist(), shares.tolist(), strict=True))
+    for view in _views(list(joined.values()), snapshot):
+        yield CommunityNeighbour(community=view, share=share_of[view.id])
 
 
 def _roles(community: int, held: int, k: int, snapshot: Snapshot) -> Iterator[CommunityRole]:

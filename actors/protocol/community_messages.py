@@ -115,12 +115,12 @@ class CommunityEvent(Message, frozen=True, kw_only=True):
 
 
 class CommunityNeighbour(Message, frozen=True, kw_only=True):
-    """A community that is joined with another one."""
+    """A community that is related to another one."""
 
     community: CommunityView
     """Which."""
-    links: int
-    """So many of the nearest neighbours of the other's members are in it."""
+    share: float
+    """So many of all random walks that begin at the other's members, over nearest neighbours, end in it: 0 to 1."""
 
 
 class CommunityRole(Message, frozen=True, kw_only=True):
@@ -150,6 +150,6 @@ class CommunityShown(Message, frozen=True, kw_only=True):
     lineage: tuple[CommunityEvent, ...] = ()
     """What became of it, the oldest first."""
     neighbours: tuple[CommunityNeighbour, ...] = ()
-    """The communities it is joined with most, of the same scope."""
+    """The communities it is related to most, of the same scope."""
     roles: tuple[CommunityRole, ...] = ()
     """What most of its members have in common: its prototype is a bundle of these."""

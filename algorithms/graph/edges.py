@@ -26,6 +26,8 @@ MOST_TARGETS = 4
 """How many targets of a memory are looked at: its first ones."""
 MOST_TOGETHER = 10
 """How many rows of one delivery count as given together: its first ones, which are its best."""
+_DOUBTED = 2
+"""So many times together count for half."""
 MOST_RECALLED = 16
 """How many edges by recalls a memory has."""
 
@@ -152,7 +154,8 @@ def target_edges(rows: Ints, groups: NDArray[np.int32], targets: Sequence[Sequen
 def recalled_edges(deliveries: Iterable[Sequence[int]], rows: Ints, groups: NDArray[np.int32]) -> Edges:
     """Join memories that were given together: times together by the geometric mean of the times each was given.
 
-    So a pair's strength is 1 where neither was ever given without the other, however often that was. Of one delivery
+    Times `n / (n + 2)` of the `n` times together, since one recall gives much that does not belong together: a third
+    where two were given once, and never the one without the other; towards 1 the more often they are. Of one delivery
     the first `MOST_TOGETHER` rows count. An edge is kept where it is among the `MOST_RECALLED` strongest of both its
     ends (of equal ones those to the lower row).
 
@@ -173,7 +176,8 @@ def recalled_edges(deliveries: Iterable[Sequence[int]], rows: Ints, groups: NDAr
     pairs = np.array(list(together), np.int64).reshape(-1, 2)
     counts = np.array(list(together.values()), np.float64)
     each = np.array([times[one] * times[other] for one, other in together], np.float64)
-    found = _within(rows, groups, pairs[:, 0], pairs[:, 1], counts / np.sqrt(each))
+    strengths = counts / np.sqrt(each) * (counts / (counts + _DOUBTED))
+    found = _within(rows, groups, pairs[:, 0], pairs[:, 1], strengths)
     kept = _strongest_of_both(found.sources, found.targets, found.strengths, MOST_RECALLED)
     return Edges(found.sources[kept], found.targets[kept], found.strengths[kept])
 

@@ -15,8 +15,16 @@ from mnemic.runtime.api.reports import pluralize
 _UPDATE_S = 20.0  # whoever asks waits so long at most for communities to be brought up to date first
 
 
+def _number(context: click.Context, parameter: click.Parameter, given: str | None) -> int | None:
+    """The number of a community, as it is printed: ``12`` or ``#12``."""
+    try:
+        return None if given is None else int(given.removeprefix("#"))
+    except ValueError:
+        raise click.BadParameter(f"{given!r} is no number of a community") from None
+
+
 @cli.command()
-@click.argument("number", type=int, required=False, metavar="[ID]")
+@click.argument("number", callback=_number, required=False, metavar="[ID]")
 @verb_options(
     ListCommunities,
     "k",
@@ -69,7 +77,7 @@ def community_lines(view: dict[str, Any]) -> Iterator[str]:
         yield from hit_lines(place, hit)
     yield from _section("its parts:", map(_line, view["parts"]))
     yield from _section("what became of it:", (_event_line(number, event) for event in view["lineage"]))
-    neighbours = (f"{_line(one['community'])}; {pluralize(one['links'], 'link')}" for one in view["neighbours"])
+    neighbours = (f"{_line(one['community'])}  {100 * one['share']:.0f} %" for one in view["neighbours"])
     yield from _section("joined with:", neighbours)
     roles = (f"  {one['role']}={one['filler']}  {100 * one['share']:.0f} %" for one in view["roles"])
     yield from _section("what most of its members have:", roles)

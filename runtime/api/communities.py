@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
@@ -33,8 +32,6 @@ Progress = Callable[[str, int, int | None], None]
 
 class CommunityVerbs(QuestionVerbs):
     """The verbs."""
-
-    _server_info: Callable[[], dict[str, Any] | None]
 
     def communities(self, *, scope: Scopes = "*", k: int = 20) -> CommunitiesListed:
         """List the groups of memories that belong together, the ones last spoken of first; see
@@ -69,14 +66,14 @@ class CommunityVerbs(QuestionVerbs):
         return self._update(mark, lambda: True, progress)
 
     def update_communities_before_question(self, more: Callable[[], bool], progress: Progress | None = None) -> None:
-        """Bring communities up to date before they are asked for, where no process does and the mind can be written.
+        """Bring communities up to date before they are asked for, where the mind can be written.
 
         What goes wrong with it is said in the answer.
 
         Args:
             more: asked before each bounded step but the first whether there is time for it.
         """
-        if self._server_info() is not None or unwritable_reason(self._home / "minds" / self._name) is not None:
+        if unwritable_reason(self._home / "minds" / self._name) is not None:
             return
         try:
             self._update("asked", more, progress)

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.communities.boundary_work import detector_from_settings
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.community_messages import (
     CommunitiesListed,
@@ -20,7 +19,7 @@ from mnemic.actors.protocol.community_messages import (
     ListCommunities,
     UpdateCommunities,
 )
-from mnemic.actors.protocol.errors import InvalidValue, ModelMissing
+from mnemic.actors.protocol.errors import ModelMissing
 from mnemic.actors.protocol.messages import Forget, Rebuild, Recover
 from mnemic.algorithms.graph import backends, mosaic
 from tests.harness import NOWHERE, ActorHarness, turns
@@ -303,13 +302,40 @@ def test_the_same_words_in_two_scopes_are_two_topics(tmp_path: Path) -> None:
 # --- who finds them --------------------------------------------------------------------------------------------------
 
 
-def test_a_backend_whose_package_is_not_there_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backend_whose_package_is_not_there_says_so_and_all_else_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def missing(*_: Any) -> Any:
         raise backends.BackendMissing("igraph")
 
     monkeypatch.setitem(backends._FIND, "igraph", missing)
-    with pytest.raises(InvalidValue, match=r"communities.backend.*igraph"):
-        detector_from_settings({"communities.backend": "igraph"})
+    with ActorHarness(tmp_path, **{"communities.backend": "igraph"}) as one:
+        one.keep("a dinghy")
+        assert one.recall("dinghy").hits
+        progress = up_to_date(one)
+        assert (progress.done, progress.pending) == (0, 0)
+        assert "pip install 'mnemic[research]'" in progress.why_not
+        assert progress.why_not in one.ask(ListCommunities()).degraded
+
+
+def test_another_backend_finds_them_at_each_boundary_without_native_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def connected(graph: Any, *_: Any) -> Any:
+        labels = np.arange(len(graph.keys))
+        for _ in labels:
+            np.minimum.at(labels, graph.sources, labels[graph.targets])
+            np.minimum.at(labels, graph.targets, labels[graph.sources])
+        return labels
+
+    monkeypatch.setitem(backends._FIND, "igraph", connected)
+    monkeypatch.setattr(mosaic, "NATIVE", False)
+    with ActorHarness(tmp_path, **{"communities.backend": "igraph"}) as one:
+        talk(one, 6)
+        up_to_date(one)
+        one.keep(sayings("bread", 8)[7], session="more")
+        assert up_to_date(one).done == 2
+        assert sum({sayings("bread", 8)[7], sayings("bread", 6)[3]} <= texts for texts in topics(one).values()) == 1
 
 
 def test_without_native_code_communities_say_why_there_are_none(

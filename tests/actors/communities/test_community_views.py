@@ -17,6 +17,7 @@ from mnemic.actors.protocol.changes import AddCodes, CodeInfo, MergeScopes, Reti
 from mnemic.actors.protocol.community_changes import LineageEvent, SetPrototypes
 from mnemic.actors.protocol.community_messages import CommunitiesListed, CommunityShown, ListCommunities, ShowCommunity
 from mnemic.actors.protocol.errors import InvalidValue, UnknownCommunity, UnknownScope
+from mnemic.algorithms.retrieval.scan import NATIVE
 from mnemic.runtime.store.store import Store
 from tests.grouped import group
 from tests.runtime.building import KEYS, add_space, apply, id_of, look, memory
@@ -157,10 +158,12 @@ def test_the_phrases_of_a_topic_are_those_it_is_listed_by(made: Grouped) -> None
     assert {number: made.show(number).community.phrases for number in (1, 2)} == by_number
 
 
-def test_neighbours_are_the_topics_of_the_same_scope_that_links_go_to(made: Grouped) -> None:
-    shown = made.show(1)
-    assert [(one.community.id, one.links) for one in shown.neighbours] == [(2, 2)], "7 is another project's"
-    assert [(one.community.id, one.links) for one in made.show(2).neighbours] == [(1, 1)]
+@pytest.mark.skipif(not NATIVE, reason="the native extension is not built")
+def test_neighbours_are_the_topics_of_the_same_scope_that_walks_end_in(made: Grouped) -> None:
+    for number, other in ((1, 2), (2, 1)):
+        (found,) = made.show(number).neighbours
+        assert found.community.id == other, "7 is another project's"
+        assert 0 < found.share < 0.5
     assert made.show(3).neighbours == ()
 
 

@@ -116,7 +116,7 @@ def test_a_recalled_pair_has_its_share_of_the_times_each_was_given(there: Member
     times = Counter(row for one in given_sets for row in one)
     for (a, b), strength in found.items():
         together = sum({a, b} <= one for one in given_sets)
-        assert strength == pytest.approx(together / (times[a] * times[b]) ** 0.5)
+        assert strength == pytest.approx(together / (times[a] * times[b]) ** 0.5 * together / (together + 2))
         assert 0 < strength <= 1
     assert max(degrees(found).values(), default=0) <= MOST_RECALLED
     assert_within_groups(found, there)
@@ -136,7 +136,7 @@ def test_a_recall_that_is_repeated_raises_no_strength_beyond_one(
     found = told(recalled_edges([*deliveries, *[repeated] * often], *there))
     assert all(strength <= 1 for strength in found.values())
     alone = told(recalled_edges([repeated] * often, *there))
-    assert set(alone.values()) <= {1.0}
+    assert all(strength == pytest.approx(often / (often + 2)) for strength in alone.values())
 
 
 def test_only_the_first_of_a_delivery_and_the_strongest_of_a_memory_count() -> None:

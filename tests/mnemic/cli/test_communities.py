@@ -73,12 +73,12 @@ def test_a_part_names_its_topic_and_what_is_no_more_says_so() -> None:
 
 def test_parts_neighbours_and_roles_stand_under_their_headings() -> None:
     role = {"role": "tool", "filler": "pytest", "share": 2 / 3}
-    assert told(parts=[COMMUNITY], neighbours=[{"community": COMMUNITY, "links": 1}], roles=[role]) == [
+    assert told(parts=[COMMUNITY], neighbours=[{"community": COMMUNITY, "share": 0.25}], roles=[role]) == [
         LINE,
         "its parts:",
         LINE,
         "joined with:",
-        f"{LINE}; 1 link",
+        f"{LINE}  25 %",
         "what most of its members have:",
         "  tool=pytest  67 %",
     ]
@@ -136,9 +136,11 @@ def test_what_is_not_there_or_no_number_is_refused(command: Command, grouped: Pa
         assert refused.err.startswith(
             f"mnemic: There is no community {number}. Take its number from `mnemic communities`"
         )
+    as_printed = command("communities", "#1", "--home", grouped)
+    assert (as_printed.code, as_printed.out) == (0, command("communities", "1", "--home", grouped).out)
     wrong = command("communities", "abc", "--home", grouped)
     assert wrong.code == 2
-    assert "'abc' is not a valid integer" in wrong.err
+    assert "'abc' is no number of a community" in wrong.err
 
 
 def test_what_waits_is_taken_up_before_the_list(
