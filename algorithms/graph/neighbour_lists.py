@@ -285,33 +285,18 @@ def mutual_edges(lists: NeighbourLists, floor: float) -> Edges:
     Raises:
         ValueError: The floor is not from 0 to below 1.
     """
-    return _mutual(lists, np.arange(len(lists.rows)), floor)
-
-
-def mutual_edges_of(lists: NeighbourLists, rows: Ints, floor: float) -> Edges:
-    """Of `mutual_edges` those that have an end among some rows; rows that are not there have none. Raises the same."""
-    return _mutual(lists, np.flatnonzero(np.isin(lists.rows, rows)), floor)
-
-
-def _mutual(lists: NeighbourLists, asked: Ints, floor: float) -> Edges:
-    """The edges of the rows at some positions."""
     if not 0 <= floor < 1:
         raise ValueError(f"the floor is {floor}; it must be from 0 to below 1")
-    rows, neighbours = lists.rows, lists.neighbours
-    cosines = lists.cosines[asked].astype(np.float64)
-    line, column = np.nonzero((cosines > floor) & (neighbours[asked] >= 0))
-    own, other = rows[asked[line]], neighbours[asked[line], column]
+    rows, neighbours, cosines = lists.rows, lists.neighbours, lists.cosines.astype(np.float64)
+    line, column = np.nonzero((cosines > floor) & (neighbours > rows[:, None]))  # of a pair the end of the lower row
+    own, other = rows[line], neighbours[line, column]
     at = np.searchsorted(rows, other)
-    # A pair comes from both its ends where both are asked for: take it from the lower one then.
-    among = np.zeros(len(rows), np.bool_)
-    among[asked] = True
-    kept = np.flatnonzero((own < other) | ~among[at])
     # In parts: each edge looks through a whole list.
-    parts = [kept[start : start + _EDGES_AT_ONCE] for start in range(0, len(kept), _EDGES_AT_ONCE)]
-    back = [part[(neighbours[at[part]] == own[part, None]).any(axis=1)] for part in parts]
-    kept = np.concatenate([np.empty(0, np.int64), *back])
+    parts = [slice(start, start + _EDGES_AT_ONCE) for start in range(0, len(line), _EDGES_AT_ONCE)]
+    back = [(neighbours[at[part]] == own[part, None]).any(axis=1) for part in parts]
+    kept = np.flatnonzero(np.concatenate([np.empty(0, np.bool_), *back]))
     strengths = np.minimum((cosines[line[kept], column[kept]] - floor) / (1 - floor), 1.0)
-    sources, targets = np.minimum(own, other)[kept], np.maximum(own, other)[kept]
+    sources, targets = own[kept], other[kept]
     order = np.lexsort((targets, sources))
     return Edges(sources[order], targets[order], strengths[order])
 
