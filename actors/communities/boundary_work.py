@@ -3,9 +3,10 @@
 `mnemic.actors.communities.communities` asks for step after step and has the Store keep what comes of the last one;
 `mnemic.actors.communities.graph_state` holds the graph between them.
 
-The first time, and whenever the graph has doubled since, the resolution is chosen anew
-(`mnemic.algorithms.graph.resolution`) and communities are found from nothing; else those of the boundary before are
-brought up to date, at the cost of what changed. Parts are communities of a topic's own edges, at a higher resolution.
+Each scope is a graph of its own, and only those that something has changed are looked at. The first time, and whenever
+a scope has doubled since, its resolution is chosen anew (`mnemic.algorithms.graph.resolution`) and its communities are
+found from nothing; else those of the boundary before are brought up to date, at the cost of what changed. Parts are
+communities of a topic's own edges, at a higher resolution.
 """
 
 from __future__ import annotations
@@ -15,24 +16,25 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from mnemic.actors.communities.graph_state import GraphState, Ints, Partition
 from mnemic.actors.protocol.changes import EncoderName
-from mnemic.actors.protocol.community_changes import CommunityRow, LineageEvent, SetCommunities
+from mnemic.actors.protocol.community_changes import CommunityRow, GraphScale, LineageEvent, SetCommunities
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import ModelError, RuntimeFault
 from mnemic.actors.protocol.graph_snapshot import BoundaryRow
 from mnemic.actors.protocol.messages import DescribeEncoder
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.algorithms.graph.backends import BACKENDS, BackendMissing, Detector, detector
+from mnemic.algorithms.graph.edges import Combined
 from mnemic.algorithms.graph.mosaic import NativeCodeMissing, carried_labels
-from mnemic.algorithms.graph.neighbours import background_floor
 from mnemic.algorithms.graph.regroup import Regrouped, carried, moved_nodes, regroup
 from mnemic.algorithms.graph.resolution import choose_resolution
 
-_FEW = 64  # nodes: of fewer, they are chosen anew each time
-_GROWTH = 2  # once there are so many times as many nodes, resolution and floor are chosen anew
+_FEW = 64  # nodes: in a scope of fewer, they are chosen anew each time
+_GROWTH = 2  # once it has so many times as many nodes, its resolution and floor are chosen anew
 _PART_DENSITY = 4.0  # of parts: times the resolution of topics
 _STEP_PRODUCTS = 3_000_000  # pairs of memories compared by one step: 50 ms or less
 _TOPIC, _PART = 0, 1
@@ -47,6 +49,10 @@ class _Before(NamedTuple):
     """Where each of them belonged."""
     scopes: Ints
     """``(n,)``: number of the scope of each."""
+    scales: Mapping[int, GraphScale]
+    """What communities of each scope were found by."""
+    touched: list[int]
+    """Numbers of the scopes that may have changed since, ascending."""
 
 
 def detector_from_settings(settings: Mapping[str, Any]) -> Detector | str:
@@ -131,87 +137,134 @@ class BoundaryWork:
         state = self._state
         if state is None or state.encoder != encoder:
             state = GraphState.load(snapshot, encoder)
-        if state.graph is None and self._updates(state):
-            state.build(state.joined(snapshot, snapshot.boundaries(state.boundary - 1)[0]))
-        self._state, self._before = state, _Before(state.nodes.row, state.members, state.nodes.scope)
+        since = 0 if not state.boundary else snapshot.boundaries(state.boundary - 1)[0].seq
+        touched = state.touched(snapshot, changes, since, boundary.seq)
+        if self._is_ours:
+            unknown = [scope for scope in touched if scope in state.scales and scope not in state.graphs]
+            if unknown:
+                as_it_was = snapshot.boundaries(state.boundary - 1)[0]
+                for scope, edges in state.joined(snapshot, as_it_was, unknown).items():
+                    state.build(scope, edges)
+        self._state = state
+        self._before = _Before(state.nodes.row, state.members, state.nodes.scope, dict(state.scales), touched)
         state.advance(snapshot, changes)
 
-    def _updates(self, state: GraphState) -> bool:
-        """Whether communities are brought up to date, and not found from nothing."""
-        return self._detector is not None and self._detector.name == BACKENDS[0] and not _is_due_anew(state)
+    @property
+    def _is_ours(self) -> bool:
+        """Whether communities can be brought up to date, and need not be found from nothing each time."""
+        return self._detector is not None and self._detector.name == BACKENDS[0]
 
     def _finish(self, snapshot: Snapshot, boundary: BoundaryRow, state: GraphState, before: _Before) -> SetCommunities:
         rows = state.nodes.row
-        labels, touched = self._topic_labels(snapshot, boundary, state, before.rows)
+        there = [scope for scope in before.touched if len(state.rows_of(scope))]
+        for scope in set(before.touched).difference(there):
+            state.scales.pop(scope, None)
+            state.graphs.pop(scope, None)
+        anew = {scope for scope in there if _is_due_anew(state, scope)}
+        for scope in sorted(anew):
+            state.choose_floor(scope, np.random.default_rng(self._seed))
+        edges = state.joined(snapshot, boundary, there)
+        labels = np.where(state.members.topics > 0, state.members.topics, -1)
+        touched, next_label = [np.empty(0, np.int64)], state.next_number
+        for scope in there:
+            own = np.flatnonzero(state.nodes.scope == scope)
+            if scope in anew or not self._is_ours:
+                found, changed = self._find(state, scope, edges[scope], scope in anew), rows[own]
+            else:
+                found, changed = self._update(state, scope, edges[scope], labels[own])
+            labels[own] = found + next_label
+            next_label += len(own)
+            touched.append(changed)
         topics = regroup(rows, labels, before.rows, before.members.topics, state.next_number)
-        labels = self._part_labels(state, topics.numbers, touched, before)
+        labels = self._part_labels(state, topics.numbers, np.concatenate(touched), before, edges)
         parts = regroup(rows, labels, before.rows, before.members.parts, topics.next_number)
         state.members, state.next_number = Partition(topics.numbers, parts.numbers), parts.next_number
         state.boundary = boundary.number
         return _describe(state, before, topics, parts)
 
-    def _topic_labels(
-        self, snapshot: Snapshot, boundary: BoundaryRow, state: GraphState, rows_before: Ints
-    ) -> tuple[Ints, Ints]:
-        """A label for each node, and the rows of nodes whose edges changed."""
+    def _update(self, state: GraphState, scope: int, edges: Combined, known: Ints) -> tuple[Ints, Ints]:
+        """Bring the topics of a scope up to date.
+
+        Args:
+            known: ``(n,)``: the number that each of its nodes had; -1 for none.
+
+        Returns:
+            A label for each node, from 0, and the rows of nodes whose edges changed.
+        """
+        graph, changed, rows_before = state.change(scope, edges)
+        rows = state.rows_of(scope)
+        known = np.where(np.isin(rows, rows_before), known, -1)  # what came from elsewhere belongs nowhere yet
+        previous = carried_labels(rows.astype(np.uint64), known, graph.keys)
+        labels = graph.update(previous, changed.astype(np.uint64), state.scales[scope].resolution, self._seed)
+        return labels[np.argsort(graph.keys)], changed
+
+    def _find(self, state: GraphState, scope: int, edges: Combined, anew: bool) -> Ints:
+        """Find the topics of a scope from nothing: a label for each node, from 0.
+
+        Args:
+            anew: whether its resolution is to be chosen.
+        """
         assert self._detector is not None
-        rows, anew = state.nodes.row, _is_due_anew(state)
-        if self._updates(state):
-            graph, changed = state.change(state.joined(snapshot, boundary), rows_before)
-            known = np.where(state.members.topics > 0, state.members.topics, -1)
-            previous = carried_labels(rows.astype(np.uint64), known, graph.keys)
-            labels = graph.update(previous, changed, state.resolution, self._seed)
-            return labels[np.argsort(graph.keys)], changed.astype(np.int64)
-        if anew:
-            lists = state.lists
-            state.floor = background_floor(lists.codes, lists.scales, lists.groups, np.random.default_rng(self._seed))
-        edges = state.edges = state.joined(snapshot, boundary)
-        if self._detector.name == BACKENDS[0]:  # others are not brought up to date, and need no native code
-            state.build(edges)
+        rows = state.rows_of(scope)
+        if self._is_ours:  # others are not brought up to date, and need no native code
+            state.build(scope, edges)
         one, other = np.searchsorted(rows, edges.sources), np.searchsorted(rows, edges.targets)
         detect = partial(self._detector.detect, rows.astype(np.uint64), one, other, edges.weights, seed=self._seed)
+        scale = state.scales[scope]
         if not anew:
-            return detect(resolution=state.resolution), rows
+            return detect(resolution=scale.resolution)
         chosen = choose_resolution(
             lambda resolution: detect(resolution=resolution), len(rows), one, other, edges.weights
         )
-        state.resolution, state.chosen_at = chosen.resolution, len(rows)
-        return chosen.labels, rows
+        state.scales[scope] = msgspec.structs.replace(scale, resolution=chosen.resolution)
+        return chosen.labels
 
-    def _part_labels(self, state: GraphState, topics: Ints, touched: Ints, before: _Before) -> Ints:
+    def _part_labels(
+        self, state: GraphState, topics: Ints, touched: Ints, before: _Before, edges: Mapping[int, Combined]
+    ) -> Ints:
         """A label for each node by the part of its topic; -1 where the topic is of one piece, or the node alone.
 
         Only topics of which a member or an edge has changed are taken apart again.
+
+        Args:
+            touched: rows of nodes whose edges changed.
+            edges: of each scope that was looked at.
         """
         assert self._detector is not None
-        assert state.edges is not None
-        rows, edges = state.nodes.row, state.edges
+        rows = state.nodes.row
         moved = np.concatenate([touched, moved_nodes(rows, topics, before.rows, before.members.topics)])
         changed = np.union1d(carried(rows, topics, moved), carried(before.rows, before.members.topics, moved))
         anew = np.isin(topics, changed[changed > 0])
         labels = np.where(anew | (state.members.parts == 0), -1, state.members.parts)
-        inside = np.flatnonzero(anew)
-        one, other = np.searchsorted(rows, edges.sources), np.searchsorted(rows, edges.targets)
-        kept = anew[one] & anew[other] & (topics[one] == topics[other])
-        place = np.cumsum(anew) - 1
-        found = self._detector.detect(
-            rows[inside].astype(np.uint64),
-            place[one[kept]],
-            place[other[kept]],
-            edges.weights[kept],
-            resolution=_PART_DENSITY * state.resolution,
-            seed=self._seed,
-        )
-        sizes = np.bincount(topics[inside], minlength=1)
-        whole = np.bincount(found, minlength=1)[found] == sizes[topics[inside]]
-        labels[inside] = np.where(whole, -1, found + state.next_number + len(rows))  # no number of a part that stays
+        sizes = np.bincount(topics, minlength=1)
+        next_label = state.next_number + len(rows)  # no number of a part that stays
+        for scope, joined in edges.items():
+            inside = np.flatnonzero(anew & (state.nodes.scope == scope))
+            own = rows[inside]
+            if not len(own):
+                continue
+            kept = np.isin(joined.sources, own) & np.isin(joined.targets, own)
+            one, other = np.searchsorted(own, joined.sources[kept]), np.searchsorted(own, joined.targets[kept])
+            weights, of = joined.weights[kept], topics[inside]
+            together = of[one] == of[other]
+            found = self._detector.detect(
+                own.astype(np.uint64),
+                one[together],
+                other[together],
+                weights[together],
+                resolution=_PART_DENSITY * state.scales[scope].resolution,
+                seed=self._seed,
+            )
+            whole = np.bincount(found, minlength=1)[found] == sizes[of]
+            labels[inside] = np.where(whole, -1, found + next_label)
+            next_label += len(own)
         return labels
 
 
-def _is_due_anew(state: GraphState) -> bool:
-    """Whether resolution and floor are to be chosen, for the first time or because the graph has outgrown them."""
-    nodes = len(state.nodes.row)
-    return nodes < _FEW or nodes >= _GROWTH * state.chosen_at
+def _is_due_anew(state: GraphState, scope: int) -> bool:
+    """Whether resolution and floor are to be chosen, for the first time or because the scope has outgrown them."""
+    nodes = len(state.rows_of(scope))
+    return scope not in state.scales or nodes < _FEW or nodes >= _GROWTH * state.scales[scope].chosen_at
 
 
 def _embedding_encoder(context: Context) -> EncoderName | None:
@@ -237,9 +290,10 @@ def _describe(state: GraphState, before: _Before, topics: Regrouped, parts: Regr
         generation=state.generation,
         boundary=state.boundary,
         encoder=state.stamp,
-        resolution=state.resolution,
-        floor=state.floor,
-        chosen_at=state.chosen_at,
+        scales=(
+            *(one for scope, one in sorted(state.scales.items()) if before.scales.get(scope) != one),
+            *(GraphScale(scope, 0.0, 0.0, 0) for scope in sorted(set(before.scales).difference(state.scales))),
+        ),
         neighbour_rows=near.astype("<i8").tobytes(),
         neighbours=state.lists.neighbours[at].astype("<i8").tobytes(),
         cosines=state.lists.cosines[at].astype("<f4").tobytes(),

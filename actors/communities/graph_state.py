@@ -2,17 +2,21 @@
 
 It is told the changes of the next boundary and becomes the graph of that one. What it holds follows from the store's
 boundaries, vectors and recalls alone: one that is loaded from what was kept at a boundary equals one that got there
-step by step, with the same vectors. Nothing joins memories of two scopes, so each community lies in one.
+step by step, with the same vectors. Nothing joins memories of two scopes: each scope is a graph of its own, with its
+own resolution and floor, and one where nothing has changed is not touched.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.actors.protocol.changes import EncoderName
+from mnemic.actors.protocol.community_changes import GraphScale
 from mnemic.actors.protocol.graph_snapshot import BoundaryRow, NeighbourRows, Nodes
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.algorithms.graph.edges import (
@@ -25,6 +29,7 @@ from mnemic.algorithms.graph.edges import (
 )
 from mnemic.algorithms.graph.mosaic import CommunityGraph
 from mnemic.algorithms.graph.neighbour_lists import NeighbourLists, mutual_edges
+from mnemic.algorithms.graph.neighbours import background_floor
 from mnemic.algorithms.graph.regroup import carried
 from mnemic.algorithms.retrieval.scan import quantise
 
@@ -44,6 +49,15 @@ class Partition(NamedTuple):
     """``(n,)``: number of the part of it; 0 for none."""
 
 
+class ScopeGraph(NamedTuple):
+    """The graph of one scope."""
+
+    graph: CommunityGraph
+    """The nodes, by their rows, and the edges."""
+    edges: Combined
+    """The same edges."""
+
+
 class GraphState:
     """The graph as of a boundary."""
 
@@ -57,7 +71,8 @@ class GraphState:
         self.generation, self.encoder = generation, encoder
         self.boundary = 0
         """Number of the boundary."""
-        self.resolution, self.floor, self.chosen_at = 0.0, 0.0, 0
+        self.scales: dict[int, GraphScale] = {}
+        """What communities are found by, of each scope that was looked at; by its number."""
         self.nodes = Nodes(_NOTHING, _NOTHING, _NOTHING)
         """Memories that are there, by row."""
         self.lists = NeighbourLists(0, NEIGHBOURS)
@@ -66,10 +81,8 @@ class GraphState:
         """Where each of the nodes belongs."""
         self.next_number = 1
         """The least number that no community ever had."""
-        self.graph: CommunityGraph | None = None
-        """The nodes, by their rows, and the edges; ``None`` before they were asked for."""
-        self.edges: Combined | None = None
-        """The same edges."""
+        self.graphs: dict[int, ScopeGraph] = {}
+        """Of each scope whose graph was asked for."""
 
     @property
     def stamp(self) -> str:
@@ -91,7 +104,7 @@ class GraphState:
         if last.encoder != state.stamp:  # what was near by another model's vectors says nothing: begin anew
             state._append(snapshot, state.nodes)
             return state
-        state.resolution, state.floor, state.chosen_at = last.resolution, last.floor, last.chosen_at
+        state.scales = {one.scope: one for one in snapshot.graph_scales()}
         state._append(snapshot, state.nodes, snapshot.saved_neighbours())
         return state
 
@@ -128,42 +141,85 @@ class GraphState:
         unknown = rows if saved is None else rows[~np.isin(rows, saved.row)]
         self.lists = NeighbourLists.restore(rows, codes, scales, groups, near, cosines, unknown)
 
-    def joined(self, snapshot: Snapshot, until: BoundaryRow) -> Combined:
-        """All edges, as of a boundary whose changes were taken up."""
-        rows, groups = self.nodes.row, self.nodes.scope.astype(np.int32)
+    def touched(self, snapshot: Snapshot, changes: Nodes, since: int, until: int) -> list[int]:
+        """The scopes whose graphs the changes of the next boundary may change, ascending; to be asked before `advance`.
+
+        Args:
+            since: number of the transaction of the boundary that is.
+            until: that of the next one.
+        """
+        touched = {*changes.scope.tolist(), *np.setdiff1d(self.nodes.scope, list(self.scales)).tolist()}
+        waiting = self.nodes.row[~np.isin(self.nodes.row, self.lists.rows)]
+        late = _NOTHING
+        if self.encoder is not None and len(waiting):
+            late = snapshot.mean_vectors(self.encoder, waiting)[0]
+        recalled = [row for delivery in snapshot.given_together(until, since) for row in delivery]
+        rows = np.concatenate([changes.row, late, np.array(recalled, np.int64)])
+        touched |= set(carried(self.nodes.row, self.nodes.scope, np.unique(rows)).tolist())
+        return sorted(touched - {0})
+
+    def rows_of(self, scope: int) -> Ints:
+        """Rows of the nodes of a scope, ascending."""
+        return np.compress(self.nodes.scope == scope, self.nodes.row)
+
+    def choose_floor(self, scope: int, random: np.random.Generator) -> None:
+        """Choose how near memories of a scope have to be; its resolution is to be chosen then."""
+        own, lists = self.lists.groups == scope, self.lists
+        floor = background_floor(lists.codes[own], lists.scales[own], lists.groups[own], random)
+        self.scales[scope] = GraphScale(scope, 0.0, floor, len(self.rows_of(scope)))
+
+    def joined(self, snapshot: Snapshot, until: BoundaryRow, scopes: Iterable[int]) -> dict[int, Combined]:
+        """All edges of some scopes, whose floors are chosen, as of a boundary whose changes were taken up."""
+        given = self._given_within(snapshot.given_together(until.seq))
+        return {scope: self._joined(snapshot, scope, given.get(scope, [])) for scope in scopes}
+
+    def _joined(self, snapshot: Snapshot, scope: int, given: list[list[int]]) -> Combined:
+        own = self.nodes.scope == scope
+        rows, groups = self.nodes.row[own], self.nodes.scope[own].astype(np.int32)
+        successors = self.nodes.successor[own]
         sources = snapshot.node_sources(rows)
-        replaced = self.nodes.successor > 0
+        replaced = successors > 0
         kinds = {
-            "meaning": mutual_edges(self.lists, self.floor),
+            "meaning": mutual_edges(self.lists, scope, self.scales[scope].floor),
             "session": session_edges(rows, groups, sources.session, sources.said_at),
             "target": target_edges(rows, groups, sources.targets),
-            "recalled": recalled_edges(snapshot.given_together(until.seq), rows, groups),
-            "supersedes": supersedes_edges(rows[replaced], self.nodes.successor[replaced], rows, groups),
+            "recalled": recalled_edges(given, rows, groups),
+            "supersedes": supersedes_edges(rows[replaced], successors[replaced], rows, groups),
         }
         return combine(kinds, {}, rows, groups)
 
-    def build(self, edges: Combined) -> None:
-        """Make the graph of some edges from nothing."""
-        rows = self.nodes.row
-        self.edges = edges
+    def _given_within(self, deliveries: list[list[int]]) -> Mapping[int, list[list[int]]]:
+        """What each recall gave of each scope."""
+        within: dict[int, list[list[int]]] = defaultdict(list)
+        scope_of = dict(zip(self.nodes.row.tolist(), self.nodes.scope.tolist(), strict=True))
+        for delivery in deliveries:
+            parts: dict[int, list[int]] = defaultdict(list)
+            for row in delivery:
+                parts[scope_of.get(row, 0)].append(row)
+            for scope, rows in parts.items():
+                within[scope].append(rows)
+        return within
+
+    def build(self, scope: int, edges: Combined) -> None:
+        """Make the graph of a scope from nothing."""
+        rows = self.rows_of(scope)
         ends = np.searchsorted(rows, edges.sources), np.searchsorted(rows, edges.targets)
-        self.graph = CommunityGraph(rows.astype(np.uint64), *ends, edges.weights)
+        self.graphs[scope] = ScopeGraph(CommunityGraph(rows.astype(np.uint64), *ends, edges.weights), edges)
 
-    def change(self, edges: Combined, rows_before: Ints) -> tuple[CommunityGraph, NDArray[np.uint64]]:
-        """Make the graph of the boundary before that of this one; returns it, and the nodes whose edges changed.
+    def change(self, scope: int, edges: Combined) -> tuple[CommunityGraph, Ints, Ints]:
+        """Make the graph of a scope at the boundary before that of this one.
 
-        Args:
-            rows_before: the nodes that it has.
+        Returns:
+            The graph, the rows whose edges changed, and those of nodes that were in it before.
         """
-        assert self.graph is not None
-        assert self.edges is not None
-        rows = self.nodes.row
-        beside_gone = self.graph.remove_nodes(np.setdiff1d(rows_before, rows).astype(np.uint64))
-        self.graph.add_nodes(np.setdiff1d(rows, rows_before).astype(np.uint64))
-        sources, targets, weights = _difference(self.edges, edges, rows)
-        changed = self.graph.set_edges(sources.astype(np.uint64), targets.astype(np.uint64), weights)
-        self.edges = edges
-        return self.graph, np.union1d(beside_gone, changed)
+        graph, old = self.graphs[scope]
+        rows, rows_before = self.rows_of(scope), graph.keys.astype(np.int64)
+        beside_gone = graph.remove_nodes(np.setdiff1d(rows_before, rows).astype(np.uint64))
+        graph.add_nodes(np.setdiff1d(rows, rows_before).astype(np.uint64))
+        sources, targets, weights = _difference(old, edges, rows)
+        changed = graph.set_edges(sources.astype(np.uint64), targets.astype(np.uint64), weights)
+        self.graphs[scope] = ScopeGraph(graph, edges)
+        return graph, np.union1d(beside_gone, changed).astype(np.int64), rows_before
 
 
 def _difference(old: Combined, new: Combined, rows: Ints) -> tuple[Ints, Ints, NDArray[np.float64]]:

@@ -53,6 +53,19 @@ class LineageEvent(msgspec.Struct, frozen=True, array_like=True):
     """Of a split what it fell apart into, of a merge what went into it: numbers, itself among them if it lives on."""
 
 
+class GraphScale(msgspec.Struct, frozen=True, array_like=True):
+    """What the communities of a scope are found by; a scope is a graph of its own."""
+
+    scope: int
+    """Number of the scope."""
+    resolution: float
+    """Of the constant Potts model."""
+    floor: float
+    """Cosine above which memories that are mutually near are joined."""
+    chosen_at: int
+    """How many memories the scope had when the two were chosen; 0: it has none any more."""
+
+
 class SetCommunities(ChangeBase, frozen=True, kw_only=True, tag="set_communities"):
     """Keep the communities of a boundary, as what has changed since the one before it.
 
@@ -66,12 +79,8 @@ class SetCommunities(ChangeBase, frozen=True, kw_only=True, tag="set_communities
     """Number of the boundary."""
     encoder: str = ""
     """Whose vectors told what is near, as one name; empty where there were none."""
-    resolution: float
-    """Of the constant Potts model."""
-    floor: float
-    """Cosine above which memories that are mutually near are joined."""
-    chosen_at: int
-    """How many memories there were when resolution and floor were chosen."""
+    scales: tuple[GraphScale, ...]
+    """Of the scopes for which they were chosen anew."""
     neighbour_rows: bytes
     """``(n,) int64``: rows of the memories whose nearest neighbours have changed."""
     neighbours: bytes

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import msgspec
 
 from mnemic.actors.protocol.changes import EncoderName
+from mnemic.actors.protocol.community_changes import GraphScale
 
 if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
     import numpy as np
@@ -33,12 +34,6 @@ class BoundaryRow(msgspec.Struct, frozen=True, kw_only=True):
     """Whether communities were found at it."""
     encoder: str = ""
     """Whose vectors told what is near; empty where there were none, or it is not done."""
-    resolution: float = 0.0
-    """Of the constant Potts model then; 0 where it is not done."""
-    floor: float = 0.0
-    """Cosine above which memories were joined."""
-    chosen_at: int = 0
-    """How many memories there were when the two were chosen."""
 
 
 class Nodes(NamedTuple):
@@ -182,8 +177,12 @@ class GraphSnapshot(Protocol):
         """What the edges of memories are made of, in the order asked for."""
         ...
 
-    def given_together(self, until_seq: int) -> list[list[int]]:
-        """Of each recall in transactions up to one: rows of the memories that it gave, best first."""
+    def graph_scales(self) -> list[GraphScale]:
+        """What communities are found by, scope by scope, as of the last boundary that is done."""
+        ...
+
+    def given_together(self, until_seq: int, after_seq: int = 0) -> list[list[int]]:
+        """Of each recall in transactions after one and up to another: rows of the memories that it gave, best first."""
         ...
 
     def mean_vectors(

@@ -275,8 +275,8 @@ class NeighbourLists:
         table.cosines[at] = np.where(behind, np.float32(0), np.take_along_axis(table.cosines[at], order, axis=1))
 
 
-def mutual_edges(lists: NeighbourLists, floor: float) -> Edges:
-    """Join the rows that are in each other's lists with a cosine above a floor, such as
+def mutual_edges(lists: NeighbourLists, group: int, floor: float) -> Edges:
+    """Join the rows of a group that are in each other's lists with a cosine above a floor, such as
     `mnemic.algorithms.graph.neighbours.background_floor` gives.
 
     Returns:
@@ -287,7 +287,9 @@ def mutual_edges(lists: NeighbourLists, floor: float) -> Edges:
     """
     if not 0 <= floor < 1:
         raise ValueError(f"the floor is {floor}; it must be from 0 to below 1")
-    rows, neighbours, cosines = lists.rows, lists.neighbours, lists.cosines.astype(np.float64)
+    own_rows = np.flatnonzero(lists.groups == group)
+    rows, neighbours = lists.rows[own_rows], lists.neighbours[own_rows]
+    cosines = lists.cosines[own_rows].astype(np.float64)
     line, column = np.nonzero((cosines > floor) & (neighbours > rows[:, None]))  # of a pair the end of the lower row
     own, other = rows[line], neighbours[line, column]
     at = np.searchsorted(rows, other)

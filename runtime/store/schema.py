@@ -181,12 +181,14 @@ CREATE TRIGGER graph_node_changed AFTER UPDATE OF scope, superseded_by, retired_
   BEGIN INSERT OR IGNORE INTO graph_waiting VALUES(new.id); END;
 CREATE TABLE boundaries(
   id INTEGER PRIMARY KEY, seq INTEGER NOT NULL, at INTEGER NOT NULL, reason TEXT NOT NULL,
-  done INTEGER NOT NULL DEFAULT 0, encoder TEXT, resolution REAL, floor REAL, chosen_at INTEGER) STRICT;
+  done INTEGER NOT NULL DEFAULT 0, encoder TEXT) STRICT;
 CREATE INDEX boundaries_open ON boundaries(id) WHERE done = 0;
 CREATE TABLE boundary_changes(
   boundary INTEGER NOT NULL REFERENCES boundaries(id), memory INTEGER NOT NULL, scope INTEGER, successor INTEGER,
   PRIMARY KEY(memory, boundary)) STRICT, WITHOUT ROWID;
 CREATE INDEX boundary_changes_boundary ON boundary_changes(boundary);
+CREATE TABLE graph_scales(
+  scope INTEGER PRIMARY KEY, resolution REAL NOT NULL, floor REAL NOT NULL, chosen_at INTEGER NOT NULL) STRICT;
 CREATE TABLE neighbours(
   memory INTEGER PRIMARY KEY, near BLOB NOT NULL, cosines BLOB NOT NULL) STRICT;
 CREATE TABLE communities(

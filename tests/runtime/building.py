@@ -64,7 +64,8 @@ _HYPERVECTORS = {
     "unbound": "SELECT memory, encoder FROM unbound ORDER BY memory",
 }
 _COMMUNITIES = {
-    "done": "SELECT id, done, encoder, resolution, floor, chosen_at FROM boundaries ORDER BY id",
+    "done": "SELECT id, done, encoder FROM boundaries ORDER BY id",
+    "scales": "SELECT * FROM graph_scales ORDER BY scope",
     "neighbours": "SELECT * FROM neighbours ORDER BY memory",
     "communities": "SELECT id, level, parent, scope, size, born, died, prototype, bundled FROM communities ORDER BY id",
     "members": "SELECT * FROM members ORDER BY memory",

@@ -15,7 +15,7 @@ from mnemic.actors.protocol.events import DEFAULT_KINDS
 from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
 from mnemic.runtime.store.apply.meaning import newest_space_id
 
-FOUND_TABLES = ("members", "communities", "lineage", "neighbours")
+FOUND_TABLES = ("members", "communities", "lineage", "neighbours", "graph_scales")
 """What holds communities, and what they were found by."""
 GRAPH_TABLES = ("graph_waiting", "boundary_changes", "boundaries", *FOUND_TABLES)
 """The same with boundaries: what a replay of the log makes again, or what actors make again after it."""
@@ -90,10 +90,12 @@ def _set_communities(context: ApplyContext, change: SetCommunities, at: int) -> 
                 "INSERT INTO lineage(boundary, kind, community, other) VALUES(?, ?, ?, ?)",
                 (change.boundary, event.kind, event.community, other),
             )
-    db.execute(
-        "UPDATE boundaries SET done = 1, encoder = ?, resolution = ?, floor = ?, chosen_at = ? WHERE id = ?",
-        (change.encoder, change.resolution, change.floor, change.chosen_at, change.boundary),
+    db.executemany("DELETE FROM graph_scales WHERE scope = ?", [(one.scope,) for one in change.scales])
+    db.executemany(
+        "INSERT INTO graph_scales(scope, resolution, floor, chosen_at) VALUES(?, ?, ?, ?)",
+        [(one.scope, one.resolution, one.floor, one.chosen_at) for one in change.scales if one.chosen_at],
     )
+    db.execute("UPDATE boundaries SET done = 1, encoder = ? WHERE id = ?", (change.encoder, change.boundary))
     return CHANGED
 
 
@@ -134,7 +136,7 @@ def clear_communities(db: apsw.Connection) -> None:
     """Have the communities of all boundaries found again, from the first on."""
     for table in FOUND_TABLES:
         db.execute(f"DELETE FROM {table}")
-    db.execute("UPDATE boundaries SET done = 0, encoder = NULL, resolution = NULL, floor = NULL, chosen_at = NULL")
+    db.execute("UPDATE boundaries SET done = 0, encoder = NULL")
 
 
 def _is_current(context: ApplyContext, generation: int) -> bool:

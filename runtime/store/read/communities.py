@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.actors.protocol.changes import EncoderName
+from mnemic.actors.protocol.community_changes import GraphScale
 from mnemic.actors.protocol.graph_snapshot import (
     BoundaryRow,
     CommunityRecord,
@@ -35,10 +36,7 @@ from mnemic.runtime.store.schema import SAID_OR_KEPT
 _AT_ONCE = 256  # rows that one query asks for
 _MANY = 2000  # memories
 _LEAST_SIZE = 2  # one memory alone is no topic
-_BOUNDARY = (
-    "SELECT id, seq, at, reason, done, coalesce(encoder, ''), coalesce(resolution, 0), coalesce(floor, 0),"
-    " coalesce(chosen_at, 0) FROM boundaries"
-)
+_BOUNDARY = "SELECT id, seq, at, reason, done, coalesce(encoder, '') FROM boundaries"
 # CROSS: members first, or SQLite goes through all memories of the scope, for each community.
 _LIVING = "members x CROSS JOIN memories m ON m.id = x.memory AND m.retired_at IS NULL"
 _BELONGS = "(x.topic = {0} OR (x.part = {0} AND x.part > 0))"  # a number is a topic's or a part's; each has its index
@@ -121,12 +119,16 @@ class CommunityQueries:
         columns = np.array([found[row][:2] for row in wanted], np.int64).reshape(len(wanted), 2)
         return NodeSource(columns[:, 0], columns[:, 1], [tuple(json.loads(found[row][2])) for row in wanted])
 
-    def given_together(self, until_seq: int) -> list[list[int]]:
+    def graph_scales(self) -> list[GraphScale]:
+        asked = "SELECT scope, resolution, floor, chosen_at FROM graph_scales ORDER BY scope"
+        return [GraphScale(*one) for one in self._db.execute(asked)]
+
+    def given_together(self, until_seq: int, after_seq: int = 0) -> list[list[int]]:
         given: dict[int, list[int]] = {}
         found: list[Any] = self._db.execute(
             "SELECT p.giving, p.memory FROM givings g JOIN given_parts p ON p.giving = g.id"
-            " WHERE g.seq <= ? AND g.occasion IN ('recall', 'shape') ORDER BY p.giving, p.place",
-            (until_seq,),
+            " WHERE g.seq > ? AND g.seq <= ? AND g.occasion IN ('recall', 'shape') ORDER BY p.giving, p.place",
+            (after_seq, until_seq),
         ).fetchall()
         for giving, row in found:
             given.setdefault(giving, []).append(row)
@@ -321,18 +323,8 @@ def _evenly(found: list[int], limit: int) -> list[int]:
 
 
 def _boundary(row: Sequence[Any]) -> BoundaryRow:
-    number, seq, at, reason, done, encoder, resolution, floor, chosen_at = row
-    return BoundaryRow(
-        number=number,
-        seq=seq,
-        at=at,
-        reason=reason,
-        done=bool(done),
-        encoder=encoder,
-        resolution=resolution,
-        floor=floor,
-        chosen_at=chosen_at,
-    )
+    number, seq, at, reason, done, encoder = row
+    return BoundaryRow(number=number, seq=seq, at=at, reason=reason, done=bool(done), encoder=encoder)
 
 
 def _community(row: Sequence[Any]) -> CommunityRecord:

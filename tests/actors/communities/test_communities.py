@@ -84,7 +84,8 @@ def kept(one: ActorHarness) -> dict[str, Any]:
             "parts": {number: [(part.id, part.size) for part in now.community_parts(number)] for number in numbers},
             "lineage": {number: [(event.kind, event.others) for event in now.lineage(number)] for number in numbers},
             "next": now.next_community_number(),
-            "boundaries": [(b.number, b.done, b.resolution, b.floor, b.chosen_at) for b in now.boundaries(0)],
+            "boundaries": [(b.number, b.done) for b in now.boundaries(0)],
+            "scales": now.graph_scales(),
         }
 
     found: dict[str, Any] = one.look(read)

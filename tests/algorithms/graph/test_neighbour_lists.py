@@ -122,10 +122,13 @@ def test_edges_are_the_pairs_in_both_lists(steps: list[tuple[str, list[int], int
         for (a, b), cosine in sorted(cosines.items())
         if a < b and (b, a) in cosines and cosine > floor
     }
-    found = mutual_edges(lists, floor)
-    assert list(zip(found.sources.tolist(), found.targets.tolist(), strict=True)) == list(expected)
-    assert found.strengths.tolist() == pytest.approx(list(expected.values()))
-    assert ((found.strengths > 0) & (found.strengths <= 1)).all()
+    group_of = dict(zip(lists.rows.tolist(), lists.groups.tolist(), strict=True))
+    for group in (*set(group_of.values()), 99):
+        found = mutual_edges(lists, group, floor)
+        own = {pair: strength for pair, strength in expected.items() if group_of[pair[0]] == group}
+        assert list(zip(found.sources.tolist(), found.targets.tolist(), strict=True)) == list(own)
+        assert found.strengths.tolist() == pytest.approx(list(own.values()))
+        assert ((found.strengths > 0) & (found.strengths <= 1)).all()
 
 
 def test_many_rows_in_small_steps_and_many_passes_equal_one_step() -> None:
@@ -205,5 +208,5 @@ def test_what_does_not_fit_is_refused_and_changes_nothing() -> None:
         NeighbourLists.restore(rows, codes, scales, groups, np.zeros((1, 2), np.int64), np.zeros((1, 2), np.float32))
     for floor in (-0.1, 1.0, float("nan")):
         with pytest.raises(ValueError, match="the floor is"):
-            mutual_edges(lists, floor)
+            mutual_edges(lists, 0, floor)
     assert (lists.rows.tolist(), lists.pending.tolist()) == ([3, 5], [3, 5])

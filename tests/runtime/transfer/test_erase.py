@@ -389,7 +389,8 @@ def test_it_goes_out_of_all_graphs_and_communities_are_found_again_at_all_bounda
         assert {table: db.execute(f"SELECT count(*) FROM {table}").get for table in FOUND_TABLES} == dict.fromkeys(
             FOUND_TABLES, 0
         )
-        assert db.execute("SELECT done, resolution FROM boundaries ORDER BY id").fetchall() == [(0, None), (0, None)]
+        assert db.execute("SELECT done, encoder FROM boundaries ORDER BY id").fetchall() == [(0, None), (0, None)]
+        assert db.execute("SELECT count(*) FROM graph_scales").get == 0
         changed = db.execute("SELECT boundary, memory, successor FROM boundary_changes ORDER BY 1, 2").fetchall()
     assert changed == [*((1, row, None) for row in (1, 2, 4, 5, 6)), (2, 2, None), (2, 5, None)]
     with closing(Store.open(mind.folder.store, KEYS)) as store:

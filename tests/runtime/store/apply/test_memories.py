@@ -224,9 +224,7 @@ def found(boundary: int, *rows: int) -> SetCommunities:
     return SetCommunities(
         generation=1,
         boundary=boundary,
-        resolution=0.1,
-        floor=0.5,
-        chosen_at=4,
+        scales=(),
         neighbour_rows=rows_of(1),
         neighbours=rows_of(2),
         cosines=np.ones(1, "<f4").tobytes(),
