@@ -303,6 +303,48 @@ def test_the_same_words_in_two_scopes_are_two_topics(tmp_path: Path) -> None:
 # --- who finds them --------------------------------------------------------------------------------------------------
 
 
+def test_a_scope_finds_what_it_would_find_alone_whatever_stands_beside_it(tmp_path: Path) -> None:
+    def shelf(one: ActorHarness) -> tuple[list[set[str]], list[Any]]:
+        def read(now: Any) -> tuple[list[int], list[Any]]:
+            scope = next(number for number, path in now.scopes().items() if path == SHELF.path)
+            scales = [(of.resolution, of.floor, of.chosen_at) for of in now.graph_scales() if of.scope == scope]
+            return [record.id for record in now.list_communities([scope], 1000)[0]], scales
+
+        found, scales = one.look(read)
+        every = topics(one)
+        return sorted((every[topic] for topic in found), key=sorted), scales
+
+    with ActorHarness(tmp_path / "alone", **SEEDED) as one:
+        talk(one, 8, SHELF)
+        up_to_date(one)
+        alone = shelf(one)
+        with ActorHarness(tmp_path / "beside", **SEEDED) as other:
+            for number in range(6):
+                place = ScopeRef(path=f"work/other-{number}", project=None, found="named")
+                talk(other, 8, place, ("bread", "music"))
+            talk(other, 8, SHELF)
+            up_to_date(other)
+            assert shelf(other) == alone
+
+
+def test_a_scope_where_nothing_changed_is_left_as_it_is(tmp_path: Path) -> None:
+    with ActorHarness(tmp_path, **SEEDED) as one:
+        talk(one, 8, SHELF, ("bread", "music"))
+        up_to_date(one)
+        before = kept(one)
+        talk(one, 8, BOARD, ("bread", "music"))
+        up_to_date(one)
+        after = kept(one)
+        assert after["scales"][: len(before["scales"])] == before["scales"]
+        assert after["sizes"] != before["sizes"]
+        assert [size for size in after["sizes"] if size in before["sizes"]] == before["sizes"]
+        one.ask(
+            Forget(ids=one.look(lambda now: [m.id for m in now.load_memories(range(1, 33)) if m.scope == BOARD.path]))
+        )
+        up_to_date(one)
+        assert kept(one)["scales"] == before["scales"]  # a scope of which nothing is left has none
+
+
 def test_a_backend_whose_package_is_not_there_says_so_and_all_else_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
