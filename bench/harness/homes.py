@@ -7,7 +7,7 @@ scanned, kept and paged is as large as it would be. Above stand the benches; bel
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -113,30 +113,59 @@ def fill_home(
         DiskFull, StoreReadOnly: it cannot be written.
     """
     clock = SystemClock()
-    folder = create_mind(home, MIND_NAME, clock)
+    create_mind(home, MIND_NAME, clock)
     if settings is None:
         settings = lexical_settings(home) if encoder is None else IDLE_SETTINGS
     (home / "mnemic.toml").write_text(settings, "utf-8")
-    _, keys = open_mind(home, MIND_NAME)
-    corpus, name = corpus or SyntheticCorpus(seed), None
-    texts = corpus.texts(memories)
-    among = [msgspec.structs.replace(BENCH_SCOPE, path=f"{BENCH_SCOPE.path}/{number}") for number in range(projects)]
-    places = [among[number * projects // memories] if projects > 1 else BENCH_SCOPE for number in range(memories)]
+    among = bench_scopes(projects)
+    places = [among[number * projects // memories] for number in range(memories)]
+    return extend_home(home, places, 0, encoder=encoder, dress=dress, corpus=corpus or SyntheticCorpus(seed))
+
+
+def bench_scopes(projects: int) -> list[ScopeRef]:
+    """The scopes of a home with so many projects: `BENCH_SCOPE`, or where there are more, as many below that."""
+    if projects == 1:
+        return [BENCH_SCOPE]
+    return [msgspec.structs.replace(BENCH_SCOPE, path=f"{BENCH_SCOPE.path}/{number}") for number in range(projects)]
+
+
+def extend_home(
+    home: Path,
+    places: Sequence[ScopeRef],
+    known: int,
+    *,
+    encoder: Encoder | None,
+    corpus: SyntheticCorpus,
+    dress: MemoryDecorator = lambda memory, _: memory,
+) -> list[str]:
+    """Add memories to the mind of such a home, one in each of some places; returns their texts.
+
+    Args:
+        known: how many there are already.
+        encoder, corpus, dress: as for `fill_home`.
+
+    Raises:
+        DiskFull, StoreReadOnly: it cannot be written.
+    """
+    clock, name = SystemClock(), None
+    folder, keys = open_mind(home, MIND_NAME)
+    texts = corpus.texts(len(places))
     store = Store.open(folder.store, keys)
     try:
         if encoder is not None:
             name = EncoderName(encoder.implementation, encoder.model)
             room: tuple[Change, ...] = (AddEncoder(encoder=name, dimensions=encoder.dimensions),)
             store.apply(room, at=clock.now_us(), key=b"bench/encoder", author="bench", run="bench")
-        for start in range(0, memories, _BATCH):
-            plain = _memories(texts[start : start + _BATCH], start, clock.now_us(), places)
-            added = [dress(memory, number) for number, memory in enumerate(plain, start)]
+        for start in range(0, len(places), _BATCH):
+            part = slice(start, start + _BATCH)
+            plain = _memories(texts[part], known + start, clock.now_us(), places[part])
+            added = [dress(memory, number) for number, memory in enumerate(plain, known + start)]
             changes: list[Change] = [*added]
             if name is not None and encoder is not None:
                 meanings = tuple(_meaning(one) for one in added)
                 packed = corpus.vectors(len(added), encoder.dimensions).tobytes()
                 changes.append(AddVectors(encoder=name, meanings=meanings, vectors=packed))
-            key = b"bench/%d" % start
+            key = b"bench/%d" % (known + start)
             store.apply(changes, at=clock.now_us(), key=key, author="bench", run="bench")
     finally:
         store.close()
@@ -186,8 +215,8 @@ def quick_check(home: Path) -> str:
         return "; ".join(str(row[0]) for row in connection.execute("PRAGMA quick_check").fetchall())
 
 
-def _memories(texts: list[str], first: int, now_us: int, places: list[ScopeRef]) -> Iterator[AddMemory]:
-    for number, text in enumerate(texts, first):
+def _memories(texts: list[str], first: int, now_us: int, places: Sequence[ScopeRef]) -> Iterator[AddMemory]:
+    for number, (text, place) in enumerate(zip(texts, places, strict=True), first):
         digest = hashlib.sha256(b"bench/%d" % number).digest()
         said_at = now_us - (1_000_000 - number) * 1_000_000
         yield AddMemory(
@@ -195,7 +224,7 @@ def _memories(texts: list[str], first: int, now_us: int, places: list[ScopeRef])
             identity=digest,
             assistant="bench",
             session=f"session-{number // _SESSION_TURNS}",
-            place=places[number],
+            place=place,
             kind="turn",
             role="user" if number % 2 else "assistant",
             text=text.encode(),

@@ -20,6 +20,7 @@ from mnemic.algorithms.graph.resolution import choose_resolution
 from mnemic.bench.harness.measure import Row, goal, skipped
 from mnemic.bench.harness.plot import Line, draw_lines
 from mnemic.bench.quality.communities_mind import memory_rows
+from mnemic.bench.quality.communities_size import mind_lines, mind_rows
 from mnemic.bench.quality.communities_speed import boundary_rows, cold_rows, identity_rows, update_rows
 from mnemic.bench.quality.partitions import (
     Ints,
@@ -29,7 +30,7 @@ from mnemic.bench.quality.partitions import (
     normalised_mutual_information,
 )
 
-Part = Literal["lfr", "karate", "cold", "update", "boundaries", "identity", "memories"]
+Part = Literal["lfr", "karate", "cold", "update", "boundaries", "identity", "memories", "mind"]
 MIXING = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 WORSE_AT_MOST = 0.01
 """How much less normalised mutual information than the best other detector of the same model is let pass."""
@@ -62,7 +63,8 @@ def run(
     Args:
         data: a file of LoCoMo's, whose conversations' communities are looked at; without one they are left out.
         quick: smaller graphs: of LFR those of 1,000 nodes alone, and a tenth of the large one.
-        plot: an SVG file to draw into: the agreement of each detector on LFR graphs of the largest size, by mixing.
+        plot: an SVG file to draw into: the agreement of each detector on LFR graphs of the largest size, by mixing; of
+            the part ``mind`` alone, seconds by size.
         seed: of what is drawn.
 
     Raises:
@@ -77,18 +79,24 @@ def run(
         "boundaries": lambda: boundary_rows(1_000 if quick else 10_000, 100, seed),
         "identity": lambda: identity_rows(nodes, nodes // 20, 50, seed),
         "memories": lambda: _memory_rows(data, seed),
+        "mind": lambda: mind_rows((300,) if quick else (1_000, 10_000, 100_000), (1, 16), seed),
     }
     curves: dict[str, dict[float, float]] = {}
+    minds: list[Row] = []
     for part in parts:
         for row in rows[part]():
             yield row
             if row["what"] == "LFR" and "nmi" in row:  # later rows are of larger graphs
                 curves.setdefault(row["of"].removeprefix("competitor: "), {})[row["mixing"]] = row["nmi"]
+            elif row["what"] == "mind":
+                minds.append(row)
     if plot is not None and curves:
         lines = [Line(arm, sorted(points.items())) for arm, points in curves.items()]
         draw_lines(
             plot, "normalised mutual information", "mixing: share of edges between communities", lines, share=True
         )
+    elif plot is not None and minds:
+        draw_lines(plot, "seconds", "memories", mind_lines(minds))
 
 
 def _memory_rows(data: Path | None, seed: int) -> Iterator[Row]:

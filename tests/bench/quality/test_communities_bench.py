@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from mnemic.algorithms.retrieval.scan import NATIVE
+from mnemic.bench.harness.plot import draw_lines
 from mnemic.bench.quality.communities_bench import karate_rows, lfr_rows, run
+from mnemic.bench.quality.communities_size import mind_lines, mind_rows
 from mnemic.bench.quality.communities_speed import boundary_rows, cold_rows, identity_rows, update_rows
 
 pytestmark = pytest.mark.skipif(not NATIVE, reason="the native extension is not built")
@@ -123,3 +125,13 @@ def test_agreement_is_drawn_by_mixing(tmp_path: Path, monkeypatch: pytest.Monkey
     assert list(run(parts=("lfr",), quick=True, plot=plot))
     lines = list(ET.fromstring(plot.read_text("utf-8")).iter("{http://www.w3.org/2000/svg}polyline"))
     assert [len(line.get("points", "").split()) for line in lines] == [2] * len(ARMS)
+
+
+def test_a_mind_is_brought_up_to_date_from_nothing_and_then_with_a_session(tmp_path: Path) -> None:
+    rows = list(mind_rows((120,), (1, 2), 0))
+    assert [(row["memories"], row["projects"], row["of"]) for row in rows] == [
+        (120, among, of) for among in (1, 2) for of in ("from nothing", "50 new memories")
+    ]
+    assert all(0 < row["longest_step_s"] <= row["s"] and row["topics"] > 1 for row in rows)
+    draw_lines(tmp_path / "plot.svg", "seconds", "memories", mind_lines(rows))
+    assert "50 new memories, 2 projects" in (tmp_path / "plot.svg").read_text("utf-8")
