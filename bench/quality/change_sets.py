@@ -1,0 +1,97 @@
+"""Questions about facts that change, with the statements that hold, held once, or never were meant to hold.
+
+Two kinds of life: a file of quiet changes, mixed with LoCoMo's chatter, and lives that
+`mnemic.bench.quality.life.generate` makes. Above stands `mnemic.bench.quality.facts_bench`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mnemic.bench.quality.life.generate import make_life
+from mnemic.bench.quality.question_sets import changes_set
+
+CHATTER = 200
+"""Small talk that each made life is mixed with."""
+Slot = tuple[str, str, str]
+"""A scope, an attribute and a subject."""
+
+
+class ChangeQuestion(NamedTuple):
+    """One question, and what becomes of an answer to it. Statements are known by their ids."""
+
+    question: str
+    kind: str
+    """What is asked for: what holds ``now``, what held ``before``, ``at`` a day, ``since`` when it holds."""
+    gold: frozenset[str]
+    """They answer it."""
+    stale: frozenset[str]
+    """They tell what held at another time."""
+    trap: frozenset[str]
+    """They never asserted anything for good."""
+    slot: Slot
+    """What it is about."""
+    part: str
+    """What it is averaged over."""
+
+
+class ChangeSet(NamedTuple):
+    """Memories in which facts change, and what is asked of them."""
+
+    turns: list[dict[str, Any]]
+    """The memories, as `mnemic capture` takes them."""
+    slots: dict[str, Slot]
+    """What each statement is about, by its id; chatter is about nothing."""
+    questions: list[ChangeQuestion]
+    """What is asked."""
+
+
+def quiet_changes(path: Path, chatter: Path) -> ChangeSet:
+    """A file of quiet changes. Raises as `mnemic.bench.quality.question_sets.changes_set`."""
+    turns = list(changes_set(path, chatter).turns)
+    slots: dict[str, Slot] = {}
+    questions = []
+    for world in json.loads(path.read_bytes())["worlds"]:
+        scope = f"changes/{world['world']}{'-dense' if world['dense'] else ''}"
+        for one in world["statements"]:
+            slots[f"{scope}/{one['id']}"] = (scope, one["label"]["attribute"], one["label"]["subject"])
+        for one in world["questions"]:
+            gold, stale, trap = (frozenset(f"{scope}/{id}" for id in one[of]) for of in ("gold", "stale", "trap"))
+            about = (scope, one["attribute"], one["subject"])
+            half = f"half {world['half']}"
+            questions.append(ChangeQuestion(one["question"], one["kind"], gold, stale, trap, about, half))
+    return ChangeSet(turns, slots, questions)
+
+
+def made_lives(seeds: Iterable[int]) -> ChangeSet:
+    """Lives that are made from seeds, each in a scope of its own."""
+    turns: list[dict[str, Any]] = []
+    slots: dict[str, Slot] = {}
+    questions = []
+    for seed in seeds:
+        life, scope = make_life(seed, CHATTER), f"lives/{seed}"
+        for one in life.statements:
+            id = f"{scope}/{one.id}"
+            turns.append({"id": id, "session": f"{scope}/{one.session}", "role": one.role, "scope": scope})
+            turns[-1] |= {"speaker": one.speaker, "said_at": one.said_at, "text": one.text}
+            if one.attribute:
+                slots[id] = (scope, one.attribute, one.subject)
+        for asked in life.questions:
+            gold, stale, trap = (
+                frozenset(f"{scope}/{id}" for id in of) for of in (asked.gold, asked.stale, asked.trap)
+            )
+            about = (scope, asked.attribute, asked.subject)
+            questions.append(ChangeQuestion(asked.question, asked.kind, gold, stale, trap, about, "lives"))
+    return ChangeSet(turns, slots, questions)
+
+
+def by_slot(of: ChangeSet) -> dict[Slot, set[str]]:
+    """The statements of each slot."""
+    found: dict[Slot, set[str]] = defaultdict(set)
+    for id, slot in of.slots.items():
+        found[slot].add(id)
+    return found
