@@ -12,7 +12,7 @@ communities of a topic's own edges, at a higher resolution.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -37,6 +37,7 @@ _FEW = 64  # nodes: in a scope of fewer, they are chosen anew each time
 _GROWTH = 2  # once it has so many times as many nodes, its resolution and floor are chosen anew
 _PART_DENSITY = 4.0  # of parts: times the resolution of topics
 _STEP_PRODUCTS = 3_000_000  # pairs of memories compared by one step: 50 ms or less
+_STEP_EDGES, _TRIES = 20_000, 16  # edges that communities are found by in one step; how often to choose a resolution
 _TOPIC, _PART = 0, 1
 
 
@@ -82,6 +83,7 @@ class BoundaryWork:
         self._seed = int.from_bytes(hashlib.sha256(b"communities" + seed).digest()[:8], "little")
         self._state: GraphState | None = None
         self._before: _Before | None = None
+        self._finishing: Iterator[SetCommunities | None] | None = None
         self.why_not = ""
         """Why nothing can be done now, in one sentence; empty where something can."""
         self.retry()
@@ -107,7 +109,9 @@ class BoundaryWork:
             waiting = snapshot.boundaries(done)
             state, before = self._state, self._before
             if state is not None and (state.generation, state.boundary) != (snapshot.generation, done):
-                self._state = self._before = None  # made anew meanwhile, or another process was faster
+                self._state = self._before = self._finishing = (
+                    None  # made anew meanwhile, or another process was faster
+                )
                 return None  # the next step asks first who embeds
             if not waiting:
                 return None
@@ -116,8 +120,11 @@ class BoundaryWork:
                 return None
             if state.lists.update(max(1, _STEP_PRODUCTS // max(1, len(state.nodes.row)))):
                 return None
-            found = self._finish(snapshot, waiting[0], state, before)
-        self._before = None
+            if self._finishing is None:
+                self._finishing = self._finish(snapshot, waiting[0], state, before)
+            found = next(self._finishing)
+        if found is not None:
+            self._before = self._finishing = None
         return found
 
     def _begin(self, snapshot: Snapshot, boundary: BoundaryRow, encoder: EncoderName | None) -> None:
@@ -140,13 +147,19 @@ class BoundaryWork:
         since = 0 if not state.boundary else snapshot.boundaries(state.boundary - 1)[0].seq
         touched = state.touched(snapshot, changes, since, boundary.seq)
         if self._is_ours:
-            unknown = [scope for scope in touched if scope in state.scales and scope not in state.graphs]
+            old = state.scales
+            unknown = [
+                scope
+                for scope in touched
+                if scope not in state.graphs and scope in old and old[scope].chosen_at >= _FEW
+            ]
             if unknown:
                 as_it_was = snapshot.boundaries(state.boundary - 1)[0]
                 for scope, edges in state.joined(snapshot, as_it_was, unknown).items():
                     state.build(scope, edges)
         self._state = state
-        self._before = _Before(state.nodes.row, state.members, state.nodes.scope, dict(state.scales), touched)
+        scales = {one.scope: one for one in snapshot.graph_scales()}  # another encoder's, too: they are to go
+        self._before = _Before(state.nodes.row, state.members, state.nodes.scope, scales, touched)
         state.advance(snapshot, changes)
 
     @property
@@ -154,7 +167,14 @@ class BoundaryWork:
         """Whether communities can be brought up to date, and need not be found from nothing each time."""
         return self._detector is not None and self._detector.name == BACKENDS[0]
 
-    def _finish(self, snapshot: Snapshot, boundary: BoundaryRow, state: GraphState, before: _Before) -> SetCommunities:
+    def _finish(
+        self, snapshot: Snapshot, boundary: BoundaryRow, state: GraphState, before: _Before
+    ) -> Iterator[SetCommunities | None]:
+        """Find communities scope by scope, ``None`` after each step; last what is to be kept.
+
+        Args:
+            snapshot: read in the first step alone.
+        """
         rows = state.nodes.row
         there = [scope for scope in before.touched if len(state.rows_of(scope))]
         for scope in set(before.touched).difference(there):
@@ -165,8 +185,12 @@ class BoundaryWork:
             state.choose_floor(scope, np.random.default_rng(self._seed))
         edges = state.joined(snapshot, boundary, there)
         labels = np.where(state.members.topics > 0, state.members.topics, -1)
-        touched, next_label = [np.empty(0, np.int64)], state.next_number
+        touched, next_label, looked_at = [np.empty(0, np.int64)], state.next_number, 0
         for scope in there:
+            if looked_at > _STEP_EDGES:
+                looked_at = 0
+                yield None
+            looked_at += len(edges[scope].sources) * (_TRIES if scope in anew else 1)
             own = np.flatnonzero(state.nodes.scope == scope)
             if scope in anew or not self._is_ours:
                 found, changed = self._find(state, scope, edges[scope], scope in anew), rows[own]
@@ -180,7 +204,7 @@ class BoundaryWork:
         parts = regroup(rows, labels, before.rows, before.members.parts, topics.next_number)
         state.members, state.next_number = Partition(topics.numbers, parts.numbers), parts.next_number
         state.boundary = boundary.number
-        return _describe(state, before, topics, parts)
+        yield _describe(state, before, topics, parts)
 
     def _update(self, state: GraphState, scope: int, edges: Combined, known: Ints) -> tuple[Ints, Ints]:
         """Bring the topics of a scope up to date.
@@ -262,9 +286,13 @@ class BoundaryWork:
 
 
 def _is_due_anew(state: GraphState, scope: int) -> bool:
-    """Whether resolution and floor are to be chosen, for the first time or because the scope has outgrown them."""
-    nodes = len(state.rows_of(scope))
-    return scope not in state.scales or nodes < _FEW or nodes >= _GROWTH * state.scales[scope].chosen_at
+    """Whether resolution and floor are to be chosen: for the first time, since there are or were few memories, or
+    because the scope, or what is known of its meaning, has outgrown them.
+    """
+    scale, nodes, embedded = state.scales.get(scope), len(state.rows_of(scope)), state.embedded_in(scope)
+    if scale is None or min(nodes, scale.chosen_at) < _FEW:
+        return True
+    return nodes >= _GROWTH * scale.chosen_at or embedded >= _GROWTH * max(1, scale.embedded)
 
 
 def _embedding_encoder(context: Context) -> EncoderName | None:

@@ -105,7 +105,7 @@ class GraphState:
             state._append(snapshot, state.nodes)
             return state
         state.scales = {one.scope: one for one in snapshot.graph_scales()}
-        state._append(snapshot, state.nodes, snapshot.saved_neighbours())
+        state._restore(snapshot, snapshot.saved_neighbours())
         return state
 
     def advance(self, snapshot: Snapshot, changes: Nodes) -> None:
@@ -120,26 +120,30 @@ class GraphState:
         new = ~np.isin(self.nodes.row, self.lists.rows)  # of earlier ones those whose vectors came late
         self._append(snapshot, Nodes(*(column[new] for column in self.nodes)))
 
-    def _append(self, snapshot: Snapshot, nodes: Nodes, saved: NeighbourRows | None = None) -> None:
-        """Have further nodes in the lists, as far as they have vectors; with what was saved of theirs."""
-        if self.encoder is None or not len(nodes.row):
-            return
-        rows, vectors = snapshot.mean_vectors(self.encoder, nodes.row)
-        if not len(rows):
-            return
-        groups = carried(nodes.row, nodes.scope, rows).astype(np.int32)
-        codes, scales = quantise(vectors)
-        if saved is None and len(self.lists.rows):
+    def _append(self, snapshot: Snapshot, nodes: Nodes) -> None:
+        """Have further nodes in the lists, as far as they have vectors."""
+        rows, codes, scales, groups = self._coded(snapshot, nodes)
+        if len(rows):
+            if not len(self.lists.rows):
+                self.lists = NeighbourLists(codes.shape[1], NEIGHBOURS)
             self.lists.append(rows, codes, scales, groups)
-            return
-        near = np.full((len(rows), NEIGHBOURS), -1, np.int64)
-        cosines = np.zeros((len(rows), NEIGHBOURS), np.float32)
-        if saved is not None:
-            here = np.isin(saved.row, rows)
-            at = np.searchsorted(rows, saved.row[here])
-            near[at], cosines[at] = saved.near[here], saved.cosine[here]
-        unknown = rows if saved is None else rows[~np.isin(rows, saved.row)]
-        self.lists = NeighbourLists.restore(rows, codes, scales, groups, near, cosines, unknown)
+
+    def _restore(self, snapshot: Snapshot, saved: NeighbourRows) -> None:
+        """Take up the lists that were saved. What got its vector since is in none yet: `advance` finds it."""
+        here = np.isin(self.nodes.row, saved.row)
+        rows, codes, scales, groups = self._coded(snapshot, Nodes(*(column[here] for column in self.nodes)))
+        if len(rows):
+            at = np.searchsorted(saved.row, rows)
+            self.lists = NeighbourLists.restore(rows, codes, scales, groups, saved.near[at], saved.cosine[at])
+
+    def _coded(
+        self, snapshot: Snapshot, nodes: Nodes
+    ) -> tuple[Ints, NDArray[np.int8], NDArray[np.float32], NDArray[np.int32]]:
+        """Rows, codes, scales and groups of those nodes that have a vector."""
+        if self.encoder is None or not len(nodes.row):
+            return _NOTHING, np.empty((0, 0), np.int8), np.empty(0, np.float32), np.empty(0, np.int32)
+        rows, vectors = snapshot.mean_vectors(self.encoder, nodes.row)
+        return rows, *quantise(vectors), carried(nodes.row, nodes.scope, rows).astype(np.int32)
 
     def touched(self, snapshot: Snapshot, changes: Nodes, since: int, until: int) -> list[int]:
         """The scopes whose graphs the changes of the next boundary may change, ascending; to be asked before `advance`.
@@ -162,11 +166,15 @@ class GraphState:
         """Rows of the nodes of a scope, ascending."""
         return np.compress(self.nodes.scope == scope, self.nodes.row)
 
+    def embedded_in(self, scope: int) -> int:
+        """How many nodes of a scope have a vector."""
+        return int(np.count_nonzero(self.lists.groups == scope))
+
     def choose_floor(self, scope: int, random: np.random.Generator) -> None:
         """Choose how near memories of a scope have to be; its resolution is to be chosen then."""
         own, lists = self.lists.groups == scope, self.lists
         floor = background_floor(lists.codes[own], lists.scales[own], lists.groups[own], random)
-        self.scales[scope] = GraphScale(scope, 0.0, floor, len(self.rows_of(scope)))
+        self.scales[scope] = GraphScale(scope, 0.0, floor, len(self.rows_of(scope)), self.embedded_in(scope))
 
     def joined(self, snapshot: Snapshot, until: BoundaryRow, scopes: Iterable[int]) -> dict[int, Combined]:
         """All edges of some scopes, whose floors are chosen, as of a boundary whose changes were taken up."""

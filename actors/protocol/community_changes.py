@@ -64,6 +64,8 @@ class GraphScale(msgspec.Struct, frozen=True, array_like=True):
     """Cosine above which memories that are mutually near are joined."""
     chosen_at: int
     """How many memories the scope had when the two were chosen; 0: it has none any more."""
+    embedded: int = 0
+    """How many of these had a vector."""
 
 
 class SetCommunities(ChangeBase, frozen=True, kw_only=True, tag="set_communities"):
@@ -80,7 +82,7 @@ class SetCommunities(ChangeBase, frozen=True, kw_only=True, tag="set_communities
     encoder: str = ""
     """Whose vectors told what is near, as one name; empty where there were none."""
     scales: tuple[GraphScale, ...]
-    """Of the scopes for which they were chosen anew."""
+    """Of the scopes for which they were chosen anew, or which are left without a memory."""
     neighbour_rows: bytes
     """``(n,) int64``: rows of the memories whose nearest neighbours have changed."""
     neighbours: bytes

@@ -188,7 +188,8 @@ CREATE TABLE boundary_changes(
   PRIMARY KEY(memory, boundary)) STRICT, WITHOUT ROWID;
 CREATE INDEX boundary_changes_boundary ON boundary_changes(boundary);
 CREATE TABLE graph_scales(
-  scope INTEGER PRIMARY KEY, resolution REAL NOT NULL, floor REAL NOT NULL, chosen_at INTEGER NOT NULL) STRICT;
+  scope INTEGER PRIMARY KEY, resolution REAL NOT NULL, floor REAL NOT NULL, chosen_at INTEGER NOT NULL,
+  embedded INTEGER NOT NULL) STRICT;
 CREATE TABLE neighbours(
   memory INTEGER PRIMARY KEY, near BLOB NOT NULL, cosines BLOB NOT NULL) STRICT;
 CREATE TABLE communities(

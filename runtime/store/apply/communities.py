@@ -92,8 +92,8 @@ def _set_communities(context: ApplyContext, change: SetCommunities, at: int) -> 
             )
     db.executemany("DELETE FROM graph_scales WHERE scope = ?", [(one.scope,) for one in change.scales])
     db.executemany(
-        "INSERT INTO graph_scales(scope, resolution, floor, chosen_at) VALUES(?, ?, ?, ?)",
-        [(one.scope, one.resolution, one.floor, one.chosen_at) for one in change.scales if one.chosen_at],
+        "INSERT INTO graph_scales(scope, resolution, floor, chosen_at, embedded) VALUES(?, ?, ?, ?, ?)",
+        [(one.scope, one.resolution, one.floor, one.chosen_at, one.embedded) for one in change.scales if one.chosen_at],
     )
     db.execute("UPDATE boundaries SET done = 1, encoder = ? WHERE id = ?", (change.encoder, change.boundary))
     return CHANGED

@@ -120,7 +120,7 @@ class CommunityQueries:
         return NodeSource(columns[:, 0], columns[:, 1], [tuple(json.loads(found[row][2])) for row in wanted])
 
     def graph_scales(self) -> list[GraphScale]:
-        asked = "SELECT scope, resolution, floor, chosen_at FROM graph_scales ORDER BY scope"
+        asked = "SELECT scope, resolution, floor, chosen_at, embedded FROM graph_scales ORDER BY scope"
         return [GraphScale(*one) for one in self._db.execute(asked)]
 
     def given_together(self, until_seq: int, after_seq: int = 0) -> list[list[int]]:

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mnemic.actors.communities import boundary_work
+from mnemic.actors.communities.boundary_work import BoundaryWork
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.community_messages import (
     CommunitiesListed,
@@ -20,7 +22,7 @@ from mnemic.actors.protocol.community_messages import (
     UpdateCommunities,
 )
 from mnemic.actors.protocol.errors import ModelMissing
-from mnemic.actors.protocol.messages import Forget, Rebuild, Recover
+from mnemic.actors.protocol.messages import Forget, Rebuild, Recall, Recover
 from mnemic.algorithms.graph import backends, mosaic
 from tests.harness import NOWHERE, ActorHarness, turns
 from tests.waiting import until
@@ -314,11 +316,11 @@ def test_a_scope_finds_what_it_would_find_alone_whatever_stands_beside_it(tmp_pa
         every = topics(one)
         return sorted((every[topic] for topic in found), key=sorted), scales
 
-    with ActorHarness(tmp_path / "alone", **SEEDED) as one:
+    with ActorHarness(tmp_path / "alone", ports=SEEDED) as one:
         talk(one, 8, SHELF)
         up_to_date(one)
         alone = shelf(one)
-        with ActorHarness(tmp_path / "beside", **SEEDED) as other:
+        with ActorHarness(tmp_path / "beside", ports=SEEDED) as other:
             for number in range(6):
                 place = ScopeRef(path=f"work/other-{number}", project=None, found="named")
                 talk(other, 8, place, ("bread", "music"))
@@ -327,22 +329,164 @@ def test_a_scope_finds_what_it_would_find_alone_whatever_stands_beside_it(tmp_pa
             assert shelf(other) == alone
 
 
-def test_a_scope_where_nothing_changed_is_left_as_it_is(tmp_path: Path) -> None:
-    with ActorHarness(tmp_path, **SEEDED) as one:
+def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Have it noted which scopes are looked at, and how."""
+    noted: list[str] = []
+    for name in ("_find", "_update"):
+
+        def noting(self: Any, state: Any, scope: int, *rest: Any, name: str = name) -> Any:
+            noted.append(f"{name} {scope}")
+            return whole[name](self, state, scope, *rest)
+
+        whole[name] = getattr(BoundaryWork, name)
+        monkeypatch.setattr(BoundaryWork, name, noting)
+    return noted
+
+
+whole: dict[str, Any] = {}
+
+
+def numbers(one: ActorHarness) -> dict[str, int]:
+    found: dict[str, int] = one.look(lambda now: {path: number for number, path in now.scopes().items()})
+    return found
+
+
+def test_only_scopes_are_looked_at_in_which_something_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boundary_work, "_FEW", 6)
+    noted = looked_at(monkeypatch)
+    with ActorHarness(tmp_path, ports=SEEDED) as one:
         talk(one, 8, SHELF, ("bread", "music"))
-        up_to_date(one)
-        before = kept(one)
         talk(one, 8, BOARD, ("bread", "music"))
         up_to_date(one)
-        after = kept(one)
-        assert after["scales"][: len(before["scales"])] == before["scales"]
-        assert after["sizes"] != before["sizes"]
-        assert [size for size in after["sizes"] if size in before["sizes"]] == before["sizes"]
-        one.ask(
-            Forget(ids=one.look(lambda now: [m.id for m in now.load_memories(range(1, 33)) if m.scope == BOARD.path]))
-        )
+        shelf, board = numbers(one)[SHELF.path], numbers(one)[BOARD.path]
+        assert sorted(noted) == sorted([f"_find {shelf}", f"_find {board}"])
+        noted.clear()
+        before = kept(one)
+        one.keep(sayings("boats", 1)[0], session="new", place=BOARD)
         up_to_date(one)
-        assert kept(one)["scales"] == before["scales"]  # a scope of which nothing is left has none
+        assert noted == [f"_update {board}"]
+        after = kept(one)
+        assert after["scales"] == before["scales"]
+        assert [of for of in after["sizes"] if of[1] == shelf] == [of for of in before["sizes"] if of[1] == shelf]
+        noted.clear()
+        one.ask(Recall(query="flour yeast", scope=SHELF.path, k=3))  # what was given together is joined
+        one.keep(sayings("boats", 2)[1], session="newer", place=BOARD)
+        up_to_date(one)
+        assert sorted(noted) == sorted([f"_update {shelf}", f"_update {board}"])
+        noted.clear()
+        one.keep(f"{sayings('music', 8)[0]} again", session="newest", place=BOARD)
+        up_to_date(one)
+        assert noted == [f"_update {board}"]  # a recall is taken up once
+        assert all(len(set(map(subject_of, texts))) == 1 for texts in topics(one).values())
+        assert sum(f"{sayings('music', 8)[0]} again" in texts for texts in topics(one).values()) == 1
+        assert len(topics(one)) == 5  # of boats there are two memories now
+        gone = one.look(lambda now: [m.id for m in now.load_memories(range(1, 36)) if m.scope == BOARD.path])
+        one.ask(Forget(ids=tuple(gone), reason=""))
+        up_to_date(one)
+        assert [of.scope for of in kept(one)["scales"]] == [shelf]  # a scope of which nothing is left has none
+
+
+def test_what_gets_its_meaning_late_has_its_scope_looked_at_whoever_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted = looked_at(monkeypatch)
+    with ActorHarness(tmp_path, ports=SEEDED) as one:
+        talk(one, 8, SHELF, ("bread", "music"))
+        up_to_date(one)
+    one = ActorHarness(tmp_path, ports=SEEDED, clock=one.clock)
+    one.load = _missing
+    late = f"{sayings('bread', 8)[3]} again"
+    one.keep(late, session="late", place=SHELF)
+    one.ask(UpdateCommunities(mark="asked"))
+    until(lambda: one.look(lambda now: now.open_boundaries()) == 0)
+    one.__exit__()
+    noted.clear()
+    with ActorHarness(tmp_path, ports=SEEDED, clock=one.clock) as again:
+        again.keep(sayings("boats", 1)[0], session="elsewhere", place=BOARD)
+        up_to_date(again)
+        assert f"_find {numbers(again)[SHELF.path]}" in noted
+        assert any({late, sayings("bread", 8)[3]} <= texts for texts in topics(again).values())
+
+
+def test_memories_without_a_neighbour_are_gone_on_with(tmp_path: Path) -> None:
+    with ActorHarness(tmp_path, ports=SEEDED) as one:
+        one.keep(sayings("bread", 1)[0], session="alone", place=SHELF)
+        up_to_date(one)
+    with ActorHarness(tmp_path, ports=SEEDED, clock=one.clock) as again:
+        talk(again, 4, SHELF, ("bread",))
+        up_to_date(again)
+        assert len(topics(again)) == 1
+
+
+def test_what_a_scope_was_found_by_is_chosen_anew_once_its_meaning_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(boundary_work, "_FEW", 6)
+    with ActorHarness(tmp_path, ports=SEEDED) as one:
+        load, one.load = one.load, _missing
+        talk(one, 8, SHELF, ("bread", "music"))
+        one.ask(UpdateCommunities(mark="asked"))
+        until(lambda: one.look(lambda now: now.open_boundaries()) == 0)
+        assert [(of.chosen_at, of.embedded) for of in kept(one)["scales"]] == [(16, 0)]
+        one.load = load
+        one.keep(sayings("bread", 9)[8], session="new", place=SHELF)
+        up_to_date(one)
+        assert [(of.chosen_at, of.embedded) for of in kept(one)["scales"]] == [(17, 17)]
+        assert {frozenset(map(subject_of, texts)) for texts in topics(one).values()} == {
+            frozenset({"bread"}),
+            frozenset({"music"}),
+        }
+
+
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["add", "add", "forget", "recover", "recall", "wipe"]), st.integers(0, 2)),
+        min_size=4,
+        max_size=10,
+    )
+)
+def test_a_graph_that_is_loaded_at_each_boundary_is_the_one_that_was_changed(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, steps: list[tuple[str, int]]
+) -> None:
+    """All boundaries are marked first, so that who goes on finds one after the other by the same graph."""
+    step, held, loads = BoundaryWork.step, True, False
+
+    def stepping(self: Any, context: Any) -> Any:
+        self.why_not = "held back" if held else ""
+        found = step(self, context)
+        if found is not None and loads:
+            self._state = None
+        return found
+
+    monkeypatch.setattr(boundary_work, "_FEW", 4)
+    monkeypatch.setattr(BoundaryWork, "step", stepping)
+    places = (NOWHERE, SHELF, BOARD)
+    found = []
+    for loads in (False, True):  # noqa: B007  `stepping` reads it
+        held, here, gone = True, {0: [], 1: [], 2: []}, []
+        with ActorHarness(tmp_path_factory.mktemp("home"), ports=SEEDED) as one:
+            for number, (what, where) in enumerate([("add", 0), ("add", 1), *steps]):
+                if what == "add":
+                    for subject in ("boats", "bread"):
+                        for text in sayings(subject, 8)[number % 4 : number % 4 + 4]:
+                            kept_one = one.keep(f"{text} {number}", session=f"{where}/{number}", place=places[where])
+                            here[where].append(kept_one.id)
+                elif what == "recall" and here[where]:
+                    one.ask(Recall(query="flour yeast anchor", scope=places[where].path or "*", k=4))
+                elif what == "recover" and gone:
+                    one.ask(Recover(ids=(gone.pop(),)))
+                elif what in ("forget", "wipe") and here[where]:
+                    some = here[where][:1] if what == "forget" else here[where][:]
+                    one.ask(Forget(ids=tuple(some), reason=""))
+                    here[where] = here[where][len(some) :]
+                    gone += some
+                one.embed()
+                one.ask(UpdateCommunities(mark="asked"))
+            held = False
+            up_to_date(one)
+            found.append(kept(one))
+    assert found[0] == found[1]
 
 
 def test_a_backend_whose_package_is_not_there_says_so_and_all_else_works(
