@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import apsw
 
@@ -35,6 +36,7 @@ from mnemic.algorithms.text.languages.table import DEFAULT
 from mnemic.runtime.files.atomic_replace import MARK_SUFFIX, lock_shared, write_error
 from mnemic.runtime.keys.key_slots import has_other_key
 from mnemic.runtime.keys.keys import Keys
+from mnemic.runtime.store.index_file import connection_closed, connection_opens, read_index
 
 _log = logging.getLogger("mnemic.store")
 
@@ -300,6 +302,8 @@ class EncryptedConnection(apsw.Connection):
 
     lock: int | None = None
     """What holds its folder with others; see `mnemic.runtime.files.atomic_replace`."""
+    counted: Path | None = None
+    """The index that this connection was counted for; see `mnemic.runtime.store.index_file`."""
     is_log_damaged = False
     """Whether a page that stands in the log alone was not as it was written when the log was last proved."""
     _wal: Path | None = None
@@ -355,6 +359,9 @@ class EncryptedConnection(apsw.Connection):
             self._wal = None
             self.set_wal_hook(None)
         super().close(force)
+        counted, self.counted = self.counted, None
+        if counted is not None:
+            connection_closed(counted)
         lock, self.lock = self.lock, None
         if lock is not None:
             os.close(lock)
@@ -369,12 +376,12 @@ class EncryptedConnection(apsw.Connection):
         from mnemic.runtime.store.write_ahead_log import first_damaged_frame  # here: NumPy takes 0.1 s to load
 
         assert self._wal is not None, "it is open for writing"
-        index = Path(f"{self.filename}-shm")
+        assert self.counted is not None, "it is open"
         damaged: int | None = None
         for _ in range(_LOOKS):
             pages, taken_over = self.wal_checkpoint("main", apsw.SQLITE_CHECKPOINT_NOOP)
             try:
-                damaged = first_damaged_frame(self._wal, index, self._page_bytes, taken_over, pages)
+                damaged = first_damaged_frame(self._wal, read_index(self.counted), self._page_bytes, taken_over, pages)
             except OSError as error:
                 raise DiskFailed(path=str(self._wal), why=error.strerror) from error
             if damaged is None:
@@ -502,7 +509,14 @@ def _open_connection(path: Path, keys: Keys, *, new: bool, words_only: bool, las
 
 def _open_keyed(name: str, mode: int, keys: Keys) -> EncryptedConnection:
     """Open a database by its key, as SQLite names it, and look into it for the first time."""
-    connection = EncryptedConnection(name, flags=mode)
+    index = Path(f"{os.path.realpath(unquote(urlsplit(name).path) if mode & apsw.SQLITE_OPEN_URI else name)}-shm")
+    connection_opens(index)
+    try:
+        connection = EncryptedConnection(name, flags=mode)
+    except BaseException:
+        connection_closed(index)
+        raise
+    connection.counted = index
     try:
         connection.execute("PRAGMA cipher = 'aegis'")
         connection.execute(f"PRAGMA key = 'raw:{keys.store_key.hex()}'")

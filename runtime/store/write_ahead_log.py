@@ -26,7 +26,7 @@ _BIG_ENDIAN_MAGIC = b"\x37\x7f\x06\x83"
 _FRAMES_AT_ONCE = 256
 
 
-def first_damaged_frame(log: Path, index: Path, page_bytes: int, after: int, last: int) -> int | None:
+def first_damaged_frame(log: Path, index: bytes, page_bytes: int, after: int, last: int) -> int | None:
     """The first frame of a write-ahead log that is not as it was written, and that no later one of its page replaces.
 
     ``None`` where there is none. Where a checksum was damaged, and not what it is of, the next frame's shows it, since
@@ -34,7 +34,7 @@ def first_damaged_frame(log: Path, index: Path, page_bytes: int, after: int, las
 
     Args:
         log: the log's file.
-        index: the file of SQLite's index of it, ``-shm``.
+        index: SQLite's index of it, as `mnemic.runtime.store.index_file` reads it.
         page_bytes: size of the store's pages.
         after: the frames behind this one are looked at, counted from 1, and `last` is the last of them.
 
@@ -79,13 +79,13 @@ def first_damaged_frame(log: Path, index: Path, page_bytes: int, after: int, las
     return None
 
 
-def _page_numbers(index: Path) -> NDArray[np.uint32]:
+def _page_numbers(index: bytes) -> NDArray[np.uint32]:
     """Which page each frame holds. The frame says so too, but that may be what was damaged.
 
     Of each 32 KiB of an index, the first half has numbers, in this machine's byte order (section 2.3 of the same page);
     the very first begins with a header of 136 bytes.
     """
-    return np.fromfile(index, np.uint32).reshape(-1, 8192)[:, :4096].ravel()[34:]
+    return np.frombuffer(index, np.uint32).reshape(-1, 8192)[:, :4096].ravel()[34:]
 
 
 def _words(content: NDArray[np.uint8], order: np.dtype[np.uint32]) -> NDArray[np.uint32]:

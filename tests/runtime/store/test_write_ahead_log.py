@@ -100,7 +100,7 @@ def in_big_endian(written: bytes) -> bytes:
 
 
 def found_in(path: Path, after: int, last: int) -> int | None:
-    return first_damaged_frame(log_of(path), path.with_name("store.db-shm"), PAGE_BYTES, after, last)
+    return first_damaged_frame(log_of(path), path.with_name("store.db-shm").read_bytes(), PAGE_BYTES, after, last)
 
 
 def test_a_log_as_sqlite_writes_it_is_proved_from_any_frame_on(plain: Path) -> None:
