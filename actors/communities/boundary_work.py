@@ -109,9 +109,8 @@ class BoundaryWork:
             waiting = snapshot.boundaries(done)
             state, before = self._state, self._before
             if state is not None and (state.generation, state.boundary) != (snapshot.generation, done):
-                self._state = self._before = self._finishing = (
-                    None  # made anew meanwhile, or another process was faster
-                )
+                # made anew meanwhile, or another process was faster
+                self._state = self._before = self._finishing = None
                 return None  # the next step asks first who embeds
             if not waiting:
                 return None
