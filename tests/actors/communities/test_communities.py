@@ -438,6 +438,20 @@ def test_what_a_scope_was_found_by_is_chosen_anew_once_its_meaning_is_known(
         }
 
 
+def test_what_a_scope_was_found_by_is_chosen_anew_once_it_has_doubled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(boundary_work, "_FEW", 6)
+    with ActorHarness(tmp_path, ports=SEEDED) as one:
+        one.load = _missing  # so that nothing but the number of memories can be what has grown
+        for count, chosen_at in ((10, 10), (9, 10), (1, 20)):
+            for number in range(count):
+                one.keep(f"{count} {number} tide", session=f"{count}", place=SHELF)
+            one.ask(UpdateCommunities(mark="asked"))
+            until(lambda: one.look(lambda now: now.open_boundaries()) == 0)
+            assert [(of.chosen_at, of.embedded) for of in kept(one)["scales"]] == [(chosen_at, 0)]
+
+
 @settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
