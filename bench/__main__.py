@@ -79,6 +79,7 @@ OPTIONS = {
         "N",
         "LoCoMo's questions alone, by its conversations one to all, then with chatter up to so many memories",
     ),
+    "statements": ("FILE", "turns with what they state, labelled by hand; nothing else is looked at"),
     "subject": ("package.module:Class", "what is looked at"),
     "texts": ("N", "how many are compared (%(default)s)"),
     "vectors": ("N", "how many, in turn (%(default)s)"),

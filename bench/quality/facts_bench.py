@@ -22,7 +22,8 @@ from mnemic.bench.harness.homes import actors_of
 from mnemic.bench.harness.measure import Row, goal
 from mnemic.bench.harness.processes import run_mnemic
 from mnemic.bench.quality.asking import RULES
-from mnemic.bench.quality.change_sets import ChangeQuestion, ChangeSet, by_slot, made_lives, quiet_changes
+from mnemic.bench.quality.facts.change_sets import ChangeQuestion, ChangeSet, by_slot, made_lives, quiet_changes
+from mnemic.bench.quality.facts.statement_scores import measure_statements
 from mnemic.bench.quality.locomo import any_at, reciprocal_rank
 from mnemic.runtime.engine.supervisor import Supervisor
 
@@ -30,6 +31,7 @@ _DEPTH = 30  # hits asked for
 _RECENCY = {"meaning alone": 0.1, "words alone": 0.2}  # of the raw score, and of its share of the best
 _RECENCY_DAYS = 30.0  # in which the prior falls to 1 / e
 _DAY_US = 86_400_000_000
+_ARMS = {"fused": "mnemic", "fused without validity": "mnemic, without validity"}
 _DRAWS = 1000  # of the bootstrap
 _GOALS = {("now", "any@1"): 0.72, ("before", "any@1"): 0.62}
 _MOST_STALE = 0.06
@@ -44,11 +46,16 @@ class _Ranked(NamedTuple):
 
 
 def run(
-    *, changes: Path | None = None, locomo: Path | None = None, lives: tuple[int, ...] = (1, 2, 3, 4)
+    *,
+    changes: Path | None = None,
+    locomo: Path | None = None,
+    lives: tuple[int, ...] = (1, 2, 3, 4),
+    statements: Path | None = None,
 ) -> Iterator[Row]:
-    """Capture each set into a home, and ask.
+    """Capture each set into a home, and ask; or score what is found in labelled turns.
 
     Args:
+        statements: a file of labelled turns, which is all that is looked at then.
         changes: a file of quiet changes; their chatter comes from LoCoMo's file, which has to be named, too.
         locomo: a file of LoCoMo's.
         lives: seeds of made lives.
@@ -57,6 +64,9 @@ def run(
         ValueError: a file is none of these, or LoCoMo's is missing.
         OSError: a file cannot be read.
     """
+    if statements is not None:
+        yield from measure_statements(statements)
+        return
     sets = {"lives": made_lives(lives)}
     if changes is not None:
         if locomo is None:
@@ -80,7 +90,7 @@ def _rankings(actors: Supervisor, of: ChangeSet) -> dict[str, list[list[str]]]:
     for asked in of.questions:
         for rule, signals in RULES.items():
             hits = _ask(actors, asked, signals)
-            found["mnemic" if rule == "fused" else f"baseline: {rule}"].append([hit.id for hit in hits])
+            found[_ARMS.get(rule, f"baseline: {rule}")].append([hit.id for hit in hits])
             if rule in _RECENCY:
                 found[f"baseline: {rule}, and recency"].append(_newer_first(hits, _RECENCY[rule]))
             if rule == "meaning alone":

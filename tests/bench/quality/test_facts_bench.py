@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.bench.quality.change_sets import ChangeQuestion, ChangeSet, by_slot, made_lives
+from mnemic.bench.quality.facts.change_sets import ChangeQuestion, ChangeSet, by_slot, made_lives
 from mnemic.bench.quality.facts_bench import _interval, _newer_first, _Ranked, _rows, run
 
 PORT, OTHER, NEAR = ("s", "port", "atlas"), ("s", "owner", "atlas"), ("s", "port", "atlas-eu")
@@ -83,6 +83,7 @@ def test_each_arm_answers_each_kind_of_question() -> None:
     assert {row["kind"] for row in rows} == {"now", "before", "at", "since"}
     assert {row["of"] for row in rows} == {
         "mnemic",
+        "mnemic, without validity",
         "baseline: meaning alone",
         "baseline: meaning alone, and recency",
         "baseline: words alone",
@@ -92,4 +93,6 @@ def test_each_arm_answers_each_kind_of_question() -> None:
     now = {row["of"]: row for row in rows if row["kind"] == "now"}
     assert now["oracle: newest of the slot of the cosine's first hit"]["poison@1"] == 0
     assert now["mnemic"]["any@10"] > 0.3
+    assert now["mnemic"]["any@1"] > now["mnemic, without validity"]["any@1"]
+    assert now["mnemic"]["poison@1"] < now["mnemic, without validity"]["poison@1"]
     assert all(row["any@1_low"] <= row["any@1"] <= row["any@1_high"] for row in rows)

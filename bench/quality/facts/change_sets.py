@@ -1,7 +1,7 @@
 """Questions about facts that change, with the statements that hold, held once, or never were meant to hold.
 
 Two kinds of life: a file of quiet changes, mixed with LoCoMo's chatter, and lives that
-`mnemic.bench.quality.life.generate` makes. Above stands `mnemic.bench.quality.facts_bench`.
+`mnemic.bench.quality.facts.generate` makes. Above stands `mnemic.bench.quality.facts_bench`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mnemic.bench.quality.life.generate import make_life
+from mnemic.bench.quality.facts.generate import make_life
 from mnemic.bench.quality.question_sets import changes_set
 
 CHATTER = 200

@@ -40,7 +40,7 @@ class Attribute(msgspec.Struct, frozen=True):
     since: tuple[str, ...]
 
 
-_TABLE: dict[str, Any] = json.loads(files("mnemic.bench.quality.life").joinpath("phrases.json").read_text("utf-8"))
+_TABLE: dict[str, Any] = json.loads(files("mnemic.bench.quality.facts").joinpath("phrases.json").read_text("utf-8"))
 ATTRIBUTES: tuple[Attribute, ...] = msgspec.convert(_TABLE["attributes"], tuple[Attribute, ...])
 """All of them, half of work and half of home."""
 PERSONS: tuple[str, ...] = tuple(_TABLE["persons"])

@@ -8,8 +8,8 @@ from datetime import date, timedelta
 
 import pytest
 
-from mnemic.bench.quality.life.generate import Life, Statement, make_life
-from mnemic.bench.quality.life.phrases import ATTRIBUTES, CHATTER
+from mnemic.bench.quality.facts.generate import Life, Statement, make_life
+from mnemic.bench.quality.facts.phrases import ATTRIBUTES, CHATTER
 
 SEEDS = range(4)
 LIVES = {seed: make_life(seed) for seed in SEEDS}

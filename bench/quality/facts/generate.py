@@ -24,8 +24,8 @@ import random
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 
-from mnemic.bench.quality.life.phrases import ATTRIBUTES, CHATTER, PERSONS, WEEKDAYS, Attribute
-from mnemic.bench.quality.life.render import day_words, fill, is_impersonal, style, thirds, until_words
+from mnemic.bench.quality.facts.phrases import ATTRIBUTES, CHATTER, PERSONS, WEEKDAYS, Attribute
+from mnemic.bench.quality.facts.render import day_words, fill, is_impersonal, style, thirds, until_words
 
 DAYS = 150
 """How long a life is."""

@@ -1,1 +1,0 @@
-"""Made-up lives in which facts change, for the facts bench; see `mnemic.bench.quality.life.generate`."""
