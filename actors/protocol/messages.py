@@ -39,7 +39,7 @@ class SimilarFound(Message, frozen=True, kw_only=True):
 
 Scopes = str | tuple[str, ...]
 """One scope's path, or several."""
-SignalName = Literal["dense", "lexical", "session", "structural"]
+SignalName = Literal["dense", "lexical", "session", "structural", "validity"]
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):
@@ -379,8 +379,9 @@ class Recall(Verb["Recalled"], frozen=True, kw_only=True):
     hit_bytes: int | None = None
     """Of a longer memory, at most so many bytes: the stretch that answers best. The setting recall.hit_bytes is the
     most, and holds where absent."""
-    signals: tuple[SignalName, ...] = ("dense", "lexical", "session", "structural")
-    """Which signals to use; ``structural`` says something where the question names a day."""
+    signals: tuple[SignalName, ...] = ("dense", "lexical", "session", "structural", "validity")
+    """Which signals to use; ``structural`` says something where the question names a day, ``validity`` where it asks
+    for what holds or held, beside both meaning and words."""
     private: bool = False
     """Whether the question itself is not kept, only what was given: nothing of its session is captured. In a pause no
     question is kept."""
@@ -422,7 +423,8 @@ class Hit(MemoryExcerpt, frozen=True, kw_only=True):
     """How probably it answers, 0 to 1; of a shape see `mnemic.actors.protocol.shape_messages.Shaped`."""
     why: dict[str, float]
     """What each signal adds to the log-odds of that, ``ln(score / (1 - score))``, which is their sum: ``base`` is where
-    any memory begins, ``prior`` what a correction takes over from the memory it replaces."""
+    any memory begins, ``validity`` less than 0 for what hardly holds at the time asked for, ``prior`` what a correction
+    takes over from the memory it replaces."""
     superseded_by: Id | None
     """Id of the memory that replaces this one, where it lies in the scopes that were looked through."""
     superseded_elsewhere: bool = False

@@ -279,8 +279,12 @@ class Snapshot(GraphSnapshot, Protocol):
         """What the terms of all memories are to add up to."""
         ...
 
-    def text_starts(self, rows: Sequence[int], most_bytes: int) -> list[str]:
-        """Who spoke and the text of memories, in the order asked for; of a text so much of its start at most."""
+    def text_starts(self, rows: Sequence[int], most_bytes: int, *, with_speaker: bool = True) -> list[str]:
+        """Who spoke and the text of memories, in the order asked for; of a text so much of its start at most.
+
+        Args:
+            with_speaker: whether the name of who spoke and a space stand before each.
+        """
         ...
 
     def load_memories(self, rows: Sequence[int]) -> list[Memory]:

@@ -63,3 +63,8 @@ def day_nearness(spans: Sequence[DateRange], said_at: NDArray[np.int64]) -> Floa
         first, last = span.first.toordinal() - _EPOCH, span.last.toordinal() - _EPOCH
         np.minimum(apart, np.maximum(np.maximum(first - day, day - last), 0), out=apart)
     return 1.0 - apart / _FAR_DAYS
+
+
+def end_of_days(spans: Sequence[DateRange]) -> int:
+    """The end of the last of some days, by UTC, microseconds; of one or more."""
+    return (max(span.last for span in spans).toordinal() - _EPOCH + 1) * _DAY_US

@@ -2,7 +2,8 @@
 
 It keeps the columns, words and vectors of all memories in memory and follows the store by `seq`. Ranking itself is
 `mnemic.algorithms`: BM25 over turns and over whole sessions, cosines, fusion.
-Where a question names a day, what was said near it counts more (`mnemic.actors.recall.day_signal`).
+Where a question names a day, what was said near it counts more (`mnemic.actors.recall.day_signal`); where it asks for
+what holds or held, what holds no more counts less (`mnemic.actors.recall.validity`).
 The cosines are exact for the windows that fit best, and off by 0.0005 or so for the others, which are scored by their
 codes of one byte a value (`mnemic.algorithms.retrieval.scan`). Windows of one text have one cosine, however many they
 are, so the newest of them come first. Windows that are not looked through are not read. A question is embedded by the
@@ -56,9 +57,11 @@ from mnemic.actors.recall.query import QuestionWord, query_vector, question_word
 from mnemic.actors.recall.recall_index import Cosines, RecallIndex
 from mnemic.actors.recall.reranker import DENSE_WEIGHT, FirstPass, Reranker
 from mnemic.actors.recall.similarity import find_similar
+from mnemic.actors.recall.validity import DAY_WEIGHT, Validity
 from mnemic.actors.recall.word_index import WORDS_DAMAGED
 from mnemic.actors.shape.fillers import list_roles
 from mnemic.actors.shape.shape_recall import ShapeQueryEngine, foreseen
+from mnemic.algorithms.knowledge.asked_time import asked_time
 from mnemic.algorithms.retrieval.bm25 import bm25, full_score, full_score_of
 from mnemic.algorithms.retrieval.calibration import FULL, MEANING, UNLIKELY, WORDS, Calibration
 from mnemic.algorithms.retrieval.fusion import SignalScores, fuse, rank
@@ -66,7 +69,7 @@ from mnemic.algorithms.retrieval.scan import NATIVE, RESCORE_ROWS, backend
 from mnemic.algorithms.text.terms import stem_of
 
 NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
-SIGNALS = ("dense", "lexical", "session", "structural")
+SIGNALS = ("dense", "lexical", "session", "structural", "validity")
 _CORRECTION_MARGIN = 1e-3  # a correction stands this much above what it replaces
 _CANDIDATES_TRACED = 200
 _RERANKED_WORDS = 64  # of a question; what is longer is pasted
@@ -125,6 +128,7 @@ class RetrieverActor:
         self._hit_bytes = settings["recall.hit_bytes"]
         self._index = RecallIndex()
         self._reranker = Reranker(self._index)
+        self._validity = Validity(self._index)
         self._folder = Folder(self._index)
         self._shaper = ShapeQueryEngine(self._source, self._index, ports.seed, settings, ports.unwritable)
 
@@ -232,28 +236,35 @@ class RetrieverActor:
             said_at = self._index.columns.said_at
             now_us = context.clock.now_us() if recall.as_of is None else recall.as_of
             days = days_in_question(recall.query, now_us, said_at[visible], snapshot.languages())
-            if days and "structural" in recall.signals:
-                signals.append(SignalScores("structural", day_nearness(days, said_at), WEIGHT))
+            asked_for = asked_time(recall.query, names_days=bool(days)) if "validity" in recall.signals else "any"
+            if days and "structural" in recall.signals and asked_for != "now":
+                weight = WEIGHT * DAY_WEIGHT if asked_for == "day" and first is not None else WEIGHT
+                signals.append(SignalScores("structural", day_nearness(days, said_at), weight))
             fused = fuse(signals, visible)
             limit = max(4 * k, _CANDIDATES_TRACED)
             pool = rank(fused.scores, visible, said_at, limit)
+            validity = np.zeros_like(fused.scores)
             if first is not None:
                 best = pool[:_RERANKED]
                 fused.replace(best, self._reranker.contributions(best, first, snapshot, context, degraded))
+                validity[best] = self._validity.contributions(best, asked_for, days, now_us, snapshot)
             speaking = fused.scores > 0
             if found is not None:
                 speaking |= ~np.isnan(found.best)  # meaning speaks for all it knows: the nearest, however far
             speaking &= visible
-            total = fused.scores.copy()
+            total = fused.scores + validity
             # What is lifted may pass others; these stand among each other as before.
             pool = np.union1d(pool, self._lift_corrections(recall.as_of, total, speaking))
             order = pool[rank(total[pool], speaking[pool] & visible[pool], said_at[pool], limit)]
             calibration = FULL if first is not None else WORDS if found is None else MEANING
-            nothing_fits = not len(order) or calibration.probability(float(total[order[0]])) < UNLIKELY
+            # what hardly holds may fit all the same
+            fitting = (total - validity)[order[:1]]
+            nothing_fits = not len(order) or calibration.probability(float(fitting[0])) < UNLIKELY
             terms = [stem_of(term) for one in words for term in one.terms]
 
             def give(order: NDArray[np.int64]) -> tuple[list[Hit], int, int]:
-                prior, shares = (total - fused.scores)[order], fused.contributions(order)
+                shares = fused.contributions(order) | ({"validity": validity[order]} if validity.any() else {})
+                prior = (total - fused.scores - validity)[order]
                 groups = self._folder.fold(order, snapshot, recall.as_of, by_day=bool(days))
                 ranking = _Ranking(order, prior, shares, found, calibration)
                 return self._hits(recall, k, snapshot, terms, groups, ranking)

@@ -186,7 +186,7 @@ class StoreSnapshot(
     def term_totals(self) -> TermTotals:
         return read_totals(self._db)
 
-    def text_starts(self, rows: Sequence[int], most_bytes: int) -> list[str]:
+    def text_starts(self, rows: Sequence[int], most_bytes: int, *, with_speaker: bool = True) -> list[str]:
         found = {}
         # A longer text is not read whole.
         sql = (
@@ -198,7 +198,7 @@ class StoreSnapshot(
                 start = text_prefix(self._db, text, most_bytes)[0]
             else:
                 start = zlib.decompress(body) if packed else body
-            found[row] = f"{speaker or ''} {to_index_text(start)}"
+            found[row] = f"{speaker or ''} " * with_speaker + to_index_text(start)
         return [found[row] for row in rows]
 
     def load_memories(self, rows: Sequence[int]) -> list[Memory]:

@@ -1,0 +1,103 @@
+"""What changed in passing: the newer statement comes first, and the hit says why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mnemic.actors.protocol.messages import Recalled
+from tests.clocks import ManualClock
+from tests.harness import ActorHarness
+
+SIGNALS = ("dense", "lexical", "session", "structural")
+SAID = {
+    "2026-01-10": "Nadia works at Philips",
+    "2026-03-02": "Nadia works at Siemens these days",
+    "2026-04-06": "Does Nadia work at Bosch?",
+    "2026-04-20": "the bakery on Elm Street opens at seven",
+}
+
+
+def us(day: str) -> int:
+    return int(datetime.fromisoformat(f"{day}T10:00:00+00:00").timestamp() * 1e6)
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ActorHarness]:
+    """Where Nadia works: what held, what holds, what was only asked, and chatter."""
+    clock = ManualClock(int(datetime(2026, 5, 1, tzinfo=UTC).timestamp() * 1e6))
+    with ActorHarness(tmp_path_factory.mktemp("office"), clock=clock) as actors:
+        for day, text in SAID.items():
+            actors.keep(text, said_at=us(day), session=f"of {day}")
+        actors.embed()
+        yield actors
+
+
+def first(recalled: Recalled) -> str:
+    return recalled.hits[0].text
+
+
+def test_what_holds_now_comes_before_what_held_and_what_was_only_asked(office: ActorHarness) -> None:
+    recalled = office.recall("where does Nadia work?")
+    assert first(recalled) == SAID["2026-03-02"]
+    why = {hit.text: hit.why["validity"] for hit in recalled.hits}
+    assert why[SAID["2026-03-02"]] > -0.1
+    assert why[SAID["2026-01-10"]] < why[SAID["2026-03-02"]] - 0.1
+    assert why[SAID["2026-04-06"]] < why[SAID["2026-03-02"]] - 0.1
+
+
+def test_what_holds_until_a_day_holds_no_longer_then(tmp_path: Path) -> None:
+    clock = ManualClock(us("2026-04-10"))
+    with ActorHarness(tmp_path, clock=clock) as actors:
+        actors.keep("Theo runs tinderbox", said_at=us("2026-01-10"))
+        actors.keep("Ravi runs tinderbox until 1 May", said_at=us("2026-04-01"))
+        actors.embed()
+        assert first(actors.recall("who runs tinderbox?")) == "Ravi runs tinderbox until 1 May"
+        clock.advance((us("2026-05-02") - us("2026-04-10")) / 1e6)
+        assert first(actors.recall("who runs tinderbox?")) == "Theo runs tinderbox"
+
+
+def test_before_asks_for_what_held_last(office: ActorHarness) -> None:
+    assert first(office.recall("where did Nadia work before?")) == SAID["2026-01-10"]
+
+
+def test_a_day_asks_for_what_held_then(office: ActorHarness) -> None:
+    assert first(office.recall("which firm employed Nadia on 20 February 2026?")) == SAID["2026-01-10"]
+    assert first(office.recall("which firm employed Nadia on 20 March 2026?")) == SAID["2026-03-02"]
+
+
+def test_what_a_mind_knew_on_a_day_has_no_later_rivals(office: ActorHarness) -> None:
+    recalled = office.recall("where does Nadia work?", until=us("2026-02-01"))
+    assert [hit.text for hit in recalled.hits] == [SAID["2026-01-10"]]
+    assert recalled.hits[0].why["validity"] > -0.1
+
+
+def test_the_score_is_the_sum_of_what_the_signals_say(office: ActorHarness) -> None:
+    for hit in office.recall("where does Nadia work?").hits:
+        assert np.log(hit.score / (1 - hit.score)) == pytest.approx(sum(hit.why.values()))
+
+
+@pytest.mark.parametrize("question", ["Nadia, Philips", "When did Nadia last change her job?", "Wo arbeitet Nadia?"])
+def test_a_question_that_asks_for_no_time_is_answered_as_without_it(office: ActorHarness, question: str) -> None:
+    recalled = office.recall(question)
+    assert recalled == office.recall(question, signals=SIGNALS)
+    assert all("validity" not in hit.why for hit in recalled.hits)
+
+
+def test_without_meaning_or_words_it_says_nothing(office: ActorHarness) -> None:
+    for signals in (("dense", "validity"), ("lexical", "session", "validity")):
+        for hit in office.recall("where does Nadia work?", signals=signals).hits:
+            assert "validity" not in hit.why
+
+
+def test_what_fits_and_hardly_holds_still_fits(office: ActorHarness, tmp_path: Path) -> None:
+    with ActorHarness(tmp_path) as actors:
+        actors.keep("does Nadia work at Philips?", said_at=us("2026-01-10"))
+        actors.embed()
+        recalled = actors.recall("where does Nadia work?")
+    assert recalled.hits[0].why["validity"] < -1
+    assert not recalled.nothing_fits

@@ -1,0 +1,53 @@
+"""The time that a question asks for."""
+
+from __future__ import annotations
+
+import pytest
+
+from mnemic.algorithms.knowledge.asked_time import AskedTime, asked_time
+
+
+@pytest.mark.parametrize(
+    ("question", "time"),
+    [
+        ("which database do we use?", "now"),
+        ("What is the port of moss these days?", "now"),
+        ("Where does Nadia work?", "now"),
+        ("Since when has Yusuf had his present vehicle?", "now"),
+        ("who approves code before it lands in quokka?", "any"),
+        ("Which port did billing bind before the one it has today?", "before"),
+        ("Who looked through the diffs prior to the present person?", "before"),
+        ("where was the motorbike parked before?", "before"),
+        ("where did Elif use to live?", "before"),
+        ("what was the old port of moss?", "before"),
+        ("What did we use originally?", "before"),
+        ("What does Joanna use to remember her dog?", "now"),
+        ("What is the name of John's one-year-old child?", "now"),
+        ("What has Melanie painted?", "any"),
+        ("When is Joanna going to make ice cream?", "any"),
+        ("What did Maria do the week before the marathon?", "any"),
+        ("Which city was John in before travelling to Chicago?", "any"),
+        ("What did Melanie paint last week?", "any"),
+        ("Welche Datenbank nehmen wir?", "any"),
+        ("", "any"),
+    ],
+)
+def test_the_words_of_a_question_tell_its_time(question: str, time: AskedTime) -> None:
+    assert asked_time(question, names_days=False) == time
+
+
+@pytest.mark.parametrize(
+    ("question", "time"),
+    [
+        ("What hourly quota did mailer grant on 16 April?", "day"),
+        ("Who coached Nuria on 29 May?", "day"),
+        ("What did we decide on 14 April?", "any"),
+        ("What happened on 17 June?", "any"),
+        ("Which port does moss have today?", "now"),
+        ("Since when does Yusuf have today's car?", "now"),
+        ("What did we do today?", "any"),
+        ("Which port did moss originally have in March?", "before"),
+    ],
+)
+def test_a_day_asks_for_what_held_unless_for_an_event(question: str, time: AskedTime) -> None:
+    assert asked_time(question, names_days=True) == time
