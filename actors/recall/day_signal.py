@@ -65,6 +65,6 @@ def day_nearness(spans: Sequence[DateRange], said_at: NDArray[np.int64]) -> Floa
     return 1.0 - apart / _FAR_DAYS
 
 
-def end_of_days(spans: Sequence[DateRange]) -> int:
-    """The end of the last of some days, by UTC, microseconds; of one or more."""
-    return (max(span.last for span in spans).toordinal() - _EPOCH + 1) * _DAY_US
+def end_of_day(day: date) -> int:
+    """The end of a day, by UTC, microseconds."""
+    return (day.toordinal() - _EPOCH + 1) * _DAY_US

@@ -237,8 +237,8 @@ class RetrieverActor:
             now_us = context.clock.now_us() if recall.as_of is None else recall.as_of
             days = days_in_question(recall.query, now_us, said_at[visible], snapshot.languages())
             asked_for = asked_time(recall.query, names_days=bool(days)) if "validity" in recall.signals else "any"
-            if days and "structural" in recall.signals and asked_for != "now":
-                weight = WEIGHT * DAY_WEIGHT if asked_for == "day" and first is not None else WEIGHT
+            if days and "structural" in recall.signals:
+                weight = WEIGHT if asked_for == "any" or first is None else WEIGHT * DAY_WEIGHT
                 signals.append(SignalScores("structural", day_nearness(days, said_at), weight))
             fused = fuse(signals, visible)
             limit = max(4 * k, _CANDIDATES_TRACED)
@@ -247,24 +247,27 @@ class RetrieverActor:
             if first is not None:
                 best = pool[:_RERANKED]
                 fused.replace(best, self._reranker.contributions(best, first, snapshot, context, degraded))
-                validity[best] = self._validity.contributions(best, asked_for, days, now_us, snapshot)
+                weighed = self._validity.contributions(best, asked_for, days, now_us, recall.as_of, snapshot)
+                validity[visible] = weighed.min(initial=0.0)  # what is not among the best passes none of them by it
+                validity[best] = weighed
             speaking = fused.scores > 0
             if found is not None:
                 speaking |= ~np.isnan(found.best)  # meaning speaks for all it knows: the nearest, however far
             speaking &= visible
             total = fused.scores + validity
+            before = total.copy()
             # What is lifted may pass others; these stand among each other as before.
             pool = np.union1d(pool, self._lift_corrections(recall.as_of, total, speaking))
             order = pool[rank(total[pool], speaking[pool] & visible[pool], said_at[pool], limit)]
             calibration = FULL if first is not None else WORDS if found is None else MEANING
             # what hardly holds may fit all the same
-            fitting = (total - validity)[order[:1]]
+            fitting = total[order[:1]] - validity[order[:1]]
             nothing_fits = not len(order) or calibration.probability(float(fitting[0])) < UNLIKELY
             terms = [stem_of(term) for one in words for term in one.terms]
 
             def give(order: NDArray[np.int64]) -> tuple[list[Hit], int, int]:
                 shares = fused.contributions(order) | ({"validity": validity[order]} if validity.any() else {})
-                prior = (total - fused.scores - validity)[order]
+                prior = (total - before)[order]
                 groups = self._folder.fold(order, snapshot, recall.as_of, by_day=bool(days))
                 ranking = _Ranking(order, prior, shares, found, calibration)
                 return self._hits(recall, k, snapshot, terms, groups, ranking)

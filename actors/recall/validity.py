@@ -9,6 +9,7 @@ corrected stands above it: see `RetrieverActor`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,11 +17,11 @@ from numpy.typing import NDArray
 
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.protocol.times import day_of
-from mnemic.actors.recall.day_signal import end_of_days
+from mnemic.actors.recall.day_signal import end_of_day
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.algorithms.knowledge.asked_time import AskedTime
 from mnemic.algorithms.knowledge.assertion import Assertion, read_assertion
-from mnemic.algorithms.knowledge.rivals import held_last, same_slot, still_holds
+from mnemic.algorithms.knowledge.rivals import MAX_CHARS, held_last, same_slot, still_holds
 from mnemic.algorithms.retrieval.calibration import FULL
 from mnemic.algorithms.text.days import DateRange
 
@@ -30,6 +31,7 @@ earlier."""
 _WEIGHTS: dict[AskedTime, float] = {"now": 0.6, "before": 0.3, "day": 0.5}  # of log-probabilities in the log-odds
 _LATER = 1.0  # of the log-odds, what was said after the day asked for loses
 _LEAST = 1e-3  # no probability counts as less
+_LONG_BEFORE = 0.2  # how probably a text too long to have rivals tells what held before
 _MOST_BYTES = 512  # of a text; what is longer has no rivals, and counts as asserted
 _MOST_KNOWN = 50_000  # memories whose text is known to assert something or not
 
@@ -50,6 +52,7 @@ class Validity:
         asked: AskedTime,
         days: Sequence[DateRange],
         now_us: int,
+        as_of: int | None,
         snapshot: Snapshot,
     ) -> Floats:
         """What it adds to the score of each candidate, ``(m,)``, 0 or less.
@@ -59,30 +62,34 @@ class Validity:
             asked: the time that the question asks for; ``any`` adds 0 everywhere.
             days: those that it names; one or more where it asks for a day.
             now_us: what ``now`` is, microseconds.
+            as_of: the time as of which it is asked, if it is.
             snapshot: which the index is as of.
         """
         if asked == "any" or not len(candidates):
             return np.zeros(len(candidates))
         columns = self._index.columns
-        said_at = columns.said_at[candidates]
+        said_at, scope = columns.said_at[candidates], columns.scope[candidates]
         known = self._read(columns.row[candidates].tolist(), said_at.tolist(), snapshot)
-        day = None if asked == "before" else max(span.last for span in days) if asked == "day" else day_of(now_us)
-        rates = [one.rate if day is None else one.rate_on(day) for one, _ in known]
-        asserted = np.maximum(np.array(rates), _LEAST)
+        today = day_of(now_us)
+        past = [one.last for one in days if one.first <= today]
+        day = max(past, default=today) if asked == "day" else today
+        read = [one if asked == "before" else one.on(day) for one, _ in known]
+        asserted = np.maximum(np.array([one.rate for one in read]), _LEAST)
+        takes = np.array([one.takes for one in read])
+        takes[np.isin(candidates, self._index.superseded(as_of)[0])] = 0.0
         lengths = np.array([length for _, length in known], np.int64)
         vectors = self._index.first_vectors(candidates).astype(np.float64)
-        same = same_slot(vectors @ vectors.T, lengths)
-        late = np.zeros(len(candidates))
+        same = same_slot(vectors @ vectors.T, lengths) * (scope[:, None] == scope[None, :])
         if asked == "before":
-            fits = held_last(same, asserted, said_at)
-        elif asked == "day":
-            end = end_of_days(days)
-            fits = still_holds(same, asserted, said_at, end)
-            late[said_at >= end] = _LATER
+            told = np.array([one.on(today).told_past for one, _ in known])
+            long = np.where(lengths > MAX_CHARS, _LONG_BEFORE, 0.0)
+            fits = np.maximum(held_last(same, takes, said_at) * asserted, np.maximum(told, long))
+            late = np.zeros(len(candidates))
         else:
-            fits = still_holds(same, asserted, said_at)
-        log = np.log(asserted) + np.log(np.maximum(fits, _LEAST))
-        weighed: Floats = (_WEIGHTS[asked] * log - late) / FULL.slope
+            end = end_of_day(day) if asked == "day" else math.inf
+            fits = asserted * np.maximum(still_holds(same, takes, said_at, end), _LEAST)
+            late = np.where(said_at >= end, _LATER, 0.0)
+        weighed: Floats = (_WEIGHTS[asked] * np.log(np.maximum(fits, _LEAST)) - late) / FULL.slope
         return weighed
 
     def _read(self, rows: list[int], said_at: list[int], snapshot: Snapshot) -> list[tuple[Assertion, int]]:

@@ -9,37 +9,53 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from mnemic.algorithms.text.languages.en import ENGLISH
+from mnemic.algorithms.text.languages.table import BY_CODE
+from mnemic.algorithms.text.terms import language_of
+
 AskedTime = Literal["now", "before", "day", "any"]
 """now: what holds. before: what held until something else came. day: what held on a day that the question names. any:
 an event, or what no word tells the time of."""
+MAX_CHARS = 1_000
+"""Characters of a question that are looked at; a longer one asks for no time."""
 
 _PRESENT = re.compile(
-    r"\b(?:is|are|am|does|do|has|have|can|runs?|uses?|now|currently|these days|at present|nowadays|today|should|may"
-    r"|must)\b|['’]s\b",
+    r"\b(?:is|are|am|does|do|has|have|runs?|uses?|now|currently|these days|at present|nowadays|today)\b"
+    r"|\b(?:what|who|where|how|which|when|it|that|there)['’]s\b",
     re.IGNORECASE,
 )
 _NOT_PRESENT = re.compile(
     r"\b(?:did|was|were|had|ago|last|before|used|originally|earlier|previous\w*|first|in (?:19|20)\d\d|on \d+|yesterday"
-    r"|been|ever)\b",
+    r"|been|ever|changed|(?:do|can|could|have) (?:you|we) (?:remember|find|recall|seen?|say|said))\b",
     re.IGNORECASE,
 )
 _BEFORE = re.compile(
     r"""
-      \b(?:previous(?:ly)?|formerly|former|originally|earlier|at\s+first|until\s+recently|initially|back\s+then
+      \b(?:previously|formerly|former|originally|at\s+first|until\s+recently|initially|back\s+then
         |in\s+the\s+beginning(?!\s+of)|in\s+the\s+past)\b
-    | \bused\s+to\s+\w | \bdid\b.*\buse\s+to\s+\w | ^\W*(?:what|which|who|where)\s+(?:was|were|is|are)\s.*(?<!-)\bold\b
+    | \bprevious\b(?!\s+(?:session|conversation|message|discussion|chat|meeting|question|answer))
+    | \bearlier\s*(?:[?.!]|$)
+    | (?<!\bis\s)(?<!\bare\s)(?<!\bbe\s)\bused\s+to\s+\w | \bdid\b.{0,80}?\buse\s+to\s+\w
+    | ^\W*(?:what|which|who|where)\s+(?:was|were)\s.{0,80}?(?<!-)\bold\b
     | \b(?:before|prior\s+to)(?:\s+(?:that|this|then|now|it))?\s*(?:[?.!]|$)
     | \b(?:before|prior\s+to)\s+(?:today['’]s|(?:the|that|this|its|his|her|their|our|my|your)\s+
         (?:present|current|latest|new|newest|last|one)|the\s+\w+\s+(?:it|he|she|they|we|you)\s+(?:has|have|uses?))\b
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_SINCE = re.compile(r"\bsince\s+when\b", re.IGNORECASE)
+_REPORT = re.compile(
+    r"\b(?:say|said|tell|told|discuss\w*|talk\w*|mention\w*|summari[sz]e|error|seen|see|saw)\b", re.IGNORECASE
+)
 _EVENT = re.compile(
     r"\b(?:decid\w+|decisions?|happen\w*|told|tell|settled?|agreed?|went wrong|broke|broken|hear|heard|shar(?:e|ed)"
     r"|announc\w+|mention\w*|discuss\w*|talk\w*|chos(?:e|en)|choose|caus\w+|fix(?:ed)?|releas\w+|meet|met|visit\w*"
     r"|attend\w*|went|go|do|watch\w*|win|won|buy|bought|see|saw|say|said|rebuilt|ill|accepted|find|found|organi[sz]\w+"
-    r"|plan\w*|recommend\w*|participat\w+|dinner|lunch)\b",
+    r"|plan\w*|recommend\w*|participat\w+|dinner|lunch|fail\w*|crash\w*|call(?:ed)?|commit\w*|merg\w+|push\w*|deploy\w*"
+    r"|ship\w*|ate|eat|cook\w*|work on|finish\w*|start\w*|wrote|write|order\w*)\b",
+    re.IGNORECASE,
+)
+_TOLD_FROM_TODAY = re.compile(
+    r"\b(?:yesterday|last|ago|today|tonight|this (?:morning|afternoon|evening|week|month|year)|on \w+day)\b",
     re.IGNORECASE,
 )
 _SINCE = re.compile(r"\bsince\s+when\b", re.IGNORECASE)
@@ -48,22 +64,26 @@ _PERFECT = re.compile(
     r"\b(?:has|have)(?:\s+[\w'’]+){1,3}?\s+(?:\w+ed|\w+en|read|done|made|gone|found|won|lost|bought|met)\b",
     re.IGNORECASE,
 )
-_FUTURE = re.compile(r"\b(?:is|are|am)\b.*\bgoing\s+to\s+\w", re.IGNORECASE)
+_FUTURE = re.compile(r"\b(?:is|are|am)\b.{0,80}?\bgoing\s+to\s+\w", re.IGNORECASE)
 
 
 def asked_time(question: str, *, names_days: bool) -> AskedTime:
     """Which time a question asks for; of what holds today it is now, though today is a day.
 
+    A day told from today ("yesterday", "on Monday") asks for an event, a date for what held then.
+
     Args:
         names_days: whether it names a day (`mnemic.algorithms.text.days`).
     """
+    if len(question) > MAX_CHARS or language_of(question, tuple(BY_CODE.values())) is not ENGLISH:
+        return "any"
     if _BEFORE.search(question):
-        return "before"
+        return "any" if _REPORT.search(question) else "before"
     if _SINCE.search(question):
         return "now"
     is_present = _PRESENT.search(question) and not _NOT_PRESENT.search(question)
     if names_days and not (is_present and _TODAY.search(question)):
-        return "any" if _EVENT.search(question) else "day"
+        return "any" if _EVENT.search(question) or _TOLD_FROM_TODAY.search(question) else "day"
     if not is_present or _PERFECT.search(question) or _FUTURE.search(question):
         return "any"
     return "now"

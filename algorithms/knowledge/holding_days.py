@@ -68,7 +68,7 @@ _PHRASE = re.compile(
     |(?:for|over|during)\ the\ (?:next|coming)\ (?:(?P<count>{_COUNT})\ )?(?P<unit>{_any(_UNITS)})
     |(?P<now>this\ (?:week|month)(?!'s)|today(?!['’]s))
     )(?!\w)(?!:\d|\ ?[ap]m\b)""",
-    re.IGNORECASE | re.VERBOSE,
+    re.IGNORECASE | re.VERBOSE | re.ASCII,  # so that what matches is in the tables in lower case
 )
 TRIGGERS = frozenset(
     [
@@ -190,9 +190,11 @@ def _range(first: str, last: str, said_on: date, past: bool) -> tuple[date | Non
         start = _valid(lambda: date(year, month, int(first)), 1)
     else:
         start = _named(first, said_on, side)
+        if start is not None and not _EARLIEST <= start[0] <= _LATEST:
+            return None, None
         if start is not None and start[0] >= end[1] and not has_year:  # "from October to March"
             end = _named(last, start[0], "next") or end
-    if start is None or start[0] >= end[1]:
+    if start is None or start[0] >= end[1] or not _EARLIEST <= start[0] <= end[1] <= _LATEST:
         return None, None
     if not past and end[1] <= said_on and not has_year and _ANY_MONTH.search(last):
         start, end = _next_year(start), _next_year(end)  # told of as coming

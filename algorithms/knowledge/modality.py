@@ -129,7 +129,8 @@ _CUES: tuple[_Cue, ...] = (
         "longer anymore more stopped dropped quit cancelled canceled rid gave given up off ditched abandoned scrapped"
         " retired decommissioned phased moved switched shut closed",
         r"\bno longer\b|\b(?:any ?more|any longer)\b|\b(?:stopped|quit|ditched|abandoned|scrapped|decommissioned)\b",
-        r"\b(?:dropped|cancell?ed|retired)\b(?! (?:by|to|from|in)\b)|\bgot(?:ten)? rid of\b|\b(?:gave|given) up\b",
+        r"\b(?:dropped|cancell?ed|retired(?= (?:the|our|my|an?|that|this)\b))\b(?! (?:by|to|from|in)\b)"
+        r"|\bgot(?:ten)? rid of\b|\b(?:gave|given) up\b",
         r"\bcalled off\b|\bphased out\b|\b(?:moved|switched) (?:off|away from|out of)\b",
         r"\b(?:shut|closed) down\b",
     ),

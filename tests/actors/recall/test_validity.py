@@ -101,3 +101,47 @@ def test_what_fits_and_hardly_holds_still_fits(office: ActorHarness, tmp_path: P
         recalled = actors.recall("where does Nadia work?")
     assert recalled.hits[0].why["validity"] < -1
     assert not recalled.nothing_fits
+
+
+def test_what_is_not_looked_at_again_passes_nothing_by_it(tmp_path: Path) -> None:
+    with ActorHarness(tmp_path) as actors:
+        for number in range(80):
+            actors.keep(f"the crane number {number} is red", said_at=us("2026-01-10") + number, session=f"of {number}")
+        actors.embed()
+        plain = [hit.id for hit in actors.recall("which crane is red?", k=80, signals=SIGNALS).hits]
+        weighed = [hit.id for hit in actors.recall("which crane is red?", k=80).hits]
+    assert plain != weighed
+    assert set(plain[:50]) == set(weighed[:50])
+
+
+def test_what_has_ended_comes_before_what_it_ends(tmp_path: Path) -> None:
+    with ActorHarness(tmp_path) as actors:
+        actors.keep("We use Redis for caching", said_at=us("2026-01-10"))
+        actors.keep("We don't use Redis for caching anymore", said_at=us("2026-03-10"))
+        actors.embed()
+        assert first(actors.recall("which cache do we use, is it Redis?")) == "We don't use Redis for caching anymore"
+
+
+def test_what_was_corrected_takes_no_place(tmp_path: Path) -> None:
+    with ActorHarness(tmp_path) as actors:
+        actors.keep("the door code is 4711", said_at=us("2026-01-10"))
+        actors.keep("the door code is 4712", said_at=us("2026-02-10"))
+        actors.embed()
+        (mistaken,) = (hit.id for hit in actors.recall("the door code is 4712").hits if "4712" in hit.text)
+        of = {hit.text: hit.why["validity"] for hit in actors.recall("what is the door code?").hits}
+        actors.keep("the code of the door was noted wrongly", said_at=us("2026-03-10"), supersedes=mistaken)
+        actors.embed()
+        now = {hit.text: hit.why["validity"] for hit in actors.recall("what is the door code?").hits}
+    assert of["the door code is 4711"] < now["the door code is 4711"] - 0.2
+
+
+def test_no_hit_that_corrects_nothing_has_a_prior(office: ActorHarness) -> None:
+    assert all("prior" not in hit.why for hit in office.recall("where does Nadia work?").hits)
+
+
+def test_a_text_whose_days_no_calendar_has_is_recalled(tmp_path: Path) -> None:
+    text = "The licence is valid from 9999-12-30 to Friday"
+    with ActorHarness(tmp_path) as actors:
+        actors.keep(text, said_at=us("2026-01-10"))
+        actors.embed()
+        assert first(actors.recall("what is the licence?")) == text

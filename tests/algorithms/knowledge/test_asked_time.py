@@ -30,6 +30,16 @@ from mnemic.algorithms.knowledge.asked_time import AskedTime, asked_time
         ("What did Melanie paint last week?", "any"),
         ("Welche Datenbank nehmen wir?", "any"),
         ("", "any"),
+        ("Which command is used to deploy?", "any"),
+        ("what did we say earlier about the parser?", "any"),
+        ("summarize the previous session", "any"),
+        ("Have we seen this error before?", "any"),
+        ("Who is 12 years old?", "now"),
+        ("do you remember the port of moss?", "any"),
+        ("John's decision about Redis", "any"),
+        ("What changed since May?", "any"),
+        ("Wohin fahren wir am Wochenende?", "any"),
+        ("O que disse o João do banco?", "any"),
     ],
 )
 def test_the_words_of_a_question_tell_its_time(question: str, time: AskedTime) -> None:
@@ -46,8 +56,19 @@ def test_the_words_of_a_question_tell_its_time(question: str, time: AskedTime) -
         ("Which port does moss have today?", "now"),
         ("Since when does Yusuf have today's car?", "now"),
         ("What did we do today?", "any"),
+        ("Who called yesterday?", "any"),
+        ("Which tests failed yesterday?", "any"),
+        ("What did we have on Sunday?", "any"),
+        ("Was ist am 20. März passiert?", "any"),
+        ("Qu'avons-nous décidé hier?", "any"),
         ("Which port did moss originally have in March?", "before"),
     ],
 )
 def test_a_day_asks_for_what_held_unless_for_an_event(question: str, time: AskedTime) -> None:
     assert asked_time(question, names_days=True) == time
+
+
+@pytest.mark.parametrize("piece", ["is ", "did ", "used to ", "before ", "what was ", "has a "])
+def test_a_long_question_asks_for_no_time_and_is_told_so_at_once(piece: str) -> None:
+    assert asked_time(piece * 400_000, names_days=False) == "any"
+    asked_time(piece * 150, names_days=True)  # within what is looked at
