@@ -21,12 +21,13 @@ MAX_CHARS = 1_000
 
 _PRESENT = re.compile(
     r"\b(?:is|are|am|does|do|has|have|runs?|uses?|now|currently|these days|at present|nowadays|today)\b"
-    r"|\b(?:what|who|where|how|which|when|it|that|there)['’]s\b",
+    r"|\b(?:what|who|where|how|which|when|it|that|there)['’]s\b|^\W*(?:who|what|which\s+\w+)\s+\w+[^\Ws]s\b",
     re.IGNORECASE,
 )
 _NOT_PRESENT = re.compile(
-    r"\b(?:did|was|were|had|ago|last|before|used|originally|earlier|previous\w*|first|in (?:19|20)\d\d|on \d+|yesterday"
-    r"|been|ever|changed|(?:do|can|could|have) (?:you|we) (?:remember|find|recall|seen?|say|said))\b",
+    r"\b(?:did|was|were|had|ago|before|used|originally|earlier|previous\w*|first|in (?:19|20)\d\d|on \d+|yesterday"
+    r"|last (?:\w+day|night|week|weekend|month|year|time|summer|winter|spring|autumn)|been|ever|changed"
+    r"|(?:do|can|could|have) (?:you|we) (?:remember|find|recall|seen?|say|said))\b",
     re.IGNORECASE,
 )
 _BEFORE = re.compile(

@@ -35,6 +35,7 @@ FRIDAY = date(2025, 6, 13)
         ("my flatmate had Netflix when the kids were small", "past"),
         ("tinderbox started out on Python 3.10", "past"),
         ("", "asked"),
+        ("Great. And do you still go to the gym?", "asked"),
         ("The pool is closed on Mondays", "asserted"),
         ("I left the car keys in the kitchen drawer", "asserted"),
         ("My father is retired", "asserted"),
@@ -80,6 +81,10 @@ def test_the_day_asked_for_decides_where_the_words_tell_days(text: str, day: dat
 def test_what_happened_today_is_not_over_tomorrow() -> None:
     read = read_assertion("the spare key went to Karin today", FRIDAY)
     assert read.on(date(2025, 6, 14)) == read
+
+
+def test_a_plan_hardly_takes_the_place_of_what_holds() -> None:
+    assert read_assertion("We plan to deploy on Mondays one day", FRIDAY).takes < 0.3
 
 
 def test_days_of_every_week_are_not_those_of_one() -> None:
