@@ -21,8 +21,10 @@ TEST := $(VENV)/.test-$(BUILD)
 DEV := $(VENV)/.dev-$(BUILD)
 FULL := $(VENV)/.full-$(BUILD)
 WORKERS := 2
-# A worker has a core: where each has threads of OpenBLAS on all cores, they spin and wait for each other.
-PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --durations 20
+# A worker has a core: where each has threads of OpenBLAS on all cores, they spin and wait for each other. And where no
+# bytecode is kept, each first compiles all tests, which takes 10 s.
+PYTEST := OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(WORKERS) \
+	--dist worksteal --durations 20
 FOLDERS := actors algorithms bench hd hooks runtime
 RUST := $(shell find native -path native/target -prune -o -type f -print)
 
@@ -35,7 +37,7 @@ run: $(BASE)
 	$(BIN)/mnemic demo
 
 test: $(TEST)
-	$(PYTEST) -m "not system and not gpu" $(ARGS)
+	$(PYTEST) --in-memory -m "not system and not gpu" $(ARGS)
 
 # What is neither there nor to be had here is skipped, with the reason. ARGS='-m "system or gpu or torch or research"'
 # leaves out what `make test` runs.

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -86,6 +87,12 @@ def imports(tree: ast.Module) -> Iterator[Import]:
                 yield Import(node.args[0].value, node.lineno)
 
 
+@cache
+def imports_of(source: str) -> tuple[Import, ...]:
+    """What the source of a module imports; to read all of them takes a second, and several tests do."""
+    return tuple(imports(ast.parse(source)))
+
+
 def folder_of(module: str) -> str:
     """Return which folder a dotted ``mnemic.*`` module lies in; ``""`` for the root's own."""
     _, _, below = module.partition(".")
@@ -96,7 +103,7 @@ def folder_of(module: str) -> str:
 def misplaced(source: str, folder: str) -> list[str]:
     """List what the source of a module in a folder imports against the rules."""
     found = []
-    for module, line in imports(ast.parse(source)):
+    for module, line in imports_of(source):
         first = module.split(".")[0]
         if not first:
             found.append(f"{line}: {module} is relative")
@@ -141,6 +148,7 @@ def dotted(folder: str, path: Path) -> str:
     return ".".join(names if names[0] == "mnemic" else ["mnemic", *names])
 
 
+@cache
 def imported_modules() -> dict[str, set[str]]:
     """Every module with the modules of the product that it imports, wherever in it."""
     sources = {dotted(folder, path): path.read_text("utf-8") for folder, path in modules()}
@@ -228,7 +236,7 @@ def test_a_heavy_package_is_imported_by_one_module_only() -> None:
     for folder, path in modules():
         if folder == "bench":
             continue  # a bench loads what it is to beat
-        for module, _ in imports(ast.parse(path.read_text("utf-8"))):
+        for module, _ in imports_of(path.read_text("utf-8")):
             importers[module.split(".")[0]].add(path.relative_to(ROOT))
     several = {heavy: {str(path) for path in importers[heavy]} for heavy in HEAVY if len(importers[heavy]) > 1}
     assert several == TOGETHER

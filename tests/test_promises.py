@@ -193,7 +193,9 @@ def test_7_as_of_gives_what_the_memory_knew_then(minds: Any, steps: list[tuple[b
 # --- 9: kill -9 ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("acknowledged", [1, 2, 3])
+@pytest.mark.parametrize(
+    "acknowledged", [pytest.param(1, marks=pytest.mark.system), 2, pytest.param(3, marks=pytest.mark.system)]
+)
 def test_9_a_kill_loses_nothing_that_mcp_acknowledged(home: Path, tmp_path: Path, acknowledged: int) -> None:
     def message(number: int, method: str, parameters: dict[str, Any]) -> bytes:
         return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": parameters}).encode() + b"\n"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mnemic.bench.__main__ import BENCHES, _line, _parser, bench_named
+from mnemic.bench.__main__ import BENCHES, _line, _parser, bench_named, main
 from mnemic.bench.quality.locomo import METRICS
 from tests.paths import ROOT
 
@@ -19,6 +20,25 @@ def bench(*arguments: object) -> subprocess.CompletedProcess[str]:
     """Run the command."""
     command = [sys.executable, "-W", "error", "-m", "mnemic.bench", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def bench_here(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run the command in this process."""
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")  # which it sets where nothing is set
+
+    def call(*arguments: object) -> subprocess.CompletedProcess[str]:
+        monkeypatch.setattr(sys, "argv", ["mnemic.bench", *map(str, arguments)])
+        try:
+            code: object = main()
+        except SystemExit as ended:
+            code = ended.code
+        assert isinstance(code, int)
+        return subprocess.CompletedProcess(sys.argv, code, *capsys.readouterr())
+
+    return call
 
 
 def said(speaker: str, number: str, text: str) -> dict[str, str]:
@@ -93,18 +113,22 @@ def test_every_bench_is_documented() -> None:
         (("locomo", "--data", "/nowhere.json"), "bench locomo: [Errno 2] No such file or directory: '/nowhere.json'"),
     ],
 )
-def test_what_cannot_be_run_is_told_in_a_line(arguments: tuple[str, ...], why: str) -> None:
-    ended = bench(*arguments)
+def test_what_cannot_be_run_is_told_in_a_line(
+    bench_here: Callable[..., subprocess.CompletedProcess[str]], arguments: tuple[str, ...], why: str
+) -> None:
+    ended = bench_here(*arguments)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert why in ended.stderr.splitlines()[-1]
     assert "Traceback" not in ended.stderr
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '[{"sample_id": 3}]', "[3]"])
-def test_another_file_is_refused(tmp_path: Path, content: str) -> None:
+def test_another_file_is_refused(
+    bench_here: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path, content: str
+) -> None:
     path = tmp_path / "other.json"
     path.write_text(content, "utf-8")
-    ended = bench("locomo", "--data", path)
+    ended = bench_here("locomo", "--data", path)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr.startswith("bench locomo: ")
     assert "Traceback" not in ended.stderr

@@ -79,6 +79,7 @@ def test_a_command_that_works_alone_finds_what_a_hook_kept_without_its_secrets(m
     assert "secrets taken out: aws-access-token 1, private 1" in told
 
 
+@pytest.mark.system
 def test_what_is_not_understood_is_shown_by_status_and_doctor_and_the_rest_is_found(
     made: Path, project: Path, command: Callable[..., Outcome]
 ) -> None:
@@ -105,7 +106,8 @@ def endless(file: Path) -> None:
     file.symlink_to("/dev/zero")
 
 
-@pytest.mark.parametrize("name", [".mnemic.toml", pytest.param(".git", marks=pytest.mark.system)])
+@pytest.mark.system
+@pytest.mark.parametrize("name", [".mnemic.toml", ".git"])
 def test_no_file_of_a_project_stops_the_capture_of_any(
     made: Path, project: Path, tmp_path: Path, command: Callable[..., Outcome], name: str
 ) -> None:
@@ -266,6 +268,7 @@ def test_a_process_that_was_started_on_demand_leaves_though_files_of_hooks_are_s
     assert found(home, "otter") == ["the otter is well"]
 
 
+@pytest.mark.system
 def test_no_process_leaves_before_it_looked_whether_hooks_kept_something(made: Path, project: Path) -> None:
     settings = made / "mnemic.toml"
     settings.write_text(f"{settings.read_text('utf-8')}[runtime]\nidle_exit_s = 0.1\n", "utf-8")

@@ -70,6 +70,7 @@ def test_the_process_that_an_assistant_starts_there_runs_nothing_of_it(home: Pat
     untouched(hostile)
 
 
+@pytest.mark.system
 def test_served_there_on_threads_nothing_of_it_is_run(home: Path, hostile: Path) -> None:
     with command(hostile, "serve", "--engine", "embedded", "--home", str(home)):
         assert ready(home).engine == "embedded"

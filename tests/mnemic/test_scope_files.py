@@ -48,7 +48,13 @@ def passed_over(home: Path) -> list[str]:
 
 @pytest.mark.parametrize(
     "attack",
-    [attacks.unpacked, attacks.ignored, attacks.untracked, attacks.changed, attacks.moved, attacks.linked_file],
+    [
+        attacks.unpacked,
+        *(
+            pytest.param(attack, marks=pytest.mark.system)
+            for attack in (attacks.ignored, attacks.untracked, attacks.changed, attacks.moved, attacks.linked_file)
+        ),
+    ],
 )
 def test_who_may_write_into_a_folder_gets_nothing_of_a_scope_that_a_file_there_names(
     home: Path,

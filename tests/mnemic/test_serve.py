@@ -98,6 +98,7 @@ def test_it_leaves_when_nobody_has_wanted_anything_and_comes_back_when_somebody_
         assert ready(home).pid != first.pid
 
 
+@pytest.mark.system
 def test_a_process_whose_home_is_gone_goes_as_well(home: Path) -> None:
     ensure_running(home, CLOCK)
     card = ready(home)
@@ -154,7 +155,7 @@ def refused(home: Path, *options: str) -> str:
     return second.err
 
 
-@pytest.mark.parametrize("engine", ["embedded", "ray"])
+@pytest.mark.parametrize("engine", ["embedded", pytest.param("ray", marks=pytest.mark.system)])
 def test_a_second_one_in_the_foreground_is_refused_by_the_first_ones_name(home: Path, engine: str) -> None:
     with serving(home) as process:
         said = refused(home, "--engine", engine)
@@ -164,6 +165,7 @@ def test_a_second_one_in_the_foreground_is_refused_by_the_first_ones_name(home: 
         assert ready(home).pid == process.pid
 
 
+@pytest.mark.system
 def test_requests_under_way_when_it_is_killed_are_answered_by_the_next_one(home: Path) -> None:
     with Assistant(home) as assistant:
         first = ready(home)
@@ -180,6 +182,7 @@ def test_requests_under_way_when_it_is_killed_are_answered_by_the_next_one(home:
         assert mind.counts().memories == 60
 
 
+@pytest.mark.system
 def test_a_capture_through_an_older_process_is_neither_lost_nor_doubled(home: Path) -> None:
     with serving(home, protocol=PROTOCOL - 1) as older, Assistant(home) as assistant:
         assistant.send(*(tool_call(n, "memory_capture", text=f"otter {n}") for n in range(2, 12)))
@@ -219,6 +222,7 @@ def test_bad_settings_are_one_sentence_for_who_starts_it(home: Path, engine: str
     assert not (home / "run" / "serve.json").exists()
 
 
+@pytest.mark.system
 def test_a_token_is_made_only_once_the_address_has_been_taken(home: Path) -> None:
     kept = new_token(home / "http-token")
     with bind_tcp("127.0.0.1:0", token=None, certificate=None, key=None).listening as taken:
@@ -238,6 +242,7 @@ def over_tcp(address: str, **headers: str) -> int:
         return connection.getresponse().status
 
 
+@pytest.mark.system
 def test_on_loopback_too_the_token_is_demanded_and_its_file_is_named(home: Path) -> None:
     file = home / "http-token"
     tokens = []
@@ -255,6 +260,7 @@ def test_on_loopback_too_the_token_is_demanded_and_its_file_is_named(home: Path)
     assert tokens[0] == tokens[1]
 
 
+@pytest.mark.system
 def test_without_a_token_what_that_means_is_said_and_only_loopback_may_go_without(home: Path, tmp_path: Path) -> None:
     with serving(home, "--http", "127.0.0.1:0", "--no-token") as process:
         served(home).counts()
@@ -330,6 +336,7 @@ def test_a_signal_ends_a_pipe_whose_assistant_does_not_read(home: Path) -> None:
         assert b"Fatal" not in finish(process).err.encode()
 
 
+@pytest.mark.system
 def test_requests_of_the_protocol_without_a_handshake_pass(home: Path) -> None:
     about = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -389,6 +396,7 @@ def test_told_to_leave_it_answers_what_is_under_way(home: Path, hanging: Path, s
     assert not [path for path in (home / "run").iterdir() if path.suffix in (".sock", ".json")]
 
 
+@pytest.mark.system
 def test_told_to_leave_it_leaves_in_order_though_its_sockets_cannot_be_removed(home: Path) -> None:
     with serving(home) as process:
         assert served(home).remember("the tea is in the blue tin").created
@@ -469,6 +477,7 @@ def test_minds_that_nobody_uses_are_closed_by_a_process_that_stays(home: Path) -
         assert [line for line in log_of(home) if "nobody has used it" in line["message"]]
 
 
+@pytest.mark.system
 def test_what_is_read_again_closes_all_minds_and_metrics_show_those_that_are_used_since(home: Path) -> None:
     with serving(home) as process:
         for mind in ("default", "other"):
@@ -480,6 +489,7 @@ def test_what_is_read_again_closes_all_minds_and_metrics_show_those_that_are_use
         assert opened(process, home) == {"other"}
 
 
+@pytest.mark.system
 def test_settings_are_read_again_and_bad_ones_change_nothing(home: Path) -> None:
     with serving(home) as process:
         mind = served(home)
@@ -522,6 +532,7 @@ def test_an_edit_of_the_settings_is_said_to_have_no_effect_until_they_are_read_a
         assert said()[0] == "advice"
 
 
+@pytest.mark.system
 def test_a_process_that_read_settings_nothing_can_be_opened_with_takes_them_anew_once_they_are_mended(
     home: Path,
 ) -> None:
@@ -544,6 +555,7 @@ def test_a_process_that_read_settings_nothing_can_be_opened_with_takes_them_anew
         assert process.poll() is None
 
 
+@pytest.mark.system
 def test_a_capture_of_which_nothing_is_new_leaves_what_waits_to_the_process(home: Path, tmp_path: Path) -> None:
     source = lines(tmp_path / "a.jsonl", turn("an otter"))
     with serving(home):
@@ -574,6 +586,7 @@ def test_an_option_that_nothing_would_come_of_is_refused_before_anything_starts(
     assert not (tmp_path / "home").exists()
 
 
+@pytest.mark.system
 def test_killed_it_leaves_nothing_that_hinders_the_next_one(home: Path) -> None:
     with serving(home) as process:
         process.kill()

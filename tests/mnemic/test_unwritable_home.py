@@ -22,6 +22,8 @@ FACT = "The deploy key of the blue server lives in the vault called Heron."
 NEWER = "The vault called Heron was moved to the harbour."
 HERE = "mnemic.test_unwritable_home"
 
+pytestmark = pytest.mark.system
+
 
 def remember(home: Path, text: str) -> str:
     """Keep a text by the command; its id."""

@@ -14,6 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+import uvicorn.server
+
 import mnemic
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import AlreadyServed
@@ -204,6 +207,16 @@ def bound(path: Path) -> socket.socket:
     return listening
 
 
+class _ShortPauses:
+    """asyncio for uvicorn, which looks ten times a second whether it is to end: here a hundred times."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(asyncio, name)
+
+    async def sleep(self, delay_s: float) -> None:
+        await asyncio.sleep(min(delay_s, 0.01))
+
+
 @contextmanager
 def hosted(home: Path, tcp: TcpListener | None = None, minds: Any = None) -> Iterator[Hosted]:
     """Host the faces of a home; all is answered and closed in the end."""
@@ -211,16 +224,18 @@ def hosted(home: Path, tcp: TcpListener | None = None, minds: Any = None) -> Ite
     own = minds is None
     minds = OpenMinds(home) if own else minds
     faces = Hosted(home, minds, NotedDoor(home), folder, tcp, SystemClock())
-    faces.thread.start()
-    try:
-        assert faces.faces.ready.wait(BOUND_S)
-        yield faces
-    finally:
-        faces.faces.stop(5.0)
-        faces.thread.join(BOUND_S)
-        if own:
-            minds.close()
-        shutil.rmtree(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(uvicorn.server, "asyncio", _ShortPauses())
+        faces.thread.start()
+        try:
+            assert faces.faces.ready.wait(BOUND_S)
+            yield faces
+        finally:
+            faces.faces.stop(5.0)
+            faces.thread.join(BOUND_S)
+            if own:
+                minds.close()
+            shutil.rmtree(folder)
     assert not faces.thread.is_alive()
 
 

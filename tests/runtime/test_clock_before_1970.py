@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.paths import ROOT
 from tests.processes.faces import Outcome, lines, turn
 from tests.waiting import BOUND_S
@@ -31,6 +33,7 @@ def before_1970(program: str, *arguments: object, given: bytes = b"") -> str:
     return ended.stdout.decode()
 
 
+@pytest.mark.system
 def test_commands_and_hooks_keep_what_is_said_as_said_in_1970(command: Command, home: Path, tmp_path: Path) -> None:
     command("init", "--home", home)
     source = lines(tmp_path / "a.jsonl", turn("the otter sleeps"))

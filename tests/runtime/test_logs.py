@@ -170,6 +170,7 @@ def write_lines(path: str, rotate: str, name: str) -> None:
             LOG.info("%s %d", name, number)
 
 
+@pytest.mark.system
 def test_lines_of_several_processes_stay_whole_and_none_is_lost_when_one_turns_the_file_over(tmp_path: Path) -> None:
     path = tmp_path / "log"
     writers = [

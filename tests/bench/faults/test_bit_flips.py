@@ -31,12 +31,14 @@ def flips(attacked_home: Path, tmp_path_factory: pytest.TempPathFactory) -> dict
     return {attack.name.removeprefix("flip/"): attack for attack in attacks}
 
 
+@pytest.mark.system
 def test_a_bit_of_the_write_ahead_log_and_one_of_a_backup_are_named(flips: dict[str, Attack]) -> None:
     for name in ("store.db-wal", "backup"):
         row = attack_row(flips[name])
         assert (row["state"], row["tried"], row["named"]) == ("ok", 1, 1), row
 
 
+@pytest.mark.system
 def test_a_bit_of_the_write_ahead_log_of_an_open_mind_is_harmless_or_named(flips: dict[str, Attack]) -> None:
     row = attack_row(flips["open/store.db-wal"])
     assert (row["state"], row["tried"]) == ("ok", 1), row

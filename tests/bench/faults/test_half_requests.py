@@ -13,6 +13,7 @@ from mnemic.bench.faults import half_requests
 from mnemic.bench.faults.audit import Flaw, attack_row
 
 
+@pytest.mark.system
 def test_half_a_request_over_the_socket_costs_the_owner_nothing(attacked_home: Path, tmp_path: Path) -> None:
     unix, _ = half_requests.attacks(lambda: attacked_home, tmp_path, 18, 0)
     row = attack_row(unix)

@@ -11,6 +11,7 @@ from mnemic.bench.faults import parallel_commands
 from mnemic.bench.faults.audit import Audit, attack_row
 
 
+@pytest.mark.system
 def test_commands_at_once_lose_and_double_nothing(attacked_home: Path, tmp_path: Path) -> None:
     alone, _ = parallel_commands.attacks(lambda: attacked_home, tmp_path, 1)
     row = attack_row(alone)

@@ -49,6 +49,7 @@ def attack_all(command: AttackedCommand, fault: str) -> list[str]:
     return [flaw.kind for case in cases if case is not None for flaw in case.flaws]
 
 
+@pytest.mark.system
 def test_a_file_that_is_not_replaced_at_once_is_a_loss_and_one_that_is_none(
     shim: Shim, attacked_home: Path, careful: AttackedCommand, tmp_path: Path
 ) -> None:
@@ -69,6 +70,7 @@ def test_a_call_that_is_never_made_is_no_case(careful: AttackedCommand) -> None:
     assert careful.attack("kill", careful.expected.calls + 1) is None
 
 
+@pytest.mark.system
 def test_what_is_remembered_survives_a_kill_and_a_full_disk(shim: Shim, attacked_home: Path, tmp_path: Path) -> None:
     (remember,) = [one for one in scenarios() if one.name == "remember"]
     command = AttackedCommand(remember, shim, tmp_path, attacked_home)

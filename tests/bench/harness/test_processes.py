@@ -64,6 +64,7 @@ def test_what_does_not_come_is_not_waited_for_for_ever() -> None:
         wait_until(lambda: False, "the tide", 0.05)
 
 
+@pytest.mark.system
 def test_a_served_home_answers_and_leaves_nothing(tmp_path: Path) -> None:
     fill_home(tmp_path, 1, seed=0, encoder=None, settings=lexical_settings(tmp_path))
     assert ready_card(tmp_path) is None

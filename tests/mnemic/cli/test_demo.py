@@ -38,6 +38,7 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.system
 def test_every_answer_comes_first_from_an_installation_that_nobody_can_write(scratch: Path, tmp_path: Path) -> None:
     installed = tmp_path / "installed" / "mnemic"
     left_out = shutil.ignore_patterns("__pycache__")

@@ -49,6 +49,7 @@ def all_turns(path: Path) -> Path:
     return path
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("sent", "code", "said"),
     [  # the codes that shells give a command that a signal ended

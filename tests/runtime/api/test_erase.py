@@ -392,6 +392,7 @@ def test_it_is_not_remembered_again_and_the_answer_says_so(command: Command, hom
     assert "the same words were erased" in refused.err
 
 
+@pytest.mark.system
 def test_killed_in_the_midst_of_it_the_command_leaves_all_or_nothing(command: Command, filled: Path) -> None:
     draft = filled / "minds" / "default" / ".next"
     process = start("forget", "--scope", "work", "--erase", "--yes", "--home", filled)

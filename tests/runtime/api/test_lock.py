@@ -161,6 +161,7 @@ def test_a_fork_of_a_locked_mind_is_locked_by_the_same_passphrase(home: Path, tm
         assert lab.counts().memories == 1
 
 
+@pytest.mark.system
 def test_what_opened_a_mind_here_unlocks_it_for_everybody(home: Path) -> None:
     with mnemic.open(home, passphrase=WORDS) as mind, serving(home):
         heron = mind.remember("the heron stands on the pier")

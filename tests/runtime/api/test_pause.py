@@ -281,6 +281,7 @@ def test_an_empty_memory_that_is_paused_says_so_too(made: Path, project: Path, c
     assert context(alone(made, project)) == (f"<mnemic-memory>\n{told}\n</mnemic-memory>", f"Mnemic: {told}")
 
 
+@pytest.mark.system
 def test_a_session_whose_shell_switched_the_capture_off_is_told_that_it_is_not_remembered(
     made: Path, project: Path
 ) -> None:
@@ -308,6 +309,7 @@ def test_what_hooks_kept_waits_where_nobody_can_tell_when_it_was_paused(made: Pa
     assert kept(made) == ["the otter before it", "the otter of its owner"]
 
 
+@pytest.mark.system
 def test_a_locked_memory_is_paused_without_its_passphrase_and_promises_nothing(
     home: Path, project: Path, command: Any
 ) -> None:
@@ -332,6 +334,7 @@ def refused(answer: Any) -> str:
     return str(answer["result"]["content"][0]["text"])
 
 
+@pytest.mark.system
 def test_what_an_assistant_hands_over_in_a_pause_is_refused_and_it_is_told_why(
     made: Path, project: Path, command: Any
 ) -> None:
@@ -350,6 +353,7 @@ def test_what_an_assistant_hands_over_in_a_pause_is_refused_and_it_is_told_why(
     assert kept(made) == ["the otter before", "the otter by hand"]
 
 
+@pytest.mark.system
 def test_an_assistant_hands_nothing_over_from_a_project_that_is_left_out(made: Path, project: Path) -> None:
     name_scope(made, project, "work/shelf")
     (made / "mnemic.toml").write_text(f'[capture]\ndeny = ["{project}"]\n')
@@ -364,7 +368,12 @@ def test_an_assistant_hands_nothing_over_from_a_project_that_is_left_out(made: P
 
 
 @pytest.mark.parametrize(
-    ("value", "captures", "recalls"), [("1", False, False), ("capture", False, True), ("recall", True, False)]
+    ("value", "captures", "recalls"),
+    [
+        ("1", False, False),
+        pytest.param("capture", False, True, marks=pytest.mark.system),
+        pytest.param("recall", True, False, marks=pytest.mark.system),
+    ],
 )
 def test_an_assistant_whose_shell_switched_it_off_has_no_such_tools(
     made: Path, project: Path, value: str, captures: bool, recalls: bool

@@ -145,8 +145,10 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.mark.parametrize("stride", [SAMPLE, pytest.param(1, marks=pytest.mark.system)])
-@pytest.mark.parametrize("what", list(NEW))
+@pytest.mark.parametrize(
+    ("what", "stride"),
+    [("restore", SAMPLE), ("import", SAMPLE), *(pytest.param(what, 1, marks=pytest.mark.system) for what in NEW)],
+)
 def test_killed_at_any_moment_it_leaves_the_old_state_or_the_new_one_whole(
     before: Path, tmp_path: Path, what: str, stride: int
 ) -> None:

@@ -42,6 +42,7 @@ def served(home: Path) -> Mind:
     return mind
 
 
+@pytest.mark.system
 def test_a_store_is_replaced_beneath_a_process_that_serves_it(home: Path) -> None:
     with mnemic.open(home) as mind:
         first = mind.remember("the first").id

@@ -133,6 +133,7 @@ def make_at_once(home: str) -> None:
         print("made")
 
 
+@pytest.mark.system
 def test_of_eight_processes_that_race_one_makes_a_whole_mind(tmp_path: Path) -> None:
     printed = release([child("runtime.minds.test_homes:make_at_once", tmp_path / "home") for _ in range(8)])
     assert sorted(printed) == ["another\n"] * 7 + ["made\n"]

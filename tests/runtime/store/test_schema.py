@@ -119,6 +119,7 @@ def migrate_at_once(path: str) -> None:
         migrate(db, Path(path), KEYS, NEXT)
 
 
+@pytest.mark.system
 def test_processes_that_race_migrate_once_and_keep_the_old_schemas_copy(path: Path) -> None:
     before = held(path)
     release([child("runtime.store.test_schema:migrate_at_once", path) for _ in range(4)])

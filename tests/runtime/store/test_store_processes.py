@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import apsw
+import pytest
 
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.runtime.store.read.reader import open_reader
@@ -42,6 +43,7 @@ def write_triples(path: str, writer: str, times: str) -> None:
             store.apply([*triple, shared], at=1, key=f"{writer}/{n}".encode(), author=writer, run="r")
 
 
+@pytest.mark.system
 def test_four_writers_lose_and_double_nothing_and_a_reader_sees_whole_transactions(store: Store, path: Path) -> None:
     writers, times = 4, 40
     processes = [child("runtime.store.test_store_processes:write_triples", path, n, times) for n in range(writers)]
@@ -86,6 +88,7 @@ def write_until_killed(path: str, seed: str) -> None:
             print(number, flush=True)
 
 
+@pytest.mark.system
 def test_what_was_acknowledged_survives_kill_9(store: Store, path: Path) -> None:
     draw = random.Random(9)
     acknowledged: list[int] = []
