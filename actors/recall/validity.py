@@ -76,7 +76,8 @@ class Validity:
         read = [one if asked == "before" else one.on(day) for one, _ in known]
         asserted = np.maximum(np.array([one.rate for one in read]), _LEAST)
         takes = np.array([one.takes for one in read])
-        takes[np.isin(candidates, self._index.superseded(as_of)[0])] = 0.0
+        corrected = np.isin(candidates, self._index.superseded(as_of)[0])
+        takes[corrected] = 0.0
         lengths = np.array([length for _, length in known], np.int64)
         vectors = self._index.first_vectors(candidates).astype(np.float64)
         same = same_slot(vectors @ vectors.T, lengths) * (scope[:, None] == scope[None, :])
@@ -90,6 +91,7 @@ class Validity:
             fits = asserted * np.maximum(still_holds(same, takes, said_at, end), _LEAST)
             late = np.where(said_at >= end, _LATER, 0.0)
         weighed: Floats = (_WEIGHTS[asked] * np.log(np.maximum(fits, _LEAST)) - late) / FULL.slope
+        weighed[corrected] = 0.0  # it lifts what corrects it, which nobody has to weigh
         return weighed
 
     def _read(self, rows: list[int], said_at: list[int], snapshot: Snapshot) -> list[tuple[Assertion, int]]:

@@ -65,6 +65,7 @@ def test_what_is_gone_and_named_by_nobody_is_silent(
     assert ([flaw.kind for flaw in case.flaws], case.named) == (flaws, named)
 
 
+@pytest.mark.system
 def test_a_bit_that_is_not_there_is_said(flips: dict[str, Attack]) -> None:
     with pytest.raises(ValueError, match=r"key has 256 bits, and none of the number 257"):
         attack_row(flips["key"], 257)

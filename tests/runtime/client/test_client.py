@@ -114,6 +114,7 @@ def test_a_relative_home_is_meant_from_here_also_by_the_process(home: Path, monk
     assert ready(home).folder == str(home / "run")
 
 
+@pytest.mark.system
 def test_a_home_too_deep_for_a_socket_is_served(home: Path, tmp_path: Path) -> None:
     deep = tmp_path.joinpath(*["a folder of some length"] * 5, "home")
     shutil.copytree(home, deep)
@@ -314,6 +315,7 @@ def test_five_answers_lost_in_a_row_are_one_sentence(shared: Path) -> None:
     assert mind.counts().memories
 
 
+@pytest.mark.system
 def test_a_killed_process_is_replaced_for_whoever_asks_next(home: Path) -> None:
     mind = served(home)
     mind.remember("an otter")
@@ -412,6 +414,7 @@ def test_what_no_process_answers_is_one_sentence(tmp_path: Path, said: bytes) ->
         meeting.release_server_lock()
 
 
+@pytest.mark.system
 def test_one_that_has_gone_need_not_be_asked_to_leave(home: Path) -> None:
     ensure_running(home, CLOCK)
     card = ready(home)

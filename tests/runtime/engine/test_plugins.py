@@ -292,6 +292,7 @@ def test_an_actor_of_another_package_runs_and_is_shown(
     assert shown.json["counts"]["kinds"] == {"summary": 1, "turn": 3}
 
 
+@pytest.mark.system
 def test_the_package_of_the_documentation_keeps_the_contract(installed: Path) -> None:
     ended = run_with(installed, "-m", "mnemic.bench", "contract", "tally")
     assert (ended.code, ended.err) == (0, "")
