@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from datetime import date, datetime
-from pathlib import Path
 
-LABELS = Path(__file__).parent / "fixtures" / "statements" / "statements.jsonl"
+from tests.paths import FIXTURES
+
+LABELS = FIXTURES / "statements" / "statements.jsonl"
 MODALITIES = ("asserted", "planned", "wished", "hypothetical", "asked", "quoted", "temporary", "ended", "past")
 
 

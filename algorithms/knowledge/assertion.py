@@ -5,7 +5,8 @@ question. So `mnemic.actors.recall.validity` weighs each candidate by the share 
 asserted something for good. A rate and no filter: a third of what is told as past tells what holds as well ("it was in
 the garage, now it is by the church"). Where the words tell for which days it holds ("until Friday", "from 1 December"),
 the day asked for decides. English; what is in other languages counts as asserted. Below it stand
-`mnemic.algorithms.knowledge.modality`, which reads one clause, and `mnemic.algorithms.knowledge.statements`.
+`mnemic.algorithms.knowledge.extraction.modality`, which reads one clause, and
+`mnemic.algorithms.knowledge.extraction.statements`.
 
 The rates are those of the 6,628 statements of a file of quiet changes, by the rule of succession. Of made lives,
 whose author had not seen these cues, of 2,100 statements read as asserted 87 % asserted something, of 1,200 others 30 %
@@ -19,15 +20,16 @@ import re
 from datetime import date, timedelta
 from typing import Literal, NamedTuple
 
-from mnemic.algorithms.knowledge.holding_days import TRIGGERS
-from mnemic.algorithms.knowledge.modality import Modality, status_of
-from mnemic.algorithms.knowledge.statements import statements
+from mnemic.algorithms.knowledge.extraction.holding_days import TRIGGERS
+from mnemic.algorithms.knowledge.extraction.modality import Modality, status_of
+from mnemic.algorithms.knowledge.extraction.statements import statements
 
 Status = Literal[
     "asserted", "changed", "asked", "quoted", "wished", "hypothetical", "planned", "passing", "ended", "past"
 ]
-"""What a text makes of what it says: as `mnemic.algorithms.knowledge.modality` has it, where ``changed`` names what
-holds together with what held, and ``passing`` is what was for a while or by way of trial, temporary states included."""
+"""What a text makes of what it says: a `mnemic.algorithms.knowledge.extraction.modality.Modality`, where ``changed``
+names what holds together with what held, and ``passing`` is what was for a while or by way of trial, temporary states
+included."""
 MAX_CHARS = 150
 """Characters; of a longer text some part asserts something, so it counts as asserted unread."""
 RATES: dict[Status, float] = {

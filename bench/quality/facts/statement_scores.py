@@ -1,10 +1,10 @@
 """Scores what is found in hand-labelled turns: how much of what they state, and with what status.
 
-Beside `mnemic.algorithms.knowledge.statements` stands what the older `triples` finds in the same turns, whose values
-are compared alike. Turns whose number is odd were looked at while the rules were made; the even ones were only counted.
-A statement is found where the words of its value and of the labelled one overlap by at least half of the longer one's;
-each label is found once, the largest overlap first. Offsets decide, so that equal words elsewhere do not count;
-`triples` tells none, so its objects are sought in the text.
+Beside `mnemic.algorithms.knowledge.extraction.statements` stands what the older `triples` finds in the same turns,
+whose values are compared alike. Turns whose number is odd were looked at while the rules were made; the even ones were
+only counted. A statement is found where the words of its value and of the labelled one overlap by at least half of the
+longer one's; each label is found once, the largest overlap first. Offsets decide, so that equal words elsewhere do not
+count; `triples` tells none, so its objects are sought in the text.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mnemic.algorithms.knowledge.modality import MODALITIES
-from mnemic.algorithms.knowledge.statements import statements
+from mnemic.algorithms.knowledge.extraction.modality import MODALITIES
+from mnemic.algorithms.knowledge.extraction.statements import statements
 from mnemic.algorithms.knowledge.triples import triples
 from mnemic.bench.harness.measure import Row, goal
 

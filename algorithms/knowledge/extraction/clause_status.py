@@ -1,8 +1,9 @@
 """Decides with what status a clause says what it states, and for which days.
 
-Above it stands `mnemic.algorithms.knowledge.statements`; below it `mnemic.algorithms.knowledge.clause_reader` and
-`mnemic.algorithms.knowledge.holding_days`. The order is that of `mnemic.algorithms.knowledge.modality`, whose
-`status_of` looks at whole sentences; here the verb is known, and so is what the sentence around it says.
+Above it stands `mnemic.algorithms.knowledge.extraction.statements`; below it
+`mnemic.algorithms.knowledge.extraction.clause_reader` and `mnemic.algorithms.knowledge.extraction.holding_days`. The
+order is that of `mnemic.algorithms.knowledge.extraction.modality`, whose `status_of` looks at whole sentences; here the
+verb is known, and so is what the sentence around it says.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from mnemic.algorithms.knowledge.clause_reader import Clause, Reading
-from mnemic.algorithms.knowledge.holding_days import DayPhrase
-from mnemic.algorithms.knowledge.modality import Modality
-from mnemic.algorithms.knowledge.questions_and_reports import THOUGHT
-from mnemic.algorithms.knowledge.sentences import CLOCK_WORDS, Sentence, word_set
-from mnemic.algorithms.knowledge.verb_groups import (
+from mnemic.algorithms.knowledge.extraction.clause_reader import Clause, Reading
+from mnemic.algorithms.knowledge.extraction.holding_days import DayPhrase
+from mnemic.algorithms.knowledge.extraction.modality import Modality
+from mnemic.algorithms.knowledge.extraction.questions_and_reports import THOUGHT
+from mnemic.algorithms.knowledge.extraction.sentences import CLOCK_WORDS, Sentence, word_set
+from mnemic.algorithms.knowledge.extraction.verb_groups import (
     COULD,
     DENIED,
     GOING,
@@ -97,7 +98,7 @@ def _within(reading: Reading, clause: Clause, phrases: Sequence[DayPhrase]) -> l
 
 
 def clause_status(reading: Reading, clause: Clause, phrases: Sequence[DayPhrase], said_on: date) -> Status:
-    """The status of a clause: the first that fits, in the order of `mnemic.algorithms.knowledge.modality.MODALITIES`.
+    """The status of a clause: the first that fits, in the order of `modality.MODALITIES`.
 
     What the clause thought and another one corrects is denied thereby.
     """

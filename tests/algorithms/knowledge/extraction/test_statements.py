@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import time
 from datetime import date
-from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemic.algorithms.knowledge.modality import MODALITIES
-from mnemic.algorithms.knowledge.statements import MAX_CHARS, Statement, statements
+from mnemic.algorithms.knowledge.extraction.modality import MODALITIES
+from mnemic.algorithms.knowledge.extraction.statements import MAX_CHARS, Statement, statements
 from mnemic.bench.quality.facts.statement_scores import measure_statements
+from tests.paths import FIXTURES
 
-LABELS = Path(__file__).parents[2] / "fixtures" / "statements" / "statements.jsonl"
+LABELS = FIXTURES / "statements" / "statements.jsonl"
 SAID_ON = date(2025, 6, 18)  # a Wednesday
 ANYTHING = st.text(st.characters(exclude_categories=()), max_size=200)
 PIECES = (

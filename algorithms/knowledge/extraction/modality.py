@@ -1,9 +1,9 @@
 """Tells by cue words what status a sentence gives to what it says: asserted, asked, planned, ended and so on.
 
-Above it stand `mnemic.algorithms.knowledge.clause_status`, which knows the verbs of a clause as well, and recall, which
-asks for each candidate. English only: in other languages no cue is found, so all is asserted there. The first that fits
-counts, in the order of `MODALITIES`: what is asked is not told, what another one said is not said by this one, and so
-on down to what is asserted, which has no cue at all.
+Above it stand `mnemic.algorithms.knowledge.extraction.clause_status`, which knows the verbs of a clause as well, and
+recall, which asks for each candidate. English only: in other languages no cue is found, so all is asserted there. The
+first that fits counts, in the order of `MODALITIES`: what is asked is not told, what another one said is not said by
+this one, and so on down to what is asserted, which has no cue at all.
 """
 
 from __future__ import annotations

@@ -1,16 +1,17 @@
 """Cuts a sentence into parts that may be clauses, and finds the verb of a part.
 
-Above it stand `mnemic.algorithms.knowledge.verb_groups` and `mnemic.algorithms.knowledge.sentence_reader`; below it
-`mnemic.algorithms.knowledge.sentences`. A part lies between two joints: punctuation, a conjunction, or a word that
-begins a clause which depends on another. English is full of words that are verbs and nouns alike, so what stands before
-and after a word decides (``the build takes``, ``the test runs take``), and not the table alone.
+Above it stand `mnemic.algorithms.knowledge.extraction.verb_groups` and
+`mnemic.algorithms.knowledge.extraction.sentence_reader`; below it `mnemic.algorithms.knowledge.extraction.sentences`. A
+part lies between two joints: punctuation, a conjunction, or a word that begins a clause which depends on another.
+English is full of words that are verbs and nouns alike, so what stands before and after a word decides (``the build
+takes``, ``the test runs take``), and not the table alone.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from mnemic.algorithms.knowledge.sentences import (
+from mnemic.algorithms.knowledge.extraction.sentences import (
     ADVERB,
     ARTICLE,
     AUX,

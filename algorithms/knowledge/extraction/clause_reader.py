@@ -1,18 +1,19 @@
 """Reads what one clause states: a draft for each of its values, and which of them is the old and which the new.
 
-Above it stands `mnemic.algorithms.knowledge.sentence_reader`; below it `mnemic.algorithms.knowledge.clause_values`.
-What a clause leaves out (``my tablet does``, ``plastic in the yellow one``) is taken from the clause before.
+Above it stands `mnemic.algorithms.knowledge.extraction.sentence_reader`; below it
+`mnemic.algorithms.knowledge.extraction.clause_values`. What a clause leaves out (``my tablet does``, ``plastic in the
+yellow one``) is taken from the clause before.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from mnemic.algorithms.knowledge.clause_parts import RELATIVES, Part, find_verb
-from mnemic.algorithms.knowledge.clause_values import Value, values
-from mnemic.algorithms.knowledge.modality import Modality
-from mnemic.algorithms.knowledge.noun_phrases import OF_WORDS, is_time, noun_end, skip_leading
-from mnemic.algorithms.knowledge.sentences import (
+from mnemic.algorithms.knowledge.extraction.clause_parts import RELATIVES, Part, find_verb
+from mnemic.algorithms.knowledge.extraction.clause_values import Value, values
+from mnemic.algorithms.knowledge.extraction.modality import Modality
+from mnemic.algorithms.knowledge.extraction.noun_phrases import OF_WORDS, is_time, noun_end, skip_leading
+from mnemic.algorithms.knowledge.extraction.sentences import (
     BASE,
     BE,
     BELIEF,
@@ -27,7 +28,7 @@ from mnemic.algorithms.knowledge.sentences import (
     Sentence,
     word_set,
 )
-from mnemic.algorithms.knowledge.verb_groups import (
+from mnemic.algorithms.knowledge.extraction.verb_groups import (
     COULD,
     DENIED,
     GOING,

@@ -1,17 +1,18 @@
 """Reads what stands after a verb: the values that it names, and the words that tie them to it.
 
-Above it stands `mnemic.algorithms.knowledge.clause_reader`; below it `mnemic.algorithms.knowledge.noun_phrases` and
-`mnemic.algorithms.knowledge.verb_groups`. A preposition right after the verb belongs to it (``runs on | Debian 12``);
-one after a thing goes on with that thing, or ends it, by what both are. Of verbs of change the value is where something
-is moved or set to, and what is moved is what the statement is about.
+Above it stands `mnemic.algorithms.knowledge.extraction.clause_reader`; below it
+`mnemic.algorithms.knowledge.extraction.noun_phrases` and `mnemic.algorithms.knowledge.extraction.verb_groups`. A
+preposition right after the verb belongs to it (``runs on | Debian 12``); one after a thing goes on with that thing, or
+ends it, by what both are. Of verbs of change the value is where something is moved or set to, and what is moved is what
+the statement is about.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from mnemic.algorithms.knowledge.clause_parts import RELATIVES
-from mnemic.algorithms.knowledge.noun_phrases import (
+from mnemic.algorithms.knowledge.extraction.clause_parts import RELATIVES
+from mnemic.algorithms.knowledge.extraction.noun_phrases import (
     DEGREES,
     OF_WORDS,
     PLACE_WORDS,
@@ -21,7 +22,7 @@ from mnemic.algorithms.knowledge.noun_phrases import (
     noun_end,
     skip_leading,
 )
-from mnemic.algorithms.knowledge.sentences import (
+from mnemic.algorithms.knowledge.extraction.sentences import (
     ADVERB,
     ARTICLE,
     AUX,
@@ -36,7 +37,7 @@ from mnemic.algorithms.knowledge.sentences import (
     Sentence,
     word_set,
 )
-from mnemic.algorithms.knowledge.verb_groups import GOING, PASSIVE, VerbGroup
+from mnemic.algorithms.knowledge.extraction.verb_groups import GOING, PASSIVE, VerbGroup
 
 _TARGETED = word_set("""
 move port rename pin bump mirror migrate switch upgrade downgrade convert change set transfer shift relocate redirect

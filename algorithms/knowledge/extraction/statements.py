@@ -2,8 +2,8 @@
 
 Precision of what is asserted goes first: what is asked, reported, wished, supposed or planned comes out as that.
 Nothing is inferred that no text says, and ``it`` stays ``it``. English only: the rules know no other language, and what
-they find in one is chance. Below it stand `mnemic.algorithms.knowledge.sentence_reader` and
-`mnemic.algorithms.knowledge.clause_status`.
+they find in one is chance. Below it stand `mnemic.algorithms.knowledge.extraction.sentence_reader` and
+`mnemic.algorithms.knowledge.extraction.clause_status`.
 
 Of 150 labelled turns that nobody looked at while the rules were made, it finds statements with a precision of .84 and a
 recall of .81, and 95 % of the statuses of those are right (`mnemic.bench.quality.facts.statement_scores`).
@@ -16,13 +16,13 @@ from collections.abc import Iterator
 from datetime import date
 from typing import NamedTuple
 
-from mnemic.algorithms.knowledge.clause_reader import Clause, Draft, Reading
-from mnemic.algorithms.knowledge.clause_status import Status, clause_days, clause_status
-from mnemic.algorithms.knowledge.clause_values import CHANGES
-from mnemic.algorithms.knowledge.holding_days import TRIGGERS, DayPhrase, day_phrases
-from mnemic.algorithms.knowledge.modality import Modality
-from mnemic.algorithms.knowledge.sentence_reader import read_sentence
-from mnemic.algorithms.knowledge.sentences import CUES, LEMMAS, TIME, Sentence, sentences, word_set
+from mnemic.algorithms.knowledge.extraction.clause_reader import Clause, Draft, Reading
+from mnemic.algorithms.knowledge.extraction.clause_status import Status, clause_days, clause_status
+from mnemic.algorithms.knowledge.extraction.clause_values import CHANGES
+from mnemic.algorithms.knowledge.extraction.holding_days import TRIGGERS, DayPhrase, day_phrases
+from mnemic.algorithms.knowledge.extraction.modality import Modality
+from mnemic.algorithms.knowledge.extraction.sentence_reader import read_sentence
+from mnemic.algorithms.knowledge.extraction.sentences import CUES, LEMMAS, TIME, Sentence, sentences, word_set
 
 MAX_CHARS = 8_000
 """Characters of a text that are looked at."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mnemic.algorithms.knowledge.clause_parts import find_verb, is_adverb, parts
-from mnemic.algorithms.knowledge.sentences import sentences
+from mnemic.algorithms.knowledge.extraction.clause_parts import find_verb, is_adverb, parts
+from mnemic.algorithms.knowledge.extraction.sentences import sentences
 
 
 @pytest.mark.parametrize(

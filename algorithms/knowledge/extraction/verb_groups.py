@@ -1,16 +1,16 @@
 """Reads the verb of a clause with its auxiliaries, and how it is said: future, denied, wished, no longer.
 
-Above it stands `mnemic.algorithms.knowledge.clause_values`; below it `mnemic.algorithms.knowledge.clause_parts`. A verb
-that only says how another one is meant (``plans to use``, ``stopped taking``, ``used to live``) hands its sense to that
-one and leaves a flag.
+Above it stands `mnemic.algorithms.knowledge.extraction.clause_values`; below it
+`mnemic.algorithms.knowledge.extraction.clause_parts`. A verb that only says how another one is meant (``plans to use``,
+``stopped taking``, ``used to live``) hands its sense to that one and leaves a flag.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from mnemic.algorithms.knowledge.clause_parts import is_adverb
-from mnemic.algorithms.knowledge.sentences import (
+from mnemic.algorithms.knowledge.extraction.clause_parts import is_adverb
+from mnemic.algorithms.knowledge.extraction.sentences import (
     AUX,
     BASE,
     BE,

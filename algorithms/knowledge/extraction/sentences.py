@@ -1,9 +1,9 @@
 """Cuts English text into sentences of words that keep their place in the text and know their classes.
 
-Above it stands `mnemic.algorithms.knowledge.clause_parts`. Unlike `mnemic.algorithms.text.clauses`, which leaves out
-what is not asserted, it keeps questions, conditions and reports. Fenced code, quoted lines (``>``), table rows and
-shell prompts are left out; an inline code span is one word. What stands within quotation marks is one word where it is
-a name, and a sentence of its own where somebody is said to have said it; else it is left out.
+Above it stands `mnemic.algorithms.knowledge.extraction.clause_parts`. Unlike `mnemic.algorithms.text.clauses`, which
+leaves out what is not asserted, it keeps questions, conditions and reports. Fenced code, quoted lines (``>``), table
+rows and shell prompts are left out; an inline code span is one word. What stands within quotation marks is one word
+where it is a name, and a sentence of its own where somebody is said to have said it; else it is left out.
 
 One table tells all classes of a word, since looking into thirty sets for each word would cost more than all the rest. A
 word that is in no class is taken for a noun, an adjective or a name.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from mnemic.algorithms.knowledge.clause_parts import parts
-from mnemic.algorithms.knowledge.clause_reader import Reading
-from mnemic.algorithms.knowledge.questions_and_reports import asks_for_unnamed, is_inverted
-from mnemic.algorithms.knowledge.sentence_reader import read_sentence
-from mnemic.algorithms.knowledge.sentences import sentences
+from mnemic.algorithms.knowledge.extraction.clause_parts import parts
+from mnemic.algorithms.knowledge.extraction.clause_reader import Reading
+from mnemic.algorithms.knowledge.extraction.questions_and_reports import asks_for_unnamed, is_inverted
+from mnemic.algorithms.knowledge.extraction.sentence_reader import read_sentence
+from mnemic.algorithms.knowledge.extraction.sentences import sentences
 
 
 @pytest.mark.parametrize(

@@ -1,23 +1,30 @@
 """Reads a sentence part by part: commands and idle words drop out, clauses are read, what binds them is noted.
 
-Above it stands `mnemic.algorithms.knowledge.statements`; below it `mnemic.algorithms.knowledge.clause_reader`,
-`mnemic.algorithms.knowledge.questions_and_reports`. What status a clause has is decided
-after all of it is read (`mnemic.algorithms.knowledge.clause_status`), for its cues may come last.
+Above it stands `mnemic.algorithms.knowledge.extraction.statements`; below it
+`mnemic.algorithms.knowledge.extraction.clause_reader`, `mnemic.algorithms.knowledge.extraction.questions_and_reports`.
+What status a clause has is decided after all of it is read (`mnemic.algorithms.knowledge.extraction.clause_status`),
+for its cues may come last.
 """
 
 from __future__ import annotations
 
-from mnemic.algorithms.knowledge.clause_parts import IF_WORDS, Part, find_verb, is_adverb, parts
-from mnemic.algorithms.knowledge.clause_reader import WISHED_WORDS, Clause, Reading, read_clause, read_verbless
-from mnemic.algorithms.knowledge.noun_phrases import is_time, skip_openers, subject
-from mnemic.algorithms.knowledge.questions_and_reports import (
+from mnemic.algorithms.knowledge.extraction.clause_parts import IF_WORDS, Part, find_verb, is_adverb, parts
+from mnemic.algorithms.knowledge.extraction.clause_reader import (
+    WISHED_WORDS,
+    Clause,
+    Reading,
+    read_clause,
+    read_verbless,
+)
+from mnemic.algorithms.knowledge.extraction.noun_phrases import is_time, skip_openers, subject
+from mnemic.algorithms.knowledge.extraction.questions_and_reports import (
     REPORTING,
     asks_for_unnamed,
     content,
     is_inverted,
     read_question,
 )
-from mnemic.algorithms.knowledge.sentences import (
+from mnemic.algorithms.knowledge.extraction.sentences import (
     ADVERB,
     AUX,
     BASE,
@@ -40,7 +47,7 @@ from mnemic.algorithms.knowledge.sentences import (
     Sentence,
     word_set,
 )
-from mnemic.algorithms.knowledge.verb_groups import (
+from mnemic.algorithms.knowledge.extraction.verb_groups import (
     COULD,
     DENIED,
     MIGHT,

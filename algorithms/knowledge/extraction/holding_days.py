@@ -1,7 +1,7 @@
 """Reads for which days a clause says that something holds: ``until 2 Nov``, ``since Monday``, ``for the next 3 weeks``.
 
-Above it stands `mnemic.algorithms.knowledge.statements`; the names of months, weekdays and numbers are those of
-`mnemic.algorithms.text.languages.en`. English only: of other languages nothing is found.
+Above it stands `mnemic.algorithms.knowledge.extraction.statements`; the names of months, weekdays and numbers are those
+of `mnemic.algorithms.text.languages.en`. English only: of other languages nothing is found.
 
 Days are half-open: the first on which it holds, and the first on which it does no longer. ``until D`` leaves D out;
 ``through D``, ``from A to B`` and ``until the end of D`` take it in, to its last day where D is a month or a year.

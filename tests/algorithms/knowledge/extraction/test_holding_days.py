@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemic.algorithms.knowledge.holding_days import TRIGGERS, day_phrases, holding_days
+from mnemic.algorithms.knowledge.extraction.holding_days import TRIGGERS, day_phrases, holding_days
 
 SAID_ON = date(2025, 10, 16)  # a Thursday
 

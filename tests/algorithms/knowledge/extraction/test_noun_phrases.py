@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mnemic.algorithms.knowledge.noun_phrases import (
+from mnemic.algorithms.knowledge.extraction.noun_phrases import (
     PLACE_WORDS,
     is_clock,
     is_time,
@@ -13,7 +13,7 @@ from mnemic.algorithms.knowledge.noun_phrases import (
     skip_openers,
     subject,
 )
-from mnemic.algorithms.knowledge.sentences import sentences
+from mnemic.algorithms.knowledge.extraction.sentences import sentences
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mnemic.algorithms.knowledge.clause_values import values
-from mnemic.algorithms.knowledge.sentences import sentences
-from mnemic.algorithms.knowledge.verb_groups import read_group
+from mnemic.algorithms.knowledge.extraction.clause_values import values
+from mnemic.algorithms.knowledge.extraction.sentences import sentences
+from mnemic.algorithms.knowledge.extraction.verb_groups import read_group
 
 
 @pytest.mark.parametrize(

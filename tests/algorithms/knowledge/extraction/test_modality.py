@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.algorithms.knowledge.modality import MAX_SENTENCE_CHARS, MODALITIES, Modality, status_of
+from mnemic.algorithms.knowledge.extraction.modality import MAX_SENTENCE_CHARS, MODALITIES, Modality, status_of
+from tests.paths import FIXTURES
 
-LABELS = Path(__file__).parents[2] / "fixtures" / "statements" / "statements.jsonl"
+LABELS = FIXTURES / "statements" / "statements.jsonl"
 
 
 @pytest.mark.parametrize(

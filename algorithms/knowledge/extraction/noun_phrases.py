@@ -1,12 +1,13 @@
 """Tells where what is named begins and ends: subjects, values, and the words of time that belong to neither.
 
-Above it stands `mnemic.algorithms.knowledge.clause_values`; below it `mnemic.algorithms.knowledge.clause_parts`.
+Above it stands `mnemic.algorithms.knowledge.extraction.clause_values`; below it
+`mnemic.algorithms.knowledge.extraction.clause_parts`.
 """
 
 from __future__ import annotations
 
-from mnemic.algorithms.knowledge.clause_parts import RELATIVES, is_adverb
-from mnemic.algorithms.knowledge.sentences import (
+from mnemic.algorithms.knowledge.extraction.clause_parts import RELATIVES, is_adverb
+from mnemic.algorithms.knowledge.extraction.sentences import (
     ARTICLE,
     AUX,
     CLOCK_WORDS,

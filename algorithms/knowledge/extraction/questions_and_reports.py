@@ -1,17 +1,18 @@
 """Reads what is asked, and tells what somebody says, thinks or hopes from that he does: the statement is what follows.
 
-Above it stands `mnemic.algorithms.knowledge.sentence_reader`; below it `mnemic.algorithms.knowledge.clause_reader`. A
-question is told by its order of words too, for many have no mark (``does the 14 tram stop at Schottentor``). One that
-names no value (``where does it live?``) states nothing, and neither does a request (``could you rename that?``). What
-others say or think is quoted; what the speaker thinks is asserted, and what he thought and corrects is denied.
+Above it stands `mnemic.algorithms.knowledge.extraction.sentence_reader`; below it
+`mnemic.algorithms.knowledge.extraction.clause_reader`. A question is told by its order of words too, for many have no
+mark (``does the 14 tram stop at Schottentor``). One that names no value (``where does it live?``) states nothing, and
+neither does a request (``could you rename that?``). What others say or think is quoted; what the speaker thinks is
+asserted, and what he thought and corrects is denied.
 """
 
 from __future__ import annotations
 
-from mnemic.algorithms.knowledge.clause_parts import Part, find_verb, is_adverb
-from mnemic.algorithms.knowledge.clause_reader import PRAISE, Clause, Reading, read_clause
-from mnemic.algorithms.knowledge.modality import Modality
-from mnemic.algorithms.knowledge.sentences import (
+from mnemic.algorithms.knowledge.extraction.clause_parts import Part, find_verb, is_adverb
+from mnemic.algorithms.knowledge.extraction.clause_reader import PRAISE, Clause, Reading, read_clause
+from mnemic.algorithms.knowledge.extraction.modality import Modality
+from mnemic.algorithms.knowledge.extraction.sentences import (
     ADVERB,
     AUX,
     BASE,
@@ -33,7 +34,7 @@ from mnemic.algorithms.knowledge.sentences import (
     Sentence,
     word_set,
 )
-from mnemic.algorithms.knowledge.verb_groups import (
+from mnemic.algorithms.knowledge.extraction.verb_groups import (
     COULD,
     DENIED,
     GOING,

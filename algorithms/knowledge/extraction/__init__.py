@@ -1,0 +1,1 @@
+"""Extraction of statements from English text by rules; see `mnemic.algorithms.knowledge.extraction.statements`."""
