@@ -58,6 +58,7 @@ OPTIONS = {
     "held": (None, "ask those questions that no rule is chosen by, in place of the others"),
     "hypervectors": ("N", "how many are searched (%(default)s)"),
     "languages": ("FOLDER", "conversations in other languages, a JSON file each"),
+    "fit": (None, "fit what recall weighs validity by anew, and do nothing else"),
     "kills": ("N", "how many, on all engines together (%(default)s)"),
     "lives": ("SEED", "of made lives"),
     "locomo": ("FILE", "LoCoMo's conversations"),

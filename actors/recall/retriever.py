@@ -25,10 +25,8 @@ from mnemic.actors.brief.compose import BUDGET_TOKENS
 from mnemic.actors.capture.capture_filter import is_paused_at
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
-from mnemic.actors.protocol.errors import InvalidValue, PausesUnreadable
-from mnemic.actors.protocol.events import KINDS
+from mnemic.actors.protocol.errors import PausesUnreadable
 from mnemic.actors.protocol.log_messages import DeliveriesListed, MemoriesListed, MemoriesShown, UseCounted
-from mnemic.actors.protocol.message import check_fields
 from mnemic.actors.protocol.messages import (
     Candidate,
     Count,
@@ -57,6 +55,7 @@ from mnemic.actors.recall.query import QuestionWord, query_vector, question_word
 from mnemic.actors.recall.recall_index import Cosines, RecallIndex
 from mnemic.actors.recall.reranker import DENSE_WEIGHT, FirstPass, Reranker
 from mnemic.actors.recall.similarity import find_similar
+from mnemic.actors.recall.validate import LEAST_HIT_BYTES, validate_recall
 from mnemic.actors.recall.validity import DAY_WEIGHT, Validity
 from mnemic.actors.recall.word_index import WORDS_DAMAGED
 from mnemic.actors.shape.fillers import list_roles
@@ -69,13 +68,10 @@ from mnemic.algorithms.retrieval.scan import NATIVE, RESCORE_ROWS, backend
 from mnemic.algorithms.text.terms import stem_of
 
 NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
-SIGNALS = ("dense", "lexical", "session", "structural", "validity")
 _CORRECTION_MARGIN = 1e-3  # a correction stands this much above what it replaces
 _CANDIDATES_TRACED = 200
 _RERANKED_WORDS = 64  # of a question; what is longer is pasted
 _RERANKED = 50  # of the first pass; 30 to 200 make no difference
-LEAST_HIT_BYTES = 64
-"""A shorter stretch of a longer memory says nothing."""
 _LEAST_EXCERPT_BYTES = 256  # a shorter stretch of a longer text tells too little: that text is left out
 
 Floats = NDArray[np.floating[Any]]
@@ -208,7 +204,7 @@ class RetrieverActor:
         Raises:
             UnknownScope, UnknownSession, InvalidValue: what was asked for cannot be.
         """
-        _validate_recall(recall)
+        validate_recall(recall)
         k = self._k if recall.k is None else recall.k
         degraded: list[str] = []
         loaded = context.progress if self._index.empty else lambda done, total: None
@@ -458,27 +454,3 @@ class _Ranking(NamedTuple):
     """What meaning knows of them."""
     calibration: Calibration
     """Makes probabilities of the scores."""
-
-
-def _validate_recall(recall: Recall) -> None:
-    check_fields(recall)
-    if not recall.query.strip():
-        raise InvalidValue(name="the query", value=recall.query, why="it is empty", expected="some words")
-    if recall.k is not None and recall.k < 1:
-        raise InvalidValue(name="k", value=recall.k, why="it is less than 1", expected="a number from 1")
-    if recall.budget_tokens is not None and recall.budget_tokens < 1:
-        raise InvalidValue(
-            name="the budget", value=recall.budget_tokens, why="no text fits", expected="1 or more tokens"
-        )
-    if recall.hit_bytes is not None and recall.hit_bytes < LEAST_HIT_BYTES:
-        why, expected = f"it is less than {LEAST_HIT_BYTES}", f"a number of bytes from {LEAST_HIT_BYTES}"
-        raise InvalidValue(name="the length of a hit", value=recall.hit_bytes, why=why, expected=expected)
-    for name, given, known in (("a kind", recall.kinds, KINDS), ("a signal", recall.signals, SIGNALS)):
-        unknown = [one for one in given if one not in known]
-        if unknown or not given:
-            raise InvalidValue(
-                name=name,
-                value=unknown[0] if unknown else "",
-                why="it is not known" if unknown else "none is given",
-                expected=f"one or more of {', '.join(known)}",
-            )

@@ -20,11 +20,18 @@ MAX_CHARS = 100
 """Characters; what is longer is about much, so that little of it is taken back by another text: it is no rival, and has
 none. Of LoCoMo's long turns, said one after the other about one matter, each would take from the one before."""
 _SHORTEST_CHARS = 10
-_BIAS, _COSINE, _SQUARED, _LENGTH = -0.44, 2.32, 7.63, -1.28
-"""Of a logistic regression on pairs among the first 30 hits of a file of quiet changes, and of LoCoMo's questions, none
-of whose turns replaces another: cosine, its square, and the logarithm of the longer text's length. On made lives, which
-were not fitted, 34 % of the pairs from 20 to 40 % were of one slot, 50 % of those from 40 to 60, 67 % of those up to
-80; above that 60 %, since they name things alike on purpose."""
+COEFFICIENTS = (-4.13, 4.04, 6.35, -0.43)
+"""Of a logistic regression on pairs of short statements: bias, and weights of the cosine, its square and the logarithm
+of the longer text's length. `python -m mnemic.bench facts --fit` fits them anew, which another encoder asks for."""
+
+
+def pair_features(
+    cosines: NDArray[np.floating[Any]], lengths: NDArray[np.integer[Any]]
+) -> tuple[Floats, Floats, Floats]:
+    """What the probability of a shared slot follows from, ``(m, m)`` each, in the order of `COEFFICIENTS`."""
+    cosine = np.nan_to_num(cosines.astype(np.float64))
+    length = np.log(np.maximum(lengths, _SHORTEST_CHARS).astype(np.float64))
+    return cosine, cosine**2, np.maximum(length[:, None], length[None, :])
 
 
 def same_slot(cosines: NDArray[np.floating[Any]], lengths: NDArray[np.integer[Any]]) -> Floats:
@@ -37,11 +44,10 @@ def same_slot(cosines: NDArray[np.floating[Any]], lengths: NDArray[np.integer[An
         cosines: ``(m, m)``: of each with each; NaN where one has no vector, and then they are taken for unlike.
         lengths: ``(m,)``: characters.
     """
-    cosine = np.nan_to_num(cosines.astype(np.float64))
-    length = np.log(np.maximum(lengths, _SHORTEST_CHARS).astype(np.float64))
-    longer = np.maximum(length[:, None], length[None, :])
-    same: Floats = 1.0 / (1.0 + np.exp(-(_BIAS + _COSINE * cosine + _SQUARED * cosine**2 + _LENGTH * longer)))
-    same[longer > math.log(MAX_CHARS)] = 0.0
+    bias, *weights = COEFFICIENTS
+    features = pair_features(cosines, lengths)
+    same: Floats = 1.0 / (1.0 + np.exp(-bias - sum(one * each for one, each in zip(weights, features, strict=True))))
+    same[np.maximum(lengths[:, None], lengths[None, :]) > MAX_CHARS] = 0.0
     np.fill_diagonal(same, 0.0)
     return same
 

@@ -23,6 +23,7 @@ from mnemic.bench.harness.measure import Row, goal
 from mnemic.bench.harness.processes import run_mnemic
 from mnemic.bench.quality.asking import RULES
 from mnemic.bench.quality.facts.change_sets import ChangeQuestion, ChangeSet, by_slot, made_lives, quiet_changes
+from mnemic.bench.quality.facts.fit import fit_rows
 from mnemic.bench.quality.facts.statement_scores import measure_statements
 from mnemic.bench.quality.locomo import any_at, reciprocal_rank
 from mnemic.runtime.engine.supervisor import Supervisor
@@ -51,10 +52,12 @@ def run(
     locomo: Path | None = None,
     lives: tuple[int, ...] = (1, 2, 3, 4),
     statements: Path | None = None,
+    fit: bool = False,
 ) -> Iterator[Row]:
-    """Capture each set into a home, and ask; or score what is found in labelled turns.
+    """Capture each set into a home, and ask; or score what is found in labelled turns; or fit what validity rests on.
 
     Args:
+        fit: fit anew what recall weighs validity by, and do nothing else; needs both files.
         statements: a file of labelled turns, which is all that is looked at then.
         changes: a file of quiet changes; their chatter comes from LoCoMo's file, which has to be named, too.
         locomo: a file of LoCoMo's.
@@ -66,6 +69,11 @@ def run(
     """
     if statements is not None:
         yield from measure_statements(statements)
+        return
+    if fit:
+        if changes is None or locomo is None:
+            raise ValueError("what is fitted needs a file of quiet changes and one of LoCoMo's")
+        yield from fit_rows(changes, locomo)
         return
     sets = {"lives": made_lives(lives)}
     if changes is not None:
@@ -134,7 +142,8 @@ def _rows(about: Row, of: ChangeSet, found: dict[str, list[list[str]]]) -> Itera
             scores = [_score(rankings[place], of.questions[place], of, slots) for place in places]
             attributes = [of.questions[place].slot[1] for place in places]
             row: Row = {**about, "part": part, "kind": kind, "of": arm, "questions": len(places)}
-            row |= {name: float(np.nanmean([one[name] for one in scores])) for name in scores[0]}
+            for name in dict.fromkeys(name for one in scores for name in one):  # not all have something stale to order
+                row[name] = float(np.mean([one[name] for one in scores if name in one]))
             row["any@1_low"], row["any@1_high"] = _interval([one["any@1"] for one in scores], attributes)
             if arm == "mnemic" and part == "lives" and (kind, "any@1") in _GOALS:
                 # both are to be passed from above: what is missing from 1 is held to its goal
@@ -158,7 +167,8 @@ def _score(
     measured |= {"slot@1": float(is_of_slot)}
     # both the answer and what held at another time, the answer first
     in_order = bool(gold and stale and gold[0] < stale[0])
-    measured["pair@5"] = float(in_order) if asked.stale else float("nan")
+    if asked.stale:
+        measured["pair@5"] = float(in_order)
     measured["other_attribute@1"] = float(about is not None and not is_of_slot and about[2] == asked.slot[2])
     measured["other_subject@1"] = float(about is not None and about[2] != asked.slot[2])
     return measured

@@ -39,12 +39,13 @@ _ASKERS = (
 _QUESTION_WORDS = "who whose whom which where when why how what"
 _OPENERS = "so and but ok okay hey well wait sorry also"
 _WHOM = r"(?:me|us|him|her|them|everyone|people)"
+_PERCEIVE = "(?:hear|see|feel|smell|taste|open|find|get|reach|reproduce|confirm)"  # "could hear it", as one does
 _WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _SEASON = r"(?:week|weekend|month|year|sprint|quarter|term|semester|season|summer|winter|spring|autumn)"
 _ASKING = re.compile(
     rf"^\W*(?:(?:{_OPENERS.replace(' ', '|')})\b[ ,]+)*(?:"
     # an auxiliary with its subject after it; what begins with one and leaves its subject out is no question
-    rf"(?!do (?!i\b|you|we|they))(?!ha(?:ve|d) (?!i\b|you|we|they))"
+    rf"(?!do (?!i\b|you|we|they))(?!ha(?:ve|d) (?!i\b|you|we|they))(?!c(?:an|ould)(?:n't)? {_PERCEIVE}\b)"
     rf"(?:{_ASKERS.replace(' ', '|')})"
     r" (?!(?:not|now|also|still|just|so|very|on|in|at|to|be|been|you)\b|\w+(?:ing|ed)\b)"
     rf"(?:\w+(?:'s)? +)(?!now\b)\w|(?:{_ASKERS.replace(' ', '|')}) you\b"
@@ -94,7 +95,8 @@ _CUES: tuple[_Cue, ...] = (
         "hypothetical",
         "if unless might could may maybe perhaps suppose supposing assuming assume say would wouldn't imagine possibly"
         " 'd doubt",
-        r"\b(?:if(?! you (?:like|want|can|could|don))|unless|might|could|maybe|perhaps|supposing|assuming|possibly)\b",
+        rf"\b(?:if(?! you (?:like|want|can|could|don))|unless|might|could(?! {_PERCEIVE}\b)|maybe|perhaps|supposing"
+        r"|assuming|possibly)\b",
         r"\bmay (?!\d)(?<!in may )(?<!of may )(?<!since may )(?<!until may )(?<!\d may )\w",
         r"\bi doubt\b",
         r"^\W*(?:(?:let's|so|just) )?(?:suppose|say|imagine|assume)\b|\bwould(?:n't)?\b",

@@ -201,13 +201,6 @@ def _tables() -> tuple[dict[str, int], dict[str, str]]:
 
 KINDS, LEMMAS = _tables()
 """Each word, lower case, to its classes; each form of a verb to the one that a dictionary lists."""
-CUES = word_set(
-    """
-    now currently nowadays temporarily formerly previously anymore longer still already finally recently
-    meanwhile instead
-    """
-)
-"""Words that tell the status of a clause, and no day."""
 PLURALS = word_set("people children kids folks men women police mice data criteria team staff family")
 """Words without an ``s`` that a verb in its base form may follow."""
 CLOCK_WORDS = word_set(

@@ -11,7 +11,6 @@ recall of .81, and 95 % of the statuses of those are right (`mnemic.bench.qualit
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from datetime import date
 from typing import NamedTuple
@@ -22,15 +21,10 @@ from mnemic.algorithms.knowledge.extraction.clause_values import CHANGES
 from mnemic.algorithms.knowledge.extraction.holding_days import TRIGGERS, DayPhrase, day_phrases
 from mnemic.algorithms.knowledge.extraction.modality import Modality
 from mnemic.algorithms.knowledge.extraction.sentence_reader import read_sentence
-from mnemic.algorithms.knowledge.extraction.sentences import CUES, LEMMAS, TIME, Sentence, sentences, word_set
+from mnemic.algorithms.knowledge.extraction.sentences import LEMMAS, TIME, Sentence, sentences, word_set
 
 MAX_CHARS = 8_000
 """Characters of a text that are looked at."""
-_FRAME_WORD = re.compile(r"\w+(?:[-./_'’]\w+)*")
-_UNFRAMED = word_set("""
-a an the to not no any more will would could might may should can until since today these days this week was were is are
-am be been have has had do does did
-""")
 _BESIDE = word_set("also another both additionally")  # words that put a value beside others
 _PRONOUNS = (["it"], ["they"], ["he"], ["she"], ["that"])
 
@@ -69,19 +63,6 @@ class Statement(NamedTuple):
     """Whether it stands alone; not where the words put it beside others (``also``, ``both``, ``A and B``)."""
     replaces: int | None
     """The place in the list of the statement that this one takes the place of, where the words name old and new."""
-
-    def frame(self, text: str) -> tuple[str, ...]:
-        """The words of the clause in lower case, without the value, articles and cues of the status.
-
-        Verbs stand as a dictionary lists them, so that ``we used X until May`` and ``now we use Y`` have frames alike.
-
-        Args:
-            text: the text that it was found in.
-        """
-        around = f"{text[self.clause_start : self.start]} {text[self.end : self.clause_end]}"
-        around = around.lower().replace("’", "'").replace(" used to ", " ")
-        words = (word for word in _FRAME_WORD.findall(around) if word not in CUES and word not in _UNFRAMED)
-        return tuple(LEMMAS.get(word, word) for word in words)
 
 
 def statements(text: str, speaker: str | None, said_on: date) -> list[Statement]:

@@ -15,7 +15,7 @@ from mnemic.actors.protocol.errors import ModelMissing, UnknownScope, UnknownSes
 from mnemic.actors.protocol.events import KINDS
 from mnemic.actors.protocol.messages import FindSimilar, Forget, Recalled
 from mnemic.actors.protocol.shape_messages import Shape
-from mnemic.actors.recall.retriever import SIGNALS
+from mnemic.actors.recall.validate import SIGNALS
 from tests.harness import START_US, ActorHarness
 from tests.shaped import bind
 
