@@ -35,6 +35,7 @@ from mnemic.runtime.minds.homes import open_mind
 from mnemic.runtime.store.read.reader import open_reader
 
 _HITS = 30  # of a question
+_LONGEST_CHARS = 800  # of a text that is fitted on: what is long, and replaces nothing, teaches what length tells
 _BINS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 _RIDGE = 1e-3
 _STEPS = 50
@@ -45,7 +46,7 @@ Floats = NDArray[np.float64]
 
 
 class _Pairs(NamedTuple):
-    """Pairs of short statements among the hits of some questions."""
+    """Pairs of texts among the hits of some questions."""
 
     features: Floats
     """``(n, 3)``: as `pair_features` has them."""
@@ -75,7 +76,7 @@ def fit_rows(changes: Path, locomo: Path) -> Iterator[Row]:
         for one in talks.questions
         if asked_time(one.question, names_days=False) == "now"
     ]
-    fitted = [_pairs(of.turns, of.slots, asked), _pairs(talks.turns, {}, present)]
+    fitted = [_pairs(of.turns, of.slots, asked, _LONGEST_CHARS), _pairs(talks.turns, {}, present, _LONGEST_CHARS)]
     features, same = (np.concatenate([one[place] for one in fitted]) for place in (0, 1))
     names = ("bias", "cosine", "squared", "length")
     about: Row = {"what": "coefficient of a pair", "pairs": len(same), "of one slot": int(same.sum())}
@@ -83,9 +84,8 @@ def fit_rows(changes: Path, locomo: Path) -> Iterator[Row]:
     for name, one, used in zip(names, found, COEFFICIENTS, strict=True):
         yield about | {"of": name, "fitted": float(one), "in use": used}
     lives = made_lives(_LIVES)
-    judged = _pairs(
-        lives.turns, lives.slots, [_Question(one.question, one.slot[0]) for one in lives.questions if one.kind == "now"]
-    )
+    asked = [_Question(one.question, one.slot[0]) for one in lives.questions if one.kind == "now"]
+    judged = _pairs(lives.turns, lives.slots, asked, MAX_CHARS)
     for low, high in pairwise(_BINS):
         some = (judged.given >= low) & (judged.given < high)
         if some.any():
@@ -116,8 +116,10 @@ def _rates(changes: Path) -> Iterator[Row]:
         }
 
 
-def _pairs(turns: Sequence[dict[str, Any]], slots: dict[str, Slot], asked: Sequence[_Question]) -> _Pairs:
-    """Capture turns, ask, and pair the short ones among the first hits of each question."""
+def _pairs(
+    turns: Sequence[dict[str, Any]], slots: dict[str, Slot], asked: Sequence[_Question], most_chars: int
+) -> _Pairs:
+    """Capture turns, ask, and pair those of so many characters at most among the first hits of each question."""
     with tempfile.TemporaryDirectory(prefix="mnemic-bench-") as folder:
         home, corpus = Path(folder) / "home", Path(folder) / "corpus.jsonl"
         corpus.write_text("".join(json.dumps(turn) + "\n" for turn in turns), "utf-8")
@@ -137,7 +139,7 @@ def _pairs(turns: Sequence[dict[str, Any]], slots: dict[str, Slot], asked: Seque
             slot_of[known[id]] = numbers[slot]
     features, same, given = [], [], []
     for found in hits:
-        places = np.array([known[id] for id in found if id in known and lengths[known[id]] <= MAX_CHARS], np.int64)
+        places = np.array([known[id] for id in found if id in known and lengths[known[id]] <= most_chars], np.int64)
         if len(places) < 2:
             continue
         cosines = vectors[places] @ vectors[places].T
