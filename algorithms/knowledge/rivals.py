@@ -22,7 +22,7 @@ none. Of LoCoMo's long turns, said one after the other about one matter, each wo
 _SHORTEST_CHARS = 10
 COEFFICIENTS = (0.30, 3.43, 6.31, -1.54)
 """Of a logistic regression on pairs of texts: bias, and weights of the cosine, its square and the logarithm
-of the longer text's length. `python -m mnemic.bench facts --fit` fits them anew, which another encoder asks for."""
+of the longer text's length. The facts bench fits them anew (docs/benches.md), which another encoder asks for."""
 
 
 def pair_features(
