@@ -44,9 +44,9 @@ RATES: dict[Status, float] = {
     "past": 0.15,
 }
 """How many of the statements with such cues asserted something for good: counted in a file of quiet changes, by the
-rule of succession (the facts bench does: docs/benches.md), but for four. What has ended and what is planned are not told
-by counting (0.01, since nobody asked whether it had; 0.76, since what is announced there comes), what is changed was
-less sure in made lives (0.75 beside 0.998), and what is read as a question and is none (0.06) is misread."""
+rule of succession (the facts bench does: docs/benches.md), but for four. What has ended and what is planned are not
+told by counting (0.01, since nobody asked whether it had; 0.76, since what is announced there comes), what is changed
+was less sure in made lives (0.75 beside 0.998), and what is read as a question and is none (0.06) is misread."""
 _TAKES: dict[Status, float] = {"ended": 0.90, "planned": 0.20}
 """How probably these take the place of what was said before, where that is not their rate: what has ended does, though
 it tells no other, and what is planned does once it is done."""
