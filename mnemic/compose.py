@@ -18,6 +18,7 @@ from mnemic.actors.protocol.errors import (
     NotOnRay,
     Rekeyed,
 )
+from mnemic.actors.protocol.knowledge.messages import FactsMore
 from mnemic.actors.protocol.shape_messages import BindMore
 from mnemic.hooks.read.formats import open_transcript
 from mnemic.hooks.read.records import read_record
@@ -34,6 +35,12 @@ from mnemic.runtime.version import __version__
 if TYPE_CHECKING:
     from mnemic.runtime.engine.ray.cluster import Cluster
 
+_OPENED = (
+    ("binder", BindMore(opened=True)),
+    ("communities", UpdateMore(opened=True)),
+    ("knowledge", FactsMore(opened=True)),
+)
+"""Told to those who may have been interrupted."""
 _MAX_ATTEMPTS = 3
 """So often a mind is opened whose key is changed at that very moment."""
 
@@ -90,7 +97,7 @@ def open_actor_system(
                 observer=observer,
                 fence=fence,
             )
-            for slot, message in (("binder", BindMore(opened=True)), ("communities", UpdateMore(opened=True))):
+            for slot, message in _OPENED:
                 if type(message) in settings.actors[slot].takes:  # somebody's own may look by itself
                     actor_system.tell(message)
             return actor_system

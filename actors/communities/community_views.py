@@ -25,13 +25,13 @@ from mnemic.actors.protocol.community_messages import (
     ListCommunities,
     ShowCommunity,
 )
-from mnemic.actors.protocol.errors import InvalidValue, UnknownCommunity
+from mnemic.actors.protocol.errors import UnknownCommunity
 from mnemic.actors.protocol.graph_snapshot import CommunityRecord, Members
 from mnemic.actors.protocol.messages import Hit, Memory
-from mnemic.actors.protocol.scopes import asked_scopes
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.recall.hits import Links, excerpt, make_hit
-from mnemic.actors.recall.query import scopes_below
+from mnemic.actors.recall.query import asked_scope_numbers
+from mnemic.actors.recall.validate import check_count
 from mnemic.algorithms.graph.mosaic import CommunityGraph
 from mnemic.algorithms.graph.regroup import carried
 from mnemic.algorithms.graph.related import related_communities
@@ -68,8 +68,8 @@ def list_communities(asked: ListCommunities, snapshot: Snapshot, why_not: str) -
     Raises:
         UnknownScope, InvalidValue: what was asked for cannot be.
     """
-    _check_count(asked.k)
-    found, total, memories = snapshot.list_communities(_within(asked.scope, snapshot), asked.k)
+    check_count(asked.k)
+    found, total, memories = snapshot.list_communities(asked_scope_numbers(asked.scope, snapshot), asked.k)
     waiting, members = snapshot.graph_waiting()
     degraded = [why_not] if why_not else []
     if snapshot.last_done_boundary() is None:
@@ -92,8 +92,8 @@ def show_community(asked: ShowCommunity, snapshot: Snapshot) -> CommunityShown:
         UnknownCommunity: there is none of the number in the scopes asked for.
         UnknownScope, InvalidValue: what was asked for cannot be.
     """
-    _check_count(asked.k)
-    within = _within(asked.scope, snapshot)
+    check_count(asked.k)
+    within = asked_scope_numbers(asked.scope, snapshot)
     record = snapshot.community(asked.id)
     if record is None or (within is not None and record.scope not in within):
         raise UnknownCommunity(id=asked.id)
@@ -112,17 +112,6 @@ def show_community(asked: ShowCommunity, snapshot: Snapshot) -> CommunityShown:
         neighbours=tuple(_neighbours(record, rows, everywhere, asked.k, snapshot)),
         roles=tuple(_roles(record.id, held, asked.k, snapshot)),
     )
-
-
-def _check_count(k: int) -> None:
-    if k < 1:
-        raise InvalidValue(name="k", value=k, why="it is less than 1", expected="a number from 1")
-
-
-def _within(scope: str | Sequence[str], snapshot: Snapshot) -> frozenset[int] | None:
-    """Numbers of the scopes that are asked for, and of those below them; ``None`` for everything."""
-    paths = asked_scopes(scope if isinstance(scope, str) else tuple(scope))
-    return None if paths is None else frozenset(scopes_below(snapshot, paths))
 
 
 # --- views -----------------------------------------------------------------------------------------------------------

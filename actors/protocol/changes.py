@@ -2,9 +2,9 @@
 
 The Store carries out all changes of one `Apply` in one transaction, which has a number (`seq`), a run and an author.
 What came in and what was decided about it is kept in the log (`Logged`): carried out again from its start, it gives the
-same memories; to a number, those of then. What is made from memories (vectors, hypervectors, communities), what was
-given to whom, and how far files were read is written in the same transaction and is not logged. What only erasing
-writes, no actor can ask for: nothing in `Change` takes a memory away. `Retire` hides one, and keeps its bytes.
+same memories; to a number, those of then. What is made from memories (vectors, hypervectors, communities, statements),
+what was given to whom, and how far files were read is written in the same transaction and is not logged. What only
+erasing writes, no actor can ask for: nothing in `Change` takes a memory away. `Retire` hides one, and keeps its bytes.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import msgspec
 
 from mnemic.actors.protocol.community_changes import MarkBoundary, PlaceMembers, SetCommunities, SetPrototypes
 from mnemic.actors.protocol.events import Kind, Outcome, Role
+from mnemic.actors.protocol.knowledge.changes import AddStatements, GradeStatements, MergeEntities, SettleStatements
 from mnemic.actors.protocol.message import ChangeBase, Id
 
 
@@ -474,6 +475,8 @@ _Input = Union[  # noqa: UP007 - msgspec's
     SplitScope,
     MoveProject,
     MarkBoundary,
+    SettleStatements,
+    MergeEntities,
 ]
 UnloggedChange = Union[  # noqa: UP007 - as above
     AddEncoder,
@@ -484,6 +487,8 @@ UnloggedChange = Union[  # noqa: UP007 - as above
     SetCommunities,
     PlaceMembers,
     SetPrototypes,
+    AddStatements,
+    GradeStatements,
     RecordDelivery,
     AdvanceSpool,
     DiscardSpoolFile,

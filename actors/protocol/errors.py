@@ -73,6 +73,8 @@ __all__ = [
     "SwitchedOff",
     "UnknownArgument",
     "UnknownCommunity",
+    "UnknownConflict",
+    "UnknownEntity",
     "UnknownRole",
     "UnknownScope",
     "UnknownSession",
@@ -239,6 +241,16 @@ class NoSuchMemory(BadInput):
 class UnknownCommunity(BadInput):
     sentence = "There is no community {id}."
     remedy = "Take its number from `mnemic communities`."
+
+
+class UnknownEntity(BadInput):
+    sentence = "No memory names {name!r}{where}."
+    remedy = "{near}`mnemic entities` lists what is named."
+
+
+class UnknownConflict(BadInput):
+    sentence = "There is no pair of statements {id!r}{where}."
+    remedy = "Take its eight characters from `mnemic conflicts`, or from `mnemic conflicts --replaced`."
 
 
 class ActorRefused(BadInput):

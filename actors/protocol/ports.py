@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # what is told at the start of a session is told without NumP
     import numpy as np
     from numpy.typing import NDArray
 
+    from mnemic.actors.knowledge.read import StatementExtractor
     from mnemic.actors.shape.features import TripleExtractor
 
 Digest = Callable[..., bytes]
@@ -288,3 +289,5 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     """What the codebooks of hypervectors follow from, 32 bytes, the same for the mind's whole life."""
     extract: TripleExtractor | None = None
     """Finds triples in a text; the built-in does where absent."""
+    extract_statements: StatementExtractor | None = None
+    """Finds what a text states; the built-in does where absent."""

@@ -85,17 +85,18 @@ def suggest_scopes(scope: str, known: Iterable[str]) -> str:
                 ratio = max(ratio, matcher.ratio())
         if ratio >= _LEAST_RATIO:
             near.append((-ratio, path))
-    return _did_you_mean(path for _, path in sorted(near)[:_MOST_NEAR])
+    return did_you_mean(path for _, path in sorted(near)[:_MOST_NEAR])
 
 
 def suggest_sessions(session: str, known: Iterable[str]) -> str:
     """The same for a conversation: those that begin so, else what `suggest_scopes` finds near."""
     known = list(known)
     begun = [name for name in known if session and name.startswith(session)][:_MOST_NEAR]
-    return _did_you_mean(begun) or suggest_scopes(session, known)
+    return did_you_mean(begun) or suggest_scopes(session, known)
 
 
-def _did_you_mean(names: Iterable[str]) -> str:
+def did_you_mean(names: Iterable[str]) -> str:
+    """A question for whoever named what is not there; nothing where nothing is near."""
     quoted = [repr(name) for name in names]
     return (
         f"Did you mean {' or '.join([', '.join(quoted[:-1]), quoted[-1]] if quoted[1:] else quoted)}? "

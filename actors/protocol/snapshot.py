@@ -15,6 +15,7 @@ import msgspec
 from mnemic.actors.protocol.ambient_messages import Brief, BriefingSources, CaptureProgress
 from mnemic.actors.protocol.changes import EncoderName, OccurrenceCount, ScopeRef, TranscriptState
 from mnemic.actors.protocol.graph_snapshot import GraphSnapshot
+from mnemic.actors.protocol.knowledge.snapshot import KnowledgeSnapshot
 from mnemic.actors.protocol.messages import Counts, EmbedProgress, Memory
 from mnemic.actors.protocol.scopes import ScopeChange, ScopeInfo, Selection, Surveyed
 from mnemic.algorithms.retrieval.term_codes import TermTotals
@@ -209,7 +210,7 @@ class QuarantinedRecord(msgspec.Struct, frozen=True):
     Empty where it was let go of."""
 
 
-class Snapshot(GraphSnapshot, Protocol):
+class Snapshot(GraphSnapshot, KnowledgeSnapshot, Protocol):
     """The state as of one `seq`."""
 
     seq: int

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import ModelError, RuntimeFault, UnknownScope, UnknownSession
 from mnemic.actors.protocol.messages import EmbedQuery, QueryEmbedded
-from mnemic.actors.protocol.scopes import suggest_scopes, suggest_sessions
+from mnemic.actors.protocol.scopes import asked_scopes, suggest_scopes, suggest_sessions
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.algorithms.text.languages.language import Language
 from mnemic.algorithms.text.languages.table import BY_CODE
@@ -101,6 +101,23 @@ def _names(query: str, languages: Collection[Language]) -> set[str]:
             names.update(split_words(match[0]))
         last = match.end()
     return names
+
+
+def asked_scope_numbers(scope: str | Sequence[str], snapshot: Snapshot) -> frozenset[int] | None:
+    """Numbers of the scopes that are asked for, and of those below them; ``None`` for everything.
+
+    Raises:
+        UnknownScope: there is none of one of these paths.
+    """
+    paths = asked_scopes(scope if isinstance(scope, str) else tuple(scope))
+    return None if paths is None else frozenset(scopes_below(snapshot, paths))
+
+
+def where_asked(scope: str | Sequence[str]) -> str:
+    """Where something was looked for, within a sentence; nothing where that was everywhere."""
+    if scope == "*":
+        return ""
+    return f" in {scope}" if isinstance(scope, str) else f" in {', '.join(scope)}"
 
 
 def scopes_below(snapshot: Snapshot, scopes: Sequence[str]) -> list[int]:

@@ -15,6 +15,12 @@ LEAST_HIT_BYTES = 64
 """A shorter stretch of a longer memory says nothing."""
 
 
+def check_count(k: int) -> None:
+    """Raise `InvalidValue` where none is asked for."""
+    if k < 1:
+        raise InvalidValue(name="k", value=k, why="it is less than 1", expected="a number from 1")
+
+
 def validate_recall(recall: Recall) -> None:
     """Check what the types do not tell.
 
@@ -24,8 +30,8 @@ def validate_recall(recall: Recall) -> None:
     check_fields(recall)
     if not recall.query.strip():
         raise InvalidValue(name="the query", value=recall.query, why="it is empty", expected="some words")
-    if recall.k is not None and recall.k < 1:
-        raise InvalidValue(name="k", value=recall.k, why="it is less than 1", expected="a number from 1")
+    if recall.k is not None:
+        check_count(recall.k)
     if recall.budget_tokens is not None and recall.budget_tokens < 1:
         raise InvalidValue(
             name="the budget", value=recall.budget_tokens, why="no text fits", expected="1 or more tokens"

@@ -19,6 +19,7 @@ from mnemic.cli import (  # noqa: F401 - each adds its commands
     capture,
     communities,
     correct,
+    facts,
     forget,
     keys,
     log,

@@ -50,9 +50,9 @@ from mnemic.actors.protocol.messages import (
 )
 from mnemic.actors.protocol.scopes import normalize_scope_path
 from mnemic.actors.protocol.shape_messages import BindPending, BindProgress, RetryBinding
-from mnemic.runtime.api.communities import CommunityVerbs
 from mnemic.runtime.api.correct import CorrectionVerbs
 from mnemic.runtime.api.erase import ErasureVerbs
+from mnemic.runtime.api.facts import FactVerbs
 from mnemic.runtime.api.lock import LockVerbs
 from mnemic.runtime.api.reports import CaptureReport, HostPorts, Status, capture_status, loss_sentence, unbound_warning
 from mnemic.runtime.api.transfer import TransferVerbs
@@ -84,7 +84,7 @@ _SETTINGS_EDITED = (
 )
 
 
-class Mind(CommunityVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
+class Mind(FactVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
     """One memory, open. Close it, or use it in a ``with`` block."""
 
     def __init__(

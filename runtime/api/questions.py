@@ -151,7 +151,7 @@ class QuestionVerbs(PauseVerbs):
         self.actor_system.tell(NoteDelivery(assistant=assistant, session=session, parts=tuple(parts)))
 
 
-def question(kind: type[QuestionT], **asked: Any) -> QuestionT:
+def question(kind: type[QuestionT], /, **asked: Any) -> QuestionT:
     """A question of what is given of its fields: the scopes paths, any sequence a tuple.
 
     Raises:

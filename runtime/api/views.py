@@ -157,6 +157,25 @@ def community_view(shown: CommunityShown, *, strict: bool) -> dict[str, Any]:
     return view
 
 
+def knowledge_view(answer: Any, *, strict: bool, scope: Scopes, found: str) -> dict[str, Any]:
+    """Facts, conflicts, or things.
+
+    Args:
+        scope: what was looked through.
+        found: how the scope was found.
+    """
+    looked = scope if isinstance(scope, str) else list(scope)
+    view: dict[str, Any] = _shortened(to_json(answer, strict=strict))
+    return view | {"scope": looked, "scope_found": found}
+
+
+def _shortened(view: Any) -> Any:
+    """A view whose probabilities have four digits."""
+    if isinstance(view, dict):
+        return {name: round(one, 4) if name == "probability" else _shortened(one) for name, one in view.items()}
+    return [_shortened(one) for one in view] if isinstance(view, list) else view
+
+
 def delivery_view(giving: Delivery) -> dict[str, Any]:
     """What was given at one time."""
     view = to_json(giving)

@@ -37,6 +37,7 @@ from mnemic.actors.protocol.errors import (
     StoreError,
     UnknownArgument,
 )
+from mnemic.actors.protocol.knowledge import messages as knowledge_messages
 from mnemic.actors.protocol.message import (
     Message,
     Verb,
@@ -57,7 +58,9 @@ def message_path(message: Any) -> str:
 
 ASK_MESSAGES: dict[str, type[Verb[Any]]] = {
     message_path(kind): kind
-    for module in (messages, ambient_messages, community_messages, log_messages, scopes, shape_messages)
+    for module in (
+        *(messages, ambient_messages, community_messages, knowledge_messages, log_messages, scopes, shape_messages),
+    )
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, Verb) and kind is not Verb
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import platform
+from collections.abc import Mapping
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -20,7 +21,6 @@ from mnemic.actors.protocol.contract import Actor, Clock
 from mnemic.actors.protocol.errors import ActorRefused, InvalidValue, MnemicError, StoreError, UnreadableRecord
 from mnemic.actors.protocol.events import HookEvent, HookRecord
 from mnemic.actors.protocol.ports import Ports, RecordReader, TranscriptOpener
-from mnemic.actors.shape.features import TripleExtractor
 from mnemic.runtime.capture.allow_deny import AllowDenyRules
 from mnemic.runtime.capture.pauses import read_pauses
 from mnemic.runtime.clock import SystemClock
@@ -44,7 +44,7 @@ from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import Store, TransactionMetadata
 
 _log = logging.getLogger("mnemic.projects")
-_BACKGROUND = ("communities", "consolidator")  # slots whose work nobody waits for: it goes behind all else
+_BACKGROUND = ("communities", "knowledge", "consolidator")  # slots whose work nobody waits for: it goes behind all else
 
 
 def refuse_record(record: HookRecord) -> list[HookEvent]:
@@ -119,7 +119,8 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
             scrub=load_scrub(self.settings["capture.secret_rules"]) if self.settings["capture.scrub"] else drop_private,
             identity=keys.identity_hash(),
             seed=keys.seed,
-            extract=_load_extractor(self.settings.get("binder.extractor", "")),
+            extract=_load_extractor(self.settings, "binder.extractor", "mine:triples"),
+            extract_statements=_load_extractor(self.settings, "knowledge.extractor", "mine:statements"),
         )
 
 
@@ -209,24 +210,23 @@ def _load_function(function: Any) -> Any:
     return getattr(import_module(module), name)
 
 
-def _load_extractor(path: str) -> TripleExtractor | None:
-    """The user's own function that finds triples; ``None`` for the built-in."""
+def _load_extractor(settings: Mapping[str, Any], name: str, example: str) -> Any:
+    """The user's own function that finds something in a text, as a setting names it; ``None`` for the built-in."""
+    path = settings.get(name, "")
     if not path:
         return None
-    module, _, name = path.partition(":")
+    module, _, function = path.partition(":")
     found, why = None, "it names no function of a module"
-    if module and name:
+    if module and function:
         try:
-            found, why = getattr(import_module(module), name, None), f"{module} has no function {name!r}"
+            found, why = getattr(import_module(module), function, None), f"{module} has no function {function!r}"
         except (Exception, SystemExit) as error:  # whatever a stranger's module does when it is imported
             absent = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
             failed = _reason(error) if isinstance(error, Exception) else "it ends the process"
             why = f"there is no module {absent!r}" if absent else f"importing {module} failed: {failed}"
     if not callable(found):
-        expected = "module:function, such as mine:triples"
-        raise InvalidValue(name="binder.extractor", value=path, why=why, expected=expected)
-    triples: TripleExtractor = found
-    return triples
+        raise InvalidValue(name=name, value=path, why=why, expected=f"module:function, such as {example}")
+    return found
 
 
 def _reason(error: Exception) -> str:

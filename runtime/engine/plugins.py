@@ -17,9 +17,11 @@ import msgspec
 from mnemic.actors.capture.capture import CaptureActor
 from mnemic.actors.communities.communities import CommunitiesActor
 from mnemic.actors.embedder import EmbedderActor
+from mnemic.actors.knowledge.knowledge import KnowledgeActor
 from mnemic.actors.protocol.community_messages import CommunitiesChanged, UpdateMore
 from mnemic.actors.protocol.contract import CONTRACT, Actor, Setting
 from mnemic.actors.protocol.errors import ActorRefused
+from mnemic.actors.protocol.knowledge.messages import FactsMore
 from mnemic.actors.protocol.messages import Committed, EmbedMore
 from mnemic.actors.protocol.shape_messages import BindMore, VectorsChanged
 from mnemic.actors.recall.retriever import RetrieverActor
@@ -36,11 +38,12 @@ BUILT_IN_ACTORS: dict[str, type[Actor]] = {
     "retriever": RetrieverActor,
     "capture": CaptureActor,
     "communities": CommunitiesActor,
+    "knowledge": KnowledgeActor,
     "consolidator": ConsolidatorActor,
 }
 """Who fills a slot where nobody else is named."""
 _BROADCAST_EVENTS = (Committed, VectorsChanged, CommunitiesChanged)  # events: told to all who take them
-_TO_ONESELF = (EmbedMore, BindMore, UpdateMore)  # how the built-in ones go on; others may do it otherwise
+_TO_ONESELF = (EmbedMore, BindMore, UpdateMore, FactsMore)  # how the built-in ones go on; others may do it otherwise
 SLOTS: dict[str, tuple[type, ...]] = {
     slot: tuple(message for message in kind.takes if message not in (*_BROADCAST_EVENTS, *_TO_ONESELF))
     for slot, kind in BUILT_IN_ACTORS.items()

@@ -218,6 +218,41 @@ CREATE TRIGGER prototype_member_moved AFTER UPDATE OF scope ON memories WHEN new
   DELETE FROM members WHERE memory = new.id AND placed = 1;
   UPDATE communities SET stale = (SELECT max(seq) FROM applies)
   WHERE died IS NULL AND id = (SELECT topic FROM members WHERE memory = new.id); END;
+CREATE TABLE knowledge(reading TEXT NOT NULL) STRICT;
+INSERT INTO knowledge VALUES('');
+CREATE TABLE unread(memory INTEGER PRIMARY KEY) STRICT;
+CREATE TABLE ungraded(memory INTEGER PRIMARY KEY) STRICT;
+CREATE TABLE entities(
+  id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, name TEXT NOT NULL, mark BLOB NOT NULL) STRICT;
+CREATE TABLE statements(
+  id INTEGER PRIMARY KEY AUTOINCREMENT, memory INTEGER NOT NULL REFERENCES memories(id), place INTEGER NOT NULL,
+  subject INTEGER REFERENCES entities(id), scope INTEGER NOT NULL, said_at INTEGER NOT NULL, start INTEGER NOT NULL,
+  fields BLOB NOT NULL) STRICT;
+CREATE INDEX statements_memory ON statements(memory, place);
+CREATE INDEX statements_subject ON statements(subject, scope, said_at, id) WHERE subject IS NOT NULL;
+CREATE INDEX statements_when ON statements(said_at, id, scope) WHERE subject IS NOT NULL;
+CREATE TABLE mentions(
+  entity INTEGER NOT NULL REFERENCES entities(id), memory INTEGER NOT NULL REFERENCES memories(id),
+  start INTEGER NOT NULL, stop INTEGER NOT NULL, kind TEXT NOT NULL,
+  PRIMARY KEY(memory, start, entity)) STRICT, WITHOUT ROWID;
+CREATE INDEX mentions_entity ON mentions(entity, memory);
+CREATE TABLE grades(
+  older INTEGER NOT NULL REFERENCES statements(id) ON DELETE CASCADE,
+  newer INTEGER NOT NULL REFERENCES statements(id) ON DELETE CASCADE,
+  grade TEXT NOT NULL, probability REAL NOT NULL, why TEXT NOT NULL, PRIMARY KEY(older, newer)) STRICT, WITHOUT ROWID;
+CREATE INDEX grades_newer ON grades(newer);
+CREATE TABLE verdicts(
+  older INTEGER NOT NULL REFERENCES memories(id), older_start INTEGER NOT NULL,
+  newer INTEGER NOT NULL REFERENCES memories(id), newer_start INTEGER NOT NULL, verdict TEXT NOT NULL, by TEXT NOT NULL,
+  PRIMARY KEY(older, older_start, newer, newer_start)) STRICT, WITHOUT ROWID;
+CREATE INDEX verdicts_newer ON verdicts(newer);
+CREATE TABLE merges(entity BLOB PRIMARY KEY, other BLOB NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TRIGGER unread_added AFTER INSERT ON memories WHEN new.kind IN ('turn', 'decision', 'note')
+  BEGIN INSERT INTO unread VALUES(new.id); END;
+CREATE TRIGGER ungraded_moved AFTER UPDATE OF scope ON memories WHEN new.scope IS NOT old.scope
+  BEGIN UPDATE statements SET scope = new.scope WHERE memory = new.id;
+  INSERT OR IGNORE INTO ungraded SELECT DISTINCT memory FROM statements WHERE memory = new.id AND subject IS NOT NULL;
+  END;
 CREATE INDEX memories_order ON memories(session, {SAID_OR_KEPT}, id, kind, retired_at);
 CREATE INDEX memories_speakers ON memories(session, speaker) WHERE speaker IS NOT NULL AND retired_at IS NULL;
 """

@@ -45,12 +45,14 @@ from mnemic.actors.protocol.errors import (
     StoreError,
     StoreReadOnly,
 )
+from mnemic.actors.protocol.knowledge.changes import SettleStatements
 from mnemic.actors.protocol.messages import AddOutcome, Applied
 from mnemic.actors.protocol.scopes import SCOPES_UNDO_AUTHOR
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store.apply.capture import CAPTURE_HANDLERS
 from mnemic.runtime.store.apply.communities import COMMUNITY_HANDLERS, GRAPH_TABLES
 from mnemic.runtime.store.apply.context import ApplyContext, Handler
+from mnemic.runtime.store.apply.knowledge import KNOWLEDGE_HANDLERS, KNOWLEDGE_TABLES
 from mnemic.runtime.store.apply.meaning import CODE_TABLES, MEANING_HANDLERS, reopen_completeness
 from mnemic.runtime.store.apply.memories import MEMORY_HANDLERS
 from mnemic.runtime.store.apply.scopes import SCOPE_HANDLERS, check_undo
@@ -82,6 +84,7 @@ _HANDLERS: dict[type, Handler] = {
     **CAPTURE_HANDLERS,
     **SCOPE_HANDLERS,
     **COMMUNITY_HANDLERS,
+    **KNOWLEDGE_HANDLERS,
 }
 _LOGGED_TABLES = [
     "unbound",
@@ -345,7 +348,7 @@ class Store:
                 self._db.execute(f"DELETE FROM {table}")
         reopen_completeness(self._db, 1)
         clear_terms(self._db)
-        for table in (*GRAPH_TABLES, "unbound", *_LOGGED_TABLES):
+        for table in (*GRAPH_TABLES, *KNOWLEDGE_TABLES, "unbound", *_LOGGED_TABLES):
             self._db.execute(f"DELETE FROM {table}")
         self._db.execute("DELETE FROM sqlite_sequence WHERE name = 'scopes'")  # they get the numbers that they had
         done = row = 0
@@ -494,4 +497,6 @@ def _memory_ids(change: Change) -> tuple[bytes, ...]:
     """Ids of the memories that a change of what was just captured is about."""
     if isinstance(change, Supersede):
         return change.old, change.new
+    if isinstance(change, SettleStatements):
+        return change.older, change.newer
     return (change.memory,) if isinstance(change, KeepOriginal | Retire | Unretire) else ()

@@ -27,6 +27,7 @@ from mnemic.runtime.minds.homes import MindFolder
 from mnemic.runtime.spool.files import QUARANTINE, SpoolFile, open_spool_file, spool_files, try_lock
 from mnemic.runtime.spool.frames import FILE_HEADER_BYTES, FrameDecryptor
 from mnemic.runtime.store.apply.communities import clear_communities
+from mnemic.runtime.store.apply.knowledge import forget_readings
 from mnemic.runtime.store.apply.memories import text_tombstone
 from mnemic.runtime.store.memory_terms import remove_terms
 from mnemic.runtime.store.read.capture import spool_offsets
@@ -197,6 +198,7 @@ class _Eraser:
         self._erase_codes()
         self._erase_vectors()
         self._erase_graph()
+        self._erase_knowledge()
         self._erase_memories(doomed)
         for text in own | {name for what, name in quoting if what == "text"}:
             drop_text_if_unused(self._db, text)
@@ -322,6 +324,13 @@ class _Eraser:
         self._db.execute(f"UPDATE boundary_changes SET successor = NULL WHERE successor {gone}")
         if was_node:
             clear_communities(self._db)
+
+    def _erase_knowledge(self) -> None:
+        """What was read from what goes, what was said of that, and what it replaced stands again."""
+        forget_readings(self._db, self._column("SELECT row FROM gone"))
+        gone = "IN (SELECT row FROM gone)"
+        self._db.execute(f"DELETE FROM unread WHERE memory {gone}")
+        self._db.execute(f"DELETE FROM verdicts WHERE older {gone} OR newer {gone}")
 
     def _erase_memories(self, doomed: list[_MemoryToErase]) -> None:
         """The memories, their words, and the conversations and scopes that hold nothing then."""

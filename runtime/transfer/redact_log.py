@@ -32,6 +32,7 @@ from mnemic.actors.protocol.changes import (
     Tombstone,
     Unretire,
 )
+from mnemic.actors.protocol.knowledge.changes import SettleStatements
 from mnemic.actors.protocol.messages import AddOutcome, Applied
 from mnemic.actors.protocol.scopes import ScopeChange
 
@@ -116,6 +117,8 @@ class LogRedactor:
                 place = change.place if touches(self._paths, change.place.path) else None
                 return Tombstone(identity=self._gone[change.id][1], row=self._gone[change.id][0], place=place)
             case KeepOriginal() | Retire() | Unretire() if change.memory in self._gone:
+                return RedactedChange()
+            case SettleStatements() if change.older in self._gone or change.newer in self._gone:
                 return RedactedChange()
             case Retire() if change.reason in self._reasons:
                 return msgspec.structs.replace(change, reason="")

@@ -63,6 +63,10 @@ class Statement(NamedTuple):
     """Whether it stands alone; not where the words put it beside others (``also``, ``both``, ``A and B``)."""
     replaces: int | None
     """The place in the list of the statement that this one takes the place of, where the words name old and new."""
+    subject_start: int = 0
+    """Offset of the subject in the text; with `subject_end` 0 where the words name none."""
+    subject_end: int = 0
+    """Offset after it."""
 
 
 def statements(text: str, speaker: str | None, said_on: date) -> list[Statement]:
@@ -149,7 +153,7 @@ def _statement(
     sentence = reading.sentence
     text, starts, ends = sentence.text, sentence.starts, sentence.ends
     start, end = _cut(sentence, draft.value.start, draft.value.end)
-    owner = ""
+    owner, first, last = "", 0, 0
     if draft.subject[1] > draft.subject[0]:
         first, last = _cut(sentence, *draft.subject)
         owner = text[first:last]
@@ -171,6 +175,8 @@ def _statement(
         speaker=speaker,
         single=draft.single and not is_beside,
         replaces=None,
+        subject_start=first,
+        subject_end=last,
     )
 
 

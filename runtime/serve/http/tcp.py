@@ -79,6 +79,10 @@ ALLOWED_PATHS: Mapping[str, str | None] = {
             "/api/list-roles",
             "/api/list-communities",
             "/api/show-community",
+            "/api/list-facts",
+            "/api/list-conflicts",
+            "/api/list-entities",
+            "/api/show-entity",
             "/api/get-memories",
             "/api/find-scope",
             "/api/find-similar",
@@ -86,7 +90,7 @@ ALLOWED_PATHS: Mapping[str, str | None] = {
         ),
         "read-all",
     ),
-    **dict.fromkeys(("/api/capture-text", "/api/forget", "/api/recover"), "write-all"),
+    **dict.fromkeys(("/api/capture-text", "/api/forget", "/api/recover", "/api/settle-conflict"), "write-all"),
 }
 """All that is answered over TCP, with the right that it needs, one of `mnemic.actors.protocol.scopes.MCP_RIGHTS`.
 

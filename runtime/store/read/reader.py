@@ -29,6 +29,7 @@ from mnemic.runtime.store.read.brief import BriefQueries
 from mnemic.runtime.store.read.capture import CaptureQueries
 from mnemic.runtime.store.read.codes import CodeQueries
 from mnemic.runtime.store.read.communities import CommunityQueries
+from mnemic.runtime.store.read.knowledge import KnowledgeQueries
 from mnemic.runtime.store.read.log import LogQueries
 from mnemic.runtime.store.read.scopes import ScopeQueries
 from mnemic.runtime.store.read.selections import SelectionQueries
@@ -90,7 +91,14 @@ def open_reader(path: Path, keys: Keys) -> Reader:
 
 
 class StoreSnapshot(
-    CaptureQueries, BriefQueries, CodeQueries, ScopeQueries, LogQueries, SelectionQueries, CommunityQueries
+    CaptureQueries,
+    BriefQueries,
+    CodeQueries,
+    ScopeQueries,
+    LogQueries,
+    SelectionQueries,
+    CommunityQueries,
+    KnowledgeQueries,
 ):
     """One state of the store; see `mnemic.actors.protocol.snapshot.Snapshot` for what its methods give."""
 

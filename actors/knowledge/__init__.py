@@ -1,0 +1,1 @@
+"""Statements, entities and changes: what holds, what held, and since when."""

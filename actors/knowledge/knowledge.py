@@ -1,0 +1,248 @@
+"""The Knowledge actor: reads what memories state and name, notices what was replaced, and answers what holds.
+
+It follows the log: a memory is read once it is committed, and its statements are graded against others about the same
+thing; again once it has its vector. Steps are short, and questions pass between them. What is kept follows from the
+memories alone, so who is killed goes on where it was, and a log that is replayed brings the same. Decisions are in
+`mnemic.algorithms.knowledge`; what a person settled stands above them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from typing import Any, ClassVar, Self
+
+import msgspec
+import numpy as np
+
+from mnemic.actors.knowledge.entity_views import EntityNames, list_entities, merge_names
+from mnemic.actors.knowledge.fact_views import list_conflicts, list_facts, settle, settled, show_entity
+from mnemic.actors.knowledge.read import TEXT_BYTES, StatementExtractor, read_memory, said_of
+from mnemic.actors.protocol.changes import Change, idempotency_key
+from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
+from mnemic.actors.protocol.knowledge.changes import AddStatements, GradedPair, GradeStatements
+from mnemic.actors.protocol.knowledge.messages import (
+    ConflictSettled,
+    ConflictsListed,
+    EntitiesListed,
+    EntityShown,
+    FactsListed,
+    FactsMore,
+    FactsProgress,
+    ListConflicts,
+    ListEntities,
+    ListFacts,
+    MergeNames,
+    NamesMerged,
+    SettleConflict,
+    ShowEntity,
+    UpdateFacts,
+)
+from mnemic.actors.protocol.knowledge.snapshot import StatementRecord
+from mnemic.actors.protocol.messages import Apply, Committed
+from mnemic.actors.protocol.ports import Ports
+from mnemic.actors.protocol.shape_messages import VectorsChanged
+from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.algorithms.knowledge.extraction.statements import statements
+from mnemic.algorithms.knowledge.replacement import grade
+
+_READING = "statements/1"  # by which version of the built-in extractor; what was read by another is read again
+_AT_ONCE = 32  # memories read, or graded, by one step
+_log = logging.getLogger("mnemic.knowledge")
+_BESIDE = 128  # statements about the same thing before and after one, that it is graded against
+
+
+class KnowledgeActor:
+    """Reads, grades, answers."""
+
+    contract: ClassVar[int] = CONTRACT
+    takes: ClassVar[tuple[type, ...]] = (
+        UpdateFacts,
+        ListFacts,
+        ListConflicts,
+        SettleConflict,
+        ListEntities,
+        ShowEntity,
+        MergeNames,
+        Committed,
+        VectorsChanged,
+        FactsMore,
+    )
+    settings: ClassVar[tuple[Setting, ...]] = (
+        Setting(
+            "knowledge.extractor",
+            "",
+            "function",
+            "What finds the statements of a text: module:function; empty is the built-in.",
+        ),
+    )
+
+    def __init__(self, ports: Ports) -> None:
+        """Open the store for reading."""
+        self._source = ports.open_snapshots()
+        self._extract: StatementExtractor = ports.extract_statements or statements
+        self._reading = f"{_READING} {ports.settings['knowledge.extractor']}".strip()
+        self._names = EntityNames()
+        self._continuing = False  # whether a message to itself is under way
+        self._announced = False  # whether it has said by which extractor memories are read
+
+    @classmethod
+    def make(cls, ports: Ports) -> Self:
+        """Open the store for reading."""
+        return cls(ports)
+
+    def handle(
+        self, message: Any, context: Context
+    ) -> (
+        FactsListed
+        | ConflictsListed
+        | ConflictSettled
+        | EntitiesListed
+        | EntityShown
+        | NamesMerged
+        | FactsProgress
+        | None
+    ):
+        """Answer what holds, settle what contradicts, take one step, or follow the log in the background.
+
+        Raises:
+            UnknownScope, UnknownEntity, UnknownConflict, InvalidValue: what was asked for cannot be.
+        """
+        if isinstance(message, ListFacts | ListConflicts | ListEntities | ShowEntity):
+            with self._source.snapshot() as snapshot:
+                now_us = context.clock.now_us()
+                if isinstance(message, ListFacts):
+                    return list_facts(message, snapshot, self._names, now_us)
+                if isinstance(message, ListConflicts):
+                    return list_conflicts(message, snapshot, now_us)
+                if isinstance(message, ListEntities):
+                    return list_entities(message, snapshot, self._names)
+                return show_entity(message, snapshot, self._names, now_us)
+        if isinstance(message, SettleConflict | MergeNames):
+            return self._decide(message, context)
+        if isinstance(message, UpdateFacts):
+            self._step(context)
+            with self._source.snapshot() as snapshot:
+                progress = self._progress(snapshot)
+            if progress.pending:  # it goes on by itself, however seldom it is asked
+                self._continue(context)
+            return progress
+        if isinstance(message, FactsMore):
+            self._continuing = False
+            if not context.cancelled() and self._step(context):
+                self._continue(context)
+            return None
+        assert isinstance(message, Committed | VectorsChanged)
+        self._continue(context)
+        return None
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self._source.close()
+
+    def _continue(self, context: Context) -> None:
+        if not self._continuing and not context.cancelled():
+            self._continuing = True
+            context.tell(FactsMore())
+
+    def _progress(self, snapshot: Snapshot) -> FactsProgress:
+        unread, ungraded = snapshot.knowledge_waiting()
+        return FactsProgress(done=max(0, snapshot.read_count() - unread), pending=unread + ungraded)
+
+    # --- steps -------------------------------------------------------------------------------------------------------
+
+    def _step(self, context: Context) -> bool:
+        """Read the next few memories, else grade the next few; returns whether there may be more."""
+        with self._source.snapshot() as snapshot:
+            change = self._reading_change(snapshot) or self._grading_change(snapshot)
+        return change is not None and self._apply(change, context)
+
+    def _reading_change(self, snapshot: Snapshot) -> AddStatements | None:
+        kept = snapshot.knowledge_reading()
+        if kept != self._reading:
+            if not snapshot.seq:
+                return None
+            if self._announced:  # two who each undo what the other does would never end
+                _log.warning("another process reads statements by another extractor: this one leaves it to that")
+                return None
+            self._announced = True
+        unread = snapshot.unread_memories(_AT_ONCE, TEXT_BYTES)
+        if not unread and kept == self._reading:
+            return None
+        return AddStatements(
+            generation=snapshot.generation,
+            reading=self._reading,
+            memories=tuple(read_memory(one, self._extract) for one in unread),
+        )
+
+    def _grading_change(self, snapshot: Snapshot) -> GradeStatements | None:
+        rows = snapshot.ungraded_rows(_AT_ONCE)
+        if not rows:
+            return None
+        own = snapshot.statements_of(rows)
+        pairs: dict[tuple[int, int], GradedPair] = {}
+        for row in rows:
+            mine = [one for one in own if one.row == row]
+            for pair in self._pairs(mine, snapshot.statements_beside(row, _BESIDE), snapshot):
+                pairs[pair.older, pair.newer] = pair
+        return GradeStatements(generation=snapshot.generation, rows=tuple(rows), pairs=tuple(pairs.values()))
+
+    def _pairs(
+        self, mine: list[StatementRecord], beside: list[StatementRecord], snapshot: Snapshot
+    ) -> list[GradedPair]:
+        """What the statements of one memory and others about the same things are to each other."""
+        others = {one.row for one in beside}
+        kept = {one.number: one for one in (*mine, *snapshot.statements_of(sorted(others)))}
+        said = said_of(list(kept.values()))
+        rows = sorted({one.row for one in kept.values()})
+        encoders = snapshot.encoders()
+        vectors = {}
+        if encoders and rows:
+            found, means = snapshot.mean_vectors(encoders[-1], np.array(rows, np.int64))
+            vectors = dict(zip(found.tolist(), means, strict=True))
+        graded = []
+        for one in mine:
+            for other in beside:
+                if one.said.subject != other.said.subject:
+                    continue
+                older, newer = sorted((one, other), key=lambda each: (each.said_at, each.number))
+                both = vectors.get(older.row), vectors.get(newer.row)
+                cosine = None if both[0] is None or both[1] is None else float(both[0] @ both[1])
+                found_grade = grade(said[older.number], said[newer.number], cosine)
+                if found_grade is None:
+                    continue
+                # What an assistant says replaces nothing that its user said: the user is asked.
+                is_sure = found_grade.verdict == "replaced" and (newer.role == "user" or older.role != "user")
+                graded.append(
+                    GradedPair(
+                        older=older.number,
+                        newer=newer.number,
+                        grade="replaced" if is_sure else "conflict",
+                        probability=found_grade.probability,
+                        why=found_grade.why,
+                    )
+                )
+        return graded
+
+    def _apply(self, change: Change, context: Context) -> bool:
+        digest = hashlib.sha256(msgspec.msgpack.encode(change)).digest()
+        with self._source.snapshot() as snapshot:
+            seq = snapshot.seq
+        key = b"knowledge/" + digest + seq.to_bytes(8, "little")
+        return any(context.ask(Apply(changes=(change,), key=key, author="knowledge", run=context.trace)).changed)
+
+    # --- what a person says ------------------------------------------------------------------------------------------
+
+    def _decide(self, message: SettleConflict | MergeNames, context: Context) -> ConflictSettled | NamesMerged:
+        with self._source.snapshot() as snapshot:
+            now_us = context.clock.now_us()
+            if isinstance(message, SettleConflict):
+                change: Change = settle(message, snapshot)
+            else:
+                change = merge_names(message, snapshot, self._names)
+        key = idempotency_key("settle", context.trace, msgspec.msgpack.encode(change))
+        changed = any(context.ask(Apply(changes=(change,), key=key, author="knowledge", run=context.trace)).changed)
+        with self._source.snapshot() as snapshot:
+            if isinstance(message, SettleConflict):
+                return settled(message, snapshot, now_us, changed)
+            return self._names.merged(message, snapshot, changed)

@@ -1,0 +1,201 @@
+"""What a snapshot tells of statements, of the things they are about, and of how pairs of them were graded.
+
+Part of `mnemic.actors.protocol.snapshot.Snapshot`; `mnemic.runtime.store.read.knowledge` holds the real one. Rows and
+numbers mean the same for as long as the store's generation does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from mnemic.actors.protocol.knowledge.changes import StatementRow
+
+
+class UnreadMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory that waits to be read."""
+
+    row: int
+    """Its row."""
+    text: bytes
+    """How it begins."""
+    role: str
+    """Who it comes from."""
+    speaker: str | None
+    """Who spoke."""
+    said_at: int
+    """World time it was said, else kept, microseconds."""
+
+
+class StatementRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A statement as it is kept, with what belongs to its memory."""
+
+    number: int
+    """Its number."""
+    place: int
+    """Its place among the statements of its memory."""
+    said: StatementRow
+    """What was read."""
+    row: int
+    """Row of the memory."""
+    memory: bytes
+    """Id of the memory."""
+    text: bytes
+    """How the memory's text begins: as far as it was read."""
+    role: str
+    """Who it comes from."""
+    speaker: str | None
+    """Who spoke."""
+    said_at: int
+    """World time it was said, else kept, microseconds."""
+    scope: int
+    """Number of the scope."""
+    path: str
+    """Path of that."""
+
+
+class PairRecord(NamedTuple):
+    """Two statements as they were graded or settled, neither of whose memories is forgotten or corrected."""
+
+    older: int
+    """Number of the one said earlier."""
+    newer: int
+    """Number of the one said later."""
+    grade: str
+    """``replaced`` or ``conflict``; empty where the pair is there by a verdict alone."""
+    probability: float
+    """How probably the newer one replaced the older."""
+    why: str
+    """What that rests on."""
+    verdict: str
+    """What somebody said of it; empty where nobody did."""
+    by: str
+    """Who."""
+
+    @property
+    def replaced(self) -> int:
+        """Number of the statement that holds no more; 0 where both stand."""
+        if self.verdict:
+            return {"newer": self.older, "older": self.newer}.get(self.verdict, 0)
+        return self.older if self.grade == "replaced" else 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether somebody should say what they are."""
+        return self.grade == "conflict" and not self.verdict
+
+
+class EntityRecord(NamedTuple):
+    """A name that memories have, all its spellings taken for one."""
+
+    number: int
+    """Its number."""
+    key: str
+    """Its normal form."""
+    name: str
+    """As it was written first."""
+    mark: bytes
+    """Keyed hash of that, 32 bytes."""
+
+
+class MentionRecord(NamedTuple):
+    """One name in one memory."""
+
+    entity: int
+    """Number of the entity."""
+    row: int
+    """Row of the memory."""
+    kind: str
+    """What the words tell it is."""
+    name: str
+    """As it is written there; empty where that was not asked for."""
+    session: int
+    """Number of the conversation."""
+    said_at: int
+    """World time it was said, microseconds."""
+
+
+class KnowledgeSnapshot(Protocol):
+    """The state as of one `seq`."""
+
+    def knowledge_reading(self) -> str:
+        """By which version of which extractor memories were read; empty where none was."""
+        ...
+
+    def unread_memories(self, limit: int, most_bytes: int) -> list[UnreadMemory]:
+        """Memories that wait to be read, by row; of a longer text the beginning."""
+        ...
+
+    def ungraded_rows(self, limit: int) -> list[int]:
+        """Rows of memories whose statements wait to be graded, ascending."""
+        ...
+
+    def read_count(self) -> int:
+        """How many memories there are of the kinds that are read."""
+        ...
+
+    def knowledge_waiting(self) -> tuple[int, int]:
+        """How many memories wait to be read, and how many to be graded."""
+        ...
+
+    def statements_of(self, rows: Sequence[int]) -> list[StatementRecord]:
+        """The statements of some memories that are neither forgotten nor corrected, by number."""
+        ...
+
+    def statements(self, numbers: Sequence[int]) -> list[StatementRecord]:
+        """Some statements, by number; without those whose memory is forgotten or corrected."""
+        ...
+
+    def statements_beside(self, row: int, limit: int) -> list[StatementRecord]:
+        """Statements of other memories of the same scope about what the statements of a memory are about: of each thing
+        so many at most before it and after it, the nearest in time.
+        """
+        ...
+
+    def statements_about(
+        self,
+        entities: Collection[int] | None,
+        scopes: Collection[int] | None,
+        relation: str,
+        limit: int,
+    ) -> list[StatementRecord]:
+        """Statements about some things, or about any, the newest first; with a limit of -1 all.
+
+        Args:
+            entities: numbers.
+            scopes: numbers of scopes; all where ``None``.
+            relation: those alone; any where empty.
+        """
+        ...
+
+    def pairs_of(self, numbers: Collection[int]) -> list[PairRecord]:
+        """The pairs that some statements are in."""
+        ...
+
+    def pairs(self, scopes: Collection[int] | None, *, is_open: bool) -> list[PairRecord]:
+        """All pairs that are open, or all that are not, the newest first."""
+        ...
+
+    def entities(self) -> list[EntityRecord]:
+        """All names."""
+        ...
+
+    def mentions(
+        self, scopes: Collection[int] | None, entities: Collection[int] | None, *, named: bool
+    ) -> list[MentionRecord]:
+        """Names in memories that are not forgotten, by row; of some entities, or of all.
+
+        Args:
+            named: whether they are told as they are written, for which each text is read.
+        """
+        ...
+
+    def mentions_in(self, rows: Sequence[int]) -> list[MentionRecord]:
+        """The names in some memories."""
+        ...
+
+    def entity_merges(self) -> list[tuple[bytes, bytes]]:
+        """Which name goes by which other, as a person said: marks."""
+        ...

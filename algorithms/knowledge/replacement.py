@@ -1,0 +1,234 @@
+"""Decides whether a later statement takes the place of an earlier one by itself, contradicts it, or neither.
+
+What is taken for replaced is stored and shown, so it has to be right nearly always. Likeness in meaning is not enough
+for that: two statements as near to each other tell another attribute of the same person as often as not, and what is
+fitted on some attributes fails on others. So words decide. Either the later text names the old value itself as ended or
+replaced ("moved from A to B", "no longer A", "A instead of B"), or it says the same of the same subject in the same
+words, with another value and a word of change ("closes at nine now"). Less than that is a conflict, which a person
+settles. No vector is needed; where there is one, it finds a few conflicts more.
+
+What it gives up: changes told in other words than what they change, which are most of them. English only.
+docs/decisions/0019-what-holds-now.md says how it was judged, and the facts bench measures it (docs/benches.md). Above
+stands `mnemic.actors.knowledge`; below it the words of change of `mnemic.algorithms.knowledge.assertion`, and
+`mnemic.algorithms.knowledge.rivals`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from mnemic.algorithms.knowledge.assertion import _NOW, _TAKEN_OVER, RATES, status
+from mnemic.algorithms.knowledge.extraction.clause_values import CHANGES
+from mnemic.algorithms.knowledge.extraction.sentences import ARTICLE, DETERMINER, KINDS, PREPOSITION
+from mnemic.algorithms.knowledge.extraction.statements import Statement
+from mnemic.algorithms.knowledge.rivals import same_slot
+
+Rule = Literal["handover", "ended", "same words", "same words, no cue", "same slot"]
+PROBABILITIES: dict[Rule, float] = {
+    "handover": 0.99,
+    "ended": 0.98,
+    "same words": 0.98,
+    "same words, no cue": 0.80,
+    "same slot": 0.85,
+}
+"""How many of the pairs of each rule were right, over both halves of quiet changes and made lives."""
+SLOT = 0.7
+"""How probably two statements of one subject have to fill one slot, so that a word of change makes them a conflict."""
+_ASSERTING = 0.9  # the rate of what is asserted or changed, and of nothing else
+_NO_CHANGE = frozenset(("still", "already", "currently"))  # say that something holds, and not that it came to
+_BECOMING = {"become": "be", "turn into": "be"}
+_WORD = re.compile(r"\w+(?:[-./:_'’&+#]\w+)*[+#%]*")
+
+
+class Said(NamedTuple):
+    """A statement with what decides about it."""
+
+    statement: Statement
+    subject: str
+    """The normal key of its subject (`mnemic.algorithms.knowledge.entities.keys.subject_key`); ``""``: not known."""
+    text: str
+    """The whole text of its memory."""
+    said_at: int
+    """Microseconds."""
+    cue: str = ""
+    """The words of its clause that tell of a change (``now``, ``moved``); ``""`` where none do."""
+    instead_of: str = ""
+    """The value that the same text names as the one that it takes the place of; ``""`` where it names none."""
+
+
+class Graded(NamedTuple):
+    """What a later statement makes of an earlier one."""
+
+    verdict: Literal["replaced", "conflict"]
+    probability: float
+    """How probably it took its place."""
+    why: str
+    """A clause for a reader: ``the same of the same subject, and "now"``."""
+
+
+def read_said(text: str, said_at: int, found: Sequence[Statement], subjects: Sequence[str]) -> list[Said]:
+    """The statements of a text with what decides about them.
+
+    Args:
+        said_at: microseconds.
+        found: what `mnemic.algorithms.knowledge.extraction.statements` found in it, all of it, in its order.
+        subjects: of each the normal key of its subject.
+    """
+    olds = ["" if one.replaces is None else found[one.replaces].value for one in found]
+    return [
+        Said(one, key, text, said_at, change_cue(text, one), old)
+        for one, key, old in zip(found, subjects, olds, strict=True)
+    ]
+
+
+def change_cue(text: str, statement: Statement) -> str:
+    """The words of a statement's clause that tell of a change; ``""`` where none do."""
+    clause = text[statement.clause_start : statement.clause_end]
+    for pattern in (_TAKEN_OVER, _NOW):
+        for match in pattern.finditer(clause):
+            if match.group().lower() not in _NO_CHANGE:
+                return match.group().lower()
+    return statement.relation if statement.relation in _BECOMING else ""
+
+
+def normal_value(value: str) -> str:
+    """A value in lower case, without the marks around its words and the articles before them; equal ones are one."""
+    words = _words(value)
+    while len(words) > 1 and KINDS.get(words[0], 0) & (ARTICLE | DETERMINER) and not words[0][0].isdigit():
+        words = words[1:]
+    return " ".join(words)
+
+
+def ended_value(said: Said) -> str:
+    """The normal form of the value that a statement tells as ended or replaced; ``""`` where it tells none.
+
+    Only such statements are graded against older ones of another subject, which have to name this value.
+    """
+    one = said.statement
+    if one.negative or one.modality not in ("asserted", "ended"):
+        return ""
+    if said.instead_of:
+        return normal_value(said.instead_of) if one.modality == "asserted" else ""
+    return normal_value(one.value) if one.modality == "ended" else ""
+
+
+def grade(older: Said, newer: Said, cosine: float | None) -> Graded | None:
+    """What a later statement makes of an earlier one; ``None`` where it leaves it as it is.
+
+    Takes a microsecond for statements of two subjects, and some twenty for those of one. Of several statements of the
+    later memory the most probable counts: of ``moved from A to B`` both that ``A`` has ended and that ``B`` holds now.
+
+    Args:
+        cosine: between the vectors of their memories; ``None`` where one has none, and then fewer are a conflict.
+    """
+    if newer.said_at <= older.said_at or older.statement.modality != "asserted" or older.statement.negative:
+        return None
+    over = ended_value(newer)
+    if over:
+        return _named_as_over(older, newer, over)
+    if not older.subject or older.subject != newer.subject or newer.instead_of:
+        return None
+    old, new = older.statement, newer.statement
+    if new.modality != "asserted" or new.negative or not (old.single and new.single):
+        return None
+    was, now = normal_value(old.value).split(), normal_value(new.value).split()
+    if set(was) <= set(now) or set(now) <= set(was) or not (_asserts(older) and _asserts(newer)):
+        return None
+    rule = _by_words(older, newer) or _by_slot(older, newer, cosine)
+    if rule is None:
+        return None
+    if rule == "same words, no cue":
+        return Graded("conflict", PROBABILITIES[rule], "another value of the same, and no word says that it changed")
+    if rule == "same slot":
+        return Graded("conflict", PROBABILITIES[rule], f'the same subject, probably the same of it, and "{newer.cue}"')
+    return Graded("replaced", PROBABILITIES[rule], f'the same of the same subject, and "{newer.cue}"')
+
+
+def _named_as_over(older: Said, newer: Said, over: str) -> Graded | None:
+    """Whether the later one names the value of the earlier one, of a subject that the earlier one names too."""
+    was = normal_value(older.statement.value)
+    if was == normal_value(newer.statement.value) and newer.instead_of:
+        return None
+    is_own = _is_speaker(newer.subject)  # who says "I dropped my whistle" may have several
+    if was != over and (is_own or not (was.startswith(f"{over} ") or was.endswith(f" {over}"))):
+        return None
+    if older.subject != newer.subject or not older.subject:
+        named = set(newer.subject.split())
+        if not named or newer.subject.startswith("@") or not named <= set(_words(_clause(older))):
+            return None
+    if newer.instead_of:
+        return Graded("replaced", PROBABILITIES["handover"], "it names the old value, and what came in its place")
+    return Graded("replaced", PROBABILITIES["ended"], "it says that this is over")
+
+
+def _by_words(older: Said, newer: Said) -> Rule | None:
+    """Whether both say the same of their subject but for the value.
+
+    A verb that says little (``is``, ``has``, ``is in``) has many values, and so has whatever somebody does: there the
+    values have to be of one kind, and what the speaker does has to have a preposition (``I live in``).
+    """
+    relation, before = newer.statement.relation or "", older.statement.relation or ""
+    verb, _, tie = relation.partition(" ")
+    is_change = verb in CHANGES and relation not in _BECOMING  # "switched to the cello" ends no other switch
+    if not before or _BECOMING.get(relation, relation) != before or is_change:
+        return None
+    is_bare = before in ("be", "have") or bool(KINDS.get(verb, 0) & PREPOSITION)
+    (was, was_at), (now, now_at) = _parts(older.statement.value), _parts(newer.statement.value)
+    if was == now or (was_at != now_at and not is_bare):  # "logging in harbor" and "logging in moss" are two things
+        return None
+    is_own = _is_speaker(newer.subject)
+    is_alike = _kind(older.statement.value) == _kind(newer.statement.value) != ""
+    if newer.cue:
+        return "same words" if is_alike or not (is_bare or is_own) else None
+    return "same words, no cue" if is_alike and not is_bare and not is_own else None
+
+
+def _by_slot(older: Said, newer: Said, cosine: float | None) -> Rule | None:
+    """Whether meaning makes it probable that both tell the same of their subject, and a word tells of a change."""
+    if cosine is None or not newer.cue or _is_speaker(newer.subject):
+        return None
+    cosines, lengths = np.array([[1.0, cosine], [cosine, 1.0]]), np.array([len(older.text), len(newer.text)])
+    return "same slot" if same_slot(cosines, lengths)[0, 1] >= SLOT else None
+
+
+def _asserts(said: Said) -> bool:
+    """Whether clause and text have no cue that what they say is asked, planned, past and so on."""
+    return min(RATES[status(_clause(said))], RATES[status(said.text)]) >= _ASSERTING
+
+
+def _is_speaker(subject: str) -> bool:
+    """Whether a key is of who speaks (``I``, ``we``), of whom much is said with the same verb."""
+    return subject.startswith("@") and "'s " not in subject
+
+
+def _clause(said: Said) -> str:
+    return said.text[said.statement.clause_start : said.statement.clause_end]
+
+
+def _parts(value: str) -> tuple[list[str], list[str]]:
+    """The words of a value before its first preposition, and from there on."""
+    words = _words(value)
+    place = next((at for at in range(1, len(words)) if _is_preposition(words[at])), len(words))
+    return words[:place], words[place:]
+
+
+def _is_preposition(word: str) -> bool:
+    return word == "to" or bool(KINDS.get(word, 0) & PREPOSITION)
+
+
+def _kind(value: str) -> str:
+    """What sort of thing a value is: a name, or a number of something; ``""`` for what can be told neither way."""
+    if value[:1].isupper() or value[:1] in "#`":
+        return "name"
+    words = _words(value)
+    if any(map(str.isdigit, value)):
+        return " ".join(["number of", *(word for word in words if not any(map(str.isdigit, word)))])
+    return ""
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())

@@ -1,0 +1,237 @@
+"""The commands `mnemic facts`, `timeline`, `conflicts`, `entities` and `entity`: what holds, and what it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, get_args
+
+import click
+
+from mnemic.actors.protocol.knowledge.changes import Verdict
+from mnemic.actors.protocol.knowledge.messages import ListConflicts, ListEntities, ListFacts, ShowEntity
+from mnemic.actors.protocol.messages import Scopes
+from mnemic.cli.context import CLOCK, FOLDER_SCOPE, CommandContext, cli, common_options, verb_options
+from mnemic.cli.output import escape_controls, progress_bars, searched_scope
+from mnemic.runtime.api.mind import Mind
+from mnemic.runtime.api.reports import pluralize
+
+_UPDATE_S = 20.0  # whoever asks waits so long at most for what waits to be read first
+_VERDICTS = get_args(Verdict)
+_STATES = {
+    "holds": "",
+    "held": "held",
+    "replaced": "replaced",
+    "ended": "ended",
+    "planned": "planned",
+    "unsure": "unsure",
+}
+
+
+@contextmanager
+def _asking(chosen: CommandContext, scope: tuple[str, ...]) -> Iterator[tuple[Mind, Scopes, str]]:
+    """The mind, with all that waits read as far as there is time, and the scope that is looked through."""
+    with chosen.open(create=False, asking=True) as mind:
+        until_s = CLOCK.monotonic_s() + _UPDATE_S
+        with progress_bars(chosen.as_json) as progress:
+            degraded = mind.update_facts_before_question(lambda: CLOCK.monotonic_s() < until_s, progress)
+        for line in degraded:
+            click.echo(escape_controls(f"mnemic: {line}"), err=True)
+        yield mind, *chosen.resolve_scope(mind, scope)
+
+
+def _print(
+    chosen: CommandContext, answer: Any, looked: Scopes, found: str, lines: Callable[[dict[str, Any]], Iterator[str]]
+) -> None:
+    from mnemic.runtime.api.views import knowledge_view
+
+    view = knowledge_view(answer, strict=False, scope=looked, found=found)
+    chosen.print_answer(view, lambda: lines(view))
+
+
+@cli.command()
+@click.argument("entity", required=False, default="", metavar="[ENTITY]")
+@verb_options(ListFacts, "relation", "at", "history", "k", "scope", scope=FOLDER_SCOPE)
+@common_options
+def facts(chosen: CommandContext, entity: str, scope: tuple[str, ...], **asked: Any) -> None:
+    """List what holds: of a thing, or of all, the newest first."""
+    with _asking(chosen, scope) as (mind, looked, found):
+        _print(chosen, mind.facts(entity, scope=looked, **asked), looked, found, fact_lines)
+
+
+@cli.command()
+@click.argument("entity")
+@verb_options(ListFacts, "relation", "k", "scope", scope=FOLDER_SCOPE, k={"default": 100})
+@common_options
+def timeline(chosen: CommandContext, entity: str, scope: tuple[str, ...], **asked: Any) -> None:
+    """Tell what was said of a thing, the oldest first, and until when each of it held."""
+    with _asking(chosen, scope) as (mind, looked, found):
+        _print(chosen, mind.facts(entity, history=True, scope=looked, **asked), looked, found, timeline_lines)
+
+
+@cli.command()
+@click.argument("id", required=False)
+@click.argument("verdict", required=False, type=click.Choice(_VERDICTS))
+@verb_options(ListConflicts, "replaced", "k", "scope", scope=FOLDER_SCOPE)
+@common_options
+def conflicts(
+    chosen: CommandContext, id: str | None, verdict: Verdict | None, scope: tuple[str, ...], **asked: Any
+) -> None:
+    """List what contradicts. With an ID and a VERDICT, settle it.
+
+    newer: that one holds. older: that one does. both: they do not exclude each other. unrelated: they are not about the
+    same. open: takes back what was said of it.
+    """
+    if id is not None and verdict is None:
+        raise click.UsageError(f"say what {id} is: {', '.join(_VERDICTS)}")
+    with _asking(chosen, scope) as (mind, looked, found):
+        if id is None or verdict is None:
+            _print(chosen, mind.conflicts(scope=looked, **asked), looked, found, conflict_list_lines)
+        else:
+            # By its own name it is found wherever it is; the scope only narrows what is listed.
+            where: Scopes = looked if scope else "*"
+            _print(chosen, mind.settle(id, verdict, scope=where), where, found, settled_lines)
+
+
+@cli.command()
+@verb_options(ListEntities, "kind", "k", "scope", scope=FOLDER_SCOPE)
+@common_options
+def entities(chosen: CommandContext, scope: tuple[str, ...], **asked: Any) -> None:
+    """List the things that memories name, those named most first."""
+    with _asking(chosen, scope) as (mind, looked, found):
+        _print(chosen, mind.entities(scope=looked, **asked), looked, found, entity_list_lines)
+
+
+@cli.command()
+@click.argument("name", nargs=-1, required=True, metavar="NAME | merge NAME INTO | split NAME")
+@verb_options(ShowEntity, "k", "scope", scope=FOLDER_SCOPE)
+@common_options
+def entity(chosen: CommandContext, name: tuple[str, ...], scope: tuple[str, ...], k: int) -> None:
+    """Show a thing: what holds of it, what held, and what it is named beside.
+
+    `merge NAME INTO` says that two names are of one thing, `split NAME` takes that back.
+    """
+    with _asking(chosen, scope) as (mind, looked, found):
+        match name:
+            case ("merge", one, other):
+                _print(chosen, mind.merge_entities(one, other), "*", found, merged_lines)
+            case ("split", one):
+                _print(chosen, mind.merge_entities(one), "*", found, merged_lines)
+            case _:
+                shown = mind.entity(" ".join(name), scope=looked, k=k)
+                _print(chosen, shown, looked, found, entity_lines)
+
+
+# --- lines -----------------------------------------------------------------------------------------------------------
+
+
+def fact_lines(view: dict[str, Any]) -> Iterator[str]:
+    """Facts, as `mnemic.runtime.api.views.knowledge_view` gives them."""
+    yield _heading(view, "statement")
+    for fact in view["facts"]:
+        yield from _fact(fact)
+    yield from _section("contradicting:", (line for one in view["conflicts"] for line in _conflict(one)))
+    yield from _waiting(view)
+
+
+def timeline_lines(view: dict[str, Any]) -> Iterator[str]:
+    """The same, the oldest first, each with the time for which it held."""
+    yield _heading(view, "statement")
+    for fact in sorted(view["facts"], key=lambda one: one["holds_from"]):
+        until = fact["holds_to"][:10] if fact["holds_to"] else ""
+        state = _STATES[fact["state"]]
+        yield f"  {fact['holds_from'][:10]} – {until:<10}  {_one_line(fact['text'])}{f'  [{state}]' if state else ''}"
+    yield from _waiting(view)
+
+
+def conflict_list_lines(view: dict[str, Any]) -> Iterator[str]:
+    """Pairs, and how to settle one."""
+    shown, total = view["conflicts"], pluralize(view["total"], "pair of statements", "pairs of statements")
+    of = f"{len(shown)} of {total}" if len(shown) < view["total"] else total
+    yield f"{of} in {searched_scope(view['scope'], view['scope_found'])}"
+    for one in shown:
+        yield from _conflict(one)
+    if shown:
+        yield f"`mnemic conflicts {shown[0]['id']} newer` (or {', '.join(_VERDICTS[1:])}) settles the first"
+    yield from _waiting(view)
+
+
+def settled_lines(view: dict[str, Any]) -> Iterator[str]:
+    """A pair as it is settled now."""
+    yield "settled" if view["changed"] else "it is so already"
+    yield from _conflict(view["conflict"])
+
+
+def entity_list_lines(view: dict[str, Any]) -> Iterator[str]:
+    """Things."""
+    shown, total = view["entities"], pluralize(view["total"], "thing")
+    of = f"{len(shown)} of {total}" if len(shown) < view["total"] else total
+    yield f"{of} named in {searched_scope(view['scope'], view['scope_found'])}"
+    yield from (f"  {_entity(one)}" for one in shown)
+    yield from _waiting(view)
+
+
+def entity_lines(view: dict[str, Any]) -> Iterator[str]:
+    """One thing with all that is known of it."""
+    yield _entity(view["entity"])
+    yield from _section("names:", (f"  {one['name']}  ({one['why']})" for one in view["names"] if one["why"]))
+    for heading, holds in (("holds:", True), ("held, planned or unsure:", False)):
+        some = [one for one in view["facts"] if (one["state"] == "holds") == holds]
+        yield from _section(heading, (line for one in some for line in _fact(one)))
+    beside = (f"  {one['name']} ({one['kind']}), {pluralize(one['memories'], 'memory')}" for one in view["neighbours"])
+    yield from _section("named beside:", beside)
+    yield from _section("memories:", (f"  {one}" for one in view["memories"]))
+
+
+def merged_lines(view: dict[str, Any]) -> Iterator[str]:
+    """What a name stands for."""
+    yield f"{'' if view['changed'] else 'it is so already: '}{_entity(view['entity'])}"
+
+
+def _heading(view: dict[str, Any], what: str) -> str:
+    shown, total = view["facts"], pluralize(view["total"], what)
+    of = f"{len(shown)} of {total}" if len(shown) < view["total"] else total
+    names = f" about {view['entity']}" if view["entity"] else ""
+    names += f" (also {', '.join(view['also_called'])})" if view["also_called"] else ""
+    return f"{of}{names} in {searched_scope(view['scope'], view['scope_found'])}"
+
+
+def _fact(fact: dict[str, Any]) -> Iterator[str]:
+    who = fact["speaker"] or fact["role"]
+    until = f" to {fact['holds_to'][:10]}" if fact["holds_to"] else ""
+    state = f"  [{_STATES[fact['state']]}]" if _STATES[fact["state"]] else ""
+    yield f"  {fact['holds_from'][:10]}{until}  {_one_line(fact['text'])}{state}  ({who})"
+    if fact["replaced_by"]:
+        by = fact["replaced_by"]
+        yield f"     replaced on {by['at'][:10]} by: {_one_line(by['value'])}  ({by['why']}; {by['id']})"
+    yield f"     {fact['memory']}"
+
+
+def _conflict(one: dict[str, Any]) -> Iterator[str]:
+    graded = f"{100 * one['probability']:.0f} %, {one['why']}"
+    said = f"{one['by']} said: {one['verdict']}" if one["verdict"] else graded
+    yield f"  {one['id']}  {'replaced' if one['grade'] == 'replaced' else 'unsettled'}  ({said})"
+    for name in ("older", "newer"):
+        fact = one[name]
+        yield f"    {name}: {fact['said_at'][:10]}  {_one_line(fact['text'])}  ({fact['speaker'] or fact['role']})"
+
+
+def _entity(one: dict[str, Any]) -> str:
+    also = f", also {', '.join(one['also_called'])}" if one["also_called"] else ""
+    return f"{one['name']} ({one['kind']}{also}), {pluralize(one['memories'], 'memory')}, last on {one['last_at'][:10]}"
+
+
+def _waiting(view: dict[str, Any]) -> Iterator[str]:
+    if view["waiting"]:
+        yield f"{pluralize(view['waiting'], 'memory is', 'memories are')} not read yet, in the whole mind"
+
+
+def _section(heading: str, lines: Iterator[str]) -> Iterator[str]:
+    for place, line in enumerate(lines):
+        if not place:
+            yield heading
+        yield line
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

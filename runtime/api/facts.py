@@ -1,0 +1,132 @@
+"""Verbs of what holds: facts, what contradicts, the things they are about.
+
+Verbs of `mnemic.runtime.api.mind.Mind`; `mnemic.runtime.api.communities` below has those of communities.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from mnemic.actors.protocol.errors import MnemicError, ModelError, RuntimeFault
+from mnemic.actors.protocol.knowledge.changes import Verdict
+from mnemic.actors.protocol.knowledge.messages import (
+    ConflictSettled,
+    ConflictsListed,
+    EntitiesListed,
+    EntityShown,
+    FactsListed,
+    FactsProgress,
+    ListConflicts,
+    ListEntities,
+    ListFacts,
+    MergeNames,
+    NamesMerged,
+    SettleConflict,
+    ShowEntity,
+    UpdateFacts,
+)
+from mnemic.actors.protocol.messages import EmbedPending, Scopes
+from mnemic.runtime.api.communities import CommunityVerbs
+from mnemic.runtime.api.questions import question
+from mnemic.runtime.files.writable import unwritable_reason
+
+_log = logging.getLogger("mnemic.runtime.api.facts")
+
+Progress = Callable[[str, int, int | None], None]
+"""Told what is being done, how much of it is done, and how much there is."""
+
+
+class FactVerbs(CommunityVerbs):
+    """The verbs. What each argument means, its message says in `mnemic.actors.protocol.knowledge.messages`."""
+
+    def facts(
+        self,
+        entity: str = "",
+        *,
+        relation: str = "",
+        at: int | None = None,
+        history: bool = False,
+        scope: Scopes = "*",
+        k: int = 20,
+    ) -> FactsListed:
+        """List what holds, of a thing or of all, the newest first.
+
+        Raises:
+            UnknownEntity: no memory in the scopes names the thing.
+            UnknownScope, InvalidValue: what was asked for cannot be.
+        """
+        asked = question(ListFacts, entity=entity, relation=relation, at=at, history=history, scope=scope, k=k)
+        return self._ask(asked)
+
+    def conflicts(self, *, replaced: bool = False, scope: Scopes = "*", k: int = 20) -> ConflictsListed:
+        """List pairs of statements that somebody should settle, or that were settled.
+
+        Raises:
+            UnknownScope, InvalidValue: what was asked for cannot be.
+        """
+        return self._ask(question(ListConflicts, replaced=replaced, scope=scope, k=k))
+
+    def settle(self, id: str, verdict: Verdict, *, scope: Scopes = "*", by: str = "user") -> ConflictSettled:
+        """Say which of two statements holds, or take that back.
+
+        Raises:
+            UnknownConflict: there is no such pair.
+            UnknownScope, InvalidValue: what was asked for cannot be.
+        """
+        return self._ask(question(SettleConflict, id=id, verdict=verdict, scope=scope, by=by))
+
+    def entities(self, *, kind: str = "", scope: Scopes = "*", k: int = 20) -> EntitiesListed:
+        """List the things that memories name, those named most first.
+
+        Raises:
+            UnknownScope, InvalidValue: what was asked for cannot be.
+        """
+        return self._ask(question(ListEntities, kind=kind, scope=scope, k=k))
+
+    def entity(self, name: str, *, scope: Scopes = "*", k: int = 10) -> EntityShown:
+        """Show a thing: what holds of it, what held, what it is named beside.
+
+        Raises:
+            UnknownEntity: no memory in the scopes names it.
+            UnknownScope, InvalidValue: what was asked for cannot be.
+        """
+        return self._ask(question(ShowEntity, name=name, scope=scope, k=k))
+
+    def merge_entities(self, name: str, into: str = "") -> NamesMerged:
+        """Say that two names are of one thing; without the other name, take that back.
+
+        Raises:
+            UnknownEntity: one of them is not known.
+            InvalidValue: they are the same name.
+        """
+        return self._ask(question(MergeNames, name=name, into=into))
+
+    def update_facts(self, progress: Progress | None = None, more: Callable[[], bool] = lambda: True) -> FactsProgress:
+        """Read what waits to be read, and grade what waits for that; what waits for its meaning is embedded first.
+
+        Args:
+            progress: told how many memories are read.
+            more: asked before each bounded step but the first whether there is time for it.
+        """
+        try:
+            while self._ask(EmbedPending()).pending and more():
+                pass
+        except (ModelError, RuntimeFault) as error:  # they are graded by their words alone
+            _log.info("facts come before meaning: %s", error.code, extra={"code": error.code})
+        answer = self._ask(UpdateFacts())
+        while answer.pending and more():
+            if progress is not None:
+                progress("facts", answer.done, answer.done + answer.pending)
+            answer = self._ask(UpdateFacts())
+        return answer
+
+    def update_facts_before_question(self, more: Callable[[], bool], progress: Progress | None = None) -> list[str]:
+        """Read what waits before facts are asked for, where the mind can be written; says what went wrong with it."""
+        if unwritable_reason(self._home / "minds" / self._name) is not None:
+            return []
+        try:
+            self.update_facts(progress, more)
+        except MnemicError as error:
+            return [f"facts: {error} {error.remedy_text}"]
+        return []

@@ -1,0 +1,162 @@
+"""Applying changes of what is known: statements, the names in memories, how pairs were graded, and verdicts.
+
+Triggers of the schema note each memory that waits to be read (``unread``), and each whose statements wait to be graded
+against others (``ungraded``). `mnemic.runtime.store.read.knowledge` reads what is written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import apsw
+import msgspec
+
+from mnemic.actors.protocol.knowledge.changes import (
+    AddStatements,
+    GradeStatements,
+    MemoryReading,
+    MergeEntities,
+    SettleStatements,
+    StatementRow,
+)
+from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
+from mnemic.runtime.store.schema import SAID_OR_KEPT
+
+READ_KINDS = "('turn', 'decision', 'note')"
+"""Kinds of the memories that are read; a trigger of the schema queues them."""
+KNOWLEDGE_TABLES = ("grades", "statements", "mentions", "entities", "unread", "ungraded", "verdicts", "merges")
+"""What a replay of the log makes again, or what the knowledge actor makes again after it."""
+encode_fields = msgspec.msgpack.Encoder().encode
+decode_fields = msgspec.msgpack.Decoder(StatementRow).decode
+
+
+def _add_statements(context: ApplyContext, change: AddStatements, at: int) -> ChangeResult:
+    db = context.db
+    if db.execute("SELECT number FROM generation").get != change.generation:
+        return UNCHANGED
+    result = UNCHANGED
+    if db.execute("SELECT reading FROM knowledge").get != change.reading:
+        db.execute("UPDATE knowledge SET reading = ?", (change.reading,))
+        clear_knowledge(db)
+        result = CHANGED
+    for one in change.memories:
+        if db.execute("DELETE FROM unread WHERE memory = ? RETURNING 1", (one.row,)).get is None:
+            continue
+        result = CHANGED
+        _keep_reading(db, one, context.identity)
+    return result
+
+
+def _keep_reading(db: apsw.Connection, one: MemoryReading, identity: Callable[..., bytes]) -> None:
+    forget_readings(db, [one.row])
+    memory = db.execute(f"SELECT scope, {SAID_OR_KEPT} FROM memories WHERE id = ?", (one.row,)).fetchone()
+    if memory is None:
+        return
+    for mention in one.mentions:
+        db.execute(
+            "INSERT OR IGNORE INTO mentions(entity, memory, start, stop, kind) VALUES(?, ?, ?, ?, ?)",
+            (_entity(db, mention.key, mention.name, identity), one.row, *mention.span, mention.kind),
+        )
+    for place, said in enumerate(one.statements):
+        db.execute(
+            "INSERT INTO statements(memory, place, subject, scope, said_at, start, fields) VALUES(?, ?, ?, ?, ?, ?, ?)",
+            (
+                one.row,
+                place,
+                _entity(db, said.subject, said.subject, identity) if said.subject else None,
+                *memory,
+                said.value[0],
+                encode_fields(msgspec.structs.replace(said, subject="")),
+            ),
+        )
+    enqueue_grading(db, [one.row])
+
+
+def _entity(db: apsw.Connection, key: str, name: str, identity: Callable[..., bytes]) -> int:
+    row = db.execute("SELECT id FROM entities WHERE key = ?", (key,)).get
+    if row is None:
+        mark = identity(b"entity", key.encode("utf-8", "surrogatepass"))
+        db.execute("INSERT INTO entities(key, name, mark) VALUES(?, ?, ?)", (key, name, mark))
+        row = db.last_insert_rowid()
+    return int(row)
+
+
+def enqueue_grading(db: apsw.Connection, rows: Iterable[int]) -> None:
+    """Have the statements of memories graded, those that say something of a thing."""
+    db.executemany(
+        "INSERT OR IGNORE INTO ungraded SELECT DISTINCT memory FROM statements WHERE memory = ?"
+        " AND subject IS NOT NULL",
+        [(row,) for row in rows],
+    )
+
+
+def forget_readings(db: apsw.Connection, rows: Iterable[int]) -> None:
+    """Drop what was read from memories, with the names that no other memory has."""
+    for row in rows:
+        named = {entity for (entity,) in db.execute("SELECT entity FROM mentions WHERE memory = ?", (row,)).fetchall()}
+        about = "SELECT subject FROM statements WHERE memory = ? AND subject IS NOT NULL"
+        named |= {entity for (entity,) in db.execute(about, (row,)).fetchall()}
+        for table in ("statements", "mentions", "ungraded"):  # grades go with their statements
+            db.execute(f"DELETE FROM {table} WHERE memory = ?", (row,))
+        db.executemany(
+            "DELETE FROM entities WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM mentions WHERE entity = ?1)"
+            " AND NOT EXISTS (SELECT 1 FROM statements WHERE subject = ?1)",
+            [(entity,) for entity in named],
+        )
+
+
+def clear_knowledge(db: apsw.Connection) -> None:
+    """Have all memories read again; verdicts and merges stay."""
+    for table in ("grades", "statements", "mentions", "entities", "ungraded"):
+        db.execute(f"DELETE FROM {table}")
+    db.execute(f"INSERT OR IGNORE INTO unread SELECT id FROM memories WHERE kind IN {READ_KINDS}")
+
+
+def _grade_statements(context: ApplyContext, change: GradeStatements, at: int) -> ChangeResult:
+    db = context.db
+    if db.execute("SELECT number FROM generation").get != change.generation:
+        return UNCHANGED
+    before = db.total_changes()
+    for row in change.rows:
+        db.execute("DELETE FROM ungraded WHERE memory = ?", (row,))
+        own = "(SELECT id FROM statements WHERE memory = ?1)"
+        db.execute(f"DELETE FROM grades WHERE older IN {own} OR newer IN {own}", (row,))
+    for pair in change.pairs:
+        db.execute(
+            "INSERT INTO grades(older, newer, grade, probability, why) SELECT ?1, ?2, ?3, ?4, ?5"
+            " WHERE EXISTS (SELECT 1 FROM statements WHERE id = ?1) AND EXISTS (SELECT 1 FROM statements WHERE id = ?2)"
+            " ON CONFLICT(older, newer) DO UPDATE SET grade = ?3, probability = ?4, why = ?5",
+            (pair.older, pair.newer, pair.grade, pair.probability, pair.why),
+        )
+    return CHANGED if db.total_changes() > before else UNCHANGED
+
+
+def _settle_statements(context: ApplyContext, change: SettleStatements, at: int) -> ChangeResult:
+    db = context.db
+    place = (context.memory_row(change.older), change.older_start, context.memory_row(change.newer), change.newer_start)
+    same = "older = ? AND older_start = ? AND newer = ? AND newer_start = ?"
+    known = db.execute(f"SELECT verdict, by FROM verdicts WHERE {same}", place).fetchone()
+    if known == ((change.verdict, change.by) if change.verdict != "open" else None):
+        return UNCHANGED
+    db.execute(f"DELETE FROM verdicts WHERE {same}", place)
+    if change.verdict != "open":
+        db.execute("INSERT INTO verdicts VALUES(?, ?, ?, ?, ?, ?)", (*place, change.verdict, change.by))
+    return CHANGED
+
+
+def _merge_entities(context: ApplyContext, change: MergeEntities, at: int) -> ChangeResult:
+    db = context.db
+    if db.execute("SELECT other FROM merges WHERE entity = ?", (change.entity,)).get == (change.into or None):
+        return UNCHANGED
+    db.execute("DELETE FROM merges WHERE entity = ?", (change.entity,))
+    if change.into:
+        db.execute("INSERT INTO merges(entity, other) VALUES(?, ?)", (change.entity, change.into))
+    return CHANGED
+
+
+KNOWLEDGE_HANDLERS: dict[type, Handler] = {
+    AddStatements: _add_statements,
+    GradeStatements: _grade_statements,
+    SettleStatements: _settle_statements,
+    MergeEntities: _merge_entities,
+}

@@ -1,0 +1,213 @@
+"""Queries for statements, for the names in memories, and for pairs of statements that were graded or settled.
+
+Part of `mnemic.runtime.store.read.reader.StoreSnapshot`. `mnemic.runtime.store.apply.knowledge` writes what is read
+here. What a forgotten or corrected memory states is not told.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import apsw
+import msgspec
+
+from mnemic.actors.protocol.events import to_text
+from mnemic.actors.protocol.knowledge.snapshot import (
+    EntityRecord,
+    MentionRecord,
+    PairRecord,
+    StatementRecord,
+    UnreadMemory,
+)
+from mnemic.runtime.store.apply.knowledge import READ_KINDS, decode_fields
+from mnemic.runtime.store.schema import SAID_OR_KEPT
+from mnemic.runtime.store.texts import text_prefix
+
+READ_BYTES = 8_192
+"""Of a longer text no more is read."""
+_AT_ONCE = 256  # rows that one query asks for
+_STANDING = "m.retired_at IS NULL AND m.superseded_by IS NULL"
+_FROM_STATEMENTS = (
+    "SELECT x.id, x.place, x.fields, coalesce(e.key, ''), m.id, m.uuid, m.text, m.role, m.speaker, x.said_at, x.scope,"
+    f" s.path FROM statements x JOIN memories m ON m.id = x.memory AND {_STANDING}"
+    " JOIN scopes s ON s.id = x.scope LEFT JOIN entities e ON e.id = x.subject"
+)
+# A verdict names a statement by its memory and the place of its value; two of one place are settled together.
+_SETTLED = (
+    "SELECT o.id AS older, n.id AS newer, v.verdict, v.by FROM verdicts v"
+    " JOIN statements o ON o.memory = v.older AND o.start = v.older_start"
+    " JOIN statements n ON n.memory = v.newer AND n.start = v.newer_start"
+)
+_PAIR = (
+    "SELECT p.older, p.newer, coalesce(g.grade, ''), coalesce(g.probability, 1.0), coalesce(g.why, ''),"
+    " coalesce(v.verdict, ''), coalesce(v.by, '') FROM (SELECT older, newer FROM grades {graded}"
+    f" UNION SELECT older, newer FROM ({_SETTLED}) {{settled}}) p"
+    " LEFT JOIN grades g ON g.older = p.older AND g.newer = p.newer"
+    f" LEFT JOIN ({_SETTLED}) v ON v.older = p.older AND v.newer = p.newer"
+    " JOIN statements o ON o.id = p.older JOIN memories om ON om.id = o.memory"
+    " JOIN statements n ON n.id = p.newer JOIN memories m ON m.id = n.memory"
+    f" WHERE {_STANDING} AND om.retired_at IS NULL AND om.superseded_by IS NULL AND o.scope = n.scope"
+)
+
+
+class KnowledgeQueries:
+    """What a snapshot tells of it; see `mnemic.actors.protocol.knowledge.snapshot.KnowledgeSnapshot`."""
+
+    _db: apsw.Connection
+
+    # --- what waits --------------------------------------------------------------------------------------------------
+
+    def knowledge_reading(self) -> str:
+        return str(self._db.execute("SELECT reading FROM knowledge").get)
+
+    def unread_memories(self, limit: int, most_bytes: int) -> list[UnreadMemory]:
+        found: list[Any] = self._db.execute(
+            f"SELECT m.id, m.text, m.role, m.speaker, {SAID_OR_KEPT} FROM unread u JOIN memories m ON m.id = u.memory"
+            " ORDER BY u.memory LIMIT ?",
+            (limit,),
+        ).fetchall()
+        return [
+            UnreadMemory(
+                row=row,
+                text=text_prefix(self._db, text, most_bytes)[0],
+                role=role,
+                speaker=speaker,
+                said_at=said_at,
+            )
+            for row, text, role, speaker, said_at in found
+        ]
+
+    def ungraded_rows(self, limit: int) -> list[int]:
+        found: list[Any] = self._db.execute("SELECT memory FROM ungraded ORDER BY memory LIMIT ?", (limit,)).fetchall()
+        return [int(row) for (row,) in found]
+
+    def read_count(self) -> int:
+        return int(self._db.execute(f"SELECT count(*) FROM memories WHERE kind IN {READ_KINDS}").get)
+
+    def knowledge_waiting(self) -> tuple[int, int]:
+        unread, ungraded = (self._db.execute(f"SELECT count(*) FROM {one}").get for one in ("unread", "ungraded"))
+        return int(unread), int(ungraded)
+
+    # --- statements --------------------------------------------------------------------------------------------------
+
+    def statements_of(self, rows: Sequence[int]) -> list[StatementRecord]:
+        return sorted(self._statements(f"{_FROM_STATEMENTS} WHERE x.memory IN", rows), key=lambda one: one.number)
+
+    def statements(self, numbers: Sequence[int]) -> list[StatementRecord]:
+        return sorted(self._statements(f"{_FROM_STATEMENTS} WHERE x.id IN", numbers), key=lambda one: one.number)
+
+    def statements_beside(self, row: int, limit: int) -> list[StatementRecord]:
+        about: list[Any] = self._db.execute(
+            "SELECT DISTINCT subject, scope, said_at FROM statements WHERE memory = ? AND subject IS NOT NULL", (row,)
+        ).fetchall()
+        numbers: set[int] = set()
+        for subject, scope, said_at in about:
+            for side, order in (("<=", "DESC"), (">", "ASC")):
+                nearest: list[Any] = self._db.execute(
+                    "SELECT x.id FROM statements x INDEXED BY statements_subject"
+                    f" CROSS JOIN memories m ON m.id = x.memory AND {_STANDING}"
+                    f" WHERE x.subject = ? AND x.scope = ? AND x.said_at {side} ? AND x.memory != ?"
+                    f" ORDER BY x.said_at {order}, x.id {order} LIMIT ?",
+                    (subject, scope, said_at, row, limit),
+                ).fetchall()
+                numbers.update(number for (number,) in nearest)
+        return self.statements(sorted(numbers))
+
+    def statements_about(
+        self,
+        entities: Collection[int] | None,
+        scopes: Collection[int] | None,
+        relation: str,
+        limit: int,
+    ) -> list[StatementRecord]:
+        within, values = "", list[Any]()
+        for column, wanted in (("x.subject", entities), ("x.scope", scopes)):
+            if wanted is not None:
+                within += f" AND {column} IN (SELECT value FROM json_each(?))"
+                values.append(json.dumps(sorted(wanted)))
+        rows = self._db.execute(
+            f"{_FROM_STATEMENTS} WHERE x.subject IS NOT NULL{within} ORDER BY x.said_at DESC, x.id DESC", values
+        )
+        chosen = (one for one in rows if not relation or decode_fields(one[2]).relation.casefold() == relation)
+        return [self._statement(one) for one in list(chosen if limit < 0 else islice(chosen, limit))]
+
+    def _statements(self, sql: str, rows: Sequence[int]) -> Iterator[StatementRecord]:
+        for start in range(0, len(rows), _AT_ONCE):
+            some = [int(row) for row in rows[start : start + _AT_ONCE]]
+            yield from map(self._statement, self._db.execute(f"{sql} ({', '.join('?' * len(some))})", some).fetchall())
+
+    def _statement(self, found: Sequence[Any]) -> StatementRecord:
+        number, place, fields, subject, row, memory, text, role, speaker, said_at, scope, path = found
+        return StatementRecord(
+            number=number,
+            place=place,
+            said=msgspec.structs.replace(decode_fields(fields), subject=subject),
+            row=row,
+            memory=memory,
+            text=text_prefix(self._db, text, READ_BYTES)[0],
+            role=role,
+            speaker=speaker,
+            said_at=said_at,
+            scope=scope,
+            path=path,
+        )
+
+    # --- pairs -------------------------------------------------------------------------------------------------------
+
+    def pairs_of(self, numbers: Collection[int]) -> list[PairRecord]:
+        if not numbers:
+            return []
+        mine = "(SELECT value FROM json_each(?1))"
+        either = f"WHERE older IN {mine} OR newer IN {mine}"
+        asked = _PAIR.format(graded=either, settled=either)
+        found: list[Any] = self._db.execute(asked, (json.dumps(sorted(numbers)),)).fetchall()
+        return sorted(PairRecord(*one) for one in found)
+
+    def pairs(self, scopes: Collection[int] | None, *, is_open: bool) -> list[PairRecord]:
+        within, values = "", tuple[str, ...]()
+        if scopes is not None:
+            within, values = " AND n.scope IN (SELECT value FROM json_each(?))", (json.dumps(sorted(scopes)),)
+        newest = " ORDER BY n.said_at DESC, p.newer DESC, p.older DESC"
+        asked = _PAIR.format(graded="", settled="") + within + newest
+        found = map(PairRecord._make, self._db.execute(asked, values).fetchall())
+        return [one for one in found if one.is_open == is_open]
+
+    # --- names -------------------------------------------------------------------------------------------------------
+
+    def entities(self) -> list[EntityRecord]:
+        return [EntityRecord(*one) for one in self._db.execute("SELECT id, key, name, mark FROM entities ORDER BY id")]
+
+    def mentions(
+        self, scopes: Collection[int] | None, entities: Collection[int] | None, *, named: bool
+    ) -> list[MentionRecord]:
+        within, values = "", list[str]()
+        for column, wanted in (("m.scope", scopes), ("x.entity", entities)):
+            if wanted is not None:
+                within += f" AND {column} IN (SELECT value FROM json_each(?))"
+                values.append(json.dumps(sorted(wanted)))
+        return self._mentions(f"m.retired_at IS NULL{within} ORDER BY m.id, x.start", values, named)
+
+    def mentions_in(self, rows: Sequence[int]) -> list[MentionRecord]:
+        some = "m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id, x.start"
+        return self._mentions(some, [json.dumps([int(row) for row in rows])], named=False)
+
+    def entity_merges(self) -> list[tuple[bytes, bytes]]:
+        return [(bytes(one), bytes(other)) for one, other in self._db.execute("SELECT entity, other FROM merges")]
+
+    def _mentions(self, where: str, values: Sequence[str], named: bool) -> list[MentionRecord]:
+        found: list[Any] = self._db.execute(
+            f"SELECT x.entity, m.id, x.kind, x.start, x.stop, m.text, m.session, {SAID_OR_KEPT}"
+            f" FROM mentions x CROSS JOIN memories m ON m.id = x.memory WHERE {where}",
+            values,
+        ).fetchall()
+        texts: dict[int, bytes] = {}
+        records = []
+        for entity, row, kind, start, stop, text, session, said_at in found:
+            if named and text not in texts:
+                texts[text] = text_prefix(self._db, text, READ_BYTES)[0]
+            name = to_text(texts[text][start:stop]) if named else ""
+            records.append(MentionRecord(entity, row, kind, name, session, said_at))
+        return records
