@@ -99,7 +99,7 @@ def brief_without_server(home: Path, mind: str, asked: Brief, noted: Note = lamb
     with translate_errors(folder.store), closing(connect(folder.store, keys, words_only=True)) as connection:
         connection.execute("BEGIN")  # one state, whatever is written meanwhile
         check_schema(connection, folder.store)
-        material = read_briefing_sources(connection, asked)
+        material = read_briefing_sources(connection, asked, SystemClock().now_us())
         text, parts = compose_session_start(material, budget, asked.notices)
         if parts:
             where = scope_path_of(connection, asked.place)

@@ -27,6 +27,7 @@ from mnemic.actors.brief.compose import (
     quote_inline,
     session_start_reasons,
 )
+from mnemic.actors.brief.updates import replaced_since
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed, Quote
 from mnemic.actors.protocol.changes import DeliveredSpan, RecordDelivery, idempotency_key
 from mnemic.actors.protocol.contract import Context
@@ -87,12 +88,19 @@ def answer_brief(
     degraded: list[str] = []
     if asked.occasion == "session-start":
         with source.snapshot() as snapshot:
-            scope, material = snapshot.scope_path_of(asked.place), snapshot.briefing_sources(asked)
+            scope = snapshot.scope_path_of(asked.place)
+            material = snapshot.briefing_sources(asked, context.clock.now_us())
         text, parts = compose_session_start(material, budget, asked.notices)
         why: Mapping[bytes, str] = session_start_reasons(material)
     else:
         scope, why, quotes, degraded = _relevant_memories(asked, source, recall, count_memories, context)
-        text, parts = compose_prompt(quotes, budget)
+        with source.snapshot() as snapshot:
+            scope = scope or (snapshot.scope_path_of(asked.place) if asked.place.path else None)
+            known = snapshot.delivered_ids(asked.assistant, asked.session) if scope and asked.session else frozenset()
+            own = str(escape_surrogates(asked.session))
+            updates = replaced_since(known, own, context.clock.now_us(), snapshot) if known else []
+        text, parts = compose_prompt(quotes, budget, updates)
+        why |= {pair.newer.id: "it replaces what this session was told" for pair in updates}
     if parts:
         degraded += _record(briefing_record(asked, scope, text, parts, why), context)
     return briefed(text, parts, degraded)

@@ -12,11 +12,17 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from mnemic.actors.brief.statement_cues import final_question, open_items
-from mnemic.actors.protocol.ambient_messages import BriefingSources, LastSession, Quote, UnresolvedFailure
+from mnemic.actors.protocol.ambient_messages import (
+    BriefingSources,
+    LastSession,
+    Quote,
+    QuotedPair,
+    UnresolvedFailure,
+)
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.events import MCP_PREFIX, to_text
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, token_count
@@ -62,20 +68,33 @@ def compose_session_start(
     page = _Page(_START_INTRO, budget_tokens - token_count("\n".join(["", *notices]).encode()))
     if material.last_session is not None:
         _write_last_session(page, material.last_session, half=bool(material.in_force))
+    if material.conflict is not None:
+        page.start_section("Not settled which of the two holds; ask where it matters:")
+        days = (format_day(quote.at) for quote in (material.conflict.older, material.conflict.newer))
+        _write_pair(page, material.conflict, "- {{}} ({}) or {{}} ({})".format(*days).format)
     page.start_section("What holds here:")
     for quote in material.in_force:
         if page.leaves_out(quote):
             continue
         what = "corrected" if quote.is_correction else {"turn": f"the {quote.role} said"}.get(quote.kind, quote.kind)
-        if not page.write_quote(f"- {format_day(quote.at)}, {what}{_let_in_label(quote)}: ", quote, _HELD_BYTES):
+        over = ", in part replaced or over since" if quote.is_partly_over else ""
+        if not page.write_quote(f"- {format_day(quote.at)}, {what}{_let_in_label(quote)}{over}: ", quote, _HELD_BYTES):
             break
     text, parts = page.finish()
     return with_notices(text, notices), parts
 
 
-def compose_prompt(quotes: Iterable[Quote], budget_tokens: int) -> tuple[str, tuple[DeliveredSpan, ...]]:
-    """What an assistant is told beside one prompt, and what that quotes; empty where that is nothing."""
+def compose_prompt(
+    quotes: Iterable[Quote], budget_tokens: int, updates: Iterable[QuotedPair] = ()
+) -> tuple[str, tuple[DeliveredSpan, ...]]:
+    """What an assistant is told beside one prompt, and what that quotes; empty where that is nothing.
+
+    Args:
+        updates: what it was told earlier and holds no more, each with what stands for it.
+    """
     page = _Page(_PROMPT_INTRO, budget_tokens)
+    for pair in updates:
+        _write_pair(page, pair, f"- you were told {{}}; since {format_day(pair.newer.at)}: {{}}".format)
     for quote in quotes:
         page.write_quote(
             f"- {format_day(quote.at)}, {_author_label(quote)}{_let_in_label(quote)}: ", quote, _RECALLED_BYTES
@@ -121,8 +140,8 @@ class _Page:
         """Whether a text stands on the page already."""
         return any(text in line for line in self._lines[2:])
 
-    def write_line(self, line: str, part: DeliveredSpan) -> bool:
-        """Write a line that tells something of a memory, if there is room; says whether there was."""
+    def write_line(self, line: str, *parts: DeliveredSpan) -> bool:
+        """Write a line that tells something of memories, if there is room; says whether there was."""
         lines = [*self._opening(), line]
         cost = len("\n".join(lines).encode()) + 1
         if cost > self.room_bytes:
@@ -130,9 +149,10 @@ class _Page:
         self.room_bytes -= cost
         self._lines += lines
         self._heading = None
-        told = (one for one in self._parts if one.memory == part.memory)
-        if not any(one.start <= part.start and part.stop <= one.stop for one in told):
-            self._parts.append(part)
+        for part in parts:
+            told = (one for one in self._parts if one.memory == part.memory)
+            if not any(one.start <= part.start and part.stop <= one.stop for one in told):
+                self._parts.append(part)
         return True
 
     def leaves_out(self, quote: Quote) -> bool:
@@ -232,6 +252,14 @@ def _superseded_mark(quote: Quote) -> str:
     return " (corrected since)" if quote.is_superseded else ""
 
 
+def _write_pair(page: _Page, pair: QuotedPair, line: Callable[[str, str], str]) -> None:
+    """Write what two statements are to each other; nothing of one that reads as an instruction."""
+    quotes = (pair.older, pair.newer)
+    if not any(page.leaves_out(quote) or _instruction_mark(quote) for quote in quotes):
+        said = [f'"{_excerpt_inline(quote.text, _END_BYTES, 0)[0]}"' for quote in quotes]
+        page.write_line(line(*said), *(_part(quote, 0, len(quote.text)) for quote in quotes))
+
+
 def _write_failure(page: _Page, failure: UnresolvedFailure) -> None:
     """Write what failed; not what the tool answered, which may be a stranger's words: only how it can be asked for."""
     lead = f"- open: {_name(failure.tool)} failed, and nothing like it has succeeded since"
@@ -302,6 +330,9 @@ def session_start_reasons(material: BriefingSources) -> dict[bytes, str]:
             found.setdefault(memory, []).append(why)
     for quote in material.in_force:
         found.setdefault(quote.id, []).append(_in_force_reason(quote))
+    if material.conflict is not None:
+        for quote in (material.conflict.older, material.conflict.newer):
+            found.setdefault(quote.id, []).append("it contradicts another statement, and nobody settled which holds")
     return {memory: "; ".join(dict.fromkeys(reasons)) for memory, reasons in found.items()}
 
 

@@ -6,10 +6,10 @@ words say of days counts from these. Below `mnemic.actors.knowledge.knowledge`.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from mnemic.actors.knowledge.entity_views import EntityNames, neighbours
+from mnemic.actors.knowledge.facts import make_facts, pair_id
 from mnemic.actors.protocol.errors import UnknownConflict
 from mnemic.actors.protocol.knowledge.changes import SettleStatements
 from mnemic.actors.protocol.knowledge.messages import (
@@ -17,8 +17,6 @@ from mnemic.actors.protocol.knowledge.messages import (
     ConflictSettled,
     ConflictsListed,
     EntityShown,
-    Fact,
-    FactRef,
     FactsListed,
     FactState,
     ListConflicts,
@@ -26,13 +24,12 @@ from mnemic.actors.protocol.knowledge.messages import (
     SettleConflict,
     ShowEntity,
 )
-from mnemic.actors.protocol.knowledge.snapshot import PairRecord, StatementRecord
+from mnemic.actors.protocol.knowledge.snapshot import PairRecord
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.recall.query import asked_scope_numbers, where_asked
 from mnemic.actors.recall.validate import check_count
 
 _LOOKED_THROUGH = 2_000  # statements, where no thing is named
-_HOLDING = ("asserted", "temporary")
 _CURRENT: tuple[FactState, ...] = ("holds",)
 
 
@@ -128,80 +125,6 @@ def settled(asked: SettleConflict, snapshot: Snapshot, now_us: int, changed: boo
     return ConflictSettled(conflict=conflict, changed=changed)
 
 
-def make_facts(
-    found: Sequence[StatementRecord], at: int, snapshot: Snapshot, pairs: Iterable[PairRecord] | None = None
-) -> Iterator[Fact]:
-    """Statements as facts, in their order.
-
-    Args:
-        at: the world time as of which they are told.
-        pairs: those that they are in, where they are known.
-    """
-    graded = snapshot.pairs_of([one.number for one in found]) if pairs is None else pairs
-    taken = {pair.replaced: pair for pair in graded if pair.replaced}
-    others = {pair.newer if pair.replaced == pair.older else pair.older for pair in taken.values()}
-    heirs = {one.number: one for one in snapshot.statements(sorted(others))}
-    for one in found:
-        pair = taken.get(one.number)
-        heir = None if pair is None else heirs.get(pair.newer if pair.replaced == pair.older else pair.older)
-        yield _fact(one, at, pair, heir)
-
-
-def _fact(one: StatementRecord, at: int, pair: PairRecord | None, heir: StatementRecord | None) -> Fact:
-    said, ref = one.said, None
-    since = one.said_at if said.holds_from is None else said.holds_from
-    until = said.holds_to
-    if pair is not None and heir is not None:
-        ref = _ref(pair, one, heir)
-        ends = max(since, ref.at)
-        until = ends if until is None else min(until, ends)
-    clause, (first, last) = said.clause, said.subject_span
-    return Fact(
-        memory=one.memory,
-        start_byte=said.value[0],
-        subject=one.text[first:last],
-        relation=said.relation,
-        value=one.text[slice(*said.value)],
-        text=one.text[slice(*clause)],
-        state=_state(said.modality, since, until, at, replaced=ref is not None and ref.at <= at),
-        negative=said.negative,
-        modality=said.modality,
-        rule=said.rule,
-        said_at=one.said_at,
-        holds_from=since,
-        holds_to=until,
-        replaced_by=ref,
-        speaker=one.speaker,
-        role=one.role,
-        scope=one.path,
-    )
-
-
-def _state(modality: str, since: int, until: int | None, at: int, *, replaced: bool) -> FactState:
-    if modality in _HOLDING:
-        if replaced:
-            return "replaced"
-        if since > at:
-            return "planned"
-        return "held" if until is not None and until <= at else "holds"
-    if modality in ("ended", "planned"):
-        return modality  # type: ignore[return-value]  # one of the two
-    return "held" if modality == "past" else "unsure"
-
-
-def _ref(pair: PairRecord, one: StatementRecord, heir: StatementRecord) -> FactRef:
-    older, newer = (one, heir) if one.number == pair.older else (heir, one)
-    by = f"{pair.by} said so" if pair.verdict else pair.why
-    return FactRef(
-        memory=heir.memory,
-        value=heir.text[slice(*heir.said.value)],
-        at=heir.said_at if heir.said.holds_from is None else heir.said.holds_from,
-        probability=1.0 if pair.verdict else pair.probability,
-        why=by,
-        id=_pair_id(older, newer),
-    )
-
-
 def _conflicts(pairs: Sequence[PairRecord], at: int, snapshot: Snapshot) -> Iterator[Conflict]:
     numbers = {number for pair in pairs for number in (pair.older, pair.newer)}
     found = {one.number: one for one in snapshot.statements(sorted(numbers))}
@@ -210,7 +133,7 @@ def _conflicts(pairs: Sequence[PairRecord], at: int, snapshot: Snapshot) -> Iter
         both = [found[pair.older], found[pair.newer]]
         older, newer = make_facts(both, at, snapshot, [pair])
         yield Conflict(
-            id=_pair_id(*both),
+            id=pair_id(*both),
             older=older,
             newer=newer,
             grade=pair.grade or "conflict",
@@ -228,14 +151,6 @@ def _pair_named(asked: SettleConflict, snapshot: Snapshot) -> PairRecord:
     numbers = sorted({number for pair in every for number in (pair.older, pair.newer)})
     found = {one.number: one for one in snapshot.statements(numbers)}
     for pair in every:
-        if wanted and _pair_id(found[pair.older], found[pair.newer]) == wanted:
+        if wanted and pair_id(found[pair.older], found[pair.newer]) == wanted:
             return pair
     raise UnknownConflict(id=asked.id, where=where_asked(asked.scope))
-
-
-def _pair_id(older: StatementRecord, newer: StatementRecord) -> str:
-    """Eight characters that tell a pair from others, and stay when all is read anew."""
-    digest = hashlib.sha256()
-    for one in (older, newer):
-        digest.update(one.memory + one.said.value[0].to_bytes(8, "little"))
-    return digest.hexdigest()[:8]

@@ -185,6 +185,8 @@ class Quote(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it replaces another memory."""
     is_superseded: bool = False
     """Whether another memory replaces it: it is the past."""
+    is_partly_over: bool = False
+    """Whether some of what it states was replaced since, or is over by its own words."""
 
 
 class UnresolvedFailure(msgspec.Struct, frozen=True, kw_only=True):
@@ -196,6 +198,17 @@ class UnresolvedFailure(msgspec.Struct, frozen=True, kw_only=True):
     """What was called, where it is known."""
     answer: bytes
     """The id of what it answered: that is asked for, and not told."""
+
+
+class QuotedPair(msgspec.Struct, frozen=True, kw_only=True):
+    """Two statements that contradict, or one and what stands for it since."""
+
+    id: str
+    """Eight characters, by which `mnemic conflicts` settles them."""
+    older: Quote
+    """The clause said earlier, or the one that holds no more."""
+    newer: Quote
+    """The other one."""
 
 
 class LastSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -222,6 +235,8 @@ class BriefingSources(msgspec.Struct, frozen=True, kw_only=True):
     """The last session; ``None`` where there is none."""
     in_force: tuple[Quote, ...]
     """Decisions, corrections and notes, then turns that state something standing; of each the newest first."""
+    conflict: QuotedPair | None = None
+    """The newest pair of statements that contradict and are not settled, if there is one."""
 
 
 NO_SOURCES = BriefingSources(last_session=None, in_force=())

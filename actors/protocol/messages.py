@@ -374,6 +374,8 @@ class Recall(Verb["Recalled"], frozen=True, kw_only=True):
     """Said before."""
     as_of: Time | None = None
     """What the memory knew then."""
+    at: Time | None = None
+    """What held on that day in the world; as the question's own words tell, where absent."""
     budget_tokens: int | None = None
     """At most so much text, a token counted as four bytes."""
     hit_bytes: int | None = None
@@ -404,6 +406,23 @@ class SameMemory(Message, frozen=True, kw_only=True):
     """World time it was said, else kept."""
 
 
+class FactRef(Message, frozen=True, kw_only=True):
+    """A statement that stands for another one, or contradicts it."""
+
+    memory: Id
+    """Its memory."""
+    value: Text
+    """What it says, word for word."""
+    at: Time
+    """World time from which it holds."""
+    probability: float
+    """How probably it replaced the other, 0 to 1; 1 where somebody said so."""
+    why: str
+    """What that rests on."""
+    id: str
+    """Number of the pair, as `mnemic conflicts` takes it."""
+
+
 class Hit(MemoryExcerpt, frozen=True, kw_only=True):
     """One memory found."""
 
@@ -431,6 +450,10 @@ class Hit(MemoryExcerpt, frozen=True, kw_only=True):
     """Whether a memory replaces this one that lies in no scope that was looked through, and so is not named."""
     supersedes: tuple[Id, ...] = ()
     """Ids of the memories that this one replaces, in the scopes that were looked through."""
+    replaced: tuple[FactRef, ...] = ()
+    """What stands since for statements of this memory that hold no more; see `mnemic facts`."""
+    contradicts: tuple[FactRef, ...] = ()
+    """Statements that contradict some of this memory's, and are not settled; see `mnemic conflicts`."""
     same: tuple[SameMemory, ...] = ()
     """Memories that say the same and would have been found, too: this one stands for them, and they are not given. The
     best first."""

@@ -418,7 +418,7 @@ class Snapshot(GraphSnapshot, KnowledgeSnapshot, Protocol):
         """What became of what was captured by itself; `now` is system time, microseconds."""
         ...
 
-    def briefing_sources(self, asked: Brief) -> BriefingSources:
+    def briefing_sources(self, asked: Brief, now_us: int) -> BriefingSources:
         """What there is to tell an assistant at the start of a session."""
         ...
 

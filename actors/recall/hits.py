@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.events import to_bytes, to_text
-from mnemic.actors.protocol.messages import Hit, Memory, SameMemory
+from mnemic.actors.protocol.messages import FactRef, Hit, Memory, SameMemory
 from mnemic.algorithms.text.terms import fold_letters
 
 
@@ -38,6 +38,8 @@ def make_hit(
     links: Links,
     score: float | None = None,
     same: Sequence[SameMemory] = (),
+    replaced: Sequence[FactRef] = (),
+    contradicts: Sequence[FactRef] = (),
 ) -> Hit:
     """A memory as it is given.
 
@@ -45,6 +47,8 @@ def make_hit(
         part: what is given of its text, from byte `offset` on.
         score: the sum of `why`, unless it says otherwise.
         same: those that it stands for, since they say the same.
+        replaced: what stands for statements of it.
+        contradicts: what contradicts statements of it.
     """
     return Hit(
         id=memory.id,
@@ -65,6 +69,8 @@ def make_hit(
         superseded_elsewhere=links.elsewhere,
         supersedes=links.older,
         same=tuple(same),
+        replaced=tuple(replaced),
+        contradicts=tuple(contradicts),
     )
 
 

@@ -47,12 +47,14 @@ from mnemic.actors.protocol.ports import Ports
 from mnemic.actors.protocol.scopes import ListScopes, ScopesListed, Survey, Surveyed
 from mnemic.actors.protocol.shape_messages import ListRoles, RolesListed, Shape, Shaped
 from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.recall.day_signal import WEIGHT, day_nearness, days_in_question
+from mnemic.actors.protocol.times import day_of
+from mnemic.actors.recall.day_signal import WEIGHT, day_nearness, days_in_question, end_of_day
 from mnemic.actors.recall.folding import MOST_FOLDED, Folder
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, make_hit, token_count
 from mnemic.actors.recall.list_memories import BROWSE_MESSAGES, browse, record_question
 from mnemic.actors.recall.query import QuestionWord, query_vector, question_words
 from mnemic.actors.recall.recall_index import Cosines, RecallIndex
+from mnemic.actors.recall.replaced import Replacements, read_replacements
 from mnemic.actors.recall.reranker import DENSE_WEIGHT, FirstPass, Reranker
 from mnemic.actors.recall.similarity import find_similar
 from mnemic.actors.recall.validate import LEAST_HIT_BYTES, validate_recall
@@ -65,6 +67,7 @@ from mnemic.algorithms.retrieval.bm25 import bm25, full_score, full_score_of
 from mnemic.algorithms.retrieval.calibration import FULL, MEANING, UNLIKELY, WORDS, Calibration
 from mnemic.algorithms.retrieval.fusion import SignalScores, fuse, rank
 from mnemic.algorithms.retrieval.scan import NATIVE, RESCORE_ROWS, backend
+from mnemic.algorithms.text.days import DateRange
 from mnemic.algorithms.text.terms import stem_of
 
 NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
@@ -233,6 +236,9 @@ class RetrieverActor:
             now_us = context.clock.now_us() if recall.as_of is None else recall.as_of
             days = days_in_question(recall.query, now_us, said_at[visible], snapshot.languages())
             asked_for = asked_time(recall.query, names_days=bool(days)) if "validity" in recall.signals else "any"
+            if recall.at is not None:
+                days, asked_for = [DateRange(day_of(recall.at), day_of(recall.at))], "day"
+            at_us = min(now_us, end_of_day(days[-1].last)) if asked_for == "day" else now_us
             if days and "structural" in recall.signals:
                 weight = WEIGHT if asked_for == "any" or first is None else WEIGHT * DAY_WEIGHT
                 signals.append(SignalScores("structural", day_nearness(days, said_at), weight))
@@ -240,10 +246,11 @@ class RetrieverActor:
             limit = max(4 * k, _CANDIDATES_TRACED)
             pool = rank(fused.scores, visible, said_at, limit)
             validity = np.zeros_like(fused.scores)
+            kept = read_replacements(self._index.columns.row[pool[:_RERANKED]].tolist(), at_us, snapshot)
             if first is not None:
                 best = pool[:_RERANKED]
                 fused.replace(best, self._reranker.contributions(best, first, snapshot, context, degraded))
-                weighed = self._validity.contributions(best, asked_for, days, now_us, recall.as_of, snapshot)
+                weighed = self._validity.contributions(best, asked_for, days, now_us, recall.as_of, kept, snapshot)
                 validity[visible] = weighed.min(initial=0.0)  # what is not among the best passes none of them by it
                 validity[best] = weighed
             speaking = fused.scores > 0
@@ -254,6 +261,8 @@ class RetrieverActor:
             before = total.copy()
             # What is lifted may pass others; these stand among each other as before.
             pool = np.union1d(pool, self._lift_corrections(recall.as_of, total, speaking))
+            if asked_for != "before":
+                pool = np.union1d(pool, self._lift_heirs(kept, total, speaking, visible))
             order = pool[rank(total[pool], speaking[pool] & visible[pool], said_at[pool], limit)]
             calibration = FULL if first is not None else WORDS if found is None else MEANING
             # what hardly holds may fit all the same
@@ -266,7 +275,7 @@ class RetrieverActor:
                 prior = (total - before)[order]
                 groups = self._folder.fold(order, snapshot, recall.as_of, by_day=bool(days))
                 ranking = _Ranking(order, prior, shares, found, calibration)
-                return self._hits(recall, k, snapshot, terms, groups, ranking)
+                return self._hits(recall, k, snapshot, terms, groups, ranking, at_us)
 
             hits, left_out, used = give(order)
             if len(hits) < k and len(order) == limit < MOST_FOLDED and not left_out:  # most of these say the same
@@ -369,6 +378,20 @@ class RetrieverActor:
             rising = at[old[at] == lifted[-1]]  # what replaces those, in their turn
         return np.unique(np.concatenate(lifted))
 
+    def _lift_heirs(
+        self, kept: Replacements, scores: Floats, speaking: NDArray[np.bool_], visible: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """Lift what stands for a memory right above it; returns the positions of those lifted."""
+        rows = self._index.columns.row
+        lifted = []
+        for one in sorted(kept.successions, key=lambda each: each.at):  # who stands for an heir stands above both
+            older, heir = np.searchsorted(rows, (one.older, one.heir)).tolist()
+            if heir < len(rows) and rows[heir] == one.heir and visible[heir] and speaking[older]:
+                scores[heir] = max(scores[heir], scores[older] + _CORRECTION_MARGIN)
+                speaking[heir] = True
+                lifted.append(heir)
+        return np.array(lifted, np.int64)
+
     def _hits(
         self,
         recall: Recall,
@@ -377,6 +400,7 @@ class RetrieverActor:
         terms: list[str],
         groups: Iterator[tuple[int, list[int]]],
         ranking: _Ranking,
+        at_us: int,
     ) -> tuple[list[Hit], int, int]:
         hits: list[Hit] = []
         hit_bytes = min(self._hit_bytes, recall.hit_bytes or self._hit_bytes)
@@ -387,7 +411,9 @@ class RetrieverActor:
         while some := list(islice(numbered, k - len(hits))):
             rows = self._index.columns.row[[position for _, (position, _) in some]].tolist()
             memories, linked = snapshot.load_memories(rows), self._index.links(rows, snapshot, recall.as_of, within)
-            for (number, (position, same)), memory, links in zip(some, memories, linked, strict=True):
+            # What was known at an earlier time tells nothing of what replaced it since.
+            kept = read_replacements([] if recall.as_of is not None else rows, at_us, snapshot)
+            for (number, (position, same)), row, memory, links in zip(some, rows, memories, linked, strict=True):
                 start = -1 if ranking.found is None else ranking.found.start_of_best(position)
                 room = hit_bytes
                 if recall.budget_tokens is not None:
@@ -404,7 +430,10 @@ class RetrieverActor:
                 why = {"base": calibration.intercept}
                 why |= {name: calibration.slope * share for name, share in evidence.items()}
                 score = calibration.probability(sum(evidence.values()))
-                hits.append(make_hit(memory, part, offset, why, links, score, self._folder.name(same, snapshot)))
+                names, marks = self._folder.name(same, snapshot), (kept.replaced, kept.contradicts)
+                hits.append(
+                    make_hit(memory, part, offset, why, links, score, names, *(one.get(row, ()) for one in marks))
+                )
         return hits, left_out, used
 
     def _candidates(

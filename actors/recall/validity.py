@@ -19,6 +19,7 @@ from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.protocol.times import day_of
 from mnemic.actors.recall.day_signal import end_of_day
 from mnemic.actors.recall.recall_index import RecallIndex
+from mnemic.actors.recall.replaced import Replacements
 from mnemic.algorithms.knowledge.asked_time import AskedTime
 from mnemic.algorithms.knowledge.assertion import Assertion, read_assertion
 from mnemic.algorithms.knowledge.rivals import MAX_CHARS, held_last, same_slot, still_holds
@@ -53,6 +54,7 @@ class Validity:
         days: Sequence[DateRange],
         now_us: int,
         as_of: int | None,
+        kept: Replacements,
         snapshot: Snapshot,
     ) -> Floats:
         """What it adds to the score of each candidate, ``(m,)``, 0 or less.
@@ -63,6 +65,7 @@ class Validity:
             days: those that it names; one or more where it asks for a day.
             now_us: what ``now`` is, microseconds.
             as_of: the time as of which it is asked, if it is.
+            kept: what is kept of the candidates: it goes before what the pair alone makes likely.
             snapshot: which the index is as of.
         """
         if asked == "any" or not len(candidates):
@@ -81,6 +84,13 @@ class Validity:
         lengths = np.array([length for _, length in known], np.int64)
         vectors = self._index.first_vectors(candidates).astype(np.float64)
         same = same_slot(vectors @ vectors.T, lengths) * (scope[:, None] == scope[None, :])
+        place = {row: number for number, row in enumerate(columns.row[candidates].tolist())}
+        for one in kept.successions:
+            if one.older in place and one.heir in place:
+                same[place[one.older], place[one.heir]] = one.probability
+        for row, other in kept.apart:
+            if row in place and other in place:
+                same[place[row], place[other]] = same[place[other], place[row]] = 0.0
         if asked == "before":
             told = np.array([one.on(today).told_past for one, _ in known])
             long = np.where(lengths > MAX_CHARS, _LONG_BEFORE, 0.0)

@@ -23,7 +23,15 @@ import numpy as np
 
 from mnemic.algorithms.knowledge.assertion import _NOW, _TAKEN_OVER, RATES, status
 from mnemic.algorithms.knowledge.extraction.clause_values import CHANGES
-from mnemic.algorithms.knowledge.extraction.sentences import ARTICLE, DETERMINER, KINDS, PREPOSITION
+from mnemic.algorithms.knowledge.extraction.sentences import (
+    ARTICLE,
+    BASE,
+    DETERMINER,
+    KINDS,
+    PAST_AUX,
+    PREPOSITION,
+    word_set,
+)
 from mnemic.algorithms.knowledge.extraction.statements import Statement
 from mnemic.algorithms.knowledge.rivals import same_slot
 
@@ -40,6 +48,7 @@ SLOT = 0.7
 """How probably two statements of one subject have to fill one slot, so that a word of change makes them a conflict."""
 _ASSERTING = 0.9  # the rate of what is asserted or changed, and of nothing else
 _NO_CHANGE = frozenset(("still", "already", "currently"))  # say that something holds, and not that it came to
+_LIGHT = word_set("be have do get give go keep make put take")  # verbs that say little: much is had and taken
 _BECOMING = {"become": "be", "turn into": "be"}
 _WORD = re.compile(r"\w+(?:[-./:_'’&+#]\w+)*[+#%]*")
 
@@ -151,18 +160,38 @@ def grade(older: Said, newer: Said, cosine: float | None) -> Graded | None:
 def _named_as_over(older: Said, newer: Said, over: str) -> Graded | None:
     """Whether the later one names the value of the earlier one, of a subject that the earlier one names too."""
     was = normal_value(older.statement.value)
-    if was == normal_value(newer.statement.value) and newer.instead_of:
+    if was != over and not (_is_part(older, newer, over) and not _is_speaker(newer.subject)):
         return None
-    is_own = _is_speaker(newer.subject)  # who says "I dropped my whistle" may have several
-    if was != over and (is_own or not (was.startswith(f"{over} ") or was.endswith(f" {over}"))):
+    if (newer.instead_of and was == normal_value(newer.statement.value)) or status(_clause(newer)) == "passing":
         return None
-    if older.subject != newer.subject or not older.subject:
-        named = set(newer.subject.split())
-        if not named or newer.subject.startswith("@") or not named <= set(_words(_clause(older))):
-            return None
+    if (older.subject != newer.subject or not older.subject) and not _shares_subject(older, newer):
+        return None
     if newer.instead_of:
         return Graded("replaced", PROBABILITIES["handover"], "it names the old value, and what came in its place")
     return Graded("replaced", PROBABILITIES["ended"], "it says that this is over")
+
+
+def _is_part(older: Said, newer: Said, over: str) -> bool:
+    """Whether a value begins or ends with one that is over, and both are of one kind: ``SQLite in WAL mode``."""
+    named = newer.instead_of or newer.statement.value
+    written, count = older.statement.value.split(), len(over.split())
+    parts = " ".join(written[:count]), " ".join(written[-count:])
+    return any(normal_value(one) == over and _kind(one)[:4] == _kind(named)[:4] for one in parts)
+
+
+def _shares_subject(older: Said, newer: Said) -> bool:
+    """Whether both are of one subject, or the older one names all that the newer one is about."""
+    is_same = older.subject == newer.subject != ""
+    is_own = not newer.subject or _is_speaker(newer.subject)  # "we replaced A with B in marmot"
+    if is_same and not is_own:
+        return True
+    one, clause, theirs = newer.statement, _words(_clause(newer)), set(_words(_clause(older)))
+    told = clause if is_own else [*_words(newer.text[one.clause_start : one.start]), *newer.subject.split()]
+    about = set(filter(_is_thing, told)).difference(_words(one.value), _words(newer.instead_of))
+    if not about <= theirs or is_same:
+        return about <= theirs
+    named = set((older if is_own else newer).subject.split())
+    return bool(named) and not any(word.startswith("@") for word in named) and named <= set(clause) & theirs
 
 
 def _by_words(older: Said, newer: Said) -> Rule | None:
@@ -172,11 +201,13 @@ def _by_words(older: Said, newer: Said) -> Rule | None:
     values have to be of one kind, and what the speaker does has to have a preposition (``I live in``).
     """
     relation, before = newer.statement.relation or "", older.statement.relation or ""
-    verb, _, tie = relation.partition(" ")
+    verb = relation.partition(" ")[0]
     is_change = verb in CHANGES and relation not in _BECOMING  # "switched to the cello" ends no other switch
     if not before or _BECOMING.get(relation, relation) != before or is_change:
         return None
-    is_bare = before in ("be", "have") or bool(KINDS.get(verb, 0) & PREPOSITION)
+    if older.statement.speaker != newer.statement.speaker and _begins_with_article(older.statement.subject):
+        return None  # "the office day" of each is another
+    is_bare = before in _LIGHT or bool(KINDS.get(verb, 0) & PREPOSITION)
     (was, was_at), (now, now_at) = _parts(older.statement.value), _parts(newer.statement.value)
     if was == now or (was_at != now_at and not is_bare):  # "logging in harbor" and "logging in moss" are two things
         return None
@@ -197,12 +228,18 @@ def _by_slot(older: Said, newer: Said, cosine: float | None) -> Rule | None:
 
 def _asserts(said: Said) -> bool:
     """Whether clause and text have no cue that what they say is asked, planned, past and so on."""
+    if any(KINDS.get(word, 0) & PAST_AUX for word in _words(_clause(said))):
+        return False  # "the mill house was heated by coal"
     return min(RATES[status(_clause(said))], RATES[status(said.text)]) >= _ASSERTING
 
 
 def _is_speaker(subject: str) -> bool:
     """Whether a key is of who speaks (``I``, ``we``), of whom much is said with the same verb."""
     return subject.startswith("@") and "'s " not in subject
+
+
+def _begins_with_article(subject: str) -> bool:
+    return bool(KINDS.get(subject.partition(" ")[0].lower(), 0) & ARTICLE)
 
 
 def _clause(said: Said) -> str:
@@ -214,6 +251,12 @@ def _parts(value: str) -> tuple[list[str], list[str]]:
     words = _words(value)
     place = next((at for at in range(1, len(words)) if _is_preposition(words[at])), len(words))
     return words[:place], words[place:]
+
+
+def _is_thing(word: str) -> bool:
+    """Whether a word may name a thing: one of no class, or one that is a verb only in its base form (``house``)."""
+    kind = KINDS.get(word, 0)
+    return not kind or (bool(kind & BASE) and not kind & ~BASE)
 
 
 def _is_preposition(word: str) -> bool:

@@ -83,6 +83,11 @@ def hit_lines(number: int, hit: dict[str, Any]) -> Iterator[str]:
     yield from (f"     {line}" for line in hit["text"].splitlines() or [""])
     if "size_bytes" in hit:
         yield f"     … from byte {hit['start_byte']} of {hit['size_bytes']}"
+    for one in hit.get("replaced", ()):
+        yield f"     replaced since {one['at'][:10]} by: {' '.join(one['value'].split())}  ({one['memory']})"
+    for one in hit.get("contradicts", ()):
+        said = " ".join(one["value"].split())
+        yield f"     contradicted on {one['at'][:10]} by: {said}  (`mnemic conflicts {one['id']}` settles it)"
     same = hit.get("same", [])
     if same:
         named = ", ".join(f"{one['id']} ({one['said_at'][:10]})" for one in same[:_MOST_SAME])

@@ -26,7 +26,7 @@ _EXPECTED = "ROLE=FILLER, or ROLE=? to ask for it; `mnemic shape --roles` lists 
 @click.argument("query")
 @verb_options(
     Recall,
-    *("k", "scope", "budget_tokens", "hit_bytes", "as_of", "since", "until", "session", "kinds"),
+    *("k", "scope", "budget_tokens", "hit_bytes", "at", "as_of", "since", "until", "session", "kinds"),
     scope=FOLDER_SCOPE,
     kinds={"type": click.Choice(KINDS), "show_default": True},
 )

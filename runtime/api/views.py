@@ -21,7 +21,7 @@ from mnemic.actors.protocol.shape_messages import Answer, Shaped
 
 _NOT_FOR_MODELS = {"source_id", "session"}
 _SECOND_FRACTION = re.compile(r"\.\d+")
-_NOT_OF_SIMILAR = {"source_id", "speaker", "session", "supersedes", "same"}
+_NOT_OF_SIMILAR = {"source_id", "speaker", "session", "supersedes", "same", "replaced", "contradicts"}
 
 
 def hit_view(hit: Hit, *, strict: bool, explain: bool, same: int | None = None) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def hit_view(hit: Hit, *, strict: bool, explain: bool, same: int | None = None) 
             absent, all.
     """
     view = to_json(hit, strict=strict)
-    for name in ("supersedes", "superseded_elsewhere", "same"):
+    for name in ("supersedes", "superseded_elsewhere", "replaced", "contradicts", "same"):
         if not view[name]:
             del view[name]
     if len(hit.data) == hit.size_bytes:
@@ -41,6 +41,9 @@ def hit_view(hit: Hit, *, strict: bool, explain: bool, same: int | None = None) 
         del view["why"]
     if same is not None and len(hit.same) > same:
         view |= {"same": view["same"][:same], "same_count": len(hit.same)}
+    for name in ("replaced", "contradicts"):
+        if name in view:
+            view[name] = _shortened(view[name])
     return _rounded(view)
 
 

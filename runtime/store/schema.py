@@ -226,8 +226,8 @@ CREATE TABLE entities(
   id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, name TEXT NOT NULL, mark BLOB NOT NULL) STRICT;
 CREATE TABLE statements(
   id INTEGER PRIMARY KEY AUTOINCREMENT, memory INTEGER NOT NULL REFERENCES memories(id), place INTEGER NOT NULL,
-  subject INTEGER REFERENCES entities(id), scope INTEGER NOT NULL, said_at INTEGER NOT NULL, start INTEGER NOT NULL,
-  fields BLOB NOT NULL) STRICT;
+  subject INTEGER REFERENCES entities(id), scope INTEGER NOT NULL, said_at INTEGER NOT NULL, holds_to INTEGER,
+  start INTEGER NOT NULL, fields BLOB NOT NULL) STRICT;
 CREATE INDEX statements_memory ON statements(memory, place);
 CREATE INDEX statements_subject ON statements(subject, scope, said_at, id) WHERE subject IS NOT NULL;
 CREATE INDEX statements_when ON statements(said_at, id, scope) WHERE subject IS NOT NULL;

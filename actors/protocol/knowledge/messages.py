@@ -10,7 +10,7 @@ from typing import Literal
 
 from mnemic.actors.protocol.knowledge.changes import Verdict
 from mnemic.actors.protocol.message import Id, Message, Text, Time, Verb
-from mnemic.actors.protocol.messages import Scopes
+from mnemic.actors.protocol.messages import FactRef, Scopes
 
 FactState = Literal["holds", "held", "replaced", "ended", "planned", "unsure"]
 """Of a statement as of a day: it holds; it held before or is to hold later by its own words; another one has replaced
@@ -35,23 +35,6 @@ class FactsMore(Message, frozen=True, kw_only=True):
 
     opened: bool = False
     """Whether whoever has just opened the mind tells it."""
-
-
-class FactRef(Message, frozen=True, kw_only=True):
-    """A statement that stands for another one."""
-
-    memory: Id
-    """Its memory."""
-    value: Text
-    """What it says, word for word."""
-    at: Time
-    """World time from which it holds."""
-    probability: float
-    """How probably it replaced the other, 0 to 1; 1 where somebody said so."""
-    why: str
-    """What that rests on."""
-    id: str
-    """Number of the pair, as `mnemic conflicts` takes it."""
 
 
 class Fact(Message, frozen=True, kw_only=True):

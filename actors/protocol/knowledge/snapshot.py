@@ -82,6 +82,11 @@ class PairRecord(NamedTuple):
         return self.older if self.grade == "replaced" else 0
 
     @property
+    def heir(self) -> int:
+        """Number of the other one of the two, which stands for `replaced`."""
+        return self.newer if self.replaced == self.older else self.older
+
+    @property
     def is_open(self) -> bool:
         """Whether somebody should say what they are."""
         return self.grade == "conflict" and not self.verdict
@@ -142,6 +147,10 @@ class KnowledgeSnapshot(Protocol):
 
     def statements_of(self, rows: Sequence[int]) -> list[StatementRecord]:
         """The statements of some memories that are neither forgotten nor corrected, by number."""
+        ...
+
+    def graded_rows(self, rows: Sequence[int]) -> list[int]:
+        """Which of some memories have a statement that is in a pair, or that tells until when it holds."""
         ...
 
     def statements(self, numbers: Sequence[int]) -> list[StatementRecord]:

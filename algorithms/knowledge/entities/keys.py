@@ -48,6 +48,7 @@ WHOLE_ABBREVIATIONS = {
 """Names that are short for another one where no other word stands beside them but a version."""
 
 _DETERMINERS = word_set("a an the my our your his her its their this that these those some any own")
+_BEFORE = _DETERMINERS | word_set("mr mrs dr prof mr. mrs. dr. prof. uncle aunt aunty auntie")  # titles too
 _PRONOUNS = (
     frozenset(word for word, kind in KINDS.items() if kind & (SUBJECT | OBJECT))
     | _DETERMINERS
@@ -56,14 +57,13 @@ _PRONOUNS = (
 _SELF = word_set("i me myself mine")
 _WE = word_set("we us ourselves ours")
 _OTHERS_OWN = word_set("your his her its their")
-_AROUND = " \t\n\"“”„'‘’«»`*()[]{}<>,;:!?|"
+_AROUND = " \"“”„'‘’«»`*()[]{}<>,;:!?|"
 _DASHES_AND_SPACES = re.compile(r"[\s_\-‐‑‒–—­]+")
-_SPACES = re.compile(r"\s+")
 _APOSTROPHES = str.maketrans("’‘ʼ", "'''")
 _WORDS = re.compile(r"[^\W_]")
-_FILE = re.compile(r"\S*[\w)\]]\.([a-z]\w{0,9})")
+_FILE = re.compile(r"(?:\S*[\w)\]])?\.([a-z]\w{0,9})")
 _ENDS_IN_NUMBER = re.compile(r"\d[a-z]?\Z")
-_VERSION = re.compile(r"(?:[\s_-]+[vV]?|(?<=[^\W\d_])(?=\d+\.))(\d{1,3}(?:\.\d+)*[a-z]?\d*)\Z")
+_VERSION = re.compile(r"(?:[\s_-]+[vV]?|(?<=[^\W\d_])(?=\d+\.))(\d{1,3}(?:\.\d+)*(?:[a-z]\d*)?)\Z")
 _LETTER = re.compile(r"[^\W\d_]")
 _MOST_ROUNDS = 8
 
@@ -71,7 +71,7 @@ _MOST_ROUNDS = 8
 def entity_key(name: str) -> str:
     """The form that two spellings of a name have in common; ``""`` of a pronoun and of what holds no letter or digit.
 
-    Lower case without accents; without articles and possessives before it, and ``'s`` after it; hyphens and underscores
+    Lower case without accents; without articles, possessives and titles before it, and ``'s`` after it; hyphens and underscores
     are spaces, but in paths and names of files, whose folders stay; they too are lower case, since people write them
     either way. A version stays (``postgresql 17``), without its ``v``. The key of a key is the key.
 
@@ -146,17 +146,19 @@ def subject_key(subject: str, speaker: str | None, role: str) -> str:
 
 
 def _letters(name: str) -> str:
-    """A name in lower case without accents, with straight apostrophes."""
+    """A name in lower case without accents, with straight apostrophes and single spaces."""
     if name.isascii():
-        return name.lower()
-    low = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    return fold(low).translate(_APOSTROPHES)
+        low = name.lower()
+    else:
+        low = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+        low = fold(low).translate(_APOSTROPHES)
+    return " ".join(low.split())
 
 
 def _levelled(name: str) -> str:
     """One round of `entity_key`."""
     key = _letters(name).strip(_AROUND).lstrip("@")
-    while (first := key.partition(" "))[1] and first[0] in _DETERMINERS:
+    while (first := key.partition(" "))[1] and first[0] in _BEFORE:
         key = first[2].strip(_AROUND)
     if not _WORDS.search(key):
         return ""

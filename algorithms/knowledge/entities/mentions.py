@@ -22,6 +22,7 @@ from mnemic.algorithms.knowledge.entities.names import (
     MAX_NAME_WORDS,
     TITLES,
     bare,
+    bare_end,
     is_at_start,
     is_name,
     is_ordinary,
@@ -50,7 +51,7 @@ from mnemic.algorithms.knowledge.extraction.sentences import (
     sentences,
     word_set,
 )
-from mnemic.algorithms.text.keyphrases import LOW_CONTENT_WORDS
+from mnemic.algorithms.text.keyphrases import LOW_CONTENT_WORDS, STOP_WORDS
 
 MAX_CHARS = 8_000
 """Characters of a text that are looked at."""
@@ -73,6 +74,7 @@ _AFTER_NOUN = FUNCTION | MARK | THIRD | PAST | PARTICIPLE
 _NOUN_FOLLOWS = word_set("my our the called named") | TOOLS | KIN_NAMES
 _SKIPPED = word_set("own new current present existing whole entire")  # "our new server"
 _OF_PERSONS = word_set("best big little younger older elder")  # "my little sister"
+_OF_OTHERS = LOW_CONTENT_WORDS | STOP_WORDS | word_set("favourite favorite former previous second")  # "my last job"
 _FILE = re.compile(r"(?=[^.]*[A-Za-z_]|\.)[\w.@+-]*\.([A-Za-z]\w{0,9})")
 _PATH = re.compile(r"(?:~|\.{1,2})?/?(?:[\w.@+-]+/)*[\w.@+-]+/?")
 _IDENTIFIER = re.compile(r"_*[A-Za-z]\w*_\w+|[A-Z][A-Z\d]*-\d+")
@@ -151,7 +153,7 @@ class _Finder:
         if mark != "`":
             parts = written.split()
             titled = written[:1].isupper() and all(part[0].isupper() or len(part) < 5 for part in parts)
-            if called or (titled and not all(part.lower() in ORDINARY for part in parts)):
+            if called or (titled and (len(parts) > 2 or not all(part.lower() in ORDINARY for part in parts))):
                 article = len(parts[0]) + 1 if len(parts) > 1 and parts[0].lower() in ("a", "an", "the") else 0
                 self._add(start + article, start + len(written), kind_before(sentence, place))
         elif not self._shaped(written, start, coded=True) and (match := _CODE.fullmatch(written)):
@@ -207,7 +209,7 @@ class _Finder:
         if end - place > 1 and words[place] == "project":
             first, kind = place + 1, "project"
         low = bare(words[end - 1])
-        last = sentence.ends[end - 1] - (len(words[end - 1]) - len(low))
+        last = bare_end(sentence, end - 1)
         if end - place == 1:
             if len(low) < 2 or low in HEADS or low[1] == "-" or (low[1] == "." and len(low) == 3):
                 return place + 1  # "X-ray", "J.K"
@@ -257,6 +259,8 @@ class _Finder:
             if kind & MARK or (kind & _AFTER_NOUN and end > first and not word.endswith("'s")):
                 break
             is_owner = bare(word) != word
+            if sentence.is_capital(end) and bare(word) not in HEADS and is_name(sentence, end):
+                break  # "our designer Nadia"
             if kind & FUNCTION and not is_owner:
                 return first
             end += 1
@@ -265,16 +269,13 @@ class _Finder:
         if end == first:
             return first
         head = bare(words[end - 1])
-        if definite and head not in DEFINITE_HEADS:
+        if definite and head not in DEFINITE_HEADS and not (head == "team" and end - first > 1):
             return first
         told = HEADS.get(head)
-        before = words[first : end - 1]
-        refused = [word for word in before if word in LOW_CONTENT_WORDS or word.isdigit()]
+        refused = [word for word in words[first : end - 1] if word in _OF_OTHERS or word.isdigit()]
         if told is None or any(told != "person" or word not in _OF_PERSONS for word in refused):
             return first
-        if any(sentence.is_capital(place) and is_name(sentence, place) for place in range(first, end - 1)):
-            return first
-        self._add(sentence.starts[first], sentence.ends[end - 1] - (len(words[end - 1]) - len(head)), told)
+        self._add(sentence.starts[first], bare_end(sentence, end - 1), told)
         return end
 
 

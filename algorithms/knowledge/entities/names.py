@@ -12,11 +12,11 @@ import re
 
 from mnemic.algorithms.knowledge.entities.nouns import CLASS_NOUNS, HEADS, NO_NAMES, NOUNS_AT_START, ORDINARY, Kind
 from mnemic.algorithms.knowledge.extraction.sentences import (
+    ADVERB,
     AUX,
     BASE,
     BE,
     DETERMINER,
-    HAVE,
     JOIN,
     KINDS,
     MARK,
@@ -38,7 +38,7 @@ MAX_NAME_WORDS = 5
 """Words of a name."""
 FUNCTION = SUBJECT | OBJECT | DETERMINER | PREPOSITION | JOIN | UNDER | AUX | NOT | OPENER | TIME
 """The classes of words that are no part of a name or a noun phrase."""
-TITLES = word_set("mr mrs ms dr prof uncle aunt aunty auntie")
+TITLES = word_set("mr mrs dr prof uncle aunt aunty auntie")
 """What stands before the name of a person and is no part of it."""
 CAMEL = re.compile(r"[a-z]+[A-Z]\w*|[A-Z]\w*[a-z0-9][A-Z]\w*")
 """How names of programs are written within: ``GitHub``, ``iPhone``."""
@@ -47,6 +47,8 @@ _STARTS = word_set(': ( " “ ” „ … — – - -- # ## ### #### > • + /')
 _LINKS = word_set("of de van von der da del di du la")
 _NAME_ADJECTIVES = word_set("new old great little big two three four five six seven first second")  # "New York"
 _NEW_PLACES = word_set("york zealand orleans delhi jersey hampshire mexico england")
+_BEFORE_VERB = word_set("no longer now")  # "Nadia no longer works"
+_SINGULAR = word_set("is was has does isn't wasn't hasn't doesn't")
 _COMMON_ENDING = re.compile(r"(?:ing|ed|ly|tion|sion|ness|ment|ity|ship|ism|ance|ence|able|ible|ful|less|est|ize|ise)$")
 
 
@@ -55,6 +57,13 @@ def bare(word: str) -> str:
     if word[-1] in "'’":
         return word[:-1]
     return word[:-2] if word.endswith(("'s", "’s")) else word
+
+
+def bare_end(sentence: Sentence, place: int) -> int:
+    """Offset after a word without the ending of an owner, which may stand apart: ``Nadia 's``."""
+    start, end, word = sentence.starts[place], sentence.ends[place], sentence.words[place]
+    ending = len(word) - len(bare(word))
+    return start + len(sentence.text[start : end - ending].rstrip()) if ending else end
 
 
 def is_at_start(sentence: Sentence, place: int) -> bool:
@@ -118,7 +127,7 @@ def is_told(sentence: Sentence, place: int, kind: Kind) -> bool:
     words, kinds = sentence.words, sentence.kinds
     word = words[place]
     written = sentence.text[sentence.starts[place] : sentence.ends[place]]
-    plural = word.endswith("s") and not word.endswith(("ss", "'s"))
+    plural = word.endswith("s") and not word.endswith(("ss", "us", "is", "as", "'s"))  # "Jonas"
     if (kind != "thing" and not plural) or CAMEL.fullmatch(written) or (written.isupper() and len(written) > 1):
         return True
     after = place + 1
@@ -128,10 +137,14 @@ def is_told(sentence: Sentence, place: int, kind: Kind) -> bool:
         return not kinds[after] & (BE | PARTICIPLE)
     if words[after] == "and" and after + 1 < len(words):
         return sentence.is_capital(after + 1) and is_name(sentence, after + 1)
+    while after + 1 < len(words) and (words[after] in _BEFORE_VERB or kinds[after] & ADVERB) and not kinds[after] & AUX:
+        after += 1
     verb = kinds[after]
-    if verb & (BE | HAVE):
-        return words[after] in ("is", "was", "has") and not (plural and words[after] != "is")
-    return bool(verb & (THIRD | PAST)) and not verb & BASE and not plural
+    if verb & AUX:
+        return words[after] in _SINGULAR or not (
+            plural or verb & BE or words[after] in ("have", "haven't", "do", "don't")
+        )
+    return bool(verb & THIRD) or (bool(verb & PAST) and not verb & BASE and not plural)
 
 
 def name_end(sentence: Sentence, place: int) -> int:

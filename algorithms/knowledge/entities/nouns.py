@@ -38,15 +38,16 @@ _HEADS: dict[Kind, str] = {
         harbor harbour hometown hospital hotel house kitchen lab library office shed studio village warehouse workshop
     """,
     "thing": """
-        bicycle bike boat camera car cat company dog guitar kayak laptop motorbike notebook phone piano repo repository script
-        tablet team trailer truck van violin
+        bicycle bike boat camera car cat company dog guitar kayak laptop motorbike notebook phone piano repo repository
+        script tablet team trailer truck van violin
     """,
 }
 HEADS: dict[str, Kind] = {word: kind for kind, words in _HEADS.items() for word in words.split()}
 """Nouns to what they are of; ``library`` is of a place where nothing else tells."""
 DEFINITE_HEADS = word_set(f"""
     {_HEADS["service"]} app application codebase frontend backend website cli laptop linter orm printer router changelog
-    dockerfile makefile readme boathouse repo repository
+    dockerfile makefile readme repo repository attic basement boathouse cellar flat garage shed workshop motorbike
+    trailer van
 """) - word_set("endpoint bot worker backup")
 """Those of which ``the`` alone means one that is meant again."""
 KIN_NAMES = word_set("dad daddy grandad granddad grandma grandpa granny mom mommy mum mummy nana")
@@ -54,7 +55,7 @@ KIN_NAMES = word_set("dad daddy grandad granddad grandma grandpa granny mom momm
 CLASS_NOUNS: dict[str, Kind] = {
     **HEADS,
     **dict.fromkeys(word_set("lake river mount island street road avenue square park beach bay city town"), "place"),
-    **dict.fromkeys(word_set("mr mrs ms dr prof professor captain uncle aunt aunty auntie"), "person"),
+    **dict.fromkeys(word_set("mr mrs dr prof professor captain uncle aunt aunty auntie"), "person"),
     **dict.fromkeys(word_set("framework language tool toolkit runtime engine extension"), "tool"),
     **dict.fromkeys(word_set("airport bar bridge cathedral college museum pub restaurant school university"), "place"),
     **dict.fromkeys(word_set("album band book brand club film movie newspaper novel show song"), "thing"),

@@ -17,17 +17,13 @@ from mnemic.actors.protocol.knowledge.changes import (
     MemoryReading,
     MergeEntities,
     SettleStatements,
-    StatementRow,
 )
 from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
+from mnemic.runtime.store.read.knowledge import READ_KINDS, encode_fields
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 
-READ_KINDS = "('turn', 'decision', 'note')"
-"""Kinds of the memories that are read; a trigger of the schema queues them."""
 KNOWLEDGE_TABLES = ("grades", "statements", "mentions", "entities", "unread", "ungraded", "verdicts", "merges")
 """What a replay of the log makes again, or what the knowledge actor makes again after it."""
-encode_fields = msgspec.msgpack.Encoder().encode
-decode_fields = msgspec.msgpack.Decoder(StatementRow).decode
 
 
 def _add_statements(context: ApplyContext, change: AddStatements, at: int) -> ChangeResult:
@@ -59,12 +55,14 @@ def _keep_reading(db: apsw.Connection, one: MemoryReading, identity: Callable[..
         )
     for place, said in enumerate(one.statements):
         db.execute(
-            "INSERT INTO statements(memory, place, subject, scope, said_at, start, fields) VALUES(?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO statements(memory, place, subject, scope, said_at, holds_to, start, fields)"
+            " VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 one.row,
                 place,
                 _entity(db, said.subject, said.subject, identity) if said.subject else None,
                 *memory,
+                said.holds_to,
                 said.value[0],
                 encode_fields(msgspec.structs.replace(said, subject="")),
             ),

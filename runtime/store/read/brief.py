@@ -14,15 +14,19 @@ import apsw
 import msgspec
 
 from mnemic.actors.brief.statement_cues import MAX_STATEMENT_CHARS, directive_start
+from mnemic.actors.knowledge.facts import is_mostly, make_facts, pair_id
 from mnemic.actors.protocol.ambient_messages import (
     NO_SOURCES,
     Brief,
     BriefingSources,
     LastSession,
     Quote,
+    QuotedPair,
     UnresolvedFailure,
 )
 from mnemic.actors.protocol.events import escape_surrogates
+from mnemic.actors.protocol.knowledge.snapshot import StatementRecord
+from mnemic.runtime.store.read.knowledge import KnowledgeQueries
 from mnemic.runtime.store.read.scopes import scope_path_of, scopes_below
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 from mnemic.runtime.store.supersession import current_successor
@@ -49,19 +53,23 @@ class BriefQueries:
 
     _db: apsw.Connection
 
-    def briefing_sources(self, asked: Brief) -> BriefingSources:
-        return read_briefing_sources(self._db, asked)
+    def briefing_sources(self, asked: Brief, now_us: int) -> BriefingSources:
+        return read_briefing_sources(self._db, asked, now_us)
 
     def delivered_ids(self, assistant: str, session: str) -> frozenset[bytes]:
         return read_delivered_ids(self._db, assistant, session)
 
 
-def read_briefing_sources(connection: apsw.Connection, asked: Brief) -> BriefingSources:
-    """What there is to tell at the start of a session; nothing of a project that is not known."""
+def read_briefing_sources(connection: apsw.Connection, asked: Brief, now_us: int) -> BriefingSources:
+    """What there is to tell at the start of a session; nothing of a project that is not known.
+
+    Args:
+        now_us: the world time, microseconds: what was to hold until then is over.
+    """
     scopes = _scopes(connection, asked)
     if not scopes:
         return NO_SOURCES
-    return _BriefingQuery(connection, asked, scopes).collect()
+    return _BriefingQuery(connection, asked, scopes, now_us).collect()
 
 
 def read_delivered_ids(connection: apsw.Connection, assistant: str, session: str) -> frozenset[bytes]:
@@ -78,8 +86,11 @@ def read_delivered_ids(connection: apsw.Connection, assistant: str, session: str
 class _BriefingQuery:
     """Gathers the material of one brief, within one read transaction of the caller's."""
 
-    def __init__(self, connection: apsw.Connection, asked: Brief, scopes: list[int]) -> None:
+    def __init__(self, connection: apsw.Connection, asked: Brief, scopes: list[int], now_us: int) -> None:
         self._db = connection
+        self._knowledge = KnowledgeQueries(connection)
+        self._scopes = scopes
+        self._now_us = now_us
         self._again = asked.repeat
         self._own = (escape_surrogates(asked.assistant), escape_surrogates(asked.session))
         self._within = f"m.scope IN ({','.join(map(str, scopes))}) AND m.retired_at IS NULL"
@@ -90,7 +101,11 @@ class _BriefingQuery:
         held = {
             quote.id: quote for quotes in (self._decisions_and_notes(), self._user_statements()) for quote in quotes
         }
-        return BriefingSources(last_session=self._last_session(), in_force=tuple(held.values())[:_MAX_STATEMENTS])
+        return BriefingSources(
+            last_session=self._last_session(),
+            in_force=tuple(held.values())[:_MAX_STATEMENTS],
+            conflict=self._conflict(),
+        )
 
     # --- where we left off -------------------------------------------------------------------------------------------
 
@@ -181,9 +196,11 @@ class _BriefingQuery:
             f" FROM kept JOIN memories m ON m.id = kept.id WHERE {self._within}"
             f" ORDER BY m.kind != 'decision' AND NOT kept.corrects, {SAID_OR_KEPT} DESC, m.id DESC LIMIT {_MAX_SCANNED}"
         ).fetchall()
+        over = self._over([row[0] for row in rows])
         for row in rows:
-            if self._is_current(row[0], row[8]) and self._is_briefable_session(row[6]):
-                yield self._quote(row, corrects=bool(row[7]), session=row[6])
+            if not over.get(row[0]) and self._is_current(row[0], row[8]) and self._is_briefable_session(row[6]):
+                quote = self._quote(row, corrects=bool(row[7]), session=row[6])
+                yield msgspec.structs.replace(quote, is_partly_over=row[0] in over)
 
     def _user_statements(self) -> Iterator[Quote]:
         """Turns of the user's that state something standing, and stand, newest first."""
@@ -191,13 +208,44 @@ class _BriefingQuery:
             f"SELECT {_QUOTED}, m.session, m.superseded_by FROM memories m WHERE m.cued = 1 AND {self._within}"
             f" ORDER BY {SAID_OR_KEPT} DESC, m.id DESC LIMIT {_MAX_SCANNED}"
         ).fetchall()
+        over = self._over([row[0] for row in rows])
         for row in rows:
-            if self._is_current(row[0], row[7]) and self._is_briefable_session(row[6]):
-                quote = self._quote(row, session=row[6])
+            if not over.get(row[0]) and self._is_current(row[0], row[7]) and self._is_briefable_session(row[6]):
+                quote = msgspec.structs.replace(self._quote(row, session=row[6]), is_partly_over=row[0] in over)
                 if quote.size_bytes <= min(4 * MAX_STATEMENT_CHARS, len(quote.text)):
                     start = directive_start(quote.text.decode("utf-8", "surrogatepass"))
                     if start is not None:
                         yield msgspec.structs.replace(quote, start=start)
+
+    def _over(self, rows: list[int]) -> dict[int, bool]:
+        """Of memories that state what was replaced or is over by its own words, whether that is most of them."""
+        found: dict[int, bool] = {}
+        for row in self._knowledge.graded_rows(rows):
+            own = self._knowledge.statements_of([row])
+            facts = zip(own, make_facts(own, self._now_us, self._knowledge), strict=True)
+            over = [one.said.clause for one, fact in facts if fact.state in ("replaced", "held")]
+            if over:
+                found[row] = is_mostly(over, own[0].text)
+        return found
+
+    def _conflict(self) -> QuotedPair | None:
+        """The newest pair that somebody should settle, of what is told to this session."""
+        for pair in self._knowledge.pairs(self._scopes, is_open=True)[:_MAX_STATEMENTS]:
+            both = {one.number: one for one in self._knowledge.statements([pair.older, pair.newer])}
+            older, newer = both[pair.older], both[pair.newer]
+            asked = f"SELECT {_QUOTED}, m.session FROM memories m WHERE m.id = ?"
+            rows = [next(self._db.execute(asked, (one.row,))) for one in (older, newer)]
+            if all(self._is_briefable_session(row[6]) for row in rows):
+                quotes = [self._clause(row, one) for row, one in zip(rows, (older, newer), strict=True)]
+                return QuotedPair(id=pair_id(older, newer), older=quotes[0], newer=quotes[1])
+        return None
+
+    def _clause(self, row: Any, one: StatementRecord) -> Quote:
+        start, stop = one.said.clause
+        text = one.text[start:stop]
+        return msgspec.structs.replace(
+            self._quote(row, session=row[6]), text=text, start_byte=start, size_bytes=len(text)
+        )
 
     def _is_current(self, row: int, superseded_by: int | None) -> bool:
         return superseded_by is None or current_successor(self._db, row) is None

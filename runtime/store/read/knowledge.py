@@ -15,6 +15,7 @@ import apsw
 import msgspec
 
 from mnemic.actors.protocol.events import to_text
+from mnemic.actors.protocol.knowledge.changes import StatementRow
 from mnemic.actors.protocol.knowledge.snapshot import (
     EntityRecord,
     MentionRecord,
@@ -22,12 +23,15 @@ from mnemic.actors.protocol.knowledge.snapshot import (
     StatementRecord,
     UnreadMemory,
 )
-from mnemic.runtime.store.apply.knowledge import READ_KINDS, decode_fields
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 from mnemic.runtime.store.texts import text_prefix
 
 READ_BYTES = 8_192
 """Of a longer text no more is read."""
+READ_KINDS = "('turn', 'decision', 'note')"
+"""Kinds of the memories that are read; a trigger of the schema queues them."""
+encode_fields = msgspec.msgpack.Encoder().encode
+decode_fields = msgspec.msgpack.Decoder(StatementRow).decode
 _AT_ONCE = 256  # rows that one query asks for
 _STANDING = "m.retired_at IS NULL AND m.superseded_by IS NULL"
 _FROM_STATEMENTS = (
@@ -56,7 +60,8 @@ _PAIR = (
 class KnowledgeQueries:
     """What a snapshot tells of it; see `mnemic.actors.protocol.knowledge.snapshot.KnowledgeSnapshot`."""
 
-    _db: apsw.Connection
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._db = connection
 
     # --- what waits --------------------------------------------------------------------------------------------------
 
@@ -95,6 +100,18 @@ class KnowledgeQueries:
 
     def statements_of(self, rows: Sequence[int]) -> list[StatementRecord]:
         return sorted(self._statements(f"{_FROM_STATEMENTS} WHERE x.memory IN", rows), key=lambda one: one.number)
+
+    def graded_rows(self, rows: Sequence[int]) -> list[int]:
+        some = json.dumps([int(row) for row in rows])
+        found: list[Any] = self._db.execute(
+            "SELECT DISTINCT x.memory FROM json_each(?1) j CROSS JOIN statements x ON x.memory = j.value"
+            " WHERE x.holds_to IS NOT NULL OR EXISTS (SELECT 1 FROM grades g WHERE g.older = x.id)"
+            " OR EXISTS (SELECT 1 FROM grades g WHERE g.newer = x.id)"
+            " OR EXISTS (SELECT 1 FROM verdicts v WHERE v.older = x.memory)"
+            " OR EXISTS (SELECT 1 FROM verdicts v WHERE v.newer = x.memory) ORDER BY x.memory",
+            (some,),
+        ).fetchall()
+        return [int(row) for (row,) in found]
 
     def statements(self, numbers: Sequence[int]) -> list[StatementRecord]:
         return sorted(self._statements(f"{_FROM_STATEMENTS} WHERE x.id IN", numbers), key=lambda one: one.number)

@@ -1,0 +1,75 @@
+"""What recall takes over from the statements of memories: which of them were replaced, and what contradicts.
+
+Beside `mnemic.actors.recall.validity`, which weighs likelihoods anew for each question; here is what is kept, as the
+knowledge actor graded it or somebody settled it. Above stands `mnemic.actors.recall.retriever`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from mnemic.actors.knowledge.facts import begins, fact_ref, is_mostly, make_facts
+from mnemic.actors.protocol.messages import FactRef
+from mnemic.actors.protocol.snapshot import Snapshot
+
+
+class Succession(NamedTuple):
+    """One memory that stands for another one, since it replaced what that says."""
+
+    older: int
+    """Row of the memory whose statement holds no more."""
+    heir: int
+    """Row of the one that stands for it."""
+    at: int
+    """World time since when, microseconds."""
+    probability: float
+    """How probably."""
+
+
+class Replacements(NamedTuple):
+    """What is kept of some memories."""
+
+    replaced: dict[int, list[FactRef]]
+    """By row, what stands for statements of it."""
+    contradicts: dict[int, list[FactRef]]
+    """By row, what contradicts statements of it, and is not settled."""
+    successions: list[Succession]
+    """Of those that say little else."""
+    apart: list[tuple[int, int]]
+    """Rows of memories that somebody said do not exclude each other, or are not about the same."""
+
+
+def read_replacements(rows: Sequence[int], at: int, snapshot: Snapshot) -> Replacements:
+    """What is kept of some memories.
+
+    Args:
+        at: the world time that is asked for, microseconds: what was replaced later counts as not replaced.
+    """
+    found = Replacements({}, {}, [], [])
+    suspects = snapshot.graded_rows(rows)
+    if not suspects:
+        return found
+    own = snapshot.statements_of(suspects)
+    pairs = snapshot.pairs_of([one.number for one in own])
+    others = {number for pair in pairs for number in (pair.older, pair.newer)} - {one.number for one in own}
+    known = {one.number: one for one in (*own, *snapshot.statements(sorted(others)))}
+    facts = make_facts(own, at, snapshot, pairs)
+    for one, fact in zip(own, facts, strict=True):
+        if fact.state == "replaced" and fact.replaced_by is not None:
+            found.replaced.setdefault(one.row, []).append(fact.replaced_by)
+    for pair in pairs:
+        older, newer = known.get(pair.older), known.get(pair.newer)
+        if older is None or newer is None:
+            continue
+        if pair.is_open:
+            found.contradicts.setdefault(older.row, []).append(fact_ref(pair, older, newer))
+            found.contradicts.setdefault(newer.row, []).append(fact_ref(pair, newer, older))
+        elif not pair.replaced:
+            found.apart.append((older.row, newer.row))
+        else:
+            gone, heir = known[pair.replaced], known[pair.heir]
+            if begins(heir) <= at and is_mostly([gone.said.clause], gone.text):
+                probability = 1.0 if pair.verdict else pair.probability
+                found.successions.append(Succession(gone.row, heir.row, begins(heir), probability))
+    return found
