@@ -99,6 +99,7 @@ def fact_ref(pair: PairRecord, one: StatementRecord, heir: StatementRecord) -> F
     by = f"{pair.by} said so" if pair.verdict else pair.why
     return FactRef(
         memory=heir.memory,
+        start_byte=heir.said.value[0],
         value=heir.text[slice(*heir.said.value)],
         at=begins(heir),
         probability=1.0 if pair.verdict else pair.probability,

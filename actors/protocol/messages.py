@@ -411,6 +411,8 @@ class FactRef(Message, frozen=True, kw_only=True):
 
     memory: Id
     """Its memory."""
+    start_byte: int
+    """Where its value begins in the memory's text."""
     value: Text
     """What it says, word for word."""
     at: Time

@@ -4,8 +4,8 @@ What is taken for replaced is stored and shown, so it has to be right nearly alw
 for that: two statements as near to each other tell another attribute of the same person as often as not, and what is
 fitted on some attributes fails on others. So words decide. Either the later text names the old value itself as ended or
 replaced ("moved from A to B", "no longer A", "A instead of B"), or it says the same of the same subject in the same
-words, with another value and a word of change ("closes at nine now"). Less than that is a conflict, which a person
-settles. No vector is needed; where there is one, it finds a few conflicts more.
+words, with another value and a word of change ("closes at nine now"). A little less than that is a conflict, which a
+person settles. No vector is needed; where there is one, it finds a few conflicts more.
 
 What it gives up: changes told in other words than what they change, which are most of them. English only.
 docs/decisions/0019-what-holds-now.md says how it was judged, and the facts bench measures it (docs/benches.md). Above
@@ -35,17 +35,8 @@ from mnemic.algorithms.knowledge.extraction.sentences import (
 from mnemic.algorithms.knowledge.extraction.statements import Statement
 from mnemic.algorithms.knowledge.rivals import same_slot
 
-Rule = Literal["handover", "ended", "same words", "same words, no cue", "same slot"]
-PROBABILITIES: dict[Rule, float] = {
-    "handover": 0.99,
-    "ended": 0.98,
-    "same words": 0.98,
-    "same words, no cue": 0.80,
-    "same slot": 0.85,
-}
-"""How many of the pairs of each rule were right, over both halves of quiet changes and made lives."""
 SLOT = 0.7
-"""How probably two statements of one subject have to fill one slot, so that a word of change makes them a conflict."""
+"""How probably two statements of one subject fill one slot, at least, that a word of change makes a conflict."""
 _ASSERTING = 0.9  # the rate of what is asserted or changed, and of nothing else
 _NO_CHANGE = frozenset(("still", "already", "currently"))  # say that something holds, and not that it came to
 _LIGHT = word_set("be have do get give go keep make put take")  # verbs that say little: much is had and taken
@@ -70,13 +61,22 @@ class Said(NamedTuple):
 
 
 class Graded(NamedTuple):
-    """What a later statement makes of an earlier one."""
+    """What a later statement makes of an earlier one: the verdict, how probably it took its place, and a clause for a
+    reader (``it says that this is over``)."""
 
     verdict: Literal["replaced", "conflict"]
     probability: float
-    """How probably it took its place."""
     why: str
-    """A clause for a reader: ``the same of the same subject, and "now"``."""
+
+
+RULES = {
+    "handover": Graded("replaced", 0.99, "it names the old value, and what came in its place"),
+    "ended": Graded("replaced", 0.98, "it says that this is over"),
+    "same words": Graded("replaced", 0.97, 'it says the same of the same subject, and "{cue}"'),
+    "same words, no cue": Graded("conflict", 0.75, "it says another value of the same, and no word tells of a change"),
+    "same slot": Graded("conflict", 0.85, 'it probably tells the same of the same subject, and "{cue}"'),
+}
+"""With how many of the pairs that a rule finds are right: of quiet changes and made lives, rounded down."""
 
 
 def read_said(text: str, said_at: int, found: Sequence[Statement], subjects: Sequence[str]) -> list[Said]:
@@ -128,55 +128,45 @@ def ended_value(said: Said) -> str:
 def grade(older: Said, newer: Said, cosine: float | None) -> Graded | None:
     """What a later statement makes of an earlier one; ``None`` where it leaves it as it is.
 
-    Takes a microsecond for statements of two subjects, and some twenty for those of one. Of several statements of the
-    later memory the most probable counts: of ``moved from A to B`` both that ``A`` has ended and that ``B`` holds now.
+    Takes a microsecond for statements of two subjects, some twenty for those of one. Of several statements of the later
+    memory the most probable counts: ``moved from A to B`` tells both that ``A`` has ended and that ``B`` holds now.
 
     Args:
         cosine: between the vectors of their memories; ``None`` where one has none, and then fewer are a conflict.
     """
-    if newer.said_at <= older.said_at or older.statement.modality != "asserted" or older.statement.negative:
-        return None
-    over = ended_value(newer)
-    if over:
-        return _named_as_over(older, newer, over)
-    if not older.subject or older.subject != newer.subject or newer.instead_of:
-        return None
     old, new = older.statement, newer.statement
-    if new.modality != "asserted" or new.negative or not (old.single and new.single):
+    if newer.said_at <= older.said_at or old.modality != "asserted" or old.negative:
         return None
-    was, now = normal_value(old.value).split(), normal_value(new.value).split()
-    if set(was) <= set(now) or set(now) <= set(was) or not (_asserts(older) and _asserts(newer)):
+    if over := ended_value(newer):
+        return _named_as_over(older, newer, over)
+    if not older.subject or older.subject != newer.subject or newer.instead_of or new.modality != "asserted":
+        return None
+    if old.speaker != new.speaker and KINDS.get(old.subject.partition(" ")[0].lower(), 0) & ARTICLE:
+        return None  # "the office day" of each is another
+    was, now = set(normal_value(old.value).split()), set(normal_value(new.value).split())
+    is_single = old.single and new.single and not new.negative
+    if not is_single or was <= now or now <= was or not (_asserts(older) and _asserts(newer)):
         return None
     rule = _by_words(older, newer) or _by_slot(older, newer, cosine)
-    if rule is None:
-        return None
-    if rule == "same words, no cue":
-        return Graded("conflict", PROBABILITIES[rule], "another value of the same, and no word says that it changed")
-    if rule == "same slot":
-        return Graded("conflict", PROBABILITIES[rule], f'the same subject, probably the same of it, and "{newer.cue}"')
-    return Graded("replaced", PROBABILITIES[rule], f'the same of the same subject, and "{newer.cue}"')
+    return RULES[rule]._replace(why=RULES[rule].why.format(cue=newer.cue)) if rule else None
 
 
 def _named_as_over(older: Said, newer: Said, over: str) -> Graded | None:
     """Whether the later one names the value of the earlier one, of a subject that the earlier one names too."""
     was = normal_value(older.statement.value)
-    if was != over and not (_is_part(older, newer, over) and not _is_speaker(newer.subject)):
+    if was != over and (_is_speaker(newer.subject) or not _is_part(older, newer, over)):
         return None
     if (newer.instead_of and was == normal_value(newer.statement.value)) or status(_clause(newer)) == "passing":
         return None
-    if (older.subject != newer.subject or not older.subject) and not _shares_subject(older, newer):
-        return None
-    if newer.instead_of:
-        return Graded("replaced", PROBABILITIES["handover"], "it names the old value, and what came in its place")
-    return Graded("replaced", PROBABILITIES["ended"], "it says that this is over")
+    return RULES["handover" if newer.instead_of else "ended"] if _shares_subject(older, newer) else None
 
 
 def _is_part(older: Said, newer: Said, over: str) -> bool:
     """Whether a value begins or ends with one that is over, and both are of one kind: ``SQLite in WAL mode``."""
-    named = newer.instead_of or newer.statement.value
-    written, count = older.statement.value.split(), len(over.split())
+    kind, count = _kind(newer.instead_of or newer.statement.value)[:4], len(over.split())
+    written = older.statement.value.split()
     parts = " ".join(written[:count]), " ".join(written[-count:])
-    return any(normal_value(one) == over and _kind(one)[:4] == _kind(named)[:4] for one in parts)
+    return any(normal_value(one) == over and _kind(one)[:4] == kind for one in parts)
 
 
 def _shares_subject(older: Said, newer: Said) -> bool:
@@ -188,58 +178,53 @@ def _shares_subject(older: Said, newer: Said) -> bool:
     one, clause, theirs = newer.statement, _words(_clause(newer)), set(_words(_clause(older)))
     told = clause if is_own else [*_words(newer.text[one.clause_start : one.start]), *newer.subject.split()]
     about = set(filter(_is_thing, told)).difference(_words(one.value), _words(newer.instead_of))
-    if not about <= theirs or is_same:
+    if is_same or not about <= theirs:
         return about <= theirs
-    named = set((older if is_own else newer).subject.split())
-    return bool(named) and not any(word.startswith("@") for word in named) and named <= set(clause) & theirs
+    key = (older if is_own else newer).subject
+    return key != "" and key[0] != "@" and set(key.split()) <= set(clause) & theirs
 
 
-def _by_words(older: Said, newer: Said) -> Rule | None:
+def _by_words(older: Said, newer: Said) -> str:
     """Whether both say the same of their subject but for the value.
 
-    A verb that says little (``is``, ``has``, ``is in``) has many values, and so has whatever somebody does: there the
-    values have to be of one kind, and what the speaker does has to have a preposition (``I live in``).
+    A verb that says little (``is``, ``has``, ``is in``) has many values, and so has what the speaker does: there they
+    have to be of one kind.
     """
     relation, before = newer.statement.relation or "", older.statement.relation or ""
     verb = relation.partition(" ")[0]
     is_change = verb in CHANGES and relation not in _BECOMING  # "switched to the cello" ends no other switch
     if not before or _BECOMING.get(relation, relation) != before or is_change:
-        return None
-    if older.statement.speaker != newer.statement.speaker and _begins_with_article(older.statement.subject):
-        return None  # "the office day" of each is another
-    is_bare = before in _LIGHT or bool(KINDS.get(verb, 0) & PREPOSITION)
+        return ""
+    is_light = before in _LIGHT or _is_preposition(verb)
     (was, was_at), (now, now_at) = _parts(older.statement.value), _parts(newer.statement.value)
-    if was == now or (was_at != now_at and not is_bare):  # "logging in harbor" and "logging in moss" are two things
-        return None
-    is_own = _is_speaker(newer.subject)
+    if was == now or (was_at != now_at and not is_light):  # "logging in harbor" and "logging in moss" are two things
+        return ""
+    is_loose = is_light or _is_speaker(newer.subject)
     is_alike = _kind(older.statement.value) == _kind(newer.statement.value) != ""
     if newer.cue:
-        return "same words" if is_alike or not (is_bare or is_own) else None
-    return "same words, no cue" if is_alike and not is_bare and not is_own else None
+        return "same words" if is_alike or not is_loose else ""
+    return "same words, no cue" if is_alike and not is_loose else ""
 
 
-def _by_slot(older: Said, newer: Said, cosine: float | None) -> Rule | None:
+def _by_slot(older: Said, newer: Said, cosine: float | None) -> str:
     """Whether meaning makes it probable that both tell the same of their subject, and a word tells of a change."""
     if cosine is None or not newer.cue or _is_speaker(newer.subject):
-        return None
+        return ""
     cosines, lengths = np.array([[1.0, cosine], [cosine, 1.0]]), np.array([len(older.text), len(newer.text)])
-    return "same slot" if same_slot(cosines, lengths)[0, 1] >= SLOT else None
+    return "same slot" if same_slot(cosines, lengths)[0, 1] >= SLOT else ""
 
 
 def _asserts(said: Said) -> bool:
-    """Whether clause and text have no cue that what they say is asked, planned, past and so on."""
-    if any(KINDS.get(word, 0) & PAST_AUX for word in _words(_clause(said))):
+    """Whether no cue of clause and text says that this is asked, planned, past and so on."""
+    clause = _clause(said)
+    if any(KINDS.get(word, 0) & PAST_AUX for word in _words(clause)):
         return False  # "the mill house was heated by coal"
-    return min(RATES[status(_clause(said))], RATES[status(said.text)]) >= _ASSERTING
+    return min(RATES[status(clause)], RATES[status(said.text)]) >= _ASSERTING
 
 
 def _is_speaker(subject: str) -> bool:
     """Whether a key is of who speaks (``I``, ``we``), of whom much is said with the same verb."""
     return subject.startswith("@") and "'s " not in subject
-
-
-def _begins_with_article(subject: str) -> bool:
-    return bool(KINDS.get(subject.partition(" ")[0].lower(), 0) & ARTICLE)
 
 
 def _clause(said: Said) -> str:
@@ -253,24 +238,25 @@ def _parts(value: str) -> tuple[list[str], list[str]]:
     return words[:place], words[place:]
 
 
-def _is_thing(word: str) -> bool:
-    """Whether a word may name a thing: one of no class, or one that is a verb only in its base form (``house``)."""
-    kind = KINDS.get(word, 0)
-    return not kind or (bool(kind & BASE) and not kind & ~BASE)
-
-
 def _is_preposition(word: str) -> bool:
     return word == "to" or bool(KINDS.get(word, 0) & PREPOSITION)
 
 
+def _is_thing(word: str) -> bool:
+    """Whether a word may name a thing: it is of no class, or besides that only a verb's base form (``house``)."""
+    return KINDS.get(word, 0) in (0, BASE)
+
+
 def _kind(value: str) -> str:
     """What sort of thing a value is: a name, or a number of something; ``""`` for what can be told neither way."""
-    if value[:1].isupper() or value[:1] in "#`":
+    if value[:1].isupper() or value[:1] in ("#", "`"):
         return "name"
     words = _words(value)
-    if any(map(str.isdigit, value)):
-        return " ".join(["number of", *(word for word in words if not any(map(str.isdigit, word)))])
-    return ""
+    return " ".join(one for one in ["number", *words] if not _has_digit(one)) if _has_digit(value) else ""
+
+
+def _has_digit(text: str) -> bool:
+    return any(map(str.isdigit, text))
 
 
 def _words(text: str) -> list[str]:

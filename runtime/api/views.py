@@ -20,6 +20,7 @@ from mnemic.actors.protocol.messages import Hit, Memory, Recalled, Scopes
 from mnemic.actors.protocol.shape_messages import Answer, Shaped
 
 _NOT_FOR_MODELS = {"source_id", "session"}
+_REF_FOR_MODELS = ("memory", "value", "at", "id")
 _SECOND_FRACTION = re.compile(r"\.\d+")
 _NOT_OF_SIMILAR = {"source_id", "speaker", "session", "supersedes", "same", "replaced", "contradicts"}
 
@@ -89,10 +90,18 @@ def model_view(view: dict[str, Any]) -> dict[str, Any]:
             del told["scope"]
         for one in (told, *told.get("same", ())):
             if one.get("said_at"):
-                one["said_at"] = _SECOND_FRACTION.sub("", one["said_at"])
+                one["said_at"] = seconds(one["said_at"])
+        for name in ("replaced", "contradicts"):
+            if name in told:
+                told[name] = [{part: one[part] for part in _REF_FOR_MODELS} for one in told[name]]
         return told
 
     return view | {"hits": [slim(hit) for hit in view["hits"]]}
+
+
+def seconds(time: str) -> str:
+    """A time without fractions of a second."""
+    return _SECOND_FRACTION.sub("", time)
 
 
 def memory_view(memory: Memory, part: bytes, *, strict: bool) -> dict[str, Any]:

@@ -71,9 +71,9 @@ _MOST_ROUNDS = 8
 def entity_key(name: str) -> str:
     """The form that two spellings of a name have in common; ``""`` of a pronoun and of what holds no letter or digit.
 
-    Lower case without accents; without articles, possessives and titles before it, and ``'s`` after it; hyphens and underscores
-    are spaces, but in paths and names of files, whose folders stay; they too are lower case, since people write them
-    either way. A version stays (``postgresql 17``), without its ``v``. The key of a key is the key.
+    Lower case without accents; without article, possessive or title before it and ``'s`` after it; hyphens and
+    underscores are spaces, but in paths and names of files, whose folders stay; they too are lower case, since people
+    write them either way. A version stays (``postgresql 17``), without its ``v``. The key of a key is the key.
 
     >>> entity_key("our staging DB"), entity_key("Postgres v17"), entity_key("`README.md`"), entity_key("Élodie's")
     ('staging database', 'postgresql 17', 'readme.md', 'elodie')

@@ -1,14 +1,22 @@
 """Finds what an English text names: persons, projects, services, tools, files, places, by rules without a model.
 
 Precision goes before recall. Names are told by their capitals, their marks or their shape (``Nadia Keller``,
-```session_ttl```, ``src/auth/login.py``), by the noun beside them (``a service called ledger``), and a closed list of
+``session_ttl``, ``src/auth/login.py``), by the noun beside them (``a service called ledger``), and a closed list of
 nouns is read after ``my``, ``our`` and ``the`` (``our staging server``). At the start of a sentence, where each word
 has a capital, one counts only where more than the capital tells that it is a name. Nothing is resolved: ``she`` is no
-mention, nor is ``her sister``. A plain noun that names a project (``harbor``) is found only where the text says so.
+mention, nor is ``her sister``.
 
-Above it stand `mnemic.algorithms.knowledge.entities.keys`, which tells the names that are written differently and mean
-one thing, and `mnemic.algorithms.knowledge.entities.aliases`; below it `mnemic.algorithms.knowledge.entities.nouns` and
-the sentences of `mnemic.algorithms.knowledge.extraction.sentences`, without fenced code and quoted lines.
+Of 60 mentions read by hand, a third each from a developer's conversation, from short statements about people and
+projects and from LoCoMo without the names of who speaks, 58 named something in particular (the others: a button's
+label, and a verb before a language), and the kind was right wherever it was told. Of the subjects of 2,466 labelled
+statements that are written with a capital it finds 93 %, of 4,015 that are not (``moss needs Python 3.9``) 29 %: a
+project with the name of a plain noun is found only where the text says so. Half of the persons are a ``thing`` in one
+text alone; other texts tell more.
+
+Above it stands whoever keeps the entities of a mind, with the keys of `mnemic.algorithms.knowledge.entities.keys` and
+the links of `mnemic.algorithms.knowledge.entities.aliases`; below it `mnemic.algorithms.knowledge.entities.name_kinds`,
+`mnemic.algorithms.knowledge.entities.names`, `mnemic.algorithms.knowledge.entities.nouns` and the sentences of
+`mnemic.algorithms.knowledge.extraction.sentences`, without fenced code and quoted lines.
 """
 
 from __future__ import annotations
@@ -78,7 +86,7 @@ _OF_OTHERS = LOW_CONTENT_WORDS | STOP_WORDS | word_set("favourite favorite forme
 _FILE = re.compile(r"(?=[^.]*[A-Za-z_]|\.)[\w.@+-]*\.([A-Za-z]\w{0,9})")
 _PATH = re.compile(r"(?:~|\.{1,2})?/?(?:[\w.@+-]+/)*[\w.@+-]+/?")
 _IDENTIFIER = re.compile(r"_*[A-Za-z]\w*_\w+|[A-Z][A-Z\d]*-\d+")
-_CODE = re.compile(r"([A-Za-z_][\w.-]*|--?[a-z][\w-]*)(?:\(.*\)|=\S+)?")
+_CODE = re.compile(r"((?=_*[A-Za-z])\w[\w.-]+|--?[a-z][\w-]*)(?:\(.*\)|=\S+)?")
 _VERSION = re.compile(r"v?\d{1,3}(?:\.\d+)+\w*|v\d{1,3}|\d{1,3}")
 _SERVICE_PARTS = word_set("api app cli db bot daemon gateway lib proxy queue repo sdk server service ui web worker")
 

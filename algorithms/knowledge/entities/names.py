@@ -42,7 +42,7 @@ TITLES = word_set("mr mrs dr prof uncle aunt aunty auntie")
 """What stands before the name of a person and is no part of it."""
 CAMEL = re.compile(r"[a-z]+[A-Z]\w*|[A-Z]\w*[a-z0-9][A-Z]\w*")
 """How names of programs are written within: ``GitHub``, ``iPhone``."""
-_NAME_WORD = re.compile(r"\w+(?:[.&'’+-]\w+)*[+#]*")
+_NAME_WORD = re.compile(r"(?!\w*_\Z)\w+(?:[.&'’+-]\w+)*[+#]*")
 _STARTS = word_set(': ( " “ ” „ … — – - -- # ## ### #### > • + /')
 _LINKS = word_set("of de van von der da del di du la")
 _NAME_ADJECTIVES = word_set("new old great little big two three four five six seven first second")  # "New York"
@@ -115,7 +115,7 @@ def is_ordinary(sentence: Sentence, place: int) -> bool:
     if low in ORDINARY:
         after = place + 1
         is_first = low in NOUNS_AT_START or low in CLASS_NOUNS or low == "new"  # "Paper Moon", "Lake Como"
-        if not is_first or after >= len(sentence.words) or not sentence.is_capital(after):
+        if not is_first or low.endswith("ing") or after >= len(sentence.words) or not sentence.is_capital(after):
             return True
         return not is_name(sentence, after) or (low == "new" and sentence.words[after] not in _NEW_PLACES)
     written = sentence.text[sentence.starts[place] : sentence.ends[place]]

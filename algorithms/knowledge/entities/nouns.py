@@ -112,7 +112,7 @@ NOUNS_AT_START = word_set("""
     worker activists basketball chef chess committee difficult disaster fantasy football injury meal pottery soccer
     sweet tennis tough advice boss brother camping clay colour color daughter dog cat bike boat car door father friend
     guest half husband hiking kid kayak limit mother neighbor neighbour nobody option part person phone plan sister son
-    step wife
+    step wife chatter enrich equal mode recall structure tons twenty thirty forty fifty
 """)
 """Nouns that stand at the start of a sentence without an article, and are no names there alone."""
 ORDINARY = (

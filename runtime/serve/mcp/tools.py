@@ -33,6 +33,7 @@ from mnemic.actors.protocol.errors import (
     UnknownScope,
 )
 from mnemic.actors.protocol.events import MCP_PREFIX
+from mnemic.actors.protocol.knowledge.messages import ListFacts, SettleConflict
 from mnemic.actors.protocol.message import format_id, parse_id, to_json
 from mnemic.actors.protocol.messages import CaptureText, Forget, GetMemories, Memory, Recall, Scopes
 from mnemic.actors.protocol.scopes import suggest_scopes
@@ -52,6 +53,7 @@ from mnemic.runtime.engine.reports import Progress
 from mnemic.runtime.minds.projects import NO_SCOPE
 from mnemic.runtime.serve.mcp.access import Access
 from mnemic.runtime.serve.mcp.community_resources import communities_of, deliver_community
+from mnemic.runtime.serve.mcp.fact_tools import deliver_facts, settle_conflict
 from mnemic.runtime.serve.mcp.tool_schemas import (
     IDEMPOTENT_ADD,
     IDEMPOTENT_HIDE,
@@ -77,7 +79,10 @@ _NOTHING_RECALLED = {"used_tokens": 0, "left_out": 0, "nothing_fits": True}
 """So many at most of the memories that say the same as a hit are named: each costs its reader 35 tokens."""
 _SCOPES_PARAMETER = (str | list[str] | None, None)
 _CAPTURE_TOOLS = ("memory_capture",)
-_RECALL_TOOLS = ("memory_recall", "memory_shape", "memory_get", "memory", "communities", "community")
+_RECALL_TOOLS = (
+    *("memory_recall", "memory_shape", "memory_get", "memory_facts", "memory_settle", "memory"),
+    *("communities", "community"),
+)
 _SCOPE = ("scope", "scope_found", "searched")
 """What every answer says of the scope that it looks through."""
 _UNKNOWN_SCOPE = "no memory is in this folder's project ({path}) yet"
@@ -360,6 +365,33 @@ def make_server(
 
         return await answer("memory_forget", forget)
 
+    @takes(ListFacts, "entity", "relation", "at", "history", "scope", scope=_SCOPES_PARAMETER)
+    async def memory_facts(
+        context: Context[Any, Any], *, scope: str | list[str] | None, **given: Any
+    ) -> dict[str, Any]:
+        """What holds, of a thing or of all; at: on that day; history: also what held. conflicts: unsettled."""
+        asked = read_arguments(ListFacts, given)
+
+        def facts(mind: Mind, caller: Caller, _: Progress | None) -> dict[str, Any]:
+            where = _resolve_scope(mind, caller, scope, access)
+            return deliver_facts(mind, _assistant_name(context), caller.session, asked, *where)
+
+        return await answer("memory_facts", facts, context)
+
+    @takes(SettleConflict, "id", "verdict", "scope", scope=_SCOPES_PARAMETER)
+    async def memory_settle(
+        context: Context[Any, Any], *, scope: str | list[str] | None, **given: Any
+    ) -> dict[str, Any]:
+        """Settle a conflict where the user said which holds."""
+        asked = read_arguments(SettleConflict, given)
+
+        def settle(mind: Mind, caller: Caller, _: Progress | None) -> dict[str, Any]:
+            path, _found, _unknown = _resolve_scope(mind, caller, scope, access)
+            rights, now = access(mind, caller), clock.now_us()
+            return settle_conflict(mind, _assistant_name(context), caller.session, rights, **asked, scope=path, now=now)
+
+        return await answer("memory_settle", settle, context)
+
     async def memory_status(context: Context[Any, Any]) -> dict[str, Any]:
         """Counts, scopes, health."""
         return await answer("memory_status", lambda mind, caller, _: _status(mind, access(mind, caller)))
@@ -408,6 +440,8 @@ def make_server(
             tool(memory_capture, IDEMPOTENT_ADD, "id", "created", "scope", "similar"),
             tool(memory_get, READ_ONLY, "memories"),
             tool(memory_forget, IDEMPOTENT_HIDE, "retired", "undo"),
+            tool(memory_facts, READ_ONLY, "facts", "conflicts", "scope", "scope_found"),
+            tool(memory_settle, IDEMPOTENT_ADD, "conflict", "changed", "undo"),
             tool(memory_status, READ_ONLY),
         ],
     )

@@ -148,3 +148,15 @@ def _seconds(text: str) -> float:
     start = time.perf_counter()
     mentions(text)
     return time.perf_counter() - start
+
+
+@pytest.mark.parametrize(
+    "said", ["no longer works", "now lives", "doesn't live", "went", "still has work", "won't work"]
+)
+def test_a_verb_in_the_singular_tells_a_name_before_it(said: str) -> None:
+    assert [one.name for one in mentions(f"Ravi {said} there.")] == ["Ravi"]
+
+
+@pytest.mark.parametrize("said", ["no longer work", "now live", "don't live", "went", "still have work", "won't work"])
+def test_a_plural_at_the_start_is_no_name(said: str) -> None:
+    assert named(f"Containers {said} there.") == []

@@ -1,0 +1,109 @@
+"""The tools ``memory_facts`` and ``memory_settle``: what holds, and what contradicts, for an assistant.
+
+A fact lies in the scope of its memory, so what `mnemic.runtime.serve.mcp.access` says of that scope goes for it. What an
+assistant settles is kept as its word, and its user can take it back. Above is `mnemic.runtime.serve.mcp.tools`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mnemic.actors.protocol.changes import DeliveredSpan
+from mnemic.actors.protocol.errors import UnknownEntity
+from mnemic.actors.protocol.events import MCP_PREFIX
+from mnemic.actors.protocol.knowledge.changes import Verdict
+from mnemic.actors.protocol.knowledge.messages import Conflict, Fact, FactsListed
+from mnemic.actors.protocol.messages import FactRef, Scopes
+from mnemic.runtime.api.mind import Mind
+from mnemic.runtime.api.views import knowledge_view, seconds
+from mnemic.runtime.serve.mcp.access import Access
+
+_FACT = ("memory", "text", "state", "said_at", "holds_from", "holds_to", "replaced_by", "speaker", "role", "scope")
+_REF = ("memory", "value", "at", "why", "id")
+_CONFLICT = ("id", "older", "newer", "grade", "probability", "why", "verdict", "by")
+
+
+def deliver_facts(
+    mind: Mind,
+    assistant: str,
+    session: str,
+    asked: dict[str, Any],
+    scope: Scopes,
+    found: str,
+    unknown: str | None,
+) -> dict[str, Any]:
+    """What holds in a scope that the caller may read, and that it was given is kept.
+
+    Args:
+        unknown: what is said where nothing is known of the caller's project.
+    """
+    if unknown is not None:
+        listed = FactsListed(facts=(), total=0, waiting=0)
+        return _slim(knowledge_view(listed, strict=True, scope=scope, found=found)) | {"degraded": [unknown]}
+    try:
+        listed = mind.facts(scope=scope, **asked)
+    except UnknownEntity as error:
+        listed = FactsListed(facts=(), total=0, waiting=0)
+        said = f"{error} {error.remedy_text}"
+        return _slim(knowledge_view(listed, strict=True, scope=scope, found=found)) | {"degraded": [said]}
+    _note(mind, assistant, session, listed.facts, listed.conflicts)
+    return _slim(knowledge_view(listed, strict=True, scope=scope, found=found))
+
+
+def settle_conflict(
+    mind: Mind, assistant: str, session: str, access: Access, id: str, verdict: Verdict, scope: Scopes, now: int
+) -> dict[str, Any]:
+    """Settle a pair of statements of a scope that the caller may write to, as its word.
+
+    Raises:
+        UnknownConflict: there is no such pair there.
+        OwnersChoice: it may not write there.
+    """
+    for path in [scope] if isinstance(scope, str) else scope:
+        access.check_write(path, now=now)
+    settled = mind.settle(id, verdict, scope=scope, by=f"{MCP_PREFIX}{assistant}")
+    _note(mind, assistant, session, (), (settled.conflict,))
+    view = knowledge_view(settled, strict=True, scope=scope, found="")
+    return {
+        "conflict": _conflict(view["conflict"], scope),
+        "changed": view["changed"],
+        "undo": mind.command("conflicts", id, "open"),
+    }
+
+
+def _note(mind: Mind, assistant: str, session: str, facts: tuple[Fact, ...], conflicts: tuple[Conflict, ...]) -> None:
+    told = [*facts, *(one for pair in conflicts for one in (pair.older, pair.newer))]
+    spans = [_span(one.memory, one.start_byte, one.value, "it asked for what holds") for one in told]
+    refs: list[FactRef] = [one.replaced_by for one in facts if one.replaced_by is not None]
+    spans += [_span(one.memory, one.start_byte, one.value, "it stands for what was asked for") for one in refs]
+    unique = {(one.memory, one.start): one for one in spans}
+    if unique:
+        mind.note_delivery(assistant, session, list(unique.values()))
+
+
+def _span(memory: bytes, start: int, value: bytes, why: str) -> DeliveredSpan:
+    return DeliveredSpan(memory=memory, start=start, stop=start + len(value), why=why)
+
+
+def _slim(view: dict[str, Any]) -> dict[str, Any]:
+    """What a model is given, which pays for every word."""
+    scope = view["scope"]
+    told = {"facts": [_fact(one, scope) for one in view["facts"]]}
+    told["conflicts"] = [_conflict(one, scope) for one in view["conflicts"]]
+    told |= {name: view[name] for name in ("entity", "also_called", "waiting") if view[name]}
+    return told | {"total": view["total"], "scope": scope, "scope_found": view["scope_found"]}
+
+
+def _fact(view: dict[str, Any], scope: Scopes) -> dict[str, Any]:
+    told = {name: view[name] for name in _FACT if view[name] is not None}
+    if told["scope"] == scope:
+        del told["scope"]
+    if "replaced_by" in told:
+        told["replaced_by"] = {name: told["replaced_by"][name] for name in _REF}
+        told["replaced_by"]["at"] = seconds(told["replaced_by"]["at"])
+    return told | {name: seconds(told[name]) for name in ("said_at", "holds_from", "holds_to") if name in told}
+
+
+def _conflict(view: dict[str, Any], scope: Scopes) -> dict[str, Any]:
+    told = {name: view[name] for name in _CONFLICT if view[name] != ""}
+    return told | {name: _fact(view[name], scope) for name in ("older", "newer")}
