@@ -93,7 +93,7 @@ class EntityNames:
         found = snapshot.mentions(within, numbers, named=True) if numbers else []
         if not found and not (numbers and snapshot.statements_about(numbers, within, "", 1)):
             raise UnknownEntity(name=name, where=where, near=self._near(key, within, snapshot))
-        return self._thing(self._stands_for.get(key, key), numbers, found)
+        return self._thing(self._stands_for.get(key, key), numbers, found, name.strip())
 
     def things(self, within: Collection[int] | None, snapshot: Snapshot) -> list[tuple[str, set[int], str]]:
         """The things named within some scopes: key, rows of memories, and kind; those named most first."""
@@ -111,7 +111,7 @@ class EntityNames:
     def thing(self, key: str, within: Collection[int] | None, snapshot: Snapshot) -> Thing:
         """One of `things`, with its names."""
         numbers = self.numbers(key)
-        return self._thing(key, numbers, snapshot.mentions(within, numbers, named=True))
+        return self._thing(key, numbers, snapshot.mentions(within, numbers, named=True), key)
 
     def explained(self, thing: Thing, within: Collection[int] | None, snapshot: Snapshot) -> list[EntityName]:
         """Why the names of a thing are taken for one, as far as they stand in some scopes."""
@@ -128,14 +128,17 @@ class EntityNames:
         """What a name stands for, once that is kept."""
         return NamesMerged(entity=self.find(asked.name, None, snapshot).entity, changed=changed)
 
-    def _thing(self, key: str, numbers: frozenset[int], found: Sequence[MentionRecord]) -> Thing:
+    def _thing(self, key: str, numbers: frozenset[int], found: Sequence[MentionRecord], asked: str) -> Thing:
+        """What has some names, by those that were found; where none was, by the one that was asked for: another may
+        stand in another scope alone.
+        """
         spelled = _spellings(found)
         own = self._records.get(key)
         names = Counter[str]()
         for each in spelled.values():
             names.update(each)
         of_own = spelled.get(own.number) if own is not None else None
-        name = (of_own or names).most_common(1)[0][0] if names else (key if own is None else own.name)
+        name = (of_own or names).most_common(1)[0][0] if names else asked
         others = {entity_key(one) for one in names} - {entity_key(name)}
         also = [one for one, _ in names.most_common() if entity_key(one) in others]
         kinds = Counter(one.kind for one in found)
@@ -195,7 +198,7 @@ def merge_names(asked: MergeNames, snapshot: Snapshot, names: EntityNames) -> Me
     """
     names.sync(snapshot)
     marks = []
-    for name in filter(None, (asked.name, asked.into)):
+    for name in (asked.name, asked.into) if asked.into else (asked.name,):
         record = names.record(name)
         if record is None:
             names.find(name, None, snapshot)  # which says what is near

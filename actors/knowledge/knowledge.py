@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from mnemic.actors.knowledge.entity_views import EntityNames, list_entities, merge_names
 from mnemic.actors.knowledge.fact_views import list_conflicts, list_facts, settle, settled, show_entity
@@ -39,17 +40,18 @@ from mnemic.actors.protocol.knowledge.messages import (
     UpdateFacts,
 )
 from mnemic.actors.protocol.knowledge.snapshot import StatementRecord
+from mnemic.actors.protocol.message import check_fields
 from mnemic.actors.protocol.messages import Apply, Committed
 from mnemic.actors.protocol.ports import Ports
 from mnemic.actors.protocol.shape_messages import VectorsChanged
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.algorithms.knowledge.extraction.statements import statements
-from mnemic.algorithms.knowledge.replacement import grade
+from mnemic.algorithms.knowledge.replacement import Said, grade
 
 _READING = "statements/1"  # by which version of the built-in extractor; what was read by another is read again
 _AT_ONCE = 32  # memories read, or graded, by one step
 _log = logging.getLogger("mnemic.knowledge")
-_BESIDE = 128  # statements about the same thing before and after one, that it is graded against
+_BESIDE = 32  # statements of each sort before and after one, that it is graded against
 
 
 class KnowledgeActor:
@@ -109,6 +111,7 @@ class KnowledgeActor:
             UnknownScope, UnknownEntity, UnknownConflict, InvalidValue: what was asked for cannot be.
         """
         if isinstance(message, ListFacts | ListConflicts | ListEntities | ShowEntity):
+            check_fields(message)
             with self._source.snapshot() as snapshot:
                 now_us = context.clock.now_us()
                 if isinstance(message, ListFacts):
@@ -119,6 +122,7 @@ class KnowledgeActor:
                     return list_entities(message, snapshot, self._names)
                 return show_entity(message, snapshot, self._names, now_us)
         if isinstance(message, SettleConflict | MergeNames):
+            check_fields(message)
             return self._decide(message, context)
         if isinstance(message, UpdateFacts):
             self._step(context)
@@ -179,50 +183,29 @@ class KnowledgeActor:
         rows = snapshot.ungraded_rows(_AT_ONCE)
         if not rows:
             return None
-        own = snapshot.statements_of(rows)
+        found = snapshot.gradable_pairs(rows, _BESIDE)
+        records = {one.number: one for one in snapshot.statements(sorted({one for pair in found for one in pair}))}
+        vectors = self._vectors({one.row for one in records.values()}, snapshot)
+        said: dict[int, Said] = {}
         pairs: dict[tuple[int, int], GradedPair] = {}
-        for row in rows:
-            mine = [one for one in own if one.row == row]
-            for pair in self._pairs(mine, snapshot.statements_beside(row, _BESIDE), snapshot):
-                pairs[pair.older, pair.newer] = pair
+        for one, other in found:
+            if one not in records or other not in records:
+                continue  # forgotten or corrected
+            older, newer = sorted((records[one], records[other]), key=lambda each: (each.said_at, each.number))
+            for each in (older, newer):
+                if each.number not in said:
+                    said[each.number] = said_of(each)
+            graded = _graded(older, newer, said, vectors)
+            if graded is not None:
+                pairs[graded.older, graded.newer] = graded
         return GradeStatements(generation=snapshot.generation, rows=tuple(rows), pairs=tuple(pairs.values()))
 
-    def _pairs(
-        self, mine: list[StatementRecord], beside: list[StatementRecord], snapshot: Snapshot
-    ) -> list[GradedPair]:
-        """What the statements of one memory and others about the same things are to each other."""
-        others = {one.row for one in beside}
-        kept = {one.number: one for one in (*mine, *snapshot.statements_of(sorted(others)))}
-        said = said_of(list(kept.values()))
-        rows = sorted({one.row for one in kept.values()})
+    def _vectors(self, rows: set[int], snapshot: Snapshot) -> dict[int, NDArray[np.float32]]:
         encoders = snapshot.encoders()
-        vectors = {}
-        if encoders and rows:
-            found, means = snapshot.mean_vectors(encoders[-1], np.array(rows, np.int64))
-            vectors = dict(zip(found.tolist(), means, strict=True))
-        graded = []
-        for one in mine:
-            for other in beside:
-                if one.said.subject != other.said.subject:
-                    continue
-                older, newer = sorted((one, other), key=lambda each: (each.said_at, each.number))
-                both = vectors.get(older.row), vectors.get(newer.row)
-                cosine = None if both[0] is None or both[1] is None else float(both[0] @ both[1])
-                found_grade = grade(said[older.number], said[newer.number], cosine)
-                if found_grade is None:
-                    continue
-                # What an assistant says replaces nothing that its user said: the user is asked.
-                is_sure = found_grade.verdict == "replaced" and (newer.role == "user" or older.role != "user")
-                graded.append(
-                    GradedPair(
-                        older=older.number,
-                        newer=newer.number,
-                        grade="replaced" if is_sure else "conflict",
-                        probability=found_grade.probability,
-                        why=found_grade.why,
-                    )
-                )
-        return graded
+        if not encoders or not rows:
+            return {}
+        found, means = snapshot.mean_vectors(encoders[-1], np.array(sorted(rows), np.int64))
+        return dict(zip(found.tolist(), means, strict=True))
 
     def _apply(self, change: Change, context: Context) -> bool:
         digest = hashlib.sha256(msgspec.msgpack.encode(change)).digest()
@@ -246,3 +229,23 @@ class KnowledgeActor:
             if isinstance(message, SettleConflict):
                 return settled(message, snapshot, now_us, changed)
             return self._names.merged(message, snapshot, changed)
+
+
+def _graded(
+    older: StatementRecord, newer: StatementRecord, said: dict[int, Said], vectors: dict[int, NDArray[np.float32]]
+) -> GradedPair | None:
+    """What two statements are to each other, if anything."""
+    both = vectors.get(older.row), vectors.get(newer.row)
+    cosine = None if both[0] is None or both[1] is None else float(both[0] @ both[1])
+    found = grade(said[older.number], said[newer.number], cosine)
+    if found is None:
+        return None
+    # What an assistant says replaces nothing that its user said: the user is asked.
+    is_sure = found.verdict == "replaced" and (newer.role == "user" or older.role != "user")
+    return GradedPair(
+        older=older.number,
+        newer=newer.number,
+        grade="replaced" if is_sure else "conflict",
+        probability=found.probability,
+        why=found.why,
+    )

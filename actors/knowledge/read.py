@@ -5,19 +5,20 @@ Below `mnemic.actors.knowledge.knowledge`. Offsets of what is kept are bytes, th
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
-from itertools import accumulate, groupby
+from itertools import accumulate
 
 from mnemic.actors.protocol.events import to_bytes, to_text
-from mnemic.actors.protocol.knowledge.changes import MemoryReading, MentionRow, Span, StatementRow
+from mnemic.actors.protocol.knowledge.changes import MemoryReading, MentionRow, StatementRow
 from mnemic.actors.protocol.knowledge.snapshot import StatementRecord, UnreadMemory
 from mnemic.actors.protocol.times import day_of
 from mnemic.algorithms.knowledge.entities.keys import entity_key, subject_key
 from mnemic.algorithms.knowledge.entities.mentions import mentions
 from mnemic.algorithms.knowledge.extraction.statements import Statement
-from mnemic.algorithms.knowledge.replacement import Said, read_said
+from mnemic.algorithms.knowledge.replacement import Said, change_cue, ended_value, normal_value, read_said
 
 StatementExtractor = Callable[[str, str | None, date], list[Statement]]
 """Finds what a text states: the text, who said it, and on which day; `mnemic.algorithms.knowledge.extraction` has the
@@ -33,24 +34,12 @@ def read_memory(memory: UnreadMemory, extract: StatementExtractor) -> MemoryRead
     """What a memory states and names."""
     text, at = _characters(memory.text)
     found = extract(text, memory.speaker, day_of(memory.said_at))
+    subjects = [subject_key(one.subject, memory.speaker, memory.role) for one in found]
     return MemoryReading(
         row=memory.row,
         statements=tuple(
-            StatementRow(
-                subject=subject_key(one.subject, memory.speaker, memory.role),
-                subject_span=(at[one.subject_start], at[one.subject_end]),
-                relation=one.relation or "",
-                value=(at[one.start], at[one.end]),
-                clause=(at[one.clause_start], at[one.clause_end]),
-                negative=one.negative,
-                modality=one.modality,
-                holds_from=_day_start(one.holds_from),
-                holds_to=_day_start(one.holds_to),
-                single=one.single,
-                rule=one.rule,
-                replaces=-1 if one.replaces is None else one.replaces,
-            )
-            for one in found
+            _row(each, None if each.statement.replaces is None else found[each.statement.replaces], at)
+            for each in read_said(text, memory.said_at, found, subjects)
         ),
         mentions=tuple(
             MentionRow(key=key, name=one.name, span=(at[one.start], at[one.end]), kind=one.kind)
@@ -60,27 +49,48 @@ def read_memory(memory: UnreadMemory, extract: StatementExtractor) -> MemoryRead
     )
 
 
-def said_of(records: Sequence[StatementRecord]) -> dict[int, Said]:
-    """Statements as grading takes them, by number; of a memory all statements that are kept have to be there."""
-    found: dict[int, Said] = {}
-    for _, group in groupby(sorted(records, key=lambda one: (one.row, one.place)), key=lambda one: one.row):
-        own = list(group)
-        text, offsets = _characters(own[0].text)
-        at = {byte: place for place, byte in enumerate(offsets)}
-        read = [_statement(text, at, one) for one in own]
-        said = read_said(text, own[0].said_at, read, [one.said.subject for one in own])
-        found.update((one.number, each) for one, each in zip(own, said, strict=True))
-    return found
+def _row(said: Said, old: Statement | None, at: Sequence[int]) -> StatementRow:
+    """A statement as it is kept.
+
+    Args:
+        old: the one of the same memory that it takes the place of, if there is one.
+        at: the byte at which each character begins.
+    """
+    one, over = said.statement, ended_value(said)
+    return StatementRow(
+        subject=said.subject,
+        subject_span=(at[one.subject_start], at[one.subject_end]),
+        relation=one.relation or "",
+        value=(at[one.start], at[one.end]),
+        clause=(at[one.clause_start], at[one.clause_end]),
+        negative=one.negative,
+        modality=one.modality,
+        holds_from=_day_start(one.holds_from),
+        holds_to=_day_start(one.holds_to),
+        single=one.single,
+        rule=one.rule,
+        instead_of=(0, 0) if old is None else (at[old.start], at[old.end]),
+        is_change=bool(said.cue or over),
+        value_key=_key(normal_value(one.value)) if one.modality == "asserted" and not one.negative else 0,
+        over_key=_key(over),
+    )
 
 
-def _statement(text: str, at: dict[int, int], record: StatementRecord) -> Statement:
+def _key(value: str) -> int:
+    """What equal values have in common: 64 bits of a hash, 0 for none."""
+    if not value:
+        return 0
+    return int.from_bytes(hashlib.blake2b(value.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") >> 1
+
+
+def said_of(record: StatementRecord) -> Said:
+    """A statement as grading takes it."""
+    text, offsets = _characters(record.text)
+    at = {byte: place for place, byte in enumerate(offsets)}
     said = record.said
-
-    def span(bytes_: Span) -> tuple[int, int]:
-        return at[bytes_[0]], at[bytes_[1]]
-
-    (start, end), (clause_start, clause_end), (first, last) = map(span, (said.value, said.clause, said.subject_span))
-    return Statement(
+    spans = (said.value, said.clause, said.subject_span, said.instead_of)
+    (start, end), (clause_start, clause_end), (first, last), (old, old_end) = ((at[a], at[b]) for a, b in spans)
+    statement = Statement(
         subject=text[first:last],
         relation=said.relation or None,
         value=text[start:end],
@@ -95,10 +105,11 @@ def _statement(text: str, at: dict[int, int], record: StatementRecord) -> Statem
         rule=said.rule,
         speaker=record.speaker,
         single=said.single,
-        replaces=None if said.replaces < 0 else said.replaces,
+        replaces=None,
         subject_start=first,
         subject_end=last,
     )
+    return Said(statement, said.subject, text, record.said_at, change_cue(text, statement), text[old:old_end])
 
 
 def _characters(data: bytes) -> tuple[str, list[int]]:

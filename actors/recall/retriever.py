@@ -261,7 +261,7 @@ class RetrieverActor:
             before = total.copy()
             # What is lifted may pass others; these stand among each other as before.
             pool = np.union1d(pool, self._lift_corrections(recall.as_of, total, speaking))
-            if asked_for != "before":
+            if asked_for != "before" and "validity" in recall.signals:
                 pool = np.union1d(pool, self._lift_heirs(kept, total, speaking, visible))
             order = pool[rank(total[pool], speaking[pool] & visible[pool], said_at[pool], limit)]
             calibration = FULL if first is not None else WORDS if found is None else MEANING

@@ -32,6 +32,16 @@ from mnemic.actors.protocol.community_messages import (
     UpdateMore,
 )
 from mnemic.actors.protocol.errors import ActorRefused, MnemicError
+from mnemic.actors.protocol.knowledge.messages import (
+    FactsMore,
+    ListConflicts,
+    ListEntities,
+    ListFacts,
+    MergeNames,
+    SettleConflict,
+    ShowEntity,
+    UpdateFacts,
+)
 from mnemic.actors.protocol.log_messages import (
     CountUse,
     ListDeliveries,
@@ -93,7 +103,7 @@ _STEPS = 60  # after so many a job of this size is done
 _DAY_S = 86400
 _BY_STEPS = (
     *(EmbedPending, EmbedMore, BindPending, BindMore, VectorsChanged, Committed, Sleep),
-    *(UpdateCommunities, UpdateMore, CommunitiesChanged),
+    *(UpdateCommunities, UpdateMore, CommunitiesChanged, UpdateFacts, FactsMore),
 )  # they may go on
 
 
@@ -172,6 +182,8 @@ def _twice(job: TrialJob, mind: str, note: NoteMessage) -> None:
             trace = f"twice-{number}"
             world.ask(message, trace)
             grown = True
+            if isinstance(message, Rebuild):
+                continue  # the others make again what they make of memories, each time
             for _ in range(_STEPS if isinstance(message, _BY_STEPS) else 1):
                 before = world.seq()
                 world.restart()
@@ -294,6 +306,18 @@ def valid_messages(takes: tuple[type, ...], lines: str, ids: tuple[bytes, ...]) 
         UpdateMore(opened=True),
         ListCommunities(scope="work", k=2),
         ShowCommunity(id=1),
+        UpdateFacts(),
+        FactsMore(),
+        FactsMore(opened=True),
+        ListFacts(scope="work", k=2),
+        ListFacts(entity="the tide table", relation="hang", history=True, at=1_800_000_000_000_000),
+        ListConflicts(),
+        ListConflicts(replaced=True, scope="work", k=1),
+        ListEntities(kind="tool", k=2),
+        ShowEntity(name="the tide table", k=1),
+        SettleConflict(id="0a1b2c3d", verdict="both"),
+        MergeNames(name="the tide table", into="the harbour wall"),
+        MergeNames(name="the tide table"),
         BindPending(),
         BindMore(),
         BindMore(opened=True),
@@ -345,6 +369,18 @@ def invalid_messages(takes: tuple[type, ...]) -> list[Any]:
         Recover(ids=(bytes(16),)),
         ShowCommunity(id=0),
         ListCommunities(scope="no/such/scope"),
+        ListFacts(entity="no such thing"),
+        ListFacts(scope="no/such/scope"),
+        ListFacts(k=0),
+        ListFacts(entity="\udc80", relation="\0"),
+        ListConflicts(k=0),
+        ListEntities(scope="no/such/scope"),
+        ShowEntity(name="", k=-1),
+        ShowEntity(name=" \udc80"),
+        SettleConflict(id="", verdict="newer"),
+        SettleConflict(id="\udc80", verdict="open", by="\udc80"),
+        MergeNames(name="no such thing", into="\udc80"),
+        MergeNames(name=""),
         Apply(changes=(Supersede(old=bytes(16), new=bytes(16)),), key=b"contract/3", author="contract", run="r"),
         Apply(changes=(), key=b"contract/4", author="contract", run="r"),
         Committed(seq=0),

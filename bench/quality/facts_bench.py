@@ -24,6 +24,7 @@ from mnemic.bench.harness.processes import run_mnemic
 from mnemic.bench.quality.asking import RULES
 from mnemic.bench.quality.facts.change_sets import ChangeQuestion, ChangeSet, by_slot, made_lives, quiet_changes
 from mnemic.bench.quality.facts.fit import fit_rows
+from mnemic.bench.quality.facts.replacement_scores import replacement_rows
 from mnemic.bench.quality.facts.statement_scores import measure_statements
 from mnemic.bench.quality.locomo import any_at, reciprocal_rank
 from mnemic.runtime.engine.supervisor import Supervisor
@@ -87,6 +88,7 @@ def run(
             run_mnemic(home, "capture", corpus)
             with actors_of(home) as actors:
                 yield from _rows({"set": name}, one, _rankings(actors, one))
+            yield from replacement_rows({"set": name}, one, home)
 
 
 def _rankings(actors: Supervisor, of: ChangeSet) -> dict[str, list[list[str]]]:

@@ -83,6 +83,8 @@ def capture(
             yield f"no meaning: {report.meaning_error}"
         if report.shape_error:
             yield f"{pluralize(report.unbound, 'memory waits', 'memories wait')} for their shape: {report.shape_error}"
+        if report.facts_error:
+            yield f"what they state is not read: {report.facts_error}"
         if report.unread:
             yield unbound_warning(report.unread)
         if report.differing:

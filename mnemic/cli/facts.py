@@ -64,7 +64,7 @@ def facts(chosen: CommandContext, entity: str, scope: tuple[str, ...], **asked: 
 @verb_options(ListFacts, "relation", "k", "scope", scope=FOLDER_SCOPE, k={"default": 100})
 @common_options
 def timeline(chosen: CommandContext, entity: str, scope: tuple[str, ...], **asked: Any) -> None:
-    """Tell what was said of a thing, the oldest first, and until when each of it held."""
+    """Tell what was said of a thing, and until when it held."""
     with _asking(chosen, scope) as (mind, looked, found):
         _print(chosen, mind.facts(entity, history=True, scope=looked, **asked), looked, found, timeline_lines)
 
@@ -107,7 +107,7 @@ def entities(chosen: CommandContext, scope: tuple[str, ...], **asked: Any) -> No
 @verb_options(ShowEntity, "k", "scope", scope=FOLDER_SCOPE)
 @common_options
 def entity(chosen: CommandContext, name: tuple[str, ...], scope: tuple[str, ...], k: int) -> None:
-    """Show a thing: what holds of it, what held, and what it is named beside.
+    """Show a thing: what holds of it, what held, what is beside it.
 
     `merge NAME INTO` says that two names are of one thing, `split NAME` takes that back.
     """
@@ -210,7 +210,8 @@ def _fact(fact: dict[str, Any]) -> Iterator[str]:
 def _conflict(one: dict[str, Any]) -> Iterator[str]:
     graded = f"{100 * one['probability']:.0f} %, {one['why']}"
     said = f"{one['by']} said: {one['verdict']}" if one["verdict"] else graded
-    yield f"  {one['id']}  {'replaced' if one['grade'] == 'replaced' else 'unsettled'}  ({said})"
+    state = "settled" if one["verdict"] else "replaced" if one["grade"] == "replaced" else "unsettled"
+    yield f"  {one['id']}  {state}  ({said})"
     for name in ("older", "newer"):
         fact = one[name]
         yield f"    {name}: {fact['said_at'][:10]}  {_one_line(fact['text'])}  ({fact['speaker'] or fact['role']})"

@@ -32,6 +32,7 @@ from mnemic.actors.protocol.ambient_messages import (
 )
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import ActorFailed, BadInput, MnemicError, ModelError, RuntimeFault, StoreError
+from mnemic.actors.protocol.knowledge.messages import FactsProgress, UpdateFacts
 from mnemic.actors.protocol.message import MemoryId, Request, format_id, ids_bytes
 from mnemic.actors.protocol.messages import (
     CaptureTranscript,
@@ -75,7 +76,7 @@ DRAIN_TIMEOUT_S = 600.0
 Progress = Callable[[str, int, int | None], None]
 """Told what is being done (``words`` or ``meaning``), how much of it is done, and how much there is."""
 
-StepT = TypeVar("StepT", EmbedProgress, BindProgress)
+StepT = TypeVar("StepT", EmbedProgress, BindProgress, FactsProgress)
 _HOOK_DRAIN_S = 0.25  # a hook waits a second in all
 _MAX_MALFORMED_LINES = 20  # all are counted
 _NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
@@ -174,6 +175,10 @@ class Mind(FactVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
                 self.bind(progress)
             except (BadInput, RuntimeFault) as error:
                 report.shape_error = f"{error} {error.remedy_text}"
+            try:
+                self._until_done(UpdateFacts(), "facts", progress)
+            except (BadInput, RuntimeFault) as error:
+                report.facts_error = f"{error} {error.remedy_text}"
         counts = self.counts()  # once: it takes the longer the larger the mind is
         found = found or EmbedProgress(done=counts.embedded, pending=counts.pending, partly=counts.partly)
         report.embedded, report.pending, report.partly = found.done, found.pending, found.partly

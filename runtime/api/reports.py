@@ -94,6 +94,8 @@ class CaptureReport(msgspec.Struct, kw_only=True):
     """Memories that have no shape, or one without facts or roles of your own, since reading or binding them failed."""
     shape_error: str | None = None
     """Why they do, where nothing could be bound."""
+    facts_error: str | None = None
+    """Why what memories state could not be read."""
 
 
 class CaptureStatus(msgspec.Struct, kw_only=True):

@@ -227,9 +227,14 @@ CREATE TABLE entities(
 CREATE TABLE statements(
   id INTEGER PRIMARY KEY AUTOINCREMENT, memory INTEGER NOT NULL REFERENCES memories(id), place INTEGER NOT NULL,
   subject INTEGER REFERENCES entities(id), scope INTEGER NOT NULL, said_at INTEGER NOT NULL, holds_to INTEGER,
+  verb TEXT NOT NULL, is_change INTEGER NOT NULL, value_key INTEGER NOT NULL, over_key INTEGER NOT NULL,
   start INTEGER NOT NULL, fields BLOB NOT NULL) STRICT;
 CREATE INDEX statements_memory ON statements(memory, place);
 CREATE INDEX statements_subject ON statements(subject, scope, said_at, id) WHERE subject IS NOT NULL;
+CREATE INDEX statements_verb ON statements(subject, scope, verb, said_at) WHERE subject IS NOT NULL AND verb != '';
+CREATE INDEX statements_change ON statements(subject, scope, said_at) WHERE is_change = 1;
+CREATE INDEX statements_value ON statements(value_key, scope, said_at) WHERE value_key != 0;
+CREATE INDEX statements_over ON statements(over_key, scope, said_at) WHERE over_key != 0;
 CREATE INDEX statements_when ON statements(said_at, id, scope) WHERE subject IS NOT NULL;
 CREATE TABLE mentions(
   entity INTEGER NOT NULL REFERENCES entities(id), memory INTEGER NOT NULL REFERENCES memories(id),
@@ -251,6 +256,11 @@ CREATE TRIGGER unread_added AFTER INSERT ON memories WHEN new.kind IN ('turn', '
   BEGIN INSERT INTO unread VALUES(new.id); END;
 CREATE TRIGGER ungraded_moved AFTER UPDATE OF scope ON memories WHEN new.scope IS NOT old.scope
   BEGIN UPDATE statements SET scope = new.scope WHERE memory = new.id;
+  INSERT OR IGNORE INTO ungraded SELECT DISTINCT memory FROM statements WHERE memory = new.id AND subject IS NOT NULL;
+  END;
+CREATE TRIGGER ungraded_restored AFTER UPDATE OF retired_at, superseded_by ON memories
+  WHEN new.retired_at IS NULL AND new.superseded_by IS NULL
+  AND (old.retired_at IS NOT NULL OR old.superseded_by IS NOT NULL) BEGIN
   INSERT OR IGNORE INTO ungraded SELECT DISTINCT memory FROM statements WHERE memory = new.id AND subject IS NOT NULL;
   END;
 CREATE INDEX memories_order ON memories(session, {SAID_OR_KEPT}, id, kind, retired_at);

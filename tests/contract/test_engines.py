@@ -26,6 +26,14 @@ from mnemic.actors.protocol.ambient_messages import Drained, DrainSpool, GetCapt
 from mnemic.actors.protocol.changes import MergeScopes, ScopeRef
 from mnemic.actors.protocol.community_messages import ListCommunities, ShowCommunity, UpdateCommunities
 from mnemic.actors.protocol.errors import Fenced, NoSuchMemory, RuntimeFault
+from mnemic.actors.protocol.knowledge.messages import (
+    ListConflicts,
+    ListEntities,
+    ListFacts,
+    SettleConflict,
+    ShowEntity,
+    UpdateFacts,
+)
 from mnemic.actors.protocol.message import to_json
 from mnemic.actors.protocol.messages import (
     CaptureText,
@@ -176,6 +184,27 @@ def grouped(actor_system: Supervisor) -> list[Any]:
     return [_without_system_time(to_json(one)) for one in shown]
 
 
+def known(actor_system: Supervisor) -> list[Any]:
+    """What holds and what is named, once all is read and graded, and one pair is settled."""
+    for words in ("My editor is Vim.", "My editor is Emacs now.", "My bicycle is red.", "My bicycle is green."):
+        actor_system.ask(text(words))
+    read_all(actor_system)
+    replaced, (pair, *_) = actor_system.ask(ListConflicts(replaced=True)), actor_system.ask(ListConflicts()).conflicts
+    settled = actor_system.ask(SettleConflict(id=pair.id, verdict="newer"))
+    named = actor_system.ask(ListEntities())
+    assert (replaced.total > 0, settled.changed, named.total > 0) == (True, True, True)
+    facts = [actor_system.ask(ListFacts(history=history, k=500)) for history in (False, True)]
+    assert 0 < facts[0].total < facts[1].total
+    return [*facts, replaced, settled, named, actor_system.ask(ShowEntity(name=named.entities[0].name, k=50))]
+
+
+def read_all(actor_system: Supervisor) -> int:
+    """Have all memories read and graded; returns how many were read."""
+    while (progress := actor_system.ask(UpdateFacts())).pending:
+        pass
+    return int(progress.done)
+
+
 def _without_system_time(value: Any) -> Any:
     """A view without when communities were found: each engine has its own clock."""
     if isinstance(value, list):
@@ -216,6 +245,7 @@ def test_both_engines_give_the_same_answers(tmp_path: Path, home: Path, request:
             asked += rescoped(actor_system)
             asked += shaped(actor_system)
             asked += grouped(actor_system)
+            asked += known(actor_system)
             with pytest.raises(NoSuchMemory) as caught:
                 actor_system.ask(GetMemories(ids=(bytes(16),)))
             counts = actor_system.ask(Count())
@@ -279,7 +309,7 @@ def test_whatever_process_is_killed_under_load_nothing_acknowledged_is_lost_and_
             return
 
     running = processes()
-    victims = [running[slot] for slot in ("capture", "store", "retriever", "binder", "communities")]
+    victims = [running[slot] for slot in ("capture", "store", "retriever", "binder", "communities", "knowledge")]
     with ThreadPoolExecutor(4) as pool:
         taking = pool.submit(take, actor_system, source)
         keeping = [pool.submit(keep, number) for number in range(120)]
@@ -300,6 +330,7 @@ def test_whatever_process_is_killed_under_load_nothing_acknowledged_is_lost_and_
         grouped = actor_system.ask(UpdateCommunities())
     assert grouped.why_not == ""
     assert actor_system.ask(ListCommunities()).memories > 0
+    assert read_all(actor_system) == 720
     failed = {actor.actor: actor.failures for actor in actor_system.report().actors}
     assert sum(failed.values()) >= len(victims)
 

@@ -15,6 +15,15 @@ import pytest
 
 from mnemic.actors.protocol.ambient_messages import Brief
 from mnemic.actors.protocol.community_messages import ListCommunities, ShowCommunity, UpdateCommunities
+from mnemic.actors.protocol.knowledge.messages import (
+    ListConflicts,
+    ListEntities,
+    ListFacts,
+    MergeNames,
+    SettleConflict,
+    ShowEntity,
+    UpdateFacts,
+)
 from mnemic.actors.protocol.log_messages import CountUse, ListDeliveries, ListMemories, ShowMemories
 from mnemic.actors.protocol.message import Id, MemoryId, Text, field_help
 from mnemic.actors.protocol.messages import (
@@ -74,6 +83,13 @@ METHODS: dict[Struct, Offer] = {
     ListCommunities: offer("communities"),
     ShowCommunity: offer("community"),
     UpdateCommunities: offer("update_communities", own="progress", unlike="mark"),
+    ListFacts: offer("facts"),
+    ListConflicts: offer("conflicts"),
+    SettleConflict: offer("settle"),
+    ListEntities: offer("entities"),
+    ShowEntity: offer("entity"),
+    MergeNames: offer("merge_entities"),
+    UpdateFacts: offer("update_facts", own="progress more"),
 }
 COMMANDS: dict[Struct, Offer] = {
     Recall: offer(
@@ -92,13 +108,19 @@ COMMANDS: dict[Struct, Offer] = {
     ShowMemories: offer("show"),
     Selection: offer("forget", own="reason undo erase yes"),
     ListCommunities: offer("communities", own="number", unlike="scope k"),
+    ListFacts: offer("facts", unlike="scope"),
+    ListConflicts: offer("conflicts", own="id verdict", unlike="scope"),
+    ListEntities: offer("entities", unlike="scope"),
+    ShowEntity: offer("entity", unlike="scope"),
 }
 TOOLS: dict[Struct, Offer] = {
-    Recall: offer("memory_recall", lacks="place signals observe private trace assistant asking_session", own="explain"),
+    Recall: offer("memory_recall", lacks="at place signals observe private trace assistant asking_session", own="explain"),
     Shape: offer("memory_shape", lacks="analogy session since until observe private assistant asking_session"),
     CaptureText: offer("memory_capture", lacks="place assistant speaker occurrence folder", own="scope"),
     GetMemories: offer("memory_get", own="offset limit"),
     Forget: offer("memory_forget", lacks="ids", own="id"),
+    ListFacts: offer("memory_facts", lacks="relation k"),
+    SettleConflict: offer("memory_settle", lacks="by"),
 }
 COMMON = {"home", "mind", "as_json"}
 
@@ -185,7 +207,7 @@ def test_the_tool_has_the_parameters_of_the_message(verb: Struct) -> None:
     told, schema = TOOLS[verb], tool_schemas()[TOOLS[verb].face]
     assert name_differences(verb, told, set(schema["properties"])) == []
     needed = {name for name, field in fields_of(verb).items() if field.required}
-    assert set(schema["required"]) - told.own - {"pattern"} == needed - told.lacks
+    assert set(schema.get("required", ())) - told.own - {"pattern"} == needed - told.lacks
 
 
 def test_every_verb_that_a_face_offers_is_answered_over_http() -> None:

@@ -71,6 +71,19 @@ _COMMUNITIES = {
     "members": "SELECT * FROM members ORDER BY memory",
     "lineage": "SELECT * FROM lineage ORDER BY boundary, kind, community, other",
 }
+_KNOWLEDGE = {
+    "reading": "SELECT * FROM knowledge",
+    "unread": "SELECT * FROM unread ORDER BY memory",
+    "ungraded": "SELECT * FROM ungraded ORDER BY memory",
+    "entities": "SELECT key, name, mark FROM entities ORDER BY key",
+    "statements": "SELECT x.memory, x.place, e.key, x.scope, x.said_at, x.holds_to, x.start, x.fields FROM statements x"
+    " LEFT JOIN entities e ON e.id = x.subject ORDER BY x.memory, x.place",
+    "mentions": "SELECT x.memory, x.start, x.stop, x.kind, e.key FROM mentions x JOIN entities e ON e.id = x.entity"
+    " ORDER BY x.memory, x.start, e.key",
+    "grades": "SELECT o.memory, o.place, n.memory, n.place, g.grade, g.probability, g.why FROM grades g"
+    " JOIN statements o ON o.id = g.older JOIN statements n ON n.id = g.newer ORDER BY 1, 2, 3, 4",
+}
+_MADE = _HYPERVECTORS | _COMMUNITIES | _KNOWLEDGE
 
 
 def look(path: Path, what: Callable[[StoreSnapshot], Any]) -> Any:
@@ -149,20 +162,20 @@ SELECT m.id, e.id FROM encoders e JOIN memories m ON m.id <= e.complete_to WHERE
 
 
 def held(path: Path, keys: Keys = KEYS) -> dict[str, list[Any]]:
-    """What a store holds, table by table. The generation is left out, and so are the numbers of hypervectors, which are
-    never the same twice, and how far nothing waits for an encoder, which a rebuild begins anew: that nothing does is
-    looked at.
+    """What a store holds, table by table. The generation is left out, and so are the numbers of hypervectors, statements
+    and names, which are never the same twice, and how far nothing waits for an encoder, which a rebuild begins anew:
+    that nothing does is looked at.
     """
     with closing(connect(path, keys)) as db:
         tables = ["applies", "log", "texts", "scopes", "sessions", "memories", "encoders", "meanings", "windows"]
         tables += ["spool", "occurrences", "aside", "transcripts", "originals", "checks", "scrubbed"]
         tables += ["givings", "given_parts", "erased", "silenced", "backups", "projects"]
-        tables += ["graph_waiting", "boundary_changes"]
+        tables += ["graph_waiting", "boundary_changes", "verdicts", "merges"]
         encoders = [row for (row,) in db.execute("SELECT id FROM encoders ORDER BY id").fetchall()]
         found = {table: db.execute(f"SELECT * FROM {table}").fetchall() for table in tables}
         found = {table: sorted(rows, key=lambda row: row[:2]) for table, rows in found.items()}
         found["encoders"] = [row[:4] for row in found["encoders"]]
-        found |= {name: db.execute(sql).fetchall() for name, sql in (_HYPERVECTORS | _COMMUNITIES).items()}
+        found |= {name: db.execute(sql).fetchall() for name, sql in _MADE.items()}
         found["boundaries"] = db.execute("SELECT id, seq, at, reason FROM boundaries ORDER BY id").fetchall()
         found["words"] = db.execute("SELECT * FROM memory_terms ORDER BY memory").fetchall()
         found["words in all"] = db.execute("SELECT * FROM term_totals").fetchall()
@@ -180,7 +193,7 @@ def held(path: Path, keys: Keys = KEYS) -> dict[str, list[Any]]:
 
 
 _BOOKKEEPING = {"spool", "transcripts", "checks", "backups"}
-_DERIVED = {"encoders", "meanings", "windows", "vector tables", *_HYPERVECTORS, *_COMMUNITIES}
+_DERIVED = {"encoders", "meanings", "windows", "vector tables", *_MADE}
 
 
 def without_derived(state: dict[str, list[Any]]) -> dict[str, list[Any]]:

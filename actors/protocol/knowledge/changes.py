@@ -47,8 +47,14 @@ class StatementRow(msgspec.Struct, frozen=True, array_like=True):
     """Whether it stands alone, and not beside others of its kind (``also``)."""
     rule: str
     """What decided the status, in words for a reader."""
-    replaces: int = -1
-    """The place in the memory's statements of the one that this one replaces by its own words; -1: none."""
+    instead_of: Span = (0, 0)
+    """The value that it takes the place of by its own words; empty where they name none."""
+    is_change: bool = False
+    """Whether its words tell of a change: it may replace what was said of its subject in other words."""
+    value_key: int = 0
+    """What equal values have in common, 64 bits; 0 of none."""
+    over_key: int = 0
+    """The same of the value that it tells to be over; 0 where it tells none."""
 
 
 class MentionRow(msgspec.Struct, frozen=True, array_like=True):

@@ -157,9 +157,15 @@ class KnowledgeSnapshot(Protocol):
         """Some statements, by number; without those whose memory is forgotten or corrected."""
         ...
 
-    def statements_beside(self, row: int, limit: int) -> list[StatementRecord]:
-        """Statements of other memories of the same scope about what the statements of a memory are about: of each thing
-        so many at most before it and after it, the nearest in time.
+    def gradable_pairs(self, rows: Sequence[int], limit: int) -> list[tuple[int, int]]:
+        """Pairs of numbers: statements of some memories, each with one of another memory that may replace it or the
+        other way round.
+
+        Those are of the same scope: those of the same subject where the later one tells of a change or both have the same verb, and those whose
+        value the later one tells to be over.
+
+        Args:
+            limit: so many of each sort at most before and after a statement, the nearest in time.
         """
         ...
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mnemic.bench.quality.facts.generate import make_life
@@ -19,6 +20,15 @@ CHATTER = 200
 """Small talk that each made life is mixed with."""
 Slot = tuple[str, str, str]
 """A scope, an attribute and a subject."""
+
+
+class Told(NamedTuple):
+    """What a statement tells of its slot."""
+
+    kind: str
+    """What kind it is of: `mnemic.bench.quality.facts.generate.ASSERTING` assert a value, ``ended`` ends one."""
+    value: str
+    """The value that it asserts, or names only; ``""`` where it names none."""
 
 
 class ChangeQuestion(NamedTuple):
@@ -48,29 +58,35 @@ class ChangeSet(NamedTuple):
     """What each statement is about, by its id; chatter is about nothing."""
     questions: list[ChangeQuestion]
     """What is asked."""
+    told: Mapping[str, Told] = MappingProxyType({})
+    """What each statement tells, by its id."""
 
 
 def quiet_changes(path: Path, chatter: Path) -> ChangeSet:
     """A file of quiet changes. Raises as `mnemic.bench.quality.question_sets.changes_set`."""
     turns = list(changes_set(path, chatter).turns)
     slots: dict[str, Slot] = {}
+    told: dict[str, Told] = {}
     questions = []
     for world in json.loads(path.read_bytes())["worlds"]:
         scope = f"changes/{world['world']}{'-dense' if world['dense'] else ''}"
         for one in world["statements"]:
-            slots[f"{scope}/{one['id']}"] = (scope, one["label"]["attribute"], one["label"]["subject"])
+            label = one["label"]
+            slots[f"{scope}/{one['id']}"] = (scope, label["attribute"], label["subject"])
+            told[f"{scope}/{one['id']}"] = Told(label["kind"], label.get("value") or "")
         for one in world["questions"]:
             gold, stale, trap = (frozenset(f"{scope}/{id}" for id in one[of]) for of in ("gold", "stale", "trap"))
             about = (scope, one["attribute"], one["subject"])
             half = f"half {world['half']}"
             questions.append(ChangeQuestion(one["question"], one["kind"], gold, stale, trap, about, half))
-    return ChangeSet(turns, slots, questions)
+    return ChangeSet(turns, slots, questions, told)
 
 
 def made_lives(seeds: Iterable[int]) -> ChangeSet:
     """Lives that are made from seeds, each in a scope of its own."""
     turns: list[dict[str, Any]] = []
     slots: dict[str, Slot] = {}
+    told: dict[str, Told] = {}
     questions = []
     for seed in seeds:
         life, scope = make_life(seed, CHATTER), f"lives/{seed}"
@@ -80,13 +96,14 @@ def made_lives(seeds: Iterable[int]) -> ChangeSet:
             turns[-1] |= {"speaker": one.speaker, "said_at": one.said_at, "text": one.text}
             if one.attribute:
                 slots[id] = (scope, one.attribute, one.subject)
+                told[id] = Told(one.kind, one.value)
         for asked in life.questions:
             gold, stale, trap = (
                 frozenset(f"{scope}/{id}" for id in of) for of in (asked.gold, asked.stale, asked.trap)
             )
             about = (scope, asked.attribute, asked.subject)
             questions.append(ChangeQuestion(asked.question, asked.kind, gold, stale, trap, about, "lives"))
-    return ChangeSet(turns, slots, questions)
+    return ChangeSet(turns, slots, questions, told)
 
 
 def by_slot(of: ChangeSet) -> dict[Slot, set[str]]:

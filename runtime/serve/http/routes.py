@@ -26,6 +26,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mnemic.actors.protocol.errors import BadBody, InvalidValue, MindLocked, MnemicError, OwnersChoice
 from mnemic.actors.protocol.events import MCP_PREFIX
+from mnemic.actors.protocol.knowledge.messages import SettleConflict
 from mnemic.actors.protocol.messages import CaptureText, CaptureTranscript
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES, decode_message, encode, encode_error
@@ -329,10 +330,11 @@ def _check_allowed(path: str, rights: Collection[str]) -> None:
 
 
 def _as_told(message: Any) -> Any:
-    """A message that came over TCP: what it keeps is kept as words that an assistant told, and never as a host's."""
-    if not isinstance(message, CaptureText) or message.assistant.startswith(MCP_PREFIX):
+    """A message that came over TCP: what it keeps or settles is an assistant's word, and never a host's or the user's."""
+    name = {CaptureText: "assistant", SettleConflict: "by"}.get(type(message))
+    if name is None or getattr(message, name).startswith(MCP_PREFIX):
         return message
-    return msgspec.structs.replace(message, assistant=f"{MCP_PREFIX}{message.assistant}")
+    return msgspec.structs.replace(message, **{name: f"{MCP_PREFIX}{getattr(message, name)}"})
 
 
 def _parse_timeout_s(text: str) -> float:

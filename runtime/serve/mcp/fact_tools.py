@@ -1,7 +1,7 @@
 """The tools ``memory_facts`` and ``memory_settle``: what holds, and what contradicts, for an assistant.
 
-A fact lies in the scope of its memory, so what `mnemic.runtime.serve.mcp.access` says of that scope goes for it. What an
-assistant settles is kept as its word, and its user can take it back. Above is `mnemic.runtime.serve.mcp.tools`.
+A fact lies in the scope of its memory, so what `mnemic.runtime.serve.mcp.access` says of that scope goes for it. What
+an assistant settles is kept as its word, and its user can take it back. Above is `mnemic.runtime.serve.mcp.tools`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from mnemic.actors.protocol.changes import DeliveredSpan
-from mnemic.actors.protocol.errors import UnknownEntity
+from mnemic.actors.protocol.errors import OwnersChoice, UnknownEntity
 from mnemic.actors.protocol.events import MCP_PREFIX
 from mnemic.actors.protocol.knowledge.changes import Verdict
 from mnemic.actors.protocol.knowledge.messages import Conflict, Fact, FactsListed
@@ -20,6 +20,7 @@ from mnemic.runtime.serve.mcp.access import Access
 
 _FACT = ("memory", "text", "state", "said_at", "holds_from", "holds_to", "replaced_by", "speaker", "role", "scope")
 _REF = ("memory", "value", "at", "why", "id")
+_ALL = 1 << 31
 _CONFLICT = ("id", "older", "newer", "grade", "probability", "why", "verdict", "by")
 
 
@@ -57,13 +58,18 @@ def settle_conflict(
 
     Raises:
         UnknownConflict: there is no such pair there.
-        OwnersChoice: it may not write there.
+        OwnersChoice: it may not write there, or its user has settled it.
     """
     for path in [scope] if isinstance(scope, str) else scope:
         access.check_write(path, now=now)
-    settled = mind.settle(id, verdict, scope=scope, by=f"{MCP_PREFIX}{assistant}")
-    _note(mind, assistant, session, (), (settled.conflict,))
-    view = knowledge_view(settled, strict=True, scope=scope, found="")
+    settled = () if "write-all" in access.rights else mind.conflicts(replaced=True, scope=scope, k=_ALL).conflicts
+    if any(one.id == id.strip().casefold() and one.by and not one.by.startswith(MCP_PREFIX) for one in settled):
+        command = mind.command("conflicts", id, verdict)
+        what = f"By MCP nothing is settled that its user settled (who may, by `{command}`)"
+        raise OwnersChoice(what=what, right="write-all")
+    kept = mind.settle(id, verdict, scope=scope, by=f"{MCP_PREFIX}{assistant}")
+    _note(mind, assistant, session, (), (kept.conflict,))
+    view = knowledge_view(kept, strict=True, scope=scope, found="")
     return {
         "conflict": _conflict(view["conflict"], scope),
         "changed": view["changed"],
@@ -86,11 +92,11 @@ def _span(memory: bytes, start: int, value: bytes, why: str) -> DeliveredSpan:
 
 
 def _slim(view: dict[str, Any]) -> dict[str, Any]:
-    """What a model is given, which pays for every word."""
+    """What a model is given, which pays for every word; how much waits, in other projects too, is not told."""
     scope = view["scope"]
     told = {"facts": [_fact(one, scope) for one in view["facts"]]}
     told["conflicts"] = [_conflict(one, scope) for one in view["conflicts"]]
-    told |= {name: view[name] for name in ("entity", "also_called", "waiting") if view[name]}
+    told |= {name: view[name] for name in ("entity", "also_called") if view[name]}
     return told | {"total": view["total"], "scope": scope, "scope_found": view["scope_found"]}
 
 

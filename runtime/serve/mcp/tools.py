@@ -78,6 +78,7 @@ _MOST_SAME = 3
 _NOTHING_RECALLED = {"used_tokens": 0, "left_out": 0, "nothing_fits": True}
 """So many at most of the memories that say the same as a hit are named: each costs its reader 35 tokens."""
 _SCOPES_PARAMETER = (str | list[str] | None, None)
+_SCOPE_PARAMETER = (str | None, None)
 _CAPTURE_TOOLS = ("memory_capture",)
 _RECALL_TOOLS = (
     *("memory_recall", "memory_shape", "memory_get", "memory_facts", "memory_settle", "memory"),
@@ -199,9 +200,8 @@ def make_server(
     async def memory_recall(
         context: Context[Any, Any], *, scope: str | list[str] | None, explain: bool, **given: Any
     ) -> dict[str, Any]:
-        """Find memories by meaning and words. scope: default this project, '*' all. Times ISO 8601: since/until when
-        said, as_of what was known then. A text over hit_bytes is cut (size_bytes tells): memory_get gives
-        it whole.
+        """Find memories by meaning and words. scope: default this project, '*' all. Times ISO 8601: since/until said,
+        as_of known then. A text over hit_bytes is cut: memory_get gives it whole.
         """
         started = clock.monotonic_s()
         asked = read_arguments(Recall, given)
@@ -276,7 +276,7 @@ def make_server(
     async def memory_capture(
         context: Context[Any, Any], *, text: str, session: str | None, scope: str | None, **given: Any
     ) -> dict[str, Any]:
-        """Keep a text for good. supersedes: id of the memory it replaces."""
+        """Keep a text for good. supersedes: id of what it replaces."""
 
         def capture(mind: Mind, caller: Caller, _: Progress | None) -> dict[str, Any]:
             told, rights = read_arguments(CaptureText, given), access(mind, caller)
@@ -330,7 +330,7 @@ def make_server(
 
     @takes(GetMemories, "ids", "offset", "limit", offset=(int, 0), limit=(int, PAGE_BYTES))
     async def memory_get(context: Context[Any, Any], *, offset: int, limit: int, **given: Any) -> dict[str, Any]:
-        """Whole records. Long texts in pages: offset, limit in bytes."""
+        """Whole records. offset, limit: a page, in bytes."""
         if offset < 0 or not 4 <= limit <= PAGE_BYTES:
             raise InvalidValue(
                 name="the page",
@@ -365,11 +365,9 @@ def make_server(
 
         return await answer("memory_forget", forget)
 
-    @takes(ListFacts, "entity", "relation", "at", "history", "scope", scope=_SCOPES_PARAMETER)
-    async def memory_facts(
-        context: Context[Any, Any], *, scope: str | list[str] | None, **given: Any
-    ) -> dict[str, Any]:
-        """What holds, of a thing or of all; at: on that day; history: also what held. conflicts: unsettled."""
+    @takes(ListFacts, "entity", "at", "history", "scope", scope=_SCOPE_PARAMETER)
+    async def memory_facts(context: Context[Any, Any], *, scope: str | None, **given: Any) -> dict[str, Any]:
+        """What holds, of a thing or all. at: a day. history: what held, too."""
         asked = read_arguments(ListFacts, given)
 
         def facts(mind: Mind, caller: Caller, _: Progress | None) -> dict[str, Any]:
@@ -378,15 +376,13 @@ def make_server(
 
         return await answer("memory_facts", facts, context)
 
-    @takes(SettleConflict, "id", "verdict", "scope", scope=_SCOPES_PARAMETER)
-    async def memory_settle(
-        context: Context[Any, Any], *, scope: str | list[str] | None, **given: Any
-    ) -> dict[str, Any]:
-        """Settle a conflict where the user said which holds."""
+    @takes(SettleConflict, "id", "verdict", "scope", scope=_SCOPE_PARAMETER)
+    async def memory_settle(context: Context[Any, Any], *, scope: str | None, **given: Any) -> dict[str, Any]:
+        """Settle a conflict as the user said."""
         asked = read_arguments(SettleConflict, given)
 
         def settle(mind: Mind, caller: Caller, _: Progress | None) -> dict[str, Any]:
-            path, _found, _unknown = _resolve_scope(mind, caller, scope, access)
+            path = _resolve_scope(mind, caller, scope, access)[0]
             rights, now = access(mind, caller), clock.now_us()
             return settle_conflict(mind, _assistant_name(context), caller.session, rights, **asked, scope=path, now=now)
 

@@ -7,6 +7,7 @@ against others (``ungraded``). `mnemic.runtime.store.read.knowledge` reads what 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import apsw
 import msgspec
@@ -19,8 +20,9 @@ from mnemic.actors.protocol.knowledge.changes import (
     SettleStatements,
 )
 from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
-from mnemic.runtime.store.read.knowledge import READ_KINDS, encode_fields
+from mnemic.runtime.store.read.knowledge import READ_BYTES, READ_KINDS, encode_fields, name_at
 from mnemic.runtime.store.schema import SAID_OR_KEPT
+from mnemic.runtime.store.texts import text_prefix
 
 KNOWLEDGE_TABLES = ("grades", "statements", "mentions", "entities", "unread", "ungraded", "verdicts", "merges")
 """What a replay of the log makes again, or what the knowledge actor makes again after it."""
@@ -55,14 +57,18 @@ def _keep_reading(db: apsw.Connection, one: MemoryReading, identity: Callable[..
         )
     for place, said in enumerate(one.statements):
         db.execute(
-            "INSERT INTO statements(memory, place, subject, scope, said_at, holds_to, start, fields)"
-            " VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO statements(memory, place, subject, scope, said_at, holds_to, verb, is_change, value_key,"
+            " over_key, start, fields) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 one.row,
                 place,
                 _entity(db, said.subject, said.subject, identity) if said.subject else None,
                 *memory,
                 said.holds_to,
+                "" if said.subject.startswith("@") else said.relation,  # of who speaks the same verb tells little
+                said.is_change,
+                said.value_key,
+                said.over_key,
                 said.value[0],
                 encode_fields(msgspec.structs.replace(said, subject="")),
             ),
@@ -90,17 +96,42 @@ def enqueue_grading(db: apsw.Connection, rows: Iterable[int]) -> None:
 
 def forget_readings(db: apsw.Connection, rows: Iterable[int]) -> None:
     """Drop what was read from memories, with the names that no other memory has."""
+    named = set[int]()
     for row in rows:
-        named = {entity for (entity,) in db.execute("SELECT entity FROM mentions WHERE memory = ?", (row,)).fetchall()}
-        about = "SELECT subject FROM statements WHERE memory = ? AND subject IS NOT NULL"
-        named |= {entity for (entity,) in db.execute(about, (row,)).fetchall()}
-        for table in ("statements", "mentions", "ungraded"):  # grades go with their statements
+        for of in ("entity FROM mentions WHERE memory = ?1", "subject FROM statements WHERE memory = ?1"):
+            found: list[Any] = db.execute(f"SELECT {of}", (row,)).fetchall()
+            named.update(entity for (entity,) in found if entity is not None)
+        own = "(SELECT id FROM statements WHERE memory = ?1)"  # who erases has no foreign keys that would cascade
+        db.execute(f"DELETE FROM grades WHERE older IN {own} OR newer IN {own}", (row,))
+        for table in ("statements", "mentions", "ungraded"):
             db.execute(f"DELETE FROM {table} WHERE memory = ?", (row,))
-        db.executemany(
-            "DELETE FROM entities WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM mentions WHERE entity = ?1)"
-            " AND NOT EXISTS (SELECT 1 FROM statements WHERE subject = ?1)",
-            [(entity,) for entity in named],
-        )
+    for entity in named:
+        _respell(db, entity)
+
+
+def _respell(db: apsw.Connection, entity: int) -> None:
+    """Have a name written as the first writes it of those that are left: no letter of who goes stays. Where none is, it
+    goes.
+    """
+    first = db.execute(
+        "SELECT min(memory) FROM (SELECT memory FROM mentions WHERE entity = ?1"
+        " UNION ALL SELECT memory FROM statements WHERE subject = ?1)",
+        (entity,),
+    ).get
+    if first is None:
+        db.execute("DELETE FROM entities WHERE id = ?", (entity,))
+        return
+    place: Any = db.execute(
+        "SELECT m.text, x.start, x.stop FROM mentions x JOIN memories m ON m.id = x.memory"
+        " WHERE x.entity = ? AND x.memory = ? ORDER BY x.start LIMIT 1",
+        (entity, first),
+    ).fetchone()
+    if place is None:
+        db.execute("UPDATE entities SET name = key WHERE id = ?", (entity,))
+        return
+    text, start, stop = place
+    name = name_at(text_prefix(db, text, READ_BYTES)[0], start, stop)
+    db.execute("UPDATE entities SET name = ? WHERE id = ?", (name, entity))
 
 
 def clear_knowledge(db: apsw.Connection) -> None:

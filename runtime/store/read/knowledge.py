@@ -7,6 +7,7 @@ here. What a forgotten or corrected memory states is not told.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import Any
@@ -32,6 +33,7 @@ READ_KINDS = "('turn', 'decision', 'note')"
 """Kinds of the memories that are read; a trigger of the schema queues them."""
 encode_fields = msgspec.msgpack.Encoder().encode
 decode_fields = msgspec.msgpack.Decoder(StatementRow).decode
+_UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 _AT_ONCE = 256  # rows that one query asks for
 _STANDING = "m.retired_at IS NULL AND m.superseded_by IS NULL"
 _FROM_STATEMENTS = (
@@ -55,6 +57,27 @@ _PAIR = (
     " JOIN statements n ON n.id = p.newer JOIN memories m ON m.id = n.memory"
     f" WHERE {_STANDING} AND om.retired_at IS NULL AND om.superseded_by IS NULL AND o.scope = n.scope"
 )
+
+
+def name_at(text: bytes, start: int, stop: int) -> str:
+    """A name as it is written in a text; what no column of the store can hold is a space, as it was when it was read."""
+    return _UNSTORABLE.sub(" ", to_text(text[start:stop]))
+
+
+_CONDITIONS = {
+    "subject": "x.subject = ?1 AND x.subject IS NOT NULL",
+    "verb": "x.subject = ?1 AND x.subject IS NOT NULL AND x.verb = ?6 AND x.verb != ''",
+    "change": "x.subject = ?1 AND x.is_change = 1",
+    "value_key": "x.value_key = ?1 AND x.value_key != 0",
+    "over_key": "x.over_key = ?1 AND x.over_key != 0",
+}
+"""Which statements may be in a pair with one; each has an index of its own."""
+_BESIDE = {
+    (name, order): f"SELECT x.id FROM statements x WHERE {condition} AND x.scope = ?2 AND x.said_at {side} ?3"
+    f" AND x.memory != ?4 ORDER BY x.said_at {order} LIMIT ?5"
+    for name, condition in _CONDITIONS.items()
+    for side, order in (("<", "DESC"), (">", "ASC"))
+}
 
 
 class KnowledgeQueries:
@@ -116,22 +139,25 @@ class KnowledgeQueries:
     def statements(self, numbers: Sequence[int]) -> list[StatementRecord]:
         return sorted(self._statements(f"{_FROM_STATEMENTS} WHERE x.id IN", numbers), key=lambda one: one.number)
 
-    def statements_beside(self, row: int, limit: int) -> list[StatementRecord]:
-        about: list[Any] = self._db.execute(
-            "SELECT DISTINCT subject, scope, said_at FROM statements WHERE memory = ? AND subject IS NOT NULL", (row,)
+    def gradable_pairs(self, rows: Sequence[int], limit: int) -> list[tuple[int, int]]:
+        own: list[Any] = self._db.execute(
+            "SELECT id, memory, scope, said_at, coalesce(subject, 0), verb, is_change, value_key, over_key"
+            " FROM statements WHERE memory IN (SELECT value FROM json_each(?)) ORDER BY id",
+            (json.dumps([int(row) for row in rows]),),
         ).fetchall()
-        numbers: set[int] = set()
-        for subject, scope, said_at in about:
-            for side, order in (("<=", "DESC"), (">", "ASC")):
-                nearest: list[Any] = self._db.execute(
-                    "SELECT x.id FROM statements x INDEXED BY statements_subject"
-                    f" CROSS JOIN memories m ON m.id = x.memory AND {_STANDING}"
-                    f" WHERE x.subject = ? AND x.scope = ? AND x.said_at {side} ? AND x.memory != ?"
-                    f" ORDER BY x.said_at {order}, x.id {order} LIMIT ?",
-                    (subject, scope, said_at, row, limit),
-                ).fetchall()
-                numbers.update(number for (number,) in nearest)
-        return self.statements(sorted(numbers))
+        pairs: dict[tuple[int, int], None] = {}
+        for number, memory, scope, said_at, subject, verb, is_change, value_key, over_key in own:
+            older = [("subject", subject, "")] if is_change else [("subject", subject, verb)] if verb else []
+            newer = [("change", subject, ""), *([("subject", subject, verb)] if verb else [])]
+            sought = [("DESC", one) for one in (*older, ("value_key", over_key, ""))]
+            sought += [("ASC", one) for one in (*newer, ("over_key", value_key, ""))]
+            for order, (column, value, its_verb) in sought:
+                if value:
+                    asked = _BESIDE[column, order] if not its_verb else _BESIDE["verb", order]
+                    values = (value, scope, said_at, memory, limit, *([its_verb] if its_verb else []))
+                    found: list[Any] = self._db.execute(asked, values).fetchall()
+                    pairs.update(((number, other), None) for (other,) in found)
+        return list(pairs)
 
     def statements_about(
         self,
@@ -149,22 +175,27 @@ class KnowledgeQueries:
             f"{_FROM_STATEMENTS} WHERE x.subject IS NOT NULL{within} ORDER BY x.said_at DESC, x.id DESC", values
         )
         chosen = (one for one in rows if not relation or decode_fields(one[2]).relation.casefold() == relation)
-        return [self._statement(one) for one in list(chosen if limit < 0 else islice(chosen, limit))]
+        texts: dict[int, bytes] = {}
+        return [self._statement(one, texts) for one in list(chosen if limit < 0 else islice(chosen, limit))]
 
     def _statements(self, sql: str, rows: Sequence[int]) -> Iterator[StatementRecord]:
+        texts: dict[int, bytes] = {}
         for start in range(0, len(rows), _AT_ONCE):
             some = [int(row) for row in rows[start : start + _AT_ONCE]]
-            yield from map(self._statement, self._db.execute(f"{sql} ({', '.join('?' * len(some))})", some).fetchall())
+            found: list[Any] = self._db.execute(f"{sql} ({', '.join('?' * len(some))})", some).fetchall()
+            yield from (self._statement(one, texts) for one in found)
 
-    def _statement(self, found: Sequence[Any]) -> StatementRecord:
+    def _statement(self, found: Sequence[Any], texts: dict[int, bytes]) -> StatementRecord:
         number, place, fields, subject, row, memory, text, role, speaker, said_at, scope, path = found
+        if text not in texts:
+            texts[text] = text_prefix(self._db, text, READ_BYTES)[0]
         return StatementRecord(
             number=number,
             place=place,
             said=msgspec.structs.replace(decode_fields(fields), subject=subject),
             row=row,
             memory=memory,
-            text=text_prefix(self._db, text, READ_BYTES)[0],
+            text=texts[text],
             role=role,
             speaker=speaker,
             said_at=said_at,
@@ -225,6 +256,6 @@ class KnowledgeQueries:
         for entity, row, kind, start, stop, text, session, said_at in found:
             if named and text not in texts:
                 texts[text] = text_prefix(self._db, text, READ_BYTES)[0]
-            name = to_text(texts[text][start:stop]) if named else ""
+            name = name_at(texts[text], start, stop) if named else ""
             records.append(MentionRecord(entity, row, kind, name, session, said_at))
         return records

@@ -55,6 +55,16 @@ from mnemic.actors.protocol.community_changes import (
     SetCommunities,
     SetPrototypes,
 )
+from mnemic.actors.protocol.knowledge.changes import (
+    AddStatements,
+    GradedPair,
+    GradeStatements,
+    MemoryReading,
+    MentionRow,
+    MergeEntities,
+    SettleStatements,
+    StatementRow,
+)
 
 ENCODER = EncoderName(implementation="numpy-float32", model="0" * 64)
 SAMPLES: list[Any] = [
@@ -140,6 +150,39 @@ SAMPLES: list[Any] = [
     ),
     PlaceMembers(generation=1, rows=b"\1" * 8, topics=b"\1" * 8),
     SetPrototypes(stamp="5" * 32, generation=1, seq=9, communities=(1,), bundled=(2,), prototypes=b"\0" * 1280),
+    AddStatements(
+        generation=1,
+        reading="statements/1",
+        memories=(
+            MemoryReading(
+                row=1,
+                statements=(
+                    StatementRow(
+                        subject="user",
+                        subject_span=(0, 1),
+                        relation="live in",
+                        value=(10, 16),
+                        clause=(0, 16),
+                        negative=False,
+                        modality="asserted",
+                        holds_from=None,
+                        holds_to=5,
+                        single=True,
+                        rule="present",
+                    ),
+                ),
+                mentions=(MentionRow(key="lisbon", name="Lisbon", span=(10, 16), kind="place"),),
+            ),
+        ),
+    ),
+    GradeStatements(
+        generation=1,
+        rows=(1, 2),
+        pairs=(GradedPair(older=1, newer=2, grade="replaced", probability=0.97, why="it says so"),),
+    ),
+    SettleStatements(older=b"1" * 16, older_start=0, newer=b"2" * 16, newer_start=7, verdict="newer", by="user"),
+    MergeEntities(entity=b"e" * 32, into=b"f" * 32),
+    MergeEntities(entity=b"e" * 32),
     RedactedChange(),
     RedactedChange(links=((b"1" * 16, b"2" * 16),)),
 ]

@@ -12,6 +12,7 @@ import pytest
 from mnemic.actors import embedder, store
 from mnemic.actors.capture import capture
 from mnemic.actors.communities import communities
+from mnemic.actors.knowledge import knowledge
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.recall import retriever
 from mnemic.actors.shape import binder
@@ -26,6 +27,7 @@ ACTORS = [
     binder.BinderActor,
     retriever.RetrieverActor,
     communities.CommunitiesActor,
+    knowledge.KnowledgeActor,
     capture.CaptureActor,
     consolidator.ConsolidatorActor,
 ]

@@ -10,6 +10,7 @@ import msgspec
 
 from mnemic.actors.capture.capture import CaptureActor
 from mnemic.actors.embedder import EmbedderActor
+from mnemic.actors.knowledge.knowledge import KnowledgeActor
 from mnemic.actors.protocol import (
     ambient_messages,
     changes,
@@ -23,6 +24,9 @@ from mnemic.actors.protocol import (
     snapshot,
 )
 from mnemic.actors.protocol.changes import AddMemory, AddVectors, ScopeRef
+from mnemic.actors.protocol.knowledge import changes as knowledge_changes
+from mnemic.actors.protocol.knowledge import messages as knowledge_messages
+from mnemic.actors.protocol.knowledge import snapshot as knowledge_snapshot
 from mnemic.actors.protocol.message import Request, answer_type
 from mnemic.actors.recall.retriever import RetrieverActor
 from mnemic.actors.shape.binder import BinderActor
@@ -30,8 +34,17 @@ from mnemic.actors.sleep.consolidator import ConsolidatorActor
 from mnemic.actors.store import StoreActor
 from tests.paths import ROOT
 
-MESSAGES = [messages, ambient_messages, log_messages, scopes, shape_messages]
-ACTORS = [StoreActor, EmbedderActor, BinderActor, RetrieverActor, CaptureActor, ConsolidatorActor]
+MESSAGES = [messages, ambient_messages, log_messages, scopes, shape_messages, knowledge_messages]
+KNOWLEDGE = [knowledge_changes, knowledge_snapshot]
+ACTORS = [
+    StoreActor,
+    EmbedderActor,
+    BinderActor,
+    RetrieverActor,
+    CaptureActor,
+    KnowledgeActor,
+    ConsolidatorActor,
+]
 FOLDER = ROOT / "actors"
 
 
@@ -67,7 +80,7 @@ def test_every_struct_and_every_field_is_documented() -> None:
     exempt = {f"{actor.__name__}" for actor in ACTORS}
     found = [
         f"{module.__name__}: {one}"
-        for module in (*MESSAGES, changes, events, ports, snapshot, contract)
+        for module in (*MESSAGES, *KNOWLEDGE, changes, events, ports, snapshot, contract)
         for one in undocumented(Path(str(module.__file__)))
         if one.partition(".")[0] not in exempt
     ]
@@ -75,7 +88,7 @@ def test_every_struct_and_every_field_is_documented() -> None:
 
 
 def test_every_public_struct_is_frozen() -> None:
-    public = [struct for module in (*MESSAGES, changes, events, snapshot) for struct in structs(module)]
+    public = [struct for module in (*MESSAGES, *KNOWLEDGE, changes, events, snapshot) for struct in structs(module)]
     assert [struct for struct in public if not struct.__struct_config__.frozen] == []
 
 
@@ -107,6 +120,7 @@ def test_every_message_is_sent_by_somebody_and_taken_by_an_actor_or_it_is_an_ans
         messages.LostTransactions,
     }
     parts |= {ambient_messages.Quote, ambient_messages.UnresolvedFailure, ambient_messages.LastSession}
+    parts |= {messages.FactRef, ambient_messages.QuotedPair}
     parts |= {ambient_messages.BriefingSources, messages.Retirement, scopes.ScopeInfo}
     parts |= {scopes.Selection, scopes.BackupCopy, shape_messages.Answer, shape_messages.RoleView}
     log = log_messages
@@ -120,6 +134,8 @@ def test_every_message_is_sent_by_somebody_and_taken_by_an_actor_or_it_is_an_ans
         log.DeliveryCount,
         log.ProjectUse,
     }
+    known = knowledge_messages
+    parts |= {known.Fact, known.Conflict, known.Entity, known.EntityName, known.EntityNeighbour}
     dead = set(both) - taken - answers - parts
     assert {struct.__name__ for struct in dead} == set()
 

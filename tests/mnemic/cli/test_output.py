@@ -51,6 +51,15 @@ def test_a_hit_tells_what_it_has_to_do_with_others(more: dict[str, Any], told: s
     ]
 
 
+def test_below_a_hit_stands_what_replaced_it_and_what_contradicts_it_in_one_line_each() -> None:
+    ref = {"memory": "b", "value": "Postgres\n17", "at": "2026-11-05T08:00:00Z", "id": "e20668c6"}
+    assert list(hit_lines(1, HIT | {"replaced": [ref], "contradicts": [ref]}))[2:] == [
+        "     replaced since 2026-11-05 by: Postgres 17  (b)",
+        "     contradicted on 2026-11-05 by: Postgres 17  (`mnemic conflicts e20668c6` settles it)",
+        "     a",
+    ]
+
+
 @pytest.mark.parametrize(
     ("scope", "found", "told"),
     [

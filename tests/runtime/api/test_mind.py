@@ -352,7 +352,7 @@ def test_status_counts_what_is_there(mind: Mind, tmp_path: Path) -> None:
     assert status.actor_system.engine == "embedded"
     assert status.store_bytes > 0
     assert [actor.actor for actor in status.actor_system.actors] == [
-        *("store", "embedder", "binder", "retriever", "capture", "communities", "consolidator")
+        *("store", "embedder", "binder", "retriever", "capture", "communities", "knowledge", "consolidator")
     ]
     assert status.actor_system.dead_letters == 0
     view = mind.status_view()

@@ -16,6 +16,7 @@ from mnemic.actors.protocol import ambient_messages, community_messages, log_mes
 from mnemic.actors.protocol import errors as tree
 from mnemic.actors.protocol.errors import BadInput, InvalidValue, MnemicError, StoreError
 from mnemic.actors.protocol.events import to_bytes
+from mnemic.actors.protocol.knowledge import messages as knowledge_messages
 from mnemic.actors.protocol.message import Id, Text, Time
 from mnemic.actors.protocol.messages import Apply, CaptureText, GetMemories, Recall, Sleep
 from mnemic.runtime.api.mind import Mind
@@ -34,7 +35,9 @@ from mnemic.runtime.client.wire import (
 
 TEXTS = st.text(st.characters())  # lone surrogates too
 KINDS = sorted({*ASK_MESSAGES.values(), *TELL_MESSAGES.values()}, key=message_path)
-MODULES = (messages, ambient_messages, community_messages, log_messages, scopes, shape_messages)
+MODULES = (
+    *(messages, ambient_messages, community_messages, knowledge_messages, log_messages, scopes, shape_messages),
+)
 MESSAGES = {
     name
     for module in MODULES
@@ -105,7 +108,7 @@ def test_what_writes_past_the_capturing_never_crosses() -> None:
 
 def test_every_message_is_either_a_faces_or_the_actors_own() -> None:
     inside = {"Apply", "BindMore", "Checkpoint", "EmbedMore", "EmbedQuery", "EmbedWords", "VectorsChanged"}
-    inside |= {"CommunitiesChanged", "UpdateMore"}
+    inside |= {"CommunitiesChanged", "UpdateMore", "FactsMore"}
     asked = {kind.__name__ for kind in (*ASK_MESSAGES.values(), *TELL_MESSAGES.values(), *ANSWERS)}
     parts = {
         "Envelope",
@@ -140,7 +143,8 @@ def test_every_message_is_either_a_faces_or_the_actors_own() -> None:
         "ProjectUse",
     }
     parts |= {"CommunityView", "CommunityEvent", "CommunityNeighbour", "CommunityRole"}
-    parts |= {"BriefingSources", "LastSession", "Quote", "UnresolvedFailure"}
+    parts |= {"Fact", "FactRef", "Conflict", "Entity", "EntityName", "EntityNeighbour"}
+    parts |= {"BriefingSources", "LastSession", "Quote", "QuotedPair", "UnresolvedFailure"}
     assert asked | inside | parts == MESSAGES
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from mnemic.actors.protocol.community_messages import ListCommunities
 from mnemic.actors.protocol.errors import Fenced, KeyMismatch, KeyMissing, MnemicError
+from mnemic.actors.protocol.knowledge.messages import UpdateFacts
 from mnemic.actors.protocol.messages import CaptureText, Count, NightReport, Recall, Sleep
 from mnemic.actors.protocol.ports import Source
 from mnemic.hooks.read.formats import open_transcript
@@ -96,6 +97,7 @@ def test_who_needs_the_homes_files_is_pinned_the_embedder_asks_for_gpus_and_nigh
         "retriever": Placement(pinned=True),
         "capture": Placement(pinned=True),
         "communities": Placement(background=True),
+        "knowledge": Placement(background=True),
         "consolidator": Placement(background=True),
     }
 
@@ -176,6 +178,7 @@ def test_every_slot_answers(mind: tuple[MindFolder, Keys]) -> None:
     night = running.ask(Sleep(run="n1", seed=bytes(32), budget_s=1.0))
     assert night == NightReport(run="n1", steps=("communities",), changes=1, finished=False)
     assert running.ask(ListCommunities()).total == 0
+    assert running.ask(UpdateFacts()).done == 1
     running.stop()
 
 

@@ -8,7 +8,7 @@ import shutil
 import signal
 import tempfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,14 @@ from mnemic.actors.protocol.changes import (
 )
 from mnemic.actors.protocol.community_changes import MarkBoundary, PlaceMembers
 from mnemic.actors.protocol.errors import BadInput, DamagedStore, DiskFull
+from mnemic.actors.protocol.knowledge.changes import (
+    AddStatements,
+    GradedPair,
+    GradeStatements,
+    MemoryReading,
+    MergeEntities,
+    SettleStatements,
+)
 from mnemic.actors.protocol.log_messages import ListDeliveries
 from mnemic.actors.protocol.scopes import Selection, Surveyed
 from mnemic.runtime.files.atomic_replace import finish_commit
@@ -68,6 +76,7 @@ from tests.runtime.building import (
     memory,
     vectors,
 )
+from tests.runtime.store.apply.test_knowledge import mention, statement
 from tests.runtime.spooling import file_id, record, sealed, write
 
 WORDS = ("otter", "heron", "the shelf holds nine books and no lamp", "the harbour is closed until the tide comes back")
@@ -154,8 +163,8 @@ def histories(draw: st.DrawFn) -> list[tuple[str, Any]]:
     """What may happen to nine memories at most, most of it about some that are there."""
     what = st.one_of(
         ADDED,
-        st.tuples(st.just("supersede"), st.tuples(numbers, numbers)),
-        st.tuples(st.sampled_from(["retire", "restore", "original", "vectors", "bind"]), numbers),
+        st.tuples(st.sampled_from(["supersede", "settle"]), st.tuples(numbers, numbers)),
+        st.tuples(st.sampled_from(["retire", "restore", "original", "vectors", "bind", "know"]), numbers),
         st.tuples(st.sampled_from(["recall", "asked", "given", "aside"]), some),
         st.tuples(st.sampled_from(["rename", "merge"]), st.permutations(["work/shelf", "shelf", "shelf~2", "boat"])),
     )
@@ -163,30 +172,35 @@ def histories(draw: st.DrawFn) -> list[tuple[str, Any]]:
     return begun + draw(st.lists(what, max_size=12))
 
 
-def changes_of(step: int, what: tuple[str, Any], there: list[int]) -> list[Change]:
+def changes_of(step: int, what: tuple[str, Any], there: dict[int, bytes]) -> list[Change]:
     """What a step of a history asks of the store."""
     name, given = what
     if name == "add":
         number = len(there) + 1
         if number > 9:
             return []
-        there.append(number)
         place, session, words = given
         text = f"{words} {own(number)} {words}" if number % 3 else words  # some say what others say too
-        return [memory(number, text.encode(), place=place, session=session)]
+        there[number] = text.encode()
+        return [memory(number, there[number], place=place, session=session)]
     if name in ("rename", "merge"):
         path, to = given[:2]
         return [RenameScope(path=path, to=to) if name == "rename" else MergeScopes(path=path, into=to)]
     if name == "supersede":
         old, new = given
         return [Supersede(old=id_of(old), new=id_of(new))]
+    if name == "settle":
+        old, new = given
+        return [SettleStatements(older=id_of(old), older_start=0, newer=id_of(new), newer_start=0, verdict="newer", by="")]
+    if name == "know":
+        return known(dict(list(there.items())[:given]))
     if name in ("retire", "restore"):
         reason = f"as {own(given % 9 + 1)} says"  # who forgets one may quote another
         return [Retire(memory=id_of(given), reason=reason) if name == "retire" else Unretire(memory=id_of(given))]
     if name == "original":
         return [KeepOriginal(memory=id_of(given), text=f"{own(given)} with its secret {own(given + 100)}".encode())]
     if name == "vectors":
-        return [add_encoder(), vectors(*sorted({given, *there[:2]}), windows=2)]
+        return [add_encoder(), vectors(*sorted({given, *list(there)[:2]}), windows=2)]
     if name == "bind":  # what waits, up to a number
         return [add_space(), *(codes(n, topic=own(n)) for n in there if n <= given)]
     ids = tuple(id_of(n) for n in given)
@@ -200,6 +214,20 @@ def changes_of(step: int, what: tuple[str, Any], there: list[int]) -> list[Chang
         return [delivery(*given, assistant="t", session="b", occasion="prompt")]
     text = f'{{"prompt": "{quoted}"}}'.encode()
     return [QuarantineRecord(record=b"%016d" % step, assistant="t", event="prompt", why="no", text=text)]
+
+
+def known(texts: Mapping[int, bytes]) -> list[Change]:
+    """What some memories state of one of two things, and name it by in their own words; each is graded by the next."""
+    read = []
+    for row, text in texts.items():
+        thing, name = f"thing {row % 2}", own(row).encode() if row % 3 else text
+        read.append(MemoryReading(row, (statement(text, thing, name),), (mention(text, thing, name),)))
+    pairs = (GradedPair(older=row, newer=row + 1, grade="replaced", probability=0.9, why="it is so") for row in texts)
+    return [
+        AddStatements(generation=1, reading="first", memories=tuple(read)),
+        GradeStatements(generation=1, rows=(), pairs=tuple(pairs)),
+        MergeEntities(entity=bytes([len(texts)]) * 32, into=bytes(32)),
+    ]
 
 
 def after_all(before: dict[bytes, bytes], gone: set[bytes]) -> dict[bytes, bytes]:
@@ -220,7 +248,7 @@ def test_erased_is_in_no_byte_and_the_store_goes_on(
 ) -> None:
     with tempfile.TemporaryDirectory() as place:
         mind = Mind(Path(place) / "mind")
-        there: list[int] = []
+        there: dict[int, bytes] = {}
         added: dict[int, AddMemory] = {}
         with closing(Store.open(mind.folder.store, KEYS)) as store:
             for step, what in enumerate(history):
@@ -244,6 +272,7 @@ def test_erased_is_in_no_byte_and_the_store_goes_on(
 
 
 BOUND = {"codes", "bound", "fillers", "unbound"}
+READ = {"unread", "ungraded", "statements", "mentions", "grades"}
 
 
 def check_whole(mind: Mind, added: dict[int, AddMemory], gone: set[int]) -> None:
@@ -260,12 +289,15 @@ def check_whole(mind: Mind, added: dict[int, AddMemory], gone: set[int]) -> None
         store.rebuild(lambda done, total: None, meaning=False)
     again = mind.held()
     for table in (
-        *now.keys() - {"sessions", "scopes", "memories", "givings", "given_parts", "projects", "texts"} - BOUND,
+        *now.keys() - {"sessions", "scopes", "memories", "givings", "given_parts", "projects", "texts"} - BOUND - READ - {"entities"},
     ):
         assert again[table] == now[table], table
     for table in BOUND - {"unbound"}:  # who was forgotten in between waits to be bound again
         assert set(again[table]) <= set(now[table]), table
     assert {row[0] for row in now["unbound"]} <= {row[0] for row in again["unbound"]}
+    rows = {row[0] for row in now["memories"]}
+    assert {row[0] for table in READ for row in now[table]} <= rows
+    assert {row[0] for row in again["unread"]} == rows, "all is read again"
     assert named(again) == named(now)
 
 
@@ -397,6 +429,84 @@ def test_it_goes_out_of_all_graphs_and_communities_are_found_again_at_all_bounda
         store.rebuild(lambda done, total: None, meaning=True)
     boundaries = look(mind.folder.store, lambda now: now.boundaries(0))
     assert [(one.reason, one.done) for one in boundaries] == [("asked", False), ("night", False)]
+
+
+def test_what_it_states_goes_and_what_it_had_replaced_stands_again(mind: Mind) -> None:
+    mind.apply(*(memory(n, text.encode(), said_at=n) for n, text in HARBOURS.items()))
+    mind.apply(
+        AddStatements(generation=1, reading="first", memories=tuple(harbour(n) for n in HARBOURS)),
+        GradeStatements(
+            generation=1,
+            rows=tuple(HARBOURS),
+            pairs=tuple(
+                GradedPair(older=old, newer=new, grade="replaced", probability=0.9, why="it is so")
+                for old, new in ((1, 2), (2, 3), (1, 3))
+            ),
+        ),
+        *(verdict(old, new) for old, new in ((1, 2), (2, 3), (1, 3))),
+        Supersede(old=id_of(1), new=id_of(2)),
+    )
+    assert look(mind.folder.store, lambda now: len(now.pairs(None, is_open=False))) == 1, "1 is corrected"
+    assert mind.erase(2).memories == 1
+    state, log = mind.held(), mind.log()
+    assert [row[:2] for row in state["statements"]] == [(1, 0), (3, 0)]
+    assert {row[0] for row in state["mentions"]} == {1, 3}
+    assert [row[:4] for row in state["grades"]] == [(1, 0, 3, 0)]
+    assert [(row[0], row[2]) for row in state["verdicts"]] == [(1, 3)]
+    assert state["ungraded"] == [(1,)], "it stands again, and is graded against all that came meanwhile"
+    assert [one for one in log if isinstance(one, SettleStatements)] == [verdict(1, 3)]
+    (pair,) = look(mind.folder.store, lambda now: now.pairs(None, is_open=False))
+    assert (pair.grade, pair.verdict) == ("replaced", "newer")
+    mind.erase(3)
+    assert look(mind.folder.store, lambda now: now.pairs(None, is_open=False)) == []
+    assert [mind.held()[table] for table in ("grades", "verdicts")] == [[], []]
+    mind.erase(1)
+    assert [mind.held()[table] for table in READ | {"entities"}] == [[]] * 6
+
+
+def test_no_letter_of_a_name_is_left_that_only_it_wrote_so_though_it_was_merged(mind: Mind) -> None:
+    mind.apply(*(memory(n, text.encode()) for n, text in HARBOURS.items()))
+    mind.apply(AddStatements(generation=1, reading="first", memories=tuple(harbour(n) for n in (1, 2))))
+    marks = {one.key: one.mark for one in look(mind.folder.store, lambda now: now.entities())}
+    mind.apply(MergeEntities(entity=marks["harbour of skagen"], into=marks["hull"]))
+    mind.erase(1)
+    there = opened(mind.folder.store)
+    assert b"THE-HARBOUR-OF-SKAGEN" not in there
+    assert b"harbour of skagen" in there
+    names = look(mind.folder.store, lambda now: {one.key: one.name for one in now.entities()})
+    assert names["harbour of skagen"] == "harbour of skagen"
+    mind.erase(2, 3)
+    there = opened(mind.folder.store)
+    assert b"skagen" not in there.lower()
+    assert [one for one in mind.log() if isinstance(one, MergeEntities)] == [
+        MergeEntities(entity=marks["harbour of skagen"], into=marks["hull"])
+    ]
+    assert look(mind.folder.store, lambda now: now.entities()) == []
+
+
+HARBOURS = {
+    1: "the hull lies in THE-HARBOUR-OF-SKAGEN",
+    2: "the hull lies in harbour of skagen",
+    3: "the hull lies in another place",
+}
+
+
+def harbour(row: int) -> MemoryReading:
+    """Where the hull lies, and by what name."""
+    text = HARBOURS[row].encode()
+    place = text[len("the hull lies in ") :]
+    key = "harbour of skagen" if row < 3 else "another place"
+    return MemoryReading(
+        row, (statement(text, "hull", place),), (mention(text, "hull", b"hull"), mention(text, key, place, "place"))
+    )
+
+
+def verdict(older: int, newer: int) -> SettleStatements:
+    """That the newer one holds."""
+    start = len("the hull lies in ")
+    return SettleStatements(
+        older=id_of(older), older_start=start, newer=id_of(newer), newer_start=start, verdict="newer", by="user"
+    )
 
 
 def test_one_that_was_only_placed_goes_and_the_communities_stay(mind: Mind) -> None:

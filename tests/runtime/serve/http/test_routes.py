@@ -30,6 +30,8 @@ from mnemic.actors.protocol.errors import (
     StoreBusy,
     UnknownArgument,
     UnknownCommunity,
+    UnknownConflict,
+    UnknownEntity,
     UnknownScope,
     UnknownSession,
 )
@@ -103,6 +105,29 @@ def test_communities_are_listed_shown_and_brought_up_to_date(faces: Hosted) -> N
     told = faces.post("/api/update-communities", {"mark": "asked"}, Mnemic_Mind="grouped").json
     assert told["type"] == "CommunityProgress"
     assert told["changes"] >= 1
+
+
+def test_facts_are_read_listed_settled_and_the_things_they_are_about_merged(faces: Hosted) -> None:
+    def post(path: str, **fields: Any) -> Answer:
+        return faces.post(f"/api/{path}", fields, Mnemic_Mind="facts", Mnemic_Create="1")
+
+    for text in ("Our database is SQLite.", "Our database becomes Postgres 17."):
+        post("capture-text", **text_of(text))
+    until(lambda: post("update-facts").json["pending"] == 0)
+    assert post("update-facts").json == {"type": "FactsProgress", "done": 2, "pending": 0}
+    listed = post("list-facts", entity="database", scope=["pier"], history=True).json
+    assert listed["type"] == "FactsListed"
+    assert [(one["value"], one["state"]) for one in listed["facts"]] == [("Postgres 17", "holds"), ("SQLite", "replaced")]
+    (pair,) = post("list-conflicts", replaced=True).json["conflicts"]
+    settled = post("settle-conflict", id=pair["id"], verdict="both").json
+    assert (settled["changed"], settled["conflict"]["verdict"], settled["conflict"]["by"]) == (True, "both", "user")
+    assert {one["name"] for one in post("list-entities", kind="tool").json["entities"]} == {"SQLite", "Postgres 17"}
+    assert post("merge-names", name="SQLite", into="Postgres 17").json["entity"]["also_called"] == ["SQLite"]
+    assert post("show-entity", name="sqlite").json["entity"]["name"] == "Postgres 17"
+    refused(post("list-facts", entity="Zeppelin"), 400, UnknownEntity)
+    refused(post("settle-conflict", id="0", verdict="both"), 400, UnknownConflict)
+    wrong = refused(post("settle-conflict", id=pair["id"], verdict="maybe"), 400, InvalidValue)
+    assert str(wrong).startswith("verdict cannot be 'maybe'")
 
 
 def test_each_mind_is_its_own_and_made_only_when_that_is_said(faces: Hosted) -> None:

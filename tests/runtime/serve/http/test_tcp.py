@@ -111,6 +111,7 @@ def test_over_tcp_nobody_can_end_the_process_and_health_names_nothing_of_the_hom
 ANSWERED = {
     *("/healthz", "/metrics", "/mcp", "/api/report"),
     *("/api/shape", "/api/list-roles", "/api/list-communities", "/api/show-community"),
+    *("/api/list-facts", "/api/list-conflicts", "/api/list-entities", "/api/show-entity"),
     *(
         "/api/recall",
         "/api/get-memories",
@@ -119,7 +120,7 @@ ANSWERED = {
         "/api/count",
         "/api/describe-encoder",
     ),
-    *("/api/capture-text", "/api/forget", "/api/recover"),
+    *("/api/capture-text", "/api/forget", "/api/recover", "/api/settle-conflict"),
 }
 """What an assistant needs, and no more."""
 
@@ -160,9 +161,10 @@ def posted(faces: Hosted, path: str, **fields: Any) -> tuple[int, Any]:
 
 READS = (
     *("recall", "shape", "list-roles", "list-communities", "show-community"),
+    *("list-facts", "list-conflicts", "list-entities", "show-entity"),
     *("get-memories", "find-scope", "find-similar", "count"),
 )
-WRITES = ("capture-text", "forget", "recover")
+WRITES = ("capture-text", "forget", "recover", "settle-conflict")
 PLACE = {"path": "bank", "project": None, "found": "named"}
 
 
@@ -196,6 +198,21 @@ def test_what_is_kept_over_tcp_is_kept_as_told_and_never_as_a_hosts(home: Path, 
         kept = faces.post("/api/capture-text", own).json
         (memory,) = faces.post("/api/get-memories", {"ids": [kept["id"]]}).json["memories"]
         assert memory["assistant"] == told.get("assistant", "direct")
+
+
+@pytest.mark.parametrize("told", [{}, {"by": "user"}, {"by": "mcp:codex"}])
+def test_what_is_settled_over_tcp_is_an_assistants_word_and_never_the_users(home: Path, told: dict[str, str]) -> None:
+    with listening(home) as faces:
+        for text in ("Our database is SQLite.", "Our database becomes Postgres 17."):
+            posted(faces, "/api/capture-text", text=text, place=PLACE, role="user")
+        with faces.minds.use("default", True) as mind:
+            mind.update_facts()
+        (pair,) = posted(faces, "/api/list-conflicts", replaced=True)[1]["conflicts"]
+        said, settled = posted(faces, "/api/settle-conflict", id=pair["id"], verdict="older", **told)
+        assert said == 200
+        assert settled["conflict"]["by"] == f"mcp:{told.get('by', 'user').removeprefix('mcp:')}"
+        own = faces.post("/api/settle-conflict", {"id": pair["id"], "verdict": "newer"} | told).json
+        assert own["conflict"]["by"] == told.get("by", "user")
 
 
 def test_over_tcp_no_file_of_the_users_is_read(home: Path, tmp_path: Path) -> None:

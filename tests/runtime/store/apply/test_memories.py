@@ -54,6 +54,16 @@ from mnemic.actors.protocol.community_changes import (
     SetPrototypes,
 )
 from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory
+from mnemic.actors.protocol.knowledge.changes import (
+    AddStatements,
+    GradedPair,
+    GradeStatements,
+    MemoryReading,
+    MentionRow,
+    MergeEntities,
+    SettleStatements,
+    StatementRow,
+)
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import _HANDLERS, Store
 from tests.runtime.building import (
@@ -237,6 +247,27 @@ def found(boundary: int, *rows: int) -> SetCommunities:
     )
 
 
+def read(*rows: int) -> AddStatements:
+    """That each of some rows says and names the same."""
+    stated = StatementRow(
+        subject="shelf",
+        subject_span=(4, 9),
+        relation="hold",
+        value=(16, 26),
+        clause=(0, 26),
+        negative=False,
+        modality="asserted",
+        holds_from=None,
+        holds_to=None,
+        single=True,
+        rule="plain",
+    )
+    named = MentionRow(key="shelf", name="shelf", span=(4, 9), kind="thing")
+    return AddStatements(
+        generation=1, reading="first", memories=tuple(MemoryReading(row, (stated,), (named,)) for row in rows)
+    )
+
+
 SAMPLES: dict[type, Change] = {
     AddMemory: memory(
         3,
@@ -282,6 +313,14 @@ SAMPLES: dict[type, Change] = {
     SetPrototypes: SetPrototypes(
         stamp="first", generation=1, seq=1 << 40, communities=(1,), bundled=(2,), prototypes=b"prototyp"
     ),
+    AddStatements: read(3, 4),
+    GradeStatements: GradeStatements(
+        generation=1, rows=(1, 2), pairs=(GradedPair(older=1, newer=2, grade="replaced", probability=0.9, why="said"),)
+    ),
+    SettleStatements: SettleStatements(
+        older=id_of(1), older_start=16, newer=id_of(2), newer_start=16, verdict="newer", by="user"
+    ),
+    MergeEntities: MergeEntities(entity=b"e" * 32, into=b"f" * 32),
 }
 
 
@@ -309,7 +348,7 @@ def test_a_copy_from_before_a_change_is_as_it_was_and_a_rebuild_does_it_again(
     apply(store, add_space())
     apply(store, MarkBoundary(reason="asked"), found(1, 1, 2))
     apply(store, memory(7, b"seven"), MarkBoundary(reason="commits"))
-    apply(store, memory(8, b"eight"))
+    apply(store, memory(8, b"eight"), read(1, 2))
     before = held(path)
     seq = apply(store, change, at=50).seq
     after = held(path)

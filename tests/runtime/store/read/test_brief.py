@@ -51,7 +51,7 @@ def keep(actor_system: ActorHarness, *events: Event) -> None:
 
 def material(actor_system: ActorHarness, place: ScopeRef = PLACE, **fields: Any) -> BriefingSources:
     given = {"occasion": "session-start", "assistant": "claude-code", "session": "new", "place": place}
-    found = actor_system.look(lambda snapshot: snapshot.briefing_sources(Brief(**(given | fields))))
+    found = actor_system.look(lambda snapshot: snapshot.briefing_sources(Brief(**(given | fields)), START_US))
     assert isinstance(found, BriefingSources)
     return found
 

@@ -1,0 +1,362 @@
+"""What memories state is read as they come, what replaces what is noticed by itself, and a person has the last word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemic.actors.protocol.changes import ScopeRef
+from mnemic.actors.protocol.errors import InvalidValue, UnknownConflict, UnknownEntity, UnknownScope
+from mnemic.actors.protocol.knowledge.messages import (
+    ConflictsListed,
+    FactsListed,
+    ListConflicts,
+    ListEntities,
+    ListFacts,
+    MergeNames,
+    SettleConflict,
+    ShowEntity,
+    UpdateFacts,
+)
+from mnemic.actors.protocol.messages import Forget, Rebuild, Recover
+from mnemic.algorithms.knowledge.extraction.statements import statements
+from tests.clocks import ManualClock
+from tests.harness import START_US, ActorHarness
+from tests.waiting import until
+
+DAY_US = 86_400_000_000
+SHELF = ScopeRef(path="shelf", project=None, found="named")
+BOARD = ScopeRef(path="board", project=None, found="named")
+SQLITE = "Our database is SQLite."
+POSTGRES = "Our database becomes Postgres 17."
+
+
+def harness(home: Path, **more: Any) -> ActorHarness:
+    """The actors of a mind, a hundred days after what is said first."""
+    return ActorHarness(home, clock=ManualClock(START_US + 100 * DAY_US), **more)
+
+
+@pytest.fixture
+def mind(tmp_path: Path) -> Iterator[ActorHarness]:
+    with harness(tmp_path) as mind:
+        yield mind
+
+
+def say(mind: ActorHarness, text: str, day: int = 0, **fields: Any) -> bytes:
+    """Keep a text, said so many days after the first."""
+    kept: bytes = mind.keep(text, **({"place": SHELF, "said_at": START_US + day * DAY_US} | fields)).id
+    return kept
+
+
+def read(mind: ActorHarness) -> None:
+    """Have all read and graded."""
+    mind.embed()
+    while mind.ask(UpdateFacts()).pending:
+        pass
+
+
+def facts(mind: ActorHarness, entity: str = "", **asked: Any) -> FactsListed:
+    found = mind.ask(ListFacts(entity=entity, **asked))
+    assert isinstance(found, FactsListed)
+    return found
+
+
+def told(mind: ActorHarness, entity: str = "", **asked: Any) -> list[tuple[str, str]]:
+    """State and value of each."""
+    return [(one.state, one.value.decode()) for one in facts(mind, entity, **asked).facts]
+
+
+def conflicts(mind: ActorHarness, **asked: Any) -> ConflictsListed:
+    found = mind.ask(ListConflicts(**asked))
+    assert isinstance(found, ConflictsListed)
+    return found
+
+
+def kept(mind: ActorHarness) -> dict[str, Any]:
+    """All that is kept of it, but for numbers."""
+
+    def look(now: Any) -> dict[str, Any]:
+        own = now.statements_of(now.memory_columns(0).row.tolist())
+        place = {one.number: (one.memory, one.place) for one in own}
+        pairs = now.pairs_of([one.number for one in own])
+        keys = {one.number: one.key for one in now.entities()}
+        return {
+            "statements": sorted((place[one.number], repr(one.said)) for one in own),
+            "pairs": sorted((place[pair.older], place[pair.newer], *pair[2:]) for pair in pairs),
+            "mentions": sorted((keys[one.entity], *one[1:]) for one in now.mentions(None, None, named=True)),
+            "waiting": now.knowledge_waiting(),
+        }
+
+    found: dict[str, Any] = mind.look(look)
+    return found
+
+
+# --- what is read ----------------------------------------------------------------------------------------------------
+
+
+def test_what_is_said_is_read_in_the_background(mind: ActorHarness) -> None:
+    say(mind, SQLITE)
+    until(lambda: told(mind) == [("holds", "SQLite")])
+
+
+def test_tools_results_are_not_read(mind: ActorHarness) -> None:
+    say(mind, SQLITE, kind="tool_result", role="tool")
+    read(mind)
+    assert facts(mind).total == 0
+
+
+def test_a_statement_names_its_memory_its_clause_and_the_rule(mind: ActorHarness) -> None:
+    memory = say(mind, "By the way: Nadia works at Siemens.", speaker="Ines")
+    read(mind)
+    (one,) = facts(mind, "nadia").facts
+    assert (one.memory, one.subject, one.relation, one.value) == (memory, b"Nadia", "work at", b"Siemens")
+    assert (one.start_byte, one.modality, one.speaker) == (27, "asserted", "Ines")
+    assert one.text.endswith(b"Nadia works at Siemens")
+    assert one.rule
+
+
+def test_offsets_are_bytes_whatever_letters_come_before(mind: ActorHarness) -> None:
+    say(mind, "Naïve “café” \ud83d first. Our database is SQLite.")
+    read(mind)
+    assert told(mind, "database") == [("holds", "SQLite")]
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        ("We will move our database to Postgres next year.", "planned"),
+        ("Is our database SQLite?", "unsure"),
+        ("Our database was SQLite back then.", "held"),
+    ],
+)
+def test_what_is_not_asserted_does_not_hold(mind: ActorHarness, text: str, state: str) -> None:
+    say(mind, text)
+    read(mind)
+    assert facts(mind, "database").total == 0
+    assert {found for found, _ in told(mind, "database", history=True)} <= {state}
+
+
+def test_days_that_the_words_name_bound_what_holds(mind: ActorHarness) -> None:
+    say(mind, "The office is closed until 20 October 2025.")
+    read(mind)
+    (one,) = facts(mind, "office", at=START_US + DAY_US).facts
+    assert one.holds_to is not None
+    assert facts(mind, "office", at=one.holds_to - 1).total == 1
+    assert facts(mind, "office", at=one.holds_to).total == 0, "half-open"
+    assert told(mind, "office", at=one.holds_to, history=True)[0][0] == "held"
+
+
+def test_an_extractor_of_ones_own_is_asked(tmp_path: Path) -> None:
+    def shout(text: str, speaker: str | None, said_on: Any) -> list[Any]:
+        return [one._replace(rule="mine") for one in statements(text, speaker, said_on)]
+
+    with harness(tmp_path, ports={"extract_statements": shout}, **{"knowledge.extractor": "mine:shout"}) as mind:
+        say(mind, SQLITE)
+        read(mind)
+        assert [one.rule for one in facts(mind).facts] == ["mine"]
+    with harness(tmp_path) as mind:
+        read(mind)
+        assert "mine" not in [one.rule for one in facts(mind).facts], "all is read again"
+
+
+# --- what was replaced -----------------------------------------------------------------------------------------------
+
+
+def test_a_new_value_told_as_a_change_replaces_the_old_one_since_then(mind: ActorHarness) -> None:
+    old, new = say(mind, SQLITE), say(mind, POSTGRES, 9)
+    read(mind)
+    assert told(mind, "database") == [("holds", "Postgres 17")]
+    now, then = facts(mind, "database", history=True).facts
+    assert (now.memory, then.memory, then.state) == (new, old, "replaced")
+    assert then.holds_to == now.holds_from == START_US + 9 * DAY_US
+    by = then.replaced_by
+    assert by is not None
+    assert (by.memory, by.value) == (new, b"Postgres 17")
+    assert "become" in by.why
+    assert by.probability > 0.9
+    assert told(mind, "database", at=START_US + DAY_US) == [("holds", "SQLite")], "what held that day"
+
+
+def test_the_order_in_which_they_came_does_not_matter(tmp_path: Path) -> None:
+    found = []
+    for number, order in enumerate(((0, 1), (1, 0))):
+        with harness(tmp_path / str(number)) as mind:
+            for place in order:
+                say(mind, (SQLITE, POSTGRES)[place], 9 * place)
+                read(mind)
+            found.append(told(mind, "database", history=True))
+    assert found[0] == found[1] == [("holds", "Postgres 17"), ("replaced", "SQLite")]
+
+
+def test_what_another_project_says_replaces_nothing(mind: ActorHarness) -> None:
+    say(mind, SQLITE)
+    say(mind, POSTGRES, 9, place=BOARD)
+    read(mind)
+    assert sorted(told(mind, "database")) == [("holds", "Postgres 17"), ("holds", "SQLite")]
+    assert told(mind, "database", scope="shelf") == [("holds", "SQLite")]
+
+
+def test_what_an_assistant_says_against_its_user_is_a_conflict(mind: ActorHarness) -> None:
+    say(mind, SQLITE)
+    say(mind, POSTGRES, 9, role="assistant")
+    read(mind)
+    assert {state for state, _ in told(mind, "database")} == {"holds"}
+    (one,) = conflicts(mind).conflicts
+    assert (one.older.value, one.newer.value) == (b"SQLite", b"Postgres 17")
+    assert facts(mind, "database").conflicts[0].id == one.id
+    assert conflicts(mind, replaced=True).total == 0
+
+
+def test_what_is_forgotten_or_taken_back_replaces_nothing_any_more(mind: ActorHarness) -> None:
+    say(mind, SQLITE)
+    new = say(mind, POSTGRES, 9)
+    read(mind)
+    mind.ask(Forget(ids=(new,)))
+    assert told(mind, "database") == [("holds", "SQLite")]
+    mind.ask(Recover(ids=(new,)))
+    assert told(mind, "database") == [("holds", "Postgres 17")]
+
+
+# --- what a person says ----------------------------------------------------------------------------------------------
+
+
+def test_each_replacement_is_taken_back_by_itself_and_that_is_taken_back_too(mind: ActorHarness) -> None:
+    say(mind, SQLITE)
+    say(mind, POSTGRES, 9)
+    read(mind)
+    (pair,) = conflicts(mind, replaced=True).conflicts
+    for verdict, holding in (
+        ("both", {"SQLite", "Postgres 17"}),
+        ("older", {"SQLite"}),
+        ("newer", {"Postgres 17"}),
+        ("unrelated", {"SQLite", "Postgres 17"}),
+        ("open", {"Postgres 17"}),
+    ):
+        settled = mind.ask(SettleConflict(id=pair.id, verdict=verdict))
+        assert settled.changed
+        assert settled.conflict.verdict == (verdict if verdict != "open" else "")
+        assert {value for state, value in told(mind, "database") if state == "holds"} == holding, verdict
+    assert not mind.ask(SettleConflict(id=pair.id, verdict="open")).changed
+
+
+def test_a_conflict_that_is_settled_is_asked_no_more(mind: ActorHarness) -> None:
+    say(mind, SQLITE)
+    say(mind, POSTGRES, 9, role="assistant")
+    read(mind)
+    (one,) = conflicts(mind).conflicts
+    mind.ask(SettleConflict(id=one.id.upper(), verdict="newer", by="mcp:codex"))
+    assert conflicts(mind).total == 0
+    (settled,) = conflicts(mind, replaced=True).conflicts
+    assert (settled.verdict, settled.by) == ("newer", "mcp:codex")
+    (then,) = [fact for fact in facts(mind, "database", history=True).facts if fact.state == "replaced"]
+    assert then.replaced_by is not None
+    assert (then.replaced_by.probability, then.replaced_by.why) == (1.0, "mcp:codex said so")
+
+
+def test_what_was_settled_and_merged_comes_back_from_the_log_and_all_else_from_the_memories(
+    mind: ActorHarness,
+) -> None:
+    say(mind, SQLITE)
+    say(mind, POSTGRES, 9)
+    say(mind, "Our store is in the cellar. Nadia likes it.", 10)
+    read(mind)
+    mind.ask(SettleConflict(id=conflicts(mind, replaced=True).conflicts[0].id, verdict="both"))
+    mind.ask(MergeNames(name="store", into="database"))
+    before, listed = kept(mind), facts(mind, "store", history=True)
+    mind.ask(Rebuild(meaning=True))
+    read(mind)
+    assert kept(mind) == before
+    assert facts(mind, "store", history=True) == listed
+    assert {value for _, value in told(mind, "store")} == {
+        "SQLite",
+        "Postgres 17",
+        "in the cellar",
+    }
+
+
+# --- things ----------------------------------------------------------------------------------------------------------
+
+
+def test_things_are_listed_by_how_many_memories_name_them(mind: ActorHarness) -> None:
+    for day, text in enumerate(("Nadia Keller likes `auth.py`.", "Nadia uses Postgres.", "`auth.py` is slow.")):
+        say(mind, text, day)
+    read(mind)
+    found = mind.ask(ListEntities())
+    assert [(one.name, one.memories) for one in found.entities] == [
+        ("auth.py", 2),
+        ("Nadia Keller", 2),
+        ("Postgres", 1),
+    ]
+    assert found.entities[1].also_called == ("Nadia",)
+    assert [one.name for one in mind.ask(ListEntities(kind="file")).entities] == ["auth.py"]
+
+
+def test_a_thing_is_shown_by_any_of_its_names(mind: ActorHarness) -> None:
+    say(mind, "Nadia Keller works at Siemens with `auth.py`.")
+    last = say(mind, "nadia likes tea, and Nadia has a bike.", 1)
+    read(mind)
+    shown = mind.ask(ShowEntity(name="NADIA"))
+    assert shown.entity.name == "Nadia Keller"
+    assert shown.memories[0] == last
+    assert "auth.py" in [one.name for one in shown.neighbours]
+    assert [one.name for one in shown.names] == ["Nadia Keller", "Nadia"]
+    assert shown.names[1].why
+
+
+def test_names_are_merged_and_taken_apart_by_hand(mind: ActorHarness) -> None:
+    say(mind, "Our database is SQLite. Ledger is a service.")
+    read(mind)
+    assert mind.ask(MergeNames(name="Ledger", into="the DB")).changed
+    assert {value for _, value in told(mind, "Ledger")} >= {"SQLite"}
+    assert not mind.ask(MergeNames(name="ledger", into="database")).changed
+    assert mind.ask(MergeNames(name="Ledger")).changed
+    assert "SQLite" not in {value for _, value in told(mind, "Ledger")}
+
+
+def test_a_scope_tells_no_names_of_another(mind: ActorHarness) -> None:
+    say(mind, "Nadia Keller works at Siemens.", place=BOARD)
+    say(mind, "Nadia likes tea.", 1)
+    read(mind)
+    shown = mind.ask(ShowEntity(name="Nadia", scope="shelf"))
+    assert (shown.entity.name, shown.entity.also_called, shown.entity.memories) == ("Nadia", (), 1)
+    with pytest.raises(UnknownEntity) as refused:
+        mind.ask(ShowEntity(name="Siemens", scope="shelf"))
+    assert "Siemens'" not in str(refused.value.remedy_text)
+
+
+@pytest.mark.parametrize(
+    ("asked", "error"),
+    [
+        (ListFacts(entity="nobody"), UnknownEntity),
+        (ListFacts(scope="nowhere"), UnknownScope),
+        (ListFacts(k=0), InvalidValue),
+        (ListConflicts(k=0), InvalidValue),
+        (ListEntities(k=0), InvalidValue),
+        (ShowEntity(name=""), UnknownEntity),
+        (SettleConflict(id="deadbeef", verdict="both"), UnknownConflict),
+        (SettleConflict(id="", verdict="both"), UnknownConflict),
+        (MergeNames(name="nobody", into="SQLite"), UnknownEntity),
+        (MergeNames(name="SQLite", into="sqlite"), InvalidValue),
+    ],
+)
+def test_what_is_not_there_is_refused(mind: ActorHarness, asked: Any, error: type[Exception]) -> None:
+    say(mind, SQLITE)
+    read(mind)
+    with pytest.raises(error):
+        mind.ask(asked)
+
+
+def test_a_name_that_is_near_is_told(mind: ActorHarness) -> None:
+    say(mind, "Nadia works at Siemens.")
+    read(mind)
+    with pytest.raises(UnknownEntity) as refused:
+        facts(mind, "Siemenss")
+    assert "Did you mean 'Siemens'?" in refused.value.remedy_text
+
+
+def test_an_empty_mind_answers_with_nothing(mind: ActorHarness) -> None:
+    assert mind.ask(UpdateFacts()).pending == 0
+    assert (facts(mind).total, conflicts(mind).total, mind.ask(ListEntities()).total) == (0, 0, 0)

@@ -1,0 +1,168 @@
+"""What later statements make of earlier ones: what replaces by itself is right, and little is asked of a person."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemic.algorithms.knowledge.entities.keys import subject_key
+from mnemic.algorithms.knowledge.extraction.statements import statements
+from mnemic.algorithms.knowledge.replacement import (
+    RULES,
+    Graded,
+    Said,
+    change_cue,
+    ended_value,
+    grade,
+    normal_value,
+    read_said,
+)
+
+REPLACED = {
+    "handover": (
+        ("Anouk's doctor is Dr Dumont", "Anouk's doctor changed from Dr Dumont to Dr Haas"),
+        ("Lantern uses Jenkins", "lantern left Jenkins for Buildkite"),
+        ("Application logs are kept 30 days.", "Application logs are kept 90 days instead of 30, compressed."),
+        ("The code of moss is on Codeberg", "moss left Codeberg for Gitea"),
+        ("Pelican depends on serilog", "we replaced serilog with slf4j in pelican"),
+        ("The glass bin is collected on Saturday", "the glass bin moved from Saturday to Monday"),
+        ("Backups run every 4 hours.", "Backups went from every 4 hours to every 6 hours."),
+    ),
+    "ended": (
+        ("Samira plays the drums", "Samira doesn't play the drums anymore"),
+        ("uncle Bernd has a subscription to Joyn", "uncle Bernd cancelled Joyn"),
+        ("I use Falkon", "I uninstalled Falkon"),
+        ("The server runs Debian in a cupboard", "the server no longer runs Debian"),
+    ),
+    "same words": (
+        ("The gate closes 10 minutes before departure.", "The gate closes 15 minutes before departure from now on."),
+        ("Decision: our database is SQLite in WAL mode, one file.", "Decision: our database becomes Postgres 17."),
+        ("Mateo plays the ukulele", "Mateo plays the cello these days"),
+        ("I live in Bologna", "I live in Ghent now, boxes everywhere."),
+    ),
+}
+CONFLICTS = (("The gate closes 10 minutes before departure.", "The gate closes 12 minutes before departure."),)
+NEITHER = (
+    ("Mateo plays the ukulele", "Mateo plays the cello in his dreams, if he could"),  # supposed
+    ("Mateo plays the ukulele", "Mateo will play the cello from now on"),  # planned
+    ("Mateo plays the ukulele", "does Mateo play the cello now?"),  # asked
+    ("Mateo plays the ukulele", "Lucia says Mateo plays the cello now"),  # told by another one
+    ("Mateo plays the ukulele", "Mateo also plays the cello now"),  # beside it
+    ("Mateo plays the ukulele", "Lucia plays the cello now"),  # another subject
+    ("Mateo plays the ukulele", "Mateo studies history now"),  # another attribute
+    ("Mateo plays the ukulele", "Mateo still plays the ukulele"),
+    ("I love hiking", "I love chess now"),  # of oneself one says much with one verb
+    ("the tests of harbor use Mocha", "the tests of moss use Jest now"),
+    ("we copy lantern every day", "we copy moss every hour from now on"),
+    ("Anouk switched to Dr Haas", "Anouk has switched to the cello"),  # two changes, of two things
+    ("The mill house was heated by coal", "the mill house is heated by gas now"),  # the older one is of the past
+    ("I bought a second whistle", "I dropped my whistle into a puddle"),
+    ("the internet at the hut is from Vodacell", "the garden house changed internet from Vodacell to Nordnet"),
+    ("For the farm we buy Windhof", "we dropped Windhof at the flat"),
+    ("backups run every 6 hours", "backups no longer need a password"),
+)
+
+
+def read(text: str, said_at: int, speaker: str | None = None) -> list[Said]:
+    """The statements of a text."""
+    found = statements(text, speaker, date(2026, 3, 2))
+    return read_said(text, said_at, found, [subject_key(one.subject, speaker, "user") for one in found])
+
+
+def best(older: str, newer: str, cosine: float | None = None, speakers: tuple[str, str] = ("", "")) -> Graded | None:
+    """The most probable verdict on two texts."""
+    pairs = [(a, b) for a in read(older, 1, speakers[0] or None) for b in read(newer, 2, speakers[1] or None)]
+    graded = [one for a, b in pairs if (one := grade(a, b, cosine)) is not None]
+    return max(graded, key=lambda one: one.probability, default=None)
+
+
+@pytest.mark.parametrize(("rule", "older", "newer"), [(rule, *pair) for rule in REPLACED for pair in REPLACED[rule]])
+def test_what_is_named_as_over_or_said_anew_in_the_same_words_is_replaced(rule: str, older: str, newer: str) -> None:
+    found = best(older, newer)
+    assert found is not None
+    assert (found.verdict, found.probability) == RULES[rule][:2]
+
+
+@pytest.mark.parametrize(("older", "newer"), CONFLICTS)
+def test_another_value_without_a_word_of_change_is_a_conflict(older: str, newer: str) -> None:
+    found = best(older, newer)
+    assert found is not None
+    assert found == RULES["same words, no cue"]
+
+
+@pytest.mark.parametrize(("older", "newer"), NEITHER)
+def test_what_asserts_nothing_new_of_the_same_leaves_it_as_it_is(older: str, newer: str) -> None:
+    assert best(older, newer) is None
+
+
+def test_a_word_of_change_and_likeness_in_meaning_make_a_conflict_where_there_is_a_vector() -> None:
+    older, newer = "Jonas has drums lessons", "Jonas plays the cello now"
+    assert best(older, newer) is None
+    assert best(older, newer, 0.2) is None
+    found = best(older, newer, 0.95)
+    assert found is not None
+    assert found.verdict == "conflict"
+    assert found.why.endswith('and "now"')
+
+
+def test_length_does_not_matter_where_words_decide() -> None:
+    talk = " And so we went on for a while about the garden and the weather, as one does." * 20
+    found = best(f"Well. Lantern uses Jenkins.{talk}", f"{talk} Lantern left Jenkins for Buildkite.")
+    assert found is not None
+    assert found.verdict == "replaced"
+
+
+def test_what_two_speakers_call_alike_may_be_two_things() -> None:
+    texts = "the office opens at 7:00", "the office opens at 8:00 now"
+    assert best(*texts, speakers=("ines", "ines")) is not None
+    assert best(*texts, speakers=("ines", "bela")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "cue"),
+    [
+        ("Lantern uses Jest now", "now"),
+        ("Lantern still uses Jest", ""),
+        ("Lantern switched to Jest", "switched"),
+        ("our database becomes Postgres", "become"),
+        ("Lantern uses Jest", ""),
+    ],
+)
+def test_words_of_change_are_found_in_the_clause_of_a_statement(text: str, cue: str) -> None:
+    assert change_cue(text, read(text, 1)[0].statement) == cue
+
+
+@pytest.mark.parametrize(
+    ("value", "normal"),
+    [
+        ("the `Postgres 17`", "postgres 17"),
+        ("Every 4 hours", "every 4 hours"),
+        ("two weeks", "two weeks"),
+        ("a", "a"),
+        ("", ""),
+    ],
+)
+def test_values_are_compared_without_articles_case_and_marks(value: str, normal: str) -> None:
+    assert normal_value(value) == normal
+
+
+def test_a_change_names_the_value_that_it_ends() -> None:
+    ended, new = read("lantern left Jenkins for Buildkite", 1)
+    assert (ended_value(ended), ended_value(new)) == ("jenkins", "jenkins")
+    assert ended_value(read("lantern uses Jenkins", 1)[0]) == ""
+
+
+@given(
+    st.sampled_from([text for pairs in REPLACED.values() for pair in pairs for text in pair]),
+    st.sampled_from([text for pair in (*CONFLICTS, *NEITHER) for text in pair]),
+    st.none() | st.floats(-1, 1),
+)
+def test_nothing_is_replaced_by_itself_or_by_what_is_older(one: str, other: str, cosine: float | None) -> None:
+    for a in read(one, 2):
+        assert grade(a, a, cosine) is None
+        assert all(grade(a, b, cosine) is None for b in read(other, 2) + read(other, 1))
+        same = [grade(a, again, cosine) for again in read(one, 3)]
+        assert all(found is None or found.verdict == "replaced" for found in same)
