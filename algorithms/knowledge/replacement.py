@@ -188,7 +188,7 @@ def _by_words(older: Said, newer: Said) -> str:
     relation, before = newer.statement.relation or "", older.statement.relation or ""
     verb = relation.partition(" ")[0]
     is_change = verb in CHANGES and relation not in _BECOMING  # "switched to the cello" ends no other switch
-    if not before or _BECOMING.get(relation, relation) != before or is_change:
+    if not before or _BECOMING.get(relation, relation) != _BECOMING.get(before, before) or is_change:
         return ""
     is_light = before in _LIGHT or _is_preposition(verb)
     (was, was_at), (now, now_at) = _parts(older.statement.value), _parts(newer.statement.value)

@@ -76,7 +76,7 @@ _BESIDE = {
     (name, order): f"SELECT x.id FROM statements x WHERE {condition} AND x.scope = ?2 AND x.said_at {side} ?3"
     f" AND x.memory != ?4 ORDER BY x.said_at {order} LIMIT ?5"
     for name, condition in _CONDITIONS.items()
-    for side, order in (("<", "DESC"), (">", "ASC"))
+    for side, order in (("<=", "DESC"), (">=", "ASC"))  # of one moment the later is the one that was read later
 }
 
 

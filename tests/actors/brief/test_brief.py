@@ -218,6 +218,7 @@ def test_a_store_that_cannot_write_leaves_the_assistant_told_and_says_so(actor_s
 
     class Context:
         trace = "t"
+        clock = actor_system.clock
 
         def ask(self, message: Any, timeout_s: float) -> Any:
             assert isinstance(message, Apply)

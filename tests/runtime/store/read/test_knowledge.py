@@ -37,9 +37,11 @@ def name(kept: Kept, key: str) -> int:
     return found[0]
 
 
-def rows_beside(kept: Kept, row: int, limit: int = 10) -> list[int]:
-    found: list[int] = kept.look(lambda now: sorted(one.row for one in now.statements_beside(row, limit)))
-    return found
+def gradable(kept: Kept, *rows: int, limit: int = 10) -> set[tuple[int, ...]]:
+    """Rows of the memories of each pair, of which each memory has one statement."""
+    row_of = {number: row for row, number in kept.numbers().items()}
+    pairs = kept.look(lambda now: now.gradable_pairs(rows, limit))
+    return {tuple(sorted(row_of[number] for number in pair)) for pair in pairs}
 
 
 def rows_about(kept: Kept, **asked: Any) -> list[int]:
@@ -59,7 +61,7 @@ def test_of_an_empty_mind_nothing_is_told(tmp_path: Path) -> None:
 
     def told(now: Any) -> list[Any]:
         lists = [now.unread_memories(9, 9), now.ungraded_rows(9), now.statements_of([1]), now.graded_rows([1])]
-        lists += [now.statements([1]), now.statements_beside(1, 9), now.statements_about(None, None, "", -1)]
+        lists += [now.statements([1]), now.gradable_pairs([1], 9), now.statements_about(None, None, "", -1)]
         lists += [now.pairs_of([]), now.pairs_of([1]), now.pairs(None, is_open=True), now.pairs([1], is_open=False)]
         lists += [now.entities(), now.mentions(None, None, named=True), now.mentions_in([1]), now.entity_merges()]
         return [*lists, now.knowledge_reading(), now.read_count(), now.knowledge_waiting()]
@@ -81,7 +83,7 @@ def test_what_waits_to_be_read_is_told_in_order_with_how_it_begins(tmp_path: Pat
 
 def test_a_statement_is_told_as_it_was_read_with_what_belongs_to_its_memory(kept: Kept) -> None:
     kept.apply(memory(7, "das Öl ist teuer".encode(), role="assistant", speaker="Bea", said_at=70))
-    said = statement("das Öl ist teuer".encode(), "", b"teuer", holds_from=5, holds_to=9, replaces=0, negative=True)
+    said = statement("das Öl ist teuer".encode(), "", b"teuer", holds_from=5, holds_to=9, instead_of=(0, 3), value_key=5)
     kept.read(MemoryReading(row=7, statements=(said, reading_of(1).statements[0]), mentions=()))
     first, second = kept.look(lambda now: now.statements_of([7]))
     assert (first.said, second.said) == (said, reading_of(1).statements[0])
@@ -99,11 +101,30 @@ def test_of_a_long_text_no_more_is_told_than_is_read(kept: Kept) -> None:
     assert one.text == text[:READ_BYTES]
 
 
-def test_beside_a_memory_are_statements_of_the_same_thing_in_its_scope_the_nearest_in_time(kept: Kept) -> None:
-    assert [rows_beside(kept, row) for row in range(1, 8)] == [[2, 4], [1, 4], [], [1, 2], [], [], []]
-    assert [rows_beside(kept, row, 1) for row in (1, 2, 4)] == [[2], [1, 4], [2]]
+def test_of_one_scope_what_says_the_same_of_one_thing_is_to_be_graded_the_nearest_in_time(kept: Kept) -> None:
+    assert [gradable(kept, row) for row in (1, 2, 3, 6, 99)] == [{(1, 2), (1, 4)}, {(1, 2), (2, 4)}, set(), set(), set()]
+    assert gradable(kept, 1, 2, 3, 4) == {(1, 2), (1, 4), (2, 4)}
+    assert [gradable(kept, row, limit=1) for row in (1, 2, 4)] == [{(1, 2)}, {(1, 2), (2, 4)}, {(2, 4)}]
     kept.apply(MergeScopes(path="boat", into=NAMED.path))
-    assert (rows_beside(kept, 4), rows_beside(kept, 4, 1), rows_beside(kept, 3)) == ([1, 2, 5], [2, 5], [6])
+    assert (gradable(kept, 4), gradable(kept, 4, limit=1)) == ({(1, 4), (2, 4), (4, 5)}, {(2, 4), (4, 5)})
+
+
+def test_another_verb_is_graded_where_the_later_one_tells_of_a_change_of_the_thing_or_of_the_value(kept: Kept) -> None:
+    told = {
+        7: ("lamp", 3, {"is_change": True}),
+        8: ("lamp", 3, {}),
+        9: ("", 9, {"over_key": 70}),
+        10: ("oar", 8, {"value_key": 70}),
+        11: ("oar", 10, {"value_key": 70, "relation": "hold"}),
+    }
+    for row, (subject, at, fields) in told.items():
+        kept.apply(memory(row, text_of(row), said_at=at))
+        said = statement(text_of(row), subject, b"shade-%d" % row, **({"relation": "hang"} | fields))
+        kept.read(MemoryReading(row=row, statements=(said,), mentions=()))
+    assert gradable(kept, 7) == {(1, 7), (2, 7), (7, 8)}, "8 is of the same moment and verb, 4 is later"
+    assert gradable(kept, 1) == {(1, 2), (1, 4), (1, 7)}
+    assert gradable(kept, 4) == {(1, 4), (2, 4)}
+    assert gradable(kept, 9) == gradable(kept, 10) == {(9, 10)}, "11 is said after it is over"
 
 
 def test_statements_of_some_things_are_told_newest_first_by_scope_and_relation_and_not_too_many(kept: Kept) -> None:
@@ -139,7 +160,6 @@ def test_what_a_forgotten_or_corrected_memory_states_is_not_told(kept: Kept, cha
     kept.apply(change)
     assert kept.look(lambda now: now.statements_of([2])) == []
     assert kept.look(lambda now: now.statements([numbers[2], numbers[4]]))[0].row == 4
-    assert rows_beside(kept, 1) == [4]
     assert 2 not in rows_about(kept)
     assert kept.look(lambda now: now.pairs_of(numbers.values())) == []
     assert kept.pairs() == []

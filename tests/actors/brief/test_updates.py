@@ -1,0 +1,95 @@
+"""No session is told what was replaced or is over; one that was told it earlier hears once what stands for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemic.actors.protocol.ambient_messages import Brief, Briefed
+from tests.actors.knowledge.test_knowledge import DAY_US, SHELF, harness, read, say
+from tests.harness import START_US, ActorHarness
+
+OLD = "Decision: our database is SQLite."
+NEW = "Decision: our database becomes Postgres 17."
+
+
+@pytest.fixture
+def mind(tmp_path: Path) -> Iterator[ActorHarness]:
+    with harness(tmp_path) as mind:
+        yield mind
+
+
+def brief(mind: ActorHarness, session: str, **fields: Any) -> Briefed:
+    read(mind)
+    given = {"occasion": "session-start", "place": SHELF, "assistant": "codex", "session": session}
+    told = mind.ask(Brief(**(given | fields)))
+    assert isinstance(told, Briefed)
+    return told
+
+
+def prompt(mind: ActorHarness, session: str, text: str = "go on") -> Briefed:
+    return brief(mind, session, occasion="prompt", prompt=text)
+
+
+def holds(told: Briefed) -> str:
+    """The part of it that says what holds."""
+    return told.text.partition("What holds here:")[2]
+
+
+def test_what_was_replaced_is_not_told_as_what_holds(mind: ActorHarness) -> None:
+    say(mind, OLD, session="a")
+    say(mind, NEW, 9, session="b")
+    say(mind, "Thanks, that is all.", 10, session="c")
+    assert "SQLite" not in holds(brief(mind, "new"))
+    assert "Postgres 17" in holds(brief(mind, "new"))
+
+
+def test_of_a_memory_that_says_more_it_is_told_that_a_part_is_over(mind: ActorHarness) -> None:
+    say(mind, f"{OLD} Never use mocks, and always run the whole suite before a commit.", session="a")
+    say(mind, NEW, 9, session="b")
+    assert "in part replaced or over since" in holds(brief(mind, "new"))
+
+
+def test_what_is_over_by_its_own_words_is_not_told(mind: ActorHarness) -> None:
+    say(mind, "Decision: the office is closed until 20 October 2025.", session="a")
+    say(mind, "Thanks, that is all.", 1, session="b")
+    assert "closed" not in holds(brief(mind, "new"))
+
+
+def test_one_conflict_is_told_as_one_line(mind: ActorHarness) -> None:
+    say(mind, OLD, session="a")
+    say(mind, NEW, 9, session="b", role="assistant")
+    lines = brief(mind, "new").text.splitlines()
+    (line,) = [one for one in lines if " or " in one and "SQLite" in one]
+    assert "(2025-10-09) or" in line
+    assert lines[lines.index(line) - 1] == "Not settled which of the two holds; ask where it matters:"
+
+
+def test_a_session_that_was_told_hears_once_what_stands_for_it_now(mind: ActorHarness) -> None:
+    say(mind, OLD, session="a")
+    assert "SQLite" in brief(mind, "running").text
+    assert prompt(mind, "running").text == ""
+    new = say(mind, NEW, 9, session="b")
+    told = prompt(mind, "running")
+    assert f'- you were told "{OLD.rstrip(".")}"; since 2025-10-18: "{NEW.rstrip(".")}"' in told.text
+    assert new in told.memories
+    assert prompt(mind, "running").text == "", "once"
+    assert prompt(mind, "another").text == "", "and nobody else"
+
+
+def test_what_a_session_said_itself_it_is_not_told(mind: ActorHarness) -> None:
+    say(mind, OLD, session="a")
+    assert "SQLite" in brief(mind, "running").text
+    say(mind, NEW, 9, session="running")
+    assert prompt(mind, "running").text == ""
+
+
+def test_what_is_to_hold_later_is_no_news_yet(mind: ActorHarness) -> None:
+    say(mind, OLD, session="a")
+    brief(mind, "running")
+    say(mind, NEW, 200, session="b")
+    assert mind.clock.now_us() < START_US + 200 * DAY_US
+    assert prompt(mind, "running").text == ""

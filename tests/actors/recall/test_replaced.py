@@ -1,0 +1,120 @@
+"""What was replaced stands right below what stands for it, marked; what contradicts is told; a person's word counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemic.actors.protocol.knowledge.messages import ListConflicts, SettleConflict
+from mnemic.actors.protocol.messages import Hit
+from tests.actors.knowledge.test_knowledge import DAY_US, POSTGRES, SQLITE, harness, read, say
+from tests.harness import START_US, ActorHarness
+
+LONG = f"{SQLITE} It is one file, and the backup of it goes out every night at two, by the timer of the old server."
+QUESTION = "Which database is our database, SQLite?"
+"""Nearer to what is replaced than to what stands for it."""
+
+
+@pytest.fixture
+def mind(tmp_path: Path) -> Iterator[ActorHarness]:
+    with harness(tmp_path) as mind:
+        yield mind
+
+
+def hits(mind: ActorHarness, query: str = QUESTION, **asked: Any) -> list[Hit]:
+    read(mind)
+    return list(mind.recall(query, **asked).hits)
+
+
+def texts(found: list[Hit]) -> list[str]:
+    return [hit.text for hit in found]
+
+
+def test_what_stands_for_a_memory_comes_right_above_it_and_that_is_marked(mind: ActorHarness) -> None:
+    say(mind, SQLITE)
+    new = say(mind, POSTGRES, 9)
+    say(mind, "Which database do others use?", 10)
+    now, then, *_ = hits(mind)
+    assert (now.text, then.text) == (POSTGRES, SQLITE)
+    assert now.replaced == ()
+    (by,) = then.replaced
+    assert (by.memory, by.value, by.at) == (new, b"Postgres 17", START_US + 9 * DAY_US)
+
+
+def test_asked_for_what_held_before_the_old_one_stays_where_it_was(mind: ActorHarness) -> None:
+    say(mind, SQLITE)
+    say(mind, POSTGRES, 9)
+    first, *_ = hits(mind, "What was our database before?")
+    assert first.text == SQLITE
+    assert [one.value for one in first.replaced] == [b"Postgres 17"]
+
+
+def test_asked_for_a_day_what_held_that_day_comes_first_and_is_not_marked(mind: ActorHarness) -> None:
+    say(mind, SQLITE)
+    say(mind, POSTGRES, 9)
+    first, *_ = hits(mind, at=START_US + 2 * DAY_US)
+    assert (first.text, first.replaced) == (SQLITE, ())
+    assert texts(hits(mind, at=START_US + 20 * DAY_US))[0] == POSTGRES
+
+
+def test_what_was_known_earlier_knows_of_no_replacement(mind: ActorHarness) -> None:
+    say(mind, SQLITE)
+    read(mind)
+    then = mind.clock.now_us()
+    say(mind, POSTGRES, 9)
+    (only,) = hits(mind, as_of=then)
+    assert (only.text, only.replaced) == (SQLITE, ())
+
+
+def test_a_memory_that_says_more_is_marked_and_stays_where_it_was(mind: ActorHarness) -> None:
+    say(mind, LONG)
+    say(mind, POSTGRES, 9)
+    first, *_ = hits(mind, "when does the backup of it go out, every night at two?")
+    assert first.text == LONG
+    assert [one.value for one in first.replaced] == [b"Postgres 17"]
+
+
+def test_without_validity_nothing_is_lifted(mind: ActorHarness) -> None:
+    say(mind, SQLITE)
+    say(mind, POSTGRES, 9)
+    assert texts(hits(mind, signals=("lexical",)))[0] == SQLITE
+
+
+def test_what_contradicts_is_told_of_both_until_it_is_settled(mind: ActorHarness) -> None:
+    say(mind, SQLITE)
+    say(mind, POSTGRES, 9, role="assistant")
+    found = {hit.text: hit for hit in hits(mind)}
+    assert [one.value for one in found[SQLITE].contradicts] == [b"Postgres 17"]
+    assert [one.value for one in found[POSTGRES].contradicts] == [b"SQLite"]
+    (pair,) = mind.ask(ListConflicts()).conflicts
+    mind.ask(SettleConflict(id=pair.id, verdict="newer"))
+    now, then, *_ = hits(mind)
+    assert (now.text, now.contradicts, then.contradicts) == (POSTGRES, (), ())
+    assert [one.why for one in then.replaced] == ["user said so"]
+
+
+def test_what_somebody_said_is_no_change_takes_nothing_from_the_other(mind: ActorHarness) -> None:
+    say(mind, SQLITE)
+    say(mind, POSTGRES, 9)
+    read(mind)
+    (pair,) = mind.ask(ListConflicts(replaced=True)).conflicts
+    mind.ask(SettleConflict(id=pair.id, verdict="both"))
+    first, *_ = hits(mind)
+    assert (first.text, first.replaced) == (SQLITE, ())
+
+
+def test_the_last_of_a_chain_stands_above_all(mind: ActorHarness) -> None:
+    say(mind, SQLITE)
+    say(mind, POSTGRES, 9)
+    say(mind, "Our database becomes MySQL 9 now.", 20)
+    found = texts(hits(mind))
+    assert found.index("Our database becomes MySQL 9 now.") < found.index(POSTGRES) < found.index(SQLITE)
+
+
+def test_what_stands_for_a_memory_in_no_scope_that_is_looked_through_lifts_nothing(mind: ActorHarness) -> None:
+    say(mind, SQLITE)
+    say(mind, POSTGRES, 9)
+    assert texts(hits(mind, until=START_US + DAY_US)) == [SQLITE]
