@@ -37,12 +37,14 @@ from mnemic.runtime.transfer.export_format import (
     ExportedErased,
     ExportedIgnoredSession,
     ExportedMemory,
+    ExportedMerge,
     ExportedOccurrences,
     ExportedOriginal,
     ExportedPart,
     ExportedQuarantined,
     ExportedScope,
     ExportedSession,
+    ExportedVerdict,
     FileEntry,
     IdentityBasis,
     Line,
@@ -157,6 +159,12 @@ class _ExportReader:
         yield "givings.jsonl", self._deliveries()
         ignored = "SELECT assistant, session FROM silenced ORDER BY assistant, session"
         yield "silenced.jsonl", self._rows(ExportedIgnoredSession, ignored)
+        yield "verdicts.jsonl", self._verdicts()
+        merged = (
+            "SELECT one.key, other.key FROM merges m JOIN entities one ON one.mark = m.entity"
+            " JOIN entities other ON other.mark = m.other ORDER BY one.key"
+        )
+        yield "merges.jsonl", self._rows(ExportedMerge, merged)
         erased = "SELECT lower(hex(identity)) FROM erased ORDER BY identity"
         yield "erased.jsonl", self._rows(ExportedErased, erased)
         yield "backups.jsonl", self._rows(ExportedBackup, "SELECT path, what, size, at FROM backups ORDER BY id")
@@ -229,6 +237,22 @@ class _ExportReader:
             if identity_of(msgspec.structs.replace(event, disambiguator=occasion), 1, self._identity) == identity:
                 return IdentityBasis(rule="text", occurrence=1, occasion=occasion)
         return IdentityBasis(rule="other")
+
+    def _verdicts(self) -> Iterator[ExportedVerdict]:
+        said = (
+            "SELECT o.uuid, v.older_start, n.uuid, v.newer_start, v.verdict, v.by FROM verdicts v"
+            " JOIN memories o ON o.id = v.older JOIN memories n ON n.id = v.newer"
+            " ORDER BY v.older, v.older_start, v.newer, v.newer_start"
+        )
+        for older, older_start, newer, newer_start, verdict, by in self._all(said):
+            yield ExportedVerdict(
+                older=_id(older),
+                older_start=older_start,
+                newer=_id(newer),
+                newer_start=newer_start,
+                verdict=verdict,
+                by=by,
+            )
 
     def _originals(self) -> Iterator[ExportedOriginal]:
         for memory, text in self._all(

@@ -17,7 +17,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
@@ -217,6 +217,32 @@ class ExportedIgnoredSession(_Line, frozen=True, kw_only=True):
     """The conversation."""
 
 
+class ExportedVerdict(_Line, frozen=True, kw_only=True):
+    """A line of ``verdicts.jsonl``: what somebody said that two statements are to each other."""
+
+    older: str
+    """The memory of the one said earlier."""
+    older_start: StoreInteger
+    """The byte at which its value begins."""
+    newer: str
+    """The memory of the other."""
+    newer_start: StoreInteger
+    """The byte at which its value begins."""
+    verdict: Literal["newer", "older", "both", "unrelated"]
+    """What they are; see docs/cli.md."""
+    by: str
+    """Who said so."""
+
+
+class ExportedMerge(_Line, frozen=True, kw_only=True):
+    """A line of ``merges.jsonl``: a name that goes by another one, as a person said."""
+
+    name: str
+    """Its normal form."""
+    into: str
+    """That of the other."""
+
+
 class ExportedErased(_Line, frozen=True, kw_only=True):
     """A line of ``erased.jsonl``: a memory that was removed for good, and is not kept again."""
 
@@ -246,6 +272,8 @@ FILES: dict[str, type[_Line]] = {
     "aside.jsonl": ExportedQuarantined,
     "givings.jsonl": ExportedDelivery,
     "silenced.jsonl": ExportedIgnoredSession,
+    "verdicts.jsonl": ExportedVerdict,
+    "merges.jsonl": ExportedMerge,
     "erased.jsonl": ExportedErased,
     "backups.jsonl": ExportedBackup,
 }

@@ -36,6 +36,7 @@ from mnemic.actors.protocol.changes import (
     Tombstone,
 )
 from mnemic.actors.protocol.events import Event
+from mnemic.actors.protocol.knowledge.changes import MergeEntities, SettleStatements
 from mnemic.actors.protocol.messages import Applied
 from mnemic.actors.protocol.ports import Digest
 from mnemic.runtime.keys.keys import Keys
@@ -47,10 +48,12 @@ from mnemic.runtime.transfer.export_format import (
     ExportedErased,
     ExportedIgnoredSession,
     ExportedMemory,
+    ExportedMerge,
     ExportedOccurrences,
     ExportedOriginal,
     ExportedQuarantined,
     ExportedSession,
+    ExportedVerdict,
     ExportSource,
     Line,
     text_bytes,
@@ -195,6 +198,7 @@ class HistoryImporter:
         """What it brought so far."""
         self.position = ("manifest.json", 0)
         """The file and the line that is being taken in."""
+        self._identity = keys.identity_hash()
         self._matching = MemoryMatcher(connection, keys.identity_hash(), same_key=self.report.same_key)
         self._ids: dict[str, bytes | None] = {}  # of every memory of the export: its id here; None where it is erased
         self._identities: dict[str, bytes] = {}  # of those whose identity is another one here
@@ -207,6 +211,7 @@ class HistoryImporter:
         self._take_counts()
         self._take_quarantined()
         self._take_deliveries()
+        self._take_verdicts()
         self._take_erased()
         self._take_backups()
 
@@ -237,6 +242,36 @@ class HistoryImporter:
         ]
         if marks:
             self._apply(self._now, *marks)
+
+    def _take_verdicts(self) -> None:
+        """Keep what was said of statements and of names, where nothing is said of them here."""
+        said: list[Change] = []
+        for line in self._lines("verdicts.jsonl", ExportedVerdict):
+            older, newer = self._local_id(line.older), self._local_id(line.newer)
+            here = "SELECT 1 FROM verdicts v JOIN memories o ON o.id = v.older JOIN memories n ON n.id = v.newer"
+            pair = (older, line.older_start, newer, line.newer_start)
+            same = f"{here} WHERE o.uuid = ? AND v.older_start = ? AND n.uuid = ? AND v.newer_start = ?"
+            if older is None or newer is None or self._db.execute(same, pair).get is not None:
+                continue
+            said.append(
+                SettleStatements(
+                    older=older,
+                    older_start=line.older_start,
+                    newer=newer,
+                    newer_start=line.newer_start,
+                    verdict=line.verdict,
+                    by=line.by,
+                )
+            )
+        for one in self._lines("merges.jsonl", ExportedMerge):
+            entity, into = (
+                self._identity(b"entity", name.encode("utf-8", "surrogatepass"))
+                for name in (one.name, one.into)
+            )
+            if self._db.execute("SELECT 1 FROM merges WHERE entity = ?", (entity,)).get is None:
+                said.append(MergeEntities(entity=entity, into=into))
+        if said:
+            self._apply(self._now, *said)
 
     def _take_counts(self) -> None:
         """Count on: of a text that both minds counted, the higher count holds."""

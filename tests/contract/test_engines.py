@@ -186,10 +186,18 @@ def grouped(actor_system: Supervisor) -> list[Any]:
 
 def known(actor_system: Supervisor) -> list[Any]:
     """What holds and what is named, once all is read and graded, and one pair is settled."""
-    for words in ("My editor is Vim.", "My editor is Emacs now.", "My bicycle is red.", "My bicycle is green."):
-        actor_system.ask(text(words))
+    for number, (words, role) in enumerate(
+        (
+            ("The workshop is in Berlin.", "user"),
+            ("The workshop is in Hamburg now.", "user"),
+            ("Ada Lovelace lives in Lisbon.", "user"),
+            ("Ada Lovelace lives in Porto now.", "assistant"),
+        )
+    ):
+        actor_system.ask(msgspec.structs.replace(text(words), role=role, said_at=START_US + number))
     read_all(actor_system)
-    replaced, (pair, *_) = actor_system.ask(ListConflicts(replaced=True)), actor_system.ask(ListConflicts()).conflicts
+    replaced, open_pairs = actor_system.ask(ListConflicts(replaced=True)), actor_system.ask(ListConflicts()).conflicts
+    (pair,) = (one for one in open_pairs if one.newer.value == b"Porto")
     settled = actor_system.ask(SettleConflict(id=pair.id, verdict="newer"))
     named = actor_system.ask(ListEntities())
     assert (replaced.total > 0, settled.changed, named.total > 0) == (True, True, True)

@@ -114,7 +114,9 @@ COMMANDS: dict[Struct, Offer] = {
     ShowEntity: offer("entity", unlike="scope"),
 }
 TOOLS: dict[Struct, Offer] = {
-    Recall: offer("memory_recall", lacks="at place signals observe private trace assistant asking_session", own="explain"),
+    Recall: offer(
+        "memory_recall", lacks="at place signals observe private trace assistant asking_session", own="explain"
+    ),
     Shape: offer("memory_shape", lacks="analogy session since until observe private assistant asking_session"),
     CaptureText: offer("memory_capture", lacks="place assistant speaker occurrence folder", own="scope"),
     GetMemories: offer("memory_get", own="offset limit"),

@@ -158,10 +158,10 @@ class KnowledgeSnapshot(Protocol):
         ...
 
     def gradable_pairs(self, rows: Sequence[int], limit: int) -> list[tuple[int, int]]:
-        """Pairs of numbers: statements of some memories, each with one of another memory that may replace it or the
-        other way round.
+        """Pairs of numbers: statements of some memories, each with one of another memory of its scope that may replace
+        it or the other way round.
 
-        Those are of the same scope: those of the same subject where the later one tells of a change or both have the same verb, and those whose
+        Those are of the same subject where the later one tells of a change or both have the same verb, and those whose
         value the later one tells to be over.
 
         Args:

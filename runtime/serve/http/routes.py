@@ -330,8 +330,9 @@ def _check_allowed(path: str, rights: Collection[str]) -> None:
 
 
 def _as_told(message: Any) -> Any:
-    """A message that came over TCP: what it keeps or settles is an assistant's word, and never a host's or the user's."""
-    name = {CaptureText: "assistant", SettleConflict: "by"}.get(type(message))
+    """A message that came over TCP: what it keeps or settles is an assistant's word, never a host's or the user's."""
+    names: dict[Any, str] = {CaptureText: "assistant", SettleConflict: "by"}
+    name = names.get(type(message))
     if name is None or getattr(message, name).startswith(MCP_PREFIX):
         return message
     return msgspec.structs.replace(message, **{name: f"{MCP_PREFIX}{getattr(message, name)}"})

@@ -60,7 +60,7 @@ _PAIR = (
 
 
 def name_at(text: bytes, start: int, stop: int) -> str:
-    """A name as it is written in a text; what no column of the store can hold is a space, as it was when it was read."""
+    """A name as it is written in a text, with a space for what no column of the store can hold, as when it was read."""
     return _UNSTORABLE.sub(" ", to_text(text[start:stop]))
 
 
@@ -76,7 +76,7 @@ _BESIDE = {
     (name, order): f"SELECT x.id FROM statements x WHERE {condition} AND x.scope = ?2 AND x.said_at {side} ?3"
     f" AND x.memory != ?4 ORDER BY x.said_at {order} LIMIT ?5"
     for name, condition in _CONDITIONS.items()
-    for side, order in (("<=", "DESC"), (">=", "ASC"))  # of one moment the later is the one that was read later
+    for side, order in (("<", "DESC"), (">", "ASC"))
 }
 
 

@@ -1,4 +1,4 @@
-"""The verbs of what holds from Python: facts, conflicts and things are listed, settled, merged, and read step by step."""
+"""The verbs of what holds from Python: facts, conflicts, things; listed, settled, merged, and read step by step."""
 
 from __future__ import annotations
 

@@ -137,7 +137,8 @@ def test_a_mind_in_the_process_answers_as_one_that_is_opened_here(home: Path, tm
         report = mind.capture(source, progress=lambda *news: shown.append(news))
         assert (report.new, report.files, report.scopes) == (300, 1, ["pier"])
         assert report.meaning_error.startswith("The embedding model is not at")
-        assert list(dict.fromkeys(what for what, *_ in shown if what != "facts")) == ["words", "shape"]  # read meanwhile
+        # Facts are told of where the process has not read them meanwhile.
+        assert list(dict.fromkeys(what for what, *_ in shown if what != "facts")) == ["words", "shape"]
         kept = mind.remember(half, scope="pier/deep", session="s", role="assistant")
         assert mind.rebuild(progress=lambda done, total: shown.append((done, total))) <= mind.counts().seq
         until(lambda: not mind.counts().unbound)

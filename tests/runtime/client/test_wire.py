@@ -35,9 +35,7 @@ from mnemic.runtime.client.wire import (
 
 TEXTS = st.text(st.characters())  # lone surrogates too
 KINDS = sorted({*ASK_MESSAGES.values(), *TELL_MESSAGES.values()}, key=message_path)
-MODULES = (
-    *(messages, ambient_messages, community_messages, knowledge_messages, log_messages, scopes, shape_messages),
-)
+MODULES = (*(messages, ambient_messages, community_messages, knowledge_messages, log_messages, scopes, shape_messages),)
 MESSAGES = {
     name
     for module in MODULES

@@ -191,7 +191,9 @@ def changes_of(step: int, what: tuple[str, Any], there: dict[int, bytes]) -> lis
         return [Supersede(old=id_of(old), new=id_of(new))]
     if name == "settle":
         old, new = given
-        return [SettleStatements(older=id_of(old), older_start=0, newer=id_of(new), newer_start=0, verdict="newer", by="")]
+        return [
+            SettleStatements(older=id_of(old), older_start=0, newer=id_of(new), newer_start=0, verdict="newer", by="")
+        ]
     if name == "know":
         return known(dict(list(there.items())[:given]))
     if name in ("retire", "restore"):
@@ -289,7 +291,11 @@ def check_whole(mind: Mind, added: dict[int, AddMemory], gone: set[int]) -> None
         store.rebuild(lambda done, total: None, meaning=False)
     again = mind.held()
     for table in (
-        *now.keys() - {"sessions", "scopes", "memories", "givings", "given_parts", "projects", "texts"} - BOUND - READ - {"entities"},
+        *now.keys()
+        - {"sessions", "scopes", "memories", "givings", "given_parts", "projects", "texts"}
+        - BOUND
+        - READ
+        - {"entities"},
     ):
         assert again[table] == now[table], table
     for table in BOUND - {"unbound"}:  # who was forgotten in between waits to be bound again

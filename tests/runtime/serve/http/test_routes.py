@@ -117,7 +117,10 @@ def test_facts_are_read_listed_settled_and_the_things_they_are_about_merged(face
     assert post("update-facts").json == {"type": "FactsProgress", "done": 2, "pending": 0}
     listed = post("list-facts", entity="database", scope=["pier"], history=True).json
     assert listed["type"] == "FactsListed"
-    assert [(one["value"], one["state"]) for one in listed["facts"]] == [("Postgres 17", "holds"), ("SQLite", "replaced")]
+    assert [(one["value"], one["state"]) for one in listed["facts"]] == [
+        ("Postgres 17", "holds"),
+        ("SQLite", "replaced"),
+    ]
     (pair,) = post("list-conflicts", replaced=True).json["conflicts"]
     settled = post("settle-conflict", id=pair["id"], verdict="both").json
     assert (settled["changed"], settled["conflict"]["verdict"], settled["conflict"]["by"]) == (True, "both", "user")

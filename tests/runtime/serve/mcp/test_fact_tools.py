@@ -1,6 +1,4 @@
-"""``memory_facts`` and ``memory_settle``: what holds is told of the caller's project alone, and what it settles is kept as
-its word, which its user takes back.
-"""
+"""``memory_facts`` and ``memory_settle``: of the caller's project alone, and what it settles its user takes back."""
 
 from __future__ import annotations
 
@@ -33,7 +31,8 @@ def faces(home: Path, project: Path) -> Iterator[Hosted]:
         faces.settings = {"mcp.allow": (), "mcp.share": ()}
         with faces.minds.use("default", True) as mind:
             own = resolve_scope(None, str(project))
-            for scope, old, new, name in ((own, "SQLite", "Postgres 17", "Nadia"), ("bank", "MySQL", "Oracle", "Marta")):
+            said = ((own, "SQLite", "Postgres 17", "Nadia"), ("bank", "MySQL", "Oracle", "Marta"))
+            for scope, old, new, name in said:
                 mind.remember(f"Our database is {old}.", scope=scope)
                 mind.remember(f"Our database becomes {new}.", scope=scope)
                 mind.remember(f"{name} works in Porto.", scope=scope)
@@ -108,8 +107,9 @@ def test_no_fact_conflict_or_name_of_another_project_is_told(faces: Hosted, proj
         mind.update_facts()
         mind.merge_entities("lunch", "Marta")
     answers = [asked(faces, project, "memory_facts", scope=scope, history=history) for history in (False, True)]
-    answers += [asked(faces, project, "memory_facts", scope=scope, entity=name) for name in ("Porto", "lunch", "database")]
-    assert all(told["entity"] == name for told, name in zip(answers[2:], ("Porto", "lunch", "database"), strict=True))
+    names = ("Porto", "lunch", "database")
+    answers += [asked(faces, project, "memory_facts", scope=scope, entity=name) for name in names]
+    assert tuple(told["entity"] for told in answers[2:]) == names
     for told in answers:
         assert told["facts"] or told["entity"] == "Porto", told
         assert not any(name in str(told) for name in ("bank", "MySQL", "Oracle", "Marta")), told
@@ -213,9 +213,9 @@ def test_what_its_user_settled_is_settled_by_them_alone(faces: Hosted, project: 
     pair = pair_in(faces, "boat")
     with faces.minds.use("default", True) as mind:
         mind.settle(pair, "older")
+    why = "owners_choice: By MCP nothing is settled that its user settled (who may, by `mnemic "
     for id, verdict in ((pair, "newer"), (pair.upper(), "open"), (f" {pair}", "both")):
-        refused = asked(faces, project, "memory_settle", id=id, verdict=verdict)
-        assert refused.startswith("owners_choice: By MCP nothing is settled that its user settled (who may, by `mnemic ")
+        assert asked(faces, project, "memory_settle", id=id, verdict=verdict).startswith(why)
     with faces.minds.use("default", True) as mind:
         assert {(one.verdict, one.by) for one in mind.conflicts(replaced=True, scope="boat").conflicts} == {
             ("older", "user"),

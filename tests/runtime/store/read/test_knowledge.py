@@ -83,7 +83,9 @@ def test_what_waits_to_be_read_is_told_in_order_with_how_it_begins(tmp_path: Pat
 
 def test_a_statement_is_told_as_it_was_read_with_what_belongs_to_its_memory(kept: Kept) -> None:
     kept.apply(memory(7, "das Öl ist teuer".encode(), role="assistant", speaker="Bea", said_at=70))
-    said = statement("das Öl ist teuer".encode(), "", b"teuer", holds_from=5, holds_to=9, instead_of=(0, 3), value_key=5)
+    said = statement(
+        "das Öl ist teuer".encode(), "", b"teuer", holds_from=5, holds_to=9, instead_of=(0, 3), value_key=5
+    )
     kept.read(MemoryReading(row=7, statements=(said, reading_of(1).statements[0]), mentions=()))
     first, second = kept.look(lambda now: now.statements_of([7]))
     assert (first.said, second.said) == (said, reading_of(1).statements[0])
@@ -102,7 +104,13 @@ def test_of_a_long_text_no_more_is_told_than_is_read(kept: Kept) -> None:
 
 
 def test_of_one_scope_what_says_the_same_of_one_thing_is_to_be_graded_the_nearest_in_time(kept: Kept) -> None:
-    assert [gradable(kept, row) for row in (1, 2, 3, 6, 99)] == [{(1, 2), (1, 4)}, {(1, 2), (2, 4)}, set(), set(), set()]
+    assert [gradable(kept, row) for row in (1, 2, 3, 6, 99)] == [
+        {(1, 2), (1, 4)},
+        {(1, 2), (2, 4)},
+        set(),
+        set(),
+        set(),
+    ]
     assert gradable(kept, 1, 2, 3, 4) == {(1, 2), (1, 4), (2, 4)}
     assert [gradable(kept, row, limit=1) for row in (1, 2, 4)] == [{(1, 2)}, {(1, 2), (2, 4)}, {(2, 4)}]
     kept.apply(MergeScopes(path="boat", into=NAMED.path))
@@ -121,7 +129,7 @@ def test_another_verb_is_graded_where_the_later_one_tells_of_a_change_of_the_thi
         kept.apply(memory(row, text_of(row), said_at=at))
         said = statement(text_of(row), subject, b"shade-%d" % row, **({"relation": "hang"} | fields))
         kept.read(MemoryReading(row=row, statements=(said,), mentions=()))
-    assert gradable(kept, 7) == {(1, 7), (2, 7), (7, 8)}, "8 is of the same moment and verb, 4 is later"
+    assert gradable(kept, 7) == {(1, 7), (2, 7)}, "8 is said at the same moment, 4 later"
     assert gradable(kept, 1) == {(1, 2), (1, 4), (1, 7)}
     assert gradable(kept, 4) == {(1, 4), (2, 4)}
     assert gradable(kept, 9) == gradable(kept, 10) == {(9, 10)}, "11 is said after it is over"
@@ -230,7 +238,11 @@ def test_a_verdict_stands_above_the_grade(grade: str, verdict: str, replaced: in
 def test_names_are_told_by_scope_and_thing_and_on_request_as_they_are_written(kept: Kept) -> None:
     text = b"a lantern, the LAMP; a lamp"
     kept.apply(memory(7, text, said_at=70))
-    names = (mention(text, "lamp", b"LAMP", "tool"), mention(text, "lantern", b"lantern"), mention(text, "lamp", b"lamp"))
+    names = (
+        mention(text, "lamp", b"LAMP", "tool"),
+        mention(text, "lantern", b"lantern"),
+        mention(text, "lamp", b"lamp"),
+    )
     kept.read(MemoryReading(row=7, statements=(), mentions=names))
     lamp, boat = name(kept, "lamp"), scopes(kept)["boat"]
     found = kept.look(lambda now: now.mentions(None, {lamp}, named=True))
