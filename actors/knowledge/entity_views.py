@@ -29,7 +29,7 @@ from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.recall.query import asked_scope_numbers
 from mnemic.actors.recall.validate import check_count
 from mnemic.algorithms.knowledge.entities.aliases import AliasLink, EntitySeen, alias_links, resolve
-from mnemic.algorithms.knowledge.entities.keys import entity_key
+from mnemic.algorithms.knowledge.entities.keys import entity_key, subject_key
 
 _MOST_NEAR = 3
 _MERGED = "you merged them"
@@ -54,6 +54,7 @@ class EntityNames:
     def __init__(self) -> None:
         self._of: tuple[int, int] | None = None
         self._records: dict[str, EntityRecord] = {}
+        self._owned: dict[str, list[str]] = {}
         self._stands_for: dict[str, str] = {}
         self._links: list[AliasLink] = []
 
@@ -69,13 +70,20 @@ class EntityNames:
         self._links = alias_links(_seen(records.values(), snapshot.mentions(None, None, named=False)))
         self._stands_for = resolve(self._links, merges)
         self._links += [AliasLink(key, into, _MERGED) for key, into in merges]
+        self._owned = {}
+        for key in records:
+            if key.startswith("@") and "'s " in key:
+                self._owned.setdefault(key.partition("'s ")[2], []).append(key)
         self._records, self._of = records, (snapshot.generation, snapshot.seq)
 
     def numbers(self, key: str) -> frozenset[int]:
-        """Numbers of all names of what a name, given in its normal form, stands for."""
+        """Numbers of all names of what a name, given in its normal form, stands for; with what somebody of that name
+        says of themselves, and what is somebody's own of that name (``my sister``).
+        """
         main = self._stands_for.get(key, key)
         same = {one for one, other in self._stands_for.items() if other == main} | {main}
-        return frozenset(self._records[one].number for one in same if one in self._records)
+        own = {each for one in same for each in (f"@{one}", *self._owned.get(one, ()))}
+        return frozenset(self._records[one].number for one in same | own if one in self._records)
 
     def record(self, name: str) -> EntityRecord | None:
         """A name as it is kept."""
@@ -88,7 +96,7 @@ class EntityNames:
             UnknownEntity: nothing of that name is there.
         """
         self.sync(snapshot)
-        key = entity_key(name) or name.strip().casefold()
+        key = entity_key(name) or subject_key(name.strip(), None, "user")  # "me", "we"
         numbers = self.numbers(key)
         found = snapshot.mentions(within, numbers, named=True) if numbers else []
         if not found and not (numbers and snapshot.statements_about(numbers, within, "", 1)):

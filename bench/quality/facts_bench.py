@@ -22,7 +22,14 @@ from mnemic.bench.harness.homes import actors_of
 from mnemic.bench.harness.measure import Row, goal
 from mnemic.bench.harness.processes import run_mnemic
 from mnemic.bench.quality.asking import RULES
-from mnemic.bench.quality.facts.change_sets import ChangeQuestion, ChangeSet, by_slot, made_lives, quiet_changes
+from mnemic.bench.quality.facts.change_sets import (
+    ChangeQuestion,
+    ChangeSet,
+    by_slot,
+    developers_talk,
+    made_lives,
+    quiet_changes,
+)
 from mnemic.bench.quality.facts.fit import fit_rows
 from mnemic.bench.quality.facts.replacement_scores import replacement_rows
 from mnemic.bench.quality.facts.statement_scores import measure_statements
@@ -76,7 +83,7 @@ def run(
             raise ValueError("what is fitted needs a file of quiet changes and one of LoCoMo's")
         yield from fit_rows(changes, locomo)
         return
-    sets = {"lives": made_lives(lives)}
+    sets = {"lives": made_lives(lives), "talk": developers_talk()}
     if changes is not None:
         if locomo is None:
             raise ValueError("quiet changes are mixed with chatter: name a file of LoCoMo's as well")

@@ -162,9 +162,9 @@ SELECT m.id, e.id FROM encoders e JOIN memories m ON m.id <= e.complete_to WHERE
 
 
 def held(path: Path, keys: Keys = KEYS) -> dict[str, list[Any]]:
-    """What a store holds, table by table. The generation is left out, and so are the numbers of hypervectors, statements
-    and names, which are never the same twice, and how far nothing waits for an encoder, which a rebuild begins anew:
-    that nothing does is looked at.
+    """What a store holds, table by table. The generation is left out, and so are the numbers of hypervectors, of
+    statements and of names, which are never the same twice, and how far nothing waits for an encoder, which a rebuild
+    begins anew: that nothing does is looked at.
     """
     with closing(connect(path, keys)) as db:
         tables = ["applies", "log", "texts", "scopes", "sessions", "memories", "encoders", "meanings", "windows"]

@@ -106,6 +106,29 @@ def made_lives(seeds: Iterable[int]) -> ChangeSet:
     return ChangeSet(turns, slots, questions, told)
 
 
+def developers_talk() -> ChangeSet:
+    """Sessions of a developer with an assistant in which forty facts change in passing, many of them two in one turn.
+
+    Whoever wrote them had seen neither this code nor the other sets. A turn that is of two slots counts as of the later
+    one where slots are told apart.
+    """
+    found = json.loads(Path(__file__).with_name("talk.json").read_bytes())
+    scope = "talk"
+    turns = [one | {"id": f"{scope}/{one['id']}", "scope": scope} for one in found["turns"]]
+    slots: dict[str, Slot] = {}
+    told: dict[str, Told] = {}
+    questions = []
+    for fact in found["facts"]:
+        about, chain = (scope, fact["attribute"], ""), [f"{scope}/{one['turn']}" for one in fact["chain"]]
+        for id, one in zip(chain, fact["chain"], strict=True):
+            slots[id], told[id] = about, Told("plain", one["value"])
+        trap = frozenset(f"{scope}/{id}" for id in fact["distractors"])
+        for kind, gold in (("now", chain[-1]), ("before", chain[-2]), ("since", chain[-1])):
+            stale = frozenset(chain) - {gold}
+            questions.append(ChangeQuestion(fact[kind], kind, frozenset({gold}), stale, trap, about, "talk"))
+    return ChangeSet(turns, slots, questions, told)
+
+
 def by_slot(of: ChangeSet) -> dict[Slot, set[str]]:
     """The statements of each slot."""
     found: dict[Slot, set[str]] = defaultdict(set)

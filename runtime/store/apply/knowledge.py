@@ -86,10 +86,12 @@ def _entity(db: apsw.Connection, key: str, name: str, identity: Callable[..., by
 
 
 def enqueue_grading(db: apsw.Connection, rows: Iterable[int]) -> None:
-    """Have the statements of memories graded, those that say something of a thing."""
+    """Have the statements of memories graded, those that say something of a thing or may replace or be replaced by what
+    they say.
+    """
     db.executemany(
         "INSERT OR IGNORE INTO ungraded SELECT DISTINCT memory FROM statements WHERE memory = ?"
-        " AND subject IS NOT NULL",
+        " AND (subject IS NOT NULL OR value_key OR over_key)",
         [(row,) for row in rows],
     )
 

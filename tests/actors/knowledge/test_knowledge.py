@@ -273,7 +273,7 @@ def test_what_was_settled_and_merged_comes_back_from_the_log_and_all_else_from_t
     assert {value for _, value in told(mind, "store")} == {
         "SQLite",
         "Postgres 17",
-        "in the cellar",
+        "cellar",
     }
 
 
@@ -314,6 +314,16 @@ def test_names_are_merged_and_taken_apart_by_hand(mind: ActorHarness) -> None:
     assert not mind.ask(MergeNames(name="ledger", into="database")).changed
     assert mind.ask(MergeNames(name="Ledger")).changed
     assert "SQLite" not in {value for _, value in told(mind, "Ledger")}
+
+
+def test_what_somebody_says_of_themselves_and_of_what_is_theirs_is_found_by_name(mind: ActorHarness) -> None:
+    say(mind, "I live in Rome. My sister lives in Bari.", speaker="Nadia")
+    say(mind, "I work at Siemens. We use Postgres.", 1)
+    read(mind)
+    assert told(mind, "nadia") == [("holds", "Rome")]
+    assert told(mind, "sister") == [("holds", "Bari")]
+    assert told(mind, "me") == [("holds", "Siemens")]
+    assert told(mind, "we") == [("holds", "Postgres")]
 
 
 def test_a_scope_tells_no_names_of_another(mind: ActorHarness) -> None:

@@ -313,9 +313,9 @@ def test_every_file_of_a_store_is_its_owners_alone(tmp_path: Path, umask: int) -
 
 @pytest.fixture
 def on_small_disk(tmp_path: Path) -> Callable[[str], list[Any]]:
-    """Run a function of this module in a process that sees a disk of 1 MB at the folder it is given."""
+    """Run a function of this module in a process that sees a disk of 2 MB at the folder it is given."""
     folder = tmp_path / "disk"
-    shell = own_disk(folder)
+    shell = own_disk(folder, "2m")
 
     def run(function: str) -> list[Any]:
         report = json.loads(finish(child(f"runtime.store.test_schema:{function}", folder, before=shell)))

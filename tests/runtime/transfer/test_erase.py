@@ -76,8 +76,8 @@ from tests.runtime.building import (
     memory,
     vectors,
 )
-from tests.runtime.store.apply.test_knowledge import mention, statement
 from tests.runtime.spooling import file_id, record, sealed, write
+from tests.runtime.store.apply.test_knowledge import mention, statement
 
 WORDS = ("otter", "heron", "the shelf holds nine books and no lamp", "the harbour is closed until the tide comes back")
 PLACES = (

@@ -38,6 +38,13 @@ from mnemic.actors.protocol.changes import (
 )
 from mnemic.actors.protocol.errors import BadInput, NotAnExport
 from mnemic.actors.protocol.events import Event
+from mnemic.actors.protocol.knowledge.changes import (
+    AddStatements,
+    MemoryReading,
+    MentionRow,
+    MergeEntities,
+    SettleStatements,
+)
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.schema import connect
@@ -111,6 +118,15 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
     st.builds(IgnoreSession, assistant=st.just("test"), session=sessions),
     st.builds(aside, st.integers(1, 2), st.sampled_from([b"odd", b"\xff odd".decode("latin-1").encode()])),
     st.builds(ReleaseRecord, record=st.just((1).to_bytes(16, "big"))),
+    st.builds(
+        SettleStatements,
+        older=ids,
+        older_start=st.just(4),
+        newer=ids,
+        newer_start=st.integers(0, 1),
+        verdict=st.sampled_from(["newer", "older", "both", "unrelated", "open"]),
+        by=st.sampled_from(["user", "mcp:codex"]),
+    ),
     st.builds(KeepOriginal, memory=ids, text=st.just(b"my token is 12")),
     st.builds(
         lambda number, hooks: CountOccurrences(
@@ -248,6 +264,34 @@ def test_what_was_erased_here_is_not_brought_back(place: Stores, history: list[C
     everything = json.dumps(found).encode()
     assert not [text for text in words.values() if text in everything]
     assert {one["identity"] for one in found["erased.jsonl"]} == {n.to_bytes(32, "big").hex() for n in erased}
+
+
+@pytest.mark.parametrize("keys", [KEYS, OTHER_KEYS])
+def test_merged_names_come_along_where_nothing_is_said_of_them_here(place: Stores, keys: Keys) -> None:
+    names = ("boat", "otter")
+    mentions = tuple(MentionRow(key=one, name=one, span=(0, 1), kind="thing") for one in names)
+    marks = {of: [of.identity_hash()(b"entity", one.encode()) for one in names] for of in (KEYS, keys)}
+    read = AddStatements(generation=1, reading="test", memories=(MemoryReading(1, (), mentions),))
+    merge = MergeEntities(entity=marks[KEYS][0], into=marks[KEYS][1])
+    exported = place.export(place.store([memory(1), read, merge]))
+    assert sheets(exported)["merges.jsonl"] == [{"name": "boat", "into": "otter"}]
+    target = place.store([], keys)
+    place.take(target, exported, keys)
+    with closing(open_reader(target, keys)) as reader, reader.snapshot() as now:
+        assert now.entity_merges() == [tuple(marks[keys])]
+    other = place.store([MergeEntities(entity=marks[keys][0], into=bytes(32))], keys)
+    place.take(other, exported, keys)
+    with closing(open_reader(other, keys)) as reader, reader.snapshot() as now:
+        assert now.entity_merges() == [(marks[keys][0], bytes(32))], "what is said here stands"
+
+
+def test_a_verdict_of_here_stands_against_one_of_there(place: Stores) -> None:
+    said = {"older": id_of(1), "older_start": 0, "newer": id_of(2), "newer_start": 0}
+    both = [memory(1), memory(2)]
+    exported = place.export(place.store([*both, SettleStatements(**said, verdict="newer", by="user")]))
+    target = place.store([*both, SettleStatements(**said, verdict="both", by="user")])
+    place.take(target, exported)
+    assert [one["verdict"] for one in sheets(place.export(target))["verdicts.jsonl"]] == ["both"]
 
 
 def test_what_was_erased_there_is_said_and_stays_away_where_it_never_was(place: Stores) -> None:

@@ -166,12 +166,18 @@ def test_turns_decisions_and_notes_wait_to_be_read_and_nothing_else(kept: Kept) 
     assert kept.look(lambda now: (now.read_count(), now.knowledge_waiting())) == (8, (8, 0))
 
 
-def test_what_is_read_waits_to_be_graded_where_it_says_something_of_a_thing(kept: Kept) -> None:
-    told = statement(text_of(2), "", b"shade-2")
-    assert kept.read(1, MemoryReading(row=2, statements=(told,), mentions=()), MemoryReading(3, (), ()))
-    assert kept.waiting() == ([4, 5, 6], [1])
-    assert kept.grade(rows=[1])
-    assert kept.waiting() == ([4, 5, 6], [])
+def test_what_is_read_waits_to_be_graded_where_it_is_of_a_thing_or_of_a_value_that_others_may_have(kept: Kept) -> None:
+    told = {2: {}, 4: {"over_key": 7}, 5: {"value_key": 7}}
+    read = [
+        MemoryReading(row, (statement(text_of(row), "", b"shade-%d" % row, **fields),), ())
+        for row, fields in told.items()
+    ]
+    assert kept.read(1, *read, MemoryReading(3, (), ()))
+    assert kept.waiting() == ([6], [1, 4, 5])
+    assert kept.grade(rows=[1, 4, 5])
+    assert kept.waiting() == ([6], [])
+    kept.apply(MergeScopes(path="boat", into=NAMED.path))
+    assert kept.waiting()[1] == [5]
 
 
 def test_what_moves_to_another_scope_moves_with_its_statements_and_is_graded_again(kept: Kept) -> None:

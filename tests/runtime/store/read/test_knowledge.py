@@ -1,4 +1,4 @@
-"""What is told of statements, names and pairs: nothing of what is forgotten or corrected, and no scope beside another."""
+"""What is told of statements, names and pairs: nothing of what is forgotten or corrected, nor of another scope."""
 
 from __future__ import annotations
 
