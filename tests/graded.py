@@ -31,6 +31,8 @@ def grade_pair(
     by_clause = {one.text[slice(*one.said.clause)].decode(): one for one in said}
     first, last = by_clause[older], by_clause[newer]
     pair = GradedPair(older=first.number, newer=last.number, grade=grade, probability=0.61234, why="a test said so")
-    change = GradeStatements(generation=generation, rows=tuple(sorted({first.row, last.row})), pairs=(pair,))
+    change = GradeStatements(
+        generation=generation, seq=1 << 40, rows=tuple(sorted({first.row, last.row})), pairs=(pair,)
+    )
     key = hashlib.sha256(repr(change).encode()).digest()
     mind.actor_system.ask(Apply(changes=(change,), key=key, author="test", run="test"))

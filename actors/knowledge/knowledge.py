@@ -198,7 +198,9 @@ class KnowledgeActor:
             graded = _graded(older, newer, said, vectors)
             if graded is not None:
                 pairs[graded.older, graded.newer] = graded
-        return GradeStatements(generation=snapshot.generation, rows=tuple(rows), pairs=tuple(pairs.values()))
+        return GradeStatements(
+            generation=snapshot.generation, seq=snapshot.seq, rows=tuple(rows), pairs=tuple(pairs.values())
+        )
 
     def _vectors(self, rows: set[int], snapshot: Snapshot) -> dict[int, NDArray[np.float32]]:
         encoders = snapshot.encoders()

@@ -221,7 +221,7 @@ CREATE TRIGGER prototype_member_moved AFTER UPDATE OF scope ON memories WHEN new
 CREATE TABLE knowledge(reading TEXT NOT NULL) STRICT;
 INSERT INTO knowledge VALUES('');
 CREATE TABLE unread(memory INTEGER PRIMARY KEY) STRICT;
-CREATE TABLE ungraded(memory INTEGER PRIMARY KEY) STRICT;
+CREATE TABLE ungraded(memory INTEGER PRIMARY KEY, marked INTEGER NOT NULL) STRICT;
 CREATE TABLE entities(
   id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, name TEXT NOT NULL, mark BLOB NOT NULL) STRICT;
 CREATE TABLE statements(
@@ -256,13 +256,13 @@ CREATE TRIGGER unread_added AFTER INSERT ON memories WHEN new.kind IN ('turn', '
   BEGIN INSERT INTO unread VALUES(new.id); END;
 CREATE TRIGGER ungraded_moved AFTER UPDATE OF scope ON memories WHEN new.scope IS NOT old.scope
   BEGIN UPDATE statements SET scope = new.scope WHERE memory = new.id;
-  INSERT OR IGNORE INTO ungraded SELECT DISTINCT memory FROM statements
+  INSERT OR REPLACE INTO ungraded SELECT DISTINCT memory, (SELECT max(seq) FROM applies) FROM statements
   WHERE memory = new.id AND (subject IS NOT NULL OR value_key OR over_key);
   END;
 CREATE TRIGGER ungraded_restored AFTER UPDATE OF retired_at, superseded_by ON memories
   WHEN new.retired_at IS NULL AND new.superseded_by IS NULL
   AND (old.retired_at IS NOT NULL OR old.superseded_by IS NOT NULL) BEGIN
-  INSERT OR IGNORE INTO ungraded SELECT DISTINCT memory FROM statements
+  INSERT OR REPLACE INTO ungraded SELECT DISTINCT memory, (SELECT max(seq) FROM applies) FROM statements
   WHERE memory = new.id AND (subject IS NOT NULL OR value_key OR over_key);
   END;
 CREATE INDEX memories_order ON memories(session, {SAID_OR_KEPT}, id, kind, retired_at);

@@ -265,8 +265,7 @@ class HistoryImporter:
             )
         for one in self._lines("merges.jsonl", ExportedMerge):
             entity, into = (
-                self._identity(b"entity", name.encode("utf-8", "surrogatepass"))
-                for name in (one.name, one.into)
+                self._identity(b"entity", name.encode("utf-8", "surrogatepass")) for name in (one.name, one.into)
             )
             if self._db.execute("SELECT 1 FROM merges WHERE entity = ?", (entity,)).get is None:
                 said.append(MergeEntities(entity=entity, into=into))

@@ -118,6 +118,8 @@ class GradeStatements(ChangeBase, frozen=True, kw_only=True, tag="grade_statemen
 
     generation: int
     """The store's generation when they were graded."""
+    seq: int
+    """The store's number then: what was marked since waits on."""
     rows: tuple[int, ...]
     """Rows of the memories, which wait no longer."""
     pairs: tuple[GradedPair, ...]

@@ -90,7 +90,8 @@ def enqueue_grading(db: apsw.Connection, rows: Iterable[int]) -> None:
     they say.
     """
     db.executemany(
-        "INSERT OR IGNORE INTO ungraded SELECT DISTINCT memory FROM statements WHERE memory = ?"
+        "INSERT OR REPLACE INTO ungraded SELECT DISTINCT memory, (SELECT max(seq) FROM applies) FROM statements"
+        " WHERE memory = ?"
         " AND (subject IS NOT NULL OR value_key OR over_key)",
         [(row,) for row in rows],
     )
@@ -149,7 +150,7 @@ def _grade_statements(context: ApplyContext, change: GradeStatements, at: int) -
         return UNCHANGED
     before = db.total_changes()
     for row in change.rows:
-        db.execute("DELETE FROM ungraded WHERE memory = ?", (row,))
+        db.execute("DELETE FROM ungraded WHERE memory = ? AND marked <= ?", (row, change.seq))
         own = "(SELECT id FROM statements WHERE memory = ?1)"
         db.execute(f"DELETE FROM grades WHERE older IN {own} OR newer IN {own}", (row,))
     for pair in change.pairs:

@@ -177,6 +177,7 @@ SAMPLES: list[Any] = [
     ),
     GradeStatements(
         generation=1,
+        seq=9,
         rows=(1, 2),
         pairs=(GradedPair(older=1, newer=2, grade="replaced", probability=0.97, why="it says so"),),
     ),

@@ -227,7 +227,7 @@ def known(texts: Mapping[int, bytes]) -> list[Change]:
     pairs = (GradedPair(older=row, newer=row + 1, grade="replaced", probability=0.9, why="it is so") for row in texts)
     return [
         AddStatements(generation=1, reading="first", memories=tuple(read)),
-        GradeStatements(generation=1, rows=(), pairs=tuple(pairs)),
+        GradeStatements(generation=1, seq=1 << 40, rows=(), pairs=tuple(pairs)),
         MergeEntities(entity=bytes([len(texts)]) * 32, into=bytes(32)),
     ]
 
@@ -443,6 +443,7 @@ def test_what_it_states_goes_and_what_it_had_replaced_stands_again(mind: Mind) -
         AddStatements(generation=1, reading="first", memories=tuple(harbour(n) for n in HARBOURS)),
         GradeStatements(
             generation=1,
+            seq=9,
             rows=tuple(HARBOURS),
             pairs=tuple(
                 GradedPair(older=old, newer=new, grade="replaced", probability=0.9, why="it is so")

@@ -114,7 +114,9 @@ class Kept:
             for one, two in pairs
         )
         waiting = tuple(rows) or tuple({row for pair in pairs for row in pair})
-        return self.apply(GradeStatements(generation=generation or self.generation(), rows=waiting, pairs=graded))[0]
+        return self.apply(
+            GradeStatements(generation=generation or self.generation(), seq=1 << 40, rows=waiting, pairs=graded)
+        )[0]
 
     def settle(self, older: int, newer: int, verdict: str = "newer", by: str = "user") -> bool:
         """Say what the statements of two memories are to each other."""
@@ -353,3 +355,12 @@ def test_the_log_says_what_a_person_said_and_nothing_of_what_is_read(kept: Kept)
     assert b"settle_statements" in settled
     assert b"merge_entities" in merged
     assert b"lamp" not in settled + merged
+
+
+def test_what_is_marked_again_while_it_is_graded_waits_on(kept: Kept) -> None:
+    kept.read(1, 2)
+    seq = kept.look(lambda now: now.seq)
+    kept.apply(MergeScopes(path="boat", into="work/shelf"), Retire(memory=id_of(1), reason=""))
+    kept.apply(Unretire(memory=id_of(1)))
+    kept.apply(GradeStatements(generation=kept.generation(), seq=seq, rows=(1, 2), pairs=()))
+    assert kept.look(lambda now: now.ungraded_rows(9)) == [1]

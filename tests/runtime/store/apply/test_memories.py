@@ -315,7 +315,10 @@ SAMPLES: dict[type, Change] = {
     ),
     AddStatements: read(3, 4),
     GradeStatements: GradeStatements(
-        generation=1, rows=(1, 2), pairs=(GradedPair(older=1, newer=2, grade="replaced", probability=0.9, why="said"),)
+        generation=1,
+        seq=9,
+        rows=(1, 2),
+        pairs=(GradedPair(older=1, newer=2, grade="replaced", probability=0.9, why="said"),),
     ),
     SettleStatements: SettleStatements(
         older=id_of(1), older_start=16, newer=id_of(2), newer_start=16, verdict="newer", by="user"
