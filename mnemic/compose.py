@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _OPENED = (
     ("binder", BindMore(opened=True)),
     ("communities", UpdateMore(opened=True)),
-    ("knowledge", FactsMore(opened=True)),
+    ("knowledge", FactsMore()),
 )
 """Told to those who may have been interrupted."""
 _MAX_ATTEMPTS = 3

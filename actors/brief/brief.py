@@ -36,7 +36,7 @@ from mnemic.actors.protocol.events import HookRecord, escape_surrogates, to_byte
 from mnemic.actors.protocol.messages import Apply, Recall, Recalled, SignalName
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.recall.hits import densest_excerpt, token_count
-from mnemic.actors.recall.query import question_words
+from mnemic.actors.recall.query import question_words, scopes_below
 from mnemic.algorithms.text.terms import index_terms, stem_of
 
 MOST_RECALLED = 3
@@ -96,9 +96,10 @@ def answer_brief(
         scope, why, quotes, degraded = _relevant_memories(asked, source, recall, count_memories, context)
         with source.snapshot() as snapshot:
             scope = scope or (snapshot.scope_path_of(asked.place) if asked.place.path else None)
-            known = snapshot.delivered_ids(asked.assistant, asked.session) if scope and asked.session else frozenset()
-            own = str(escape_surrogates(asked.session))
-            updates = replaced_since(known, own, context.clock.now_us(), snapshot) if known else []
+            told = snapshot.delivered_spans(asked.assistant, asked.session) if scope and asked.session else {}
+            within = scopes_below(snapshot, [scope]) if scope and told else []
+            own, now_us = str(escape_surrogates(asked.session)), context.clock.now_us()
+            updates = replaced_since(told, own, within, now_us, snapshot) if within else []
         text, parts = compose_prompt(quotes, budget, updates)
         why |= {pair.newer.id: "it replaces what this session was told" for pair in updates}
     if parts:

@@ -6,10 +6,10 @@ given, too, there is nothing left to say.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 
-from mnemic.actors.knowledge.facts import begins, pair_id
+from mnemic.actors.knowledge.facts import begins, last_heir
 from mnemic.actors.protocol.ambient_messages import Quote, QuotedPair
 from mnemic.actors.protocol.knowledge.snapshot import StatementRecord
 from mnemic.actors.protocol.messages import Memory
@@ -19,32 +19,40 @@ MOST_UPDATES = 2
 """So many at most beside one prompt; the next prompt brings the others."""
 
 
-def replaced_since(known: Collection[bytes], own: str, now_us: int, snapshot: Snapshot) -> list[QuotedPair]:
-    """Statements that a session was told and that were replaced since, each with what stands for it.
+def replaced_since(
+    told: Mapping[bytes, Sequence[tuple[int, int]]], own: str, scopes: Collection[int], now_us: int, snapshot: Snapshot
+) -> list[QuotedPair]:
+    """Statements that a session was told and that were replaced since, each with what stands for it in the end.
 
     Args:
-        known: ids of the memories that it was told.
+        told: by id the memories that it was told, and which bytes of each.
         own: its name; what it said itself it knows.
+        scopes: numbers of those where it works: nothing of another one is told.
         now_us: world time, microseconds.
     """
-    return list(islice(_replaced(known, own, now_us, snapshot), MOST_UPDATES))
+    return list(islice(_replaced(told, own, scopes, now_us, snapshot), MOST_UPDATES))
 
 
-def _replaced(known: Collection[bytes], own: str, now_us: int, snapshot: Snapshot) -> Iterator[QuotedPair]:
-    told = snapshot.statements_of(snapshot.graded_rows(snapshot.rows_of(sorted(known))))
-    statements = {one.number: one for one in told}
-    pairs = [pair for pair in snapshot.pairs_of(list(statements)) if pair.replaced in statements]
-    heirs = {one.number: one for one in snapshot.statements(sorted({pair.heir for pair in pairs}))}
-    for pair in pairs:
-        gone, heir = statements[pair.replaced], heirs.get(pair.heir)
-        if heir is None or heir.memory in known or begins(heir) > now_us:
+def _replaced(
+    told: Mapping[bytes, Sequence[tuple[int, int]]], own: str, scopes: Collection[int], now_us: int, snapshot: Snapshot
+) -> Iterator[QuotedPair]:
+    rows = snapshot.graded_rows(snapshot.rows_of(sorted(told)))
+    seen = set[tuple[bytes, int]]()
+    for gone in snapshot.statements_of(rows):
+        start, stop = gone.said.clause
+        pair = last_heir(gone.number, snapshot)
+        if pair is None or not any(first <= start and stop <= last for first, last in told[gone.memory]):
             continue
+        (heir,) = snapshot.heirs([pair.heir]) or (None,)
+        if heir is None or heir.memory in told or begins(heir) > now_us or not {gone.scope, heir.scope} <= set(scopes):
+            continue
+        if (heir.memory, start) in seen:
+            continue  # two rules found the same
         memories = snapshot.load_memories([gone.row, heir.row])
-        if memories[1].session.partition("/")[0] == own:
-            continue
-        older, newer = (gone, heir) if pair.replaced == pair.older else (heir, gone)
-        quotes = [_clause(one, memory) for one, memory in zip((gone, heir), memories, strict=True)]
-        yield QuotedPair(id=pair_id(older, newer), older=quotes[0], newer=quotes[1])
+        if memories[1].session.partition("/")[0] != own:
+            seen.add((heir.memory, start))
+            quotes = [_clause(one, memory) for one, memory in zip((gone, heir), memories, strict=True)]
+            yield QuotedPair(older=quotes[0], newer=quotes[1])
 
 
 def _clause(one: StatementRecord, memory: Memory) -> Quote:

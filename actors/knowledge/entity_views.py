@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mnemic.actors.protocol.errors import InvalidValue, UnknownEntity
 from mnemic.actors.protocol.knowledge.changes import MergeEntities
@@ -32,6 +32,7 @@ from mnemic.algorithms.knowledge.entities.aliases import AliasLink, EntitySeen, 
 from mnemic.algorithms.knowledge.entities.keys import entity_key, subject_key
 
 _MOST_NEAR = 3
+_MOST_NAME = 80  # letters of a name that is not there that are said back
 _MERGED = "you merged them"
 
 
@@ -49,32 +50,35 @@ class Thing(NamedTuple):
 
 
 class EntityNames:
-    """Which names are of one thing; kept until the store changes."""
+    """Which names are of one thing, as far as some scopes tell; kept until the store changes."""
 
     def __init__(self) -> None:
-        self._of: tuple[int, int] | None = None
+        self._of: Any = None
         self._records: dict[str, EntityRecord] = {}
         self._owned: dict[str, list[str]] = {}
         self._stands_for: dict[str, str] = {}
         self._links: list[AliasLink] = []
 
-    def sync(self, snapshot: Snapshot) -> None:
-        """Find them as of a snapshot."""
-        if self._of == (snapshot.generation, snapshot.seq):
+    def sync(self, within: Collection[int] | None, snapshot: Snapshot) -> None:
+        """Find them as of a snapshot, by what stands within some scopes alone: no name of others tells anything."""
+        of = (snapshot.generation, snapshot.seq, None if within is None else frozenset(within))
+        if self._of == of:
             return
-        records = {one.key: one for one in snapshot.entities()}
+        mentioned = snapshot.mentions(within, None, named=False)
+        here = {one.entity for one in mentioned} | snapshot.subjects(within)
+        records = {one.key: one for one in snapshot.entities() if one.number in here}
         marks = {one.mark: one.key for one in records.values()}
         merges = [
             (marks[one], marks[other]) for one, other in snapshot.entity_merges() if one in marks and other in marks
         ]
-        self._links = alias_links(_seen(records.values(), snapshot.mentions(None, None, named=False)))
+        self._links = alias_links(_seen(records.values(), mentioned))
         self._stands_for = resolve(self._links, merges)
         self._links += [AliasLink(key, into, _MERGED) for key, into in merges]
         self._owned = {}
         for key in records:
             if key.startswith("@") and "'s " in key:
                 self._owned.setdefault(key.partition("'s ")[2], []).append(key)
-        self._records, self._of = records, (snapshot.generation, snapshot.seq)
+        self._records, self._of = records, of
 
     def numbers(self, key: str) -> frozenset[int]:
         """Numbers of all names of what a name, given in its normal form, stands for; with what somebody of that name
@@ -95,17 +99,17 @@ class EntityNames:
         Raises:
             UnknownEntity: nothing of that name is there.
         """
-        self.sync(snapshot)
+        self.sync(within, snapshot)
         key = entity_key(name) or subject_key(name.strip(), None, "user")  # "me", "we"
         numbers = self.numbers(key)
         found = snapshot.mentions(within, numbers, named=True) if numbers else []
         if not found and not (numbers and snapshot.statements_about(numbers, within, "", 1)):
-            raise UnknownEntity(name=name, where=where, near=self._near(key, within, snapshot))
+            raise UnknownEntity(name=name[:_MOST_NAME], where=where, near=self._near(key, within, snapshot))
         return self._thing(self._stands_for.get(key, key), numbers, found, name.strip())
 
     def things(self, within: Collection[int] | None, snapshot: Snapshot) -> list[tuple[str, set[int], str]]:
         """The things named within some scopes: key, rows of memories, and kind; those named most first."""
-        self.sync(snapshot)
+        self.sync(within, snapshot)
         key_of = {one.number: one.key for one in self._records.values()}
         rows: dict[str, set[int]] = defaultdict(set)
         kinds: dict[str, Counter[str]] = defaultdict(Counter)
@@ -162,7 +166,7 @@ class EntityNames:
 
     def _near(self, key: str, within: Collection[int] | None, snapshot: Snapshot) -> str:
         named = {one.entity for one in snapshot.mentions(within, None, named=False)}
-        here = {one.key: one.name for one in self._records.values() if one.number in named}
+        here = {one.key: one.name for one in self._records.values() if one.number in named}  # no "@user" among them
         return did_you_mean(here[one] for one in get_close_matches(key, here, _MOST_NEAR))
 
 
@@ -204,7 +208,7 @@ def merge_names(asked: MergeNames, snapshot: Snapshot, names: EntityNames) -> Me
         UnknownEntity: one of them is not known.
         InvalidValue: they are one name already.
     """
-    names.sync(snapshot)
+    names.sync(None, snapshot)
     marks = []
     for name in (asked.name, asked.into) if asked.into else (asked.name,):
         record = names.record(name)

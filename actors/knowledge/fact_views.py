@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from mnemic.actors.knowledge.entity_views import EntityNames, neighbours
-from mnemic.actors.knowledge.facts import make_facts, pair_id
-from mnemic.actors.protocol.errors import UnknownConflict
+from mnemic.actors.knowledge.facts import make_facts, open_pairs, pair_id
+from mnemic.actors.protocol.errors import InvalidValue, UnknownConflict
 from mnemic.actors.protocol.knowledge.changes import SettleStatements
 from mnemic.actors.protocol.knowledge.messages import (
     Conflict,
@@ -26,10 +26,13 @@ from mnemic.actors.protocol.knowledge.messages import (
 )
 from mnemic.actors.protocol.knowledge.snapshot import PairRecord
 from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.protocol.times import day_of
+from mnemic.actors.recall.day_signal import end_of_day
 from mnemic.actors.recall.query import asked_scope_numbers, where_asked
 from mnemic.actors.recall.validate import check_count
 
 _LOOKED_THROUGH = 2_000  # statements, where no thing is named
+_MOST_BY = 64  # letters of a name
 _CURRENT: tuple[FactState, ...] = ("holds",)
 
 
@@ -45,15 +48,15 @@ def list_facts(asked: ListFacts, snapshot: Snapshot, names: EntityNames, now_us:
     if asked.entity:
         thing = names.find(asked.entity, within, snapshot, where_asked(asked.scope))
         entity, also, numbers = thing.entity.name, thing.entity.also_called, thing.numbers
-    at = now_us if asked.at is None else asked.at
+    at = now_us if asked.at is None else end_of_day(day_of(asked.at)) - 1
     relation = asked.relation.strip().casefold()
     limit = _LOOKED_THROUGH if numbers is None else -1
-    found = snapshot.statements_about(numbers, within, relation, limit)
+    found = snapshot.statements_about(numbers, within, relation, limit, None if numbers is not None else at)
     facts = [one for one in make_facts(found, at, snapshot) if asked.history or one.state in _CURRENT]
     told = facts[: asked.k]
     shown = {(one.memory, one.start_byte) for one in told}
     mine = [one.number for one in found if (one.memory, one.said.value[0]) in shown]
-    pairs = [pair for pair in snapshot.pairs_of(mine) if pair.is_open]
+    pairs = open_pairs(snapshot.pairs_of(mine), snapshot)
     return FactsListed(
         facts=tuple(told),
         entity=entity,
@@ -92,6 +95,8 @@ def list_conflicts(asked: ListConflicts, snapshot: Snapshot, now_us: int) -> Con
     """
     check_count(asked.k)
     pairs = snapshot.pairs(asked_scope_numbers(asked.scope, snapshot), is_open=not asked.replaced)
+    if not asked.replaced:
+        pairs = open_pairs(pairs, snapshot)
     return ConflictsListed(
         conflicts=tuple(_conflicts(pairs[: asked.k], now_us, snapshot)),
         total=len(pairs),
@@ -99,41 +104,44 @@ def list_conflicts(asked: ListConflicts, snapshot: Snapshot, now_us: int) -> Con
     )
 
 
-def settle(asked: SettleConflict, snapshot: Snapshot) -> SettleStatements:
-    """What is to be kept of a verdict.
+def settle(asked: SettleConflict, snapshot: Snapshot) -> tuple[SettleStatements, PairRecord]:
+    """What is to be kept of a verdict, and the pair that it is about.
 
     Raises:
-        UnknownScope, UnknownConflict: what was asked for cannot be.
+        UnknownScope, UnknownConflict, InvalidValue: what was asked for cannot be.
     """
+    if not asked.by.strip() or len(asked.by) > _MOST_BY or not asked.by.isprintable():
+        why, expected = "it is no name", f"who says so, in at most {_MOST_BY} letters"
+        raise InvalidValue(name="by", value=asked.by[:_MOST_BY], why=why, expected=expected)
     pair = _pair_named(asked, snapshot)
-    older, newer = snapshot.statements([pair.older, pair.newer])
-    if older.number != pair.older:
-        older, newer = newer, older
-    return SettleStatements(
-        older=older.memory,
-        older_start=older.said.value[0],
-        newer=newer.memory,
-        newer_start=newer.said.value[0],
+    places = snapshot.places_of([pair.older, pair.newer])
+    (older, older_start), (newer, newer_start) = places[pair.older], places[pair.newer]
+    change = SettleStatements(
+        older=older,
+        older_start=older_start,
+        newer=newer,
+        newer_start=newer_start,
         verdict=asked.verdict,
         by=asked.by,
     )
+    return change, pair
 
 
-def settled(asked: SettleConflict, snapshot: Snapshot, now_us: int, changed: bool) -> ConflictSettled:
+def settled(pair: PairRecord, snapshot: Snapshot, now_us: int, changed: bool) -> ConflictSettled:
     """A pair as it is once a verdict is kept."""
-    (conflict,) = _conflicts([_pair_named(asked, snapshot)], now_us, snapshot)
+    found = [one for one in snapshot.pairs_of([pair.older]) if one.newer == pair.newer]
+    (conflict,) = _conflicts(found or [pair._replace(verdict="", by="")], now_us, snapshot)
     return ConflictSettled(conflict=conflict, changed=changed)
 
 
 def _conflicts(pairs: Sequence[PairRecord], at: int, snapshot: Snapshot) -> Iterator[Conflict]:
     numbers = {number for pair in pairs for number in (pair.older, pair.newer)}
-    found = {one.number: one for one in snapshot.statements(sorted(numbers))}
-    whole = [pair for pair in pairs if pair.older in found and pair.newer in found]
-    for pair in whole:
+    found = {one.number: one for one in snapshot.heirs(sorted(numbers))}
+    for pair in pairs:
         both = [found[pair.older], found[pair.newer]]
         older, newer = make_facts(both, at, snapshot, [pair])
         yield Conflict(
-            id=pair_id(*both),
+            id=pair_id((both[0].memory, both[0].said.value[0]), (both[1].memory, both[1].said.value[0])),
             older=older,
             newer=newer,
             grade=pair.grade or "conflict",
@@ -147,10 +155,10 @@ def _conflicts(pairs: Sequence[PairRecord], at: int, snapshot: Snapshot) -> Iter
 def _pair_named(asked: SettleConflict, snapshot: Snapshot) -> PairRecord:
     within = asked_scope_numbers(asked.scope, snapshot)
     wanted = asked.id.strip().casefold()
-    every = [*snapshot.pairs(within, is_open=True), *snapshot.pairs(within, is_open=False)]
-    numbers = sorted({number for pair in every for number in (pair.older, pair.newer)})
-    found = {one.number: one for one in snapshot.statements(numbers)}
-    for pair in every:
-        if wanted and pair_id(found[pair.older], found[pair.newer]) == wanted:
-            return pair
-    raise UnknownConflict(id=asked.id, where=where_asked(asked.scope))
+    for is_open in (True, False):
+        pairs = snapshot.pairs(within, is_open=is_open)
+        places = snapshot.places_of({number for pair in pairs for number in (pair.older, pair.newer)})
+        for pair in pairs:
+            if pair_id(places[pair.older], places[pair.newer]) == wanted:
+                return pair
+    raise UnknownConflict(id=asked.id[:_MOST_BY], where=where_asked(asked.scope))

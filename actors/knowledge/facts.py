@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
+from mnemic.actors.protocol.knowledge.changes import StatementRow
 from mnemic.actors.protocol.knowledge.messages import Fact, FactState
 from mnemic.actors.protocol.knowledge.snapshot import PairRecord, StatementRecord
 from mnemic.actors.protocol.messages import FactRef
@@ -22,6 +23,10 @@ class StatementSource(Protocol):
 
     def statements(self, numbers: Sequence[int]) -> list[StatementRecord]:
         """Some statements; see `mnemic.actors.protocol.knowledge.snapshot.KnowledgeSnapshot`."""
+        ...
+
+    def heirs(self, numbers: Sequence[int]) -> list[StatementRecord]:
+        """Statements that stand for others; see there."""
         ...
 
     def pairs_of(self, numbers: Sequence[int]) -> list[PairRecord]:
@@ -39,16 +44,52 @@ def make_facts(
         pairs: those that they are in, where they are known.
     """
     graded = snapshot.pairs_of([one.number for one in found]) if pairs is None else pairs
-    taken: dict[int, list[PairRecord]] = {}
-    for pair in graded:
-        if pair.replaced:
-            taken.setdefault(pair.replaced, []).append(pair)
-    wanted = {pair.heir for some in taken.values() for pair in some}
-    heirs = {one.number: one for one in snapshot.statements(sorted(wanted))}
+    taken = replacements(graded)
+    heirs = {one.number: one for one in snapshot.heirs(sorted({pair.heir for some in taken.values() for pair in some}))}
     for one in found:
         by = [(begins(heirs[pair.heir]), pair) for pair in taken.get(one.number, ()) if pair.heir in heirs]
         first = min(by)[1] if by else None  # of those that replaced it one after the other
         yield _fact(one, at, first, None if first is None else heirs[first.heir])
+
+
+def replacements(pairs: Iterable[PairRecord]) -> dict[int, list[PairRecord]]:
+    """By the statement that holds no more, the pairs that say so.
+
+    What a person said holds over a statement is replaced by none that was said before that one.
+    """
+    pairs = list(pairs)
+    held: dict[int, int] = {}  # by number, when that was said of which somebody said that this holds instead
+    for pair in pairs:
+        if pair.verdict and pair.replaced:
+            said_at = pair.newer_at if pair.replaced == pair.newer else pair.older_at
+            held[pair.heir] = max(held.get(pair.heir, said_at), said_at)
+    found: dict[int, list[PairRecord]] = {}
+    for pair in pairs:
+        is_outdone = not pair.verdict and pair.replaced in held and held[pair.replaced] >= pair.newer_at
+        if pair.replaced and not is_outdone:
+            found.setdefault(pair.replaced, []).append(pair)
+    return found
+
+
+def open_pairs(pairs: Sequence[PairRecord], snapshot: StatementSource) -> list[PairRecord]:
+    """Of some pairs those that somebody should settle: both statements hold, as far as is known."""
+    waiting = [pair for pair in pairs if pair.is_open]
+    sides = sorted({number for pair in waiting for number in (pair.older, pair.newer)})
+    over = replacements(snapshot.pairs_of(sides)) if sides else {}
+    return [pair for pair in waiting if pair.older not in over and pair.newer not in over]
+
+
+def last_heir(number: int, snapshot: StatementSource) -> PairRecord | None:
+    """The pair that tells what stands for a statement in the end, where one replaced the other in turn."""
+    seen, found = {number}, None
+    while True:
+        some = replacements(snapshot.pairs_of([number])).get(number, [])
+        onward = [pair for pair in some if pair.heir not in seen]
+        if not onward:
+            return found
+        found = max(onward, key=lambda pair: (pair.newer_at, pair.newer))
+        number = found.heir
+        seen.add(number)
 
 
 def _fact(one: StatementRecord, at: int, pair: PairRecord | None, heir: StatementRecord | None) -> Fact:
@@ -67,7 +108,8 @@ def _fact(one: StatementRecord, at: int, pair: PairRecord | None, heir: Statemen
         relation=said.relation,
         value=one.text[slice(*said.value)],
         text=one.text[slice(*clause)],
-        state=_state(said.modality, since, until, at, replaced=ref is not None and ref.at <= at),
+        text_byte=clause[0],
+        state=_state(said, since, until, at, replaced=ref is not None and ref.at <= at),
         negative=said.negative,
         modality=said.modality,
         rule=said.rule,
@@ -81,16 +123,16 @@ def _fact(one: StatementRecord, at: int, pair: PairRecord | None, heir: Statemen
     )
 
 
-def _state(modality: str, since: int, until: int | None, at: int, *, replaced: bool) -> FactState:
-    if modality in _HOLDING:
+def _state(said: StatementRow, since: int, until: int | None, at: int, *, replaced: bool) -> FactState:
+    if said.modality in _HOLDING or (said.modality == "planned" and said.holds_from is not None):
         if replaced:
             return "replaced"
         if since > at:
             return "planned"
         return "held" if until is not None and until <= at else "holds"
-    if modality in ("ended", "planned"):
-        return modality  # type: ignore[return-value]  # one of the two
-    return "held" if modality == "past" else "unsure"
+    if said.modality in ("ended", "planned"):
+        return said.modality  # type: ignore[return-value]  # one of the two
+    return "held" if said.modality == "past" else "unsure"
 
 
 def fact_ref(pair: PairRecord, one: StatementRecord, heir: StatementRecord) -> FactRef:
@@ -104,7 +146,7 @@ def fact_ref(pair: PairRecord, one: StatementRecord, heir: StatementRecord) -> F
         at=begins(heir),
         probability=1.0 if pair.verdict else pair.probability,
         why=by,
-        id=pair_id(older, newer),
+        id=pair_id((older.memory, older.said.value[0]), (newer.memory, newer.said.value[0])),
     )
 
 
@@ -122,9 +164,13 @@ def begins(one: StatementRecord) -> int:
     return one.said_at if one.said.holds_from is None else one.said.holds_from
 
 
-def pair_id(older: StatementRecord, newer: StatementRecord) -> str:
-    """Eight characters that tell a pair from others, and stay when all is read anew."""
+def pair_id(older: tuple[bytes, int], newer: tuple[bytes, int]) -> str:
+    """Eight characters that tell a pair from others, and stay when all is read anew.
+
+    Args:
+        older: id of the memory of the one said earlier, and the byte at which its value begins; likewise `newer`.
+    """
     digest = hashlib.sha256()
-    for one in (older, newer):
-        digest.update(one.memory + one.said.value[0].to_bytes(8, "little"))
+    for memory, start in (older, newer):
+        digest.update(memory + start.to_bytes(8, "little"))
     return digest.hexdigest()[:8]

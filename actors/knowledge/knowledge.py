@@ -48,7 +48,7 @@ from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.algorithms.knowledge.extraction.statements import statements
 from mnemic.algorithms.knowledge.replacement import Said, grade
 
-_READING = "statements/1"  # by which version of the built-in extractor; what was read by another is read again
+_READING = "statements/2"  # by which version of the built-in extractor; what was read by another is read again
 _AT_ONCE = 32  # memories read, or graded, by one step
 _log = logging.getLogger("mnemic.knowledge")
 _BESIDE = 32  # statements of each sort before and after one, that it is graded against
@@ -87,6 +87,7 @@ class KnowledgeActor:
         self._names = EntityNames()
         self._continuing = False  # whether a message to itself is under way
         self._announced = False  # whether it has said by which extractor memories are read
+        self._yields = False  # whether another process reads otherwise, and this one leaves it to that
 
     @classmethod
     def make(cls, ports: Ports) -> Self:
@@ -151,7 +152,8 @@ class KnowledgeActor:
 
     def _progress(self, snapshot: Snapshot) -> FactsProgress:
         unread, ungraded = snapshot.knowledge_waiting()
-        return FactsProgress(done=max(0, snapshot.read_count() - unread), pending=unread + ungraded)
+        pending = 0 if self._yields else unread + ungraded  # what is left to another is not pending
+        return FactsProgress(done=max(0, snapshot.read_count() - unread), pending=pending)
 
     # --- steps -------------------------------------------------------------------------------------------------------
 
@@ -159,17 +161,22 @@ class KnowledgeActor:
         """Read the next few memories, else grade the next few; returns whether there may be more."""
         with self._source.snapshot() as snapshot:
             change = self._reading_change(snapshot) or self._grading_change(snapshot)
-        return change is not None and self._apply(change, context)
+        if change is None:
+            return False
+        done = self._apply(change, context)
+        self._announced = self._announced or isinstance(change, AddStatements)
+        return done
 
     def _reading_change(self, snapshot: Snapshot) -> AddStatements | None:
         kept = snapshot.knowledge_reading()
-        if kept != self._reading:
-            if not snapshot.seq:
-                return None
-            if self._announced:  # two who each undo what the other does would never end
+        if kept != self._reading and not snapshot.seq:
+            return None
+        if kept != self._reading and self._announced:  # two who each undo what the other does would never end
+            if not self._yields:
                 _log.warning("another process reads statements by another extractor: this one leaves it to that")
-                return None
-            self._announced = True
+            self._yields = True
+            return None
+        self._yields = False
         unread = snapshot.unread_memories(_AT_ONCE, TEXT_BYTES)
         if not unread and kept == self._reading:
             return None
@@ -185,19 +192,18 @@ class KnowledgeActor:
             return None
         found = snapshot.gradable_pairs(rows, _BESIDE)
         records = {one.number: one for one in snapshot.statements(sorted({one for pair in found for one in pair}))}
-        vectors = self._vectors({one.row for one in records.values()}, snapshot)
-        said: dict[int, Said] = {}
-        pairs: dict[tuple[int, int], GradedPair] = {}
-        for one, other in found:
-            if one not in records or other not in records:
-                continue  # forgotten or corrected
-            older, newer = sorted((records[one], records[other]), key=lambda each: (each.said_at, each.number))
-            for each in (older, newer):
-                if each.number not in said:
-                    said[each.number] = said_of(each)
-            graded = _graded(older, newer, said, vectors)
-            if graded is not None:
-                pairs[graded.older, graded.newer] = graded
+        ordered = [
+            tuple(sorted((records[one], records[other]), key=lambda each: (each.said_at, each.number)))
+            for one, other in found
+            if one in records and other in records  # neither forgotten nor corrected
+        ]
+        # Meaning counts where one tells of a change, of the same thing.
+        near = [(older, newer) for older, newer in ordered if newer.said.is_change and older.said.subject]
+        alike = [pair for pair in near if pair[0].said.subject == pair[1].said.subject]
+        vectors = self._vectors({one.row for pair in alike for one in pair}, snapshot)
+        said = {one.number: said_of(one) for one in {each.number: each for pair in ordered for each in pair}.values()}
+        graded = (_graded(older, newer, said, vectors) for older, newer in ordered)
+        pairs = {(one.older, one.newer): one for one in graded if one is not None}
         return GradeStatements(
             generation=snapshot.generation, seq=snapshot.seq, rows=tuple(rows), pairs=tuple(pairs.values())
         )
@@ -222,14 +228,15 @@ class KnowledgeActor:
         with self._source.snapshot() as snapshot:
             now_us = context.clock.now_us()
             if isinstance(message, SettleConflict):
-                change: Change = settle(message, snapshot)
+                settling, pair = settle(message, snapshot)
+                change: Change = settling
             else:
                 change = merge_names(message, snapshot, self._names)
         key = idempotency_key("settle", context.trace, msgspec.msgpack.encode(change))
         changed = any(context.ask(Apply(changes=(change,), key=key, author="knowledge", run=context.trace)).changed)
         with self._source.snapshot() as snapshot:
             if isinstance(message, SettleConflict):
-                return settled(message, snapshot, now_us, changed)
+                return settled(pair, snapshot, now_us, changed)
             return self._names.merged(message, snapshot, changed)
 
 

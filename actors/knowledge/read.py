@@ -6,6 +6,7 @@ Below `mnemic.actors.knowledge.knowledge`. Offsets of what is kept are bytes, th
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -18,11 +19,12 @@ from mnemic.actors.protocol.times import day_of
 from mnemic.algorithms.knowledge.entities.keys import entity_key, subject_key
 from mnemic.algorithms.knowledge.entities.mentions import mentions
 from mnemic.algorithms.knowledge.extraction.statements import Statement
-from mnemic.algorithms.knowledge.replacement import Said, change_cue, ended_value, normal_value, read_said
+from mnemic.algorithms.knowledge.replacement import Said, change_cue, is_served, read_said, told_as_over, value_name
 
 StatementExtractor = Callable[[str, str | None, date], list[Statement]]
 """Finds what a text states: the text, who said it, and on which day; `mnemic.algorithms.knowledge.extraction` has the
 built-in one."""
+_log = logging.getLogger("mnemic.knowledge")
 TEXT_BYTES = 8_192
 """Of a longer text no more is read."""
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
@@ -33,7 +35,12 @@ _DAY_US = 86_400_000_000
 def read_memory(memory: UnreadMemory, extract: StatementExtractor) -> MemoryReading:
     """What a memory states and names."""
     text, at = _characters(memory.text)
-    found = extract(text, memory.speaker, day_of(memory.said_at))
+    failed = False
+    try:
+        found = extract(text, memory.speaker, day_of(memory.said_at))
+    except Exception as error:  # whatever a stranger's function does; of the text nothing is logged
+        _log.warning("the extractor fails at a memory: %s", type(error).__name__, extra={"code": "extractor_failed"})
+        found, failed = [], True
     subjects = [subject_key(one.subject, memory.speaker, memory.role) for one in found]
     return MemoryReading(
         row=memory.row,
@@ -46,6 +53,7 @@ def read_memory(memory: UnreadMemory, extract: StatementExtractor) -> MemoryRead
             for one in mentions(text)
             if (key := entity_key(one.name))
         ),
+        failed=failed,
     )
 
 
@@ -56,7 +64,8 @@ def _row(said: Said, old: Statement | None, at: Sequence[int]) -> StatementRow:
         old: the one of the same memory that it takes the place of, if there is one.
         at: the byte at which each character begins.
     """
-    one, over = said.statement, ended_value(said)
+    one = said.statement
+    is_asserted = one.modality == "asserted" and not one.negative
     return StatementRow(
         subject=said.subject,
         subject_span=(at[one.subject_start], at[one.subject_end]),
@@ -70,9 +79,10 @@ def _row(said: Said, old: Statement | None, at: Sequence[int]) -> StatementRow:
         single=one.single,
         rule=one.rule,
         instead_of=(0, 0) if old is None else (at[old.start], at[old.end]),
-        is_change=bool(said.cue or over),
-        value_key=_key(normal_value(one.value)) if one.modality == "asserted" and not one.negative else 0,
-        over_key=_key(over),
+        is_change=bool(said.cue or told_as_over(said)),
+        value_key=_key(value_name(one.value)) if is_asserted else 0,
+        over_key=_key(value_name(told_as_over(said))),
+        own_key=_key(value_name(one.subject)) if is_asserted and is_served(said) else 0,
     )
 
 

@@ -203,8 +203,6 @@ class UnresolvedFailure(msgspec.Struct, frozen=True, kw_only=True):
 class QuotedPair(msgspec.Struct, frozen=True, kw_only=True):
     """Two statements that contradict, or one and what stands for it since."""
 
-    id: str
-    """Eight characters, by which `mnemic conflicts` settles them."""
     older: Quote
     """The clause said earlier, or the one that holds no more."""
     newer: Quote

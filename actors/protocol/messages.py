@@ -632,6 +632,8 @@ class Counts(Message, frozen=True, kw_only=True):
     """Memories that have none, or one without facts or roles of their own, since reading or binding them failed."""
     communities: int = 0
     """Topics: groups of two memories or more that belong together."""
+    unreadable: int = 0
+    """Memories at which the extractor of statements failed."""
     scopes: tuple[ScopeCount, ...]
     """By path."""
     kinds: dict[str, int]

@@ -438,6 +438,10 @@ class Snapshot(GraphSnapshot, KnowledgeSnapshot, Protocol):
         """
         ...
 
+    def delivered_spans(self, assistant: str, session: str) -> dict[bytes, list[tuple[int, int]]]:
+        """By id the memories that a session was given, and which bytes of each."""
+        ...
+
     def delivered_ids(self, assistant: str, session: str) -> frozenset[bytes]:
         """Ids of the memories that a session was given."""
         ...

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mnemic.actors.knowledge.facts import begins, fact_ref, is_mostly, make_facts
+from mnemic.actors.knowledge.facts import begins, fact_ref, is_mostly, make_facts, open_pairs, replacements
 from mnemic.actors.protocol.messages import FactRef
 from mnemic.actors.protocol.snapshot import Snapshot
 
@@ -53,7 +53,8 @@ def read_replacements(rows: Sequence[int], at: int, snapshot: Snapshot) -> Repla
     own = snapshot.statements_of(suspects)
     pairs = snapshot.pairs_of([one.number for one in own])
     others = {number for pair in pairs for number in (pair.older, pair.newer)} - {one.number for one in own}
-    known = {one.number: one for one in (*own, *snapshot.statements(sorted(others)))}
+    known = {one.number: one for one in (*own, *snapshot.heirs(sorted(others)))}
+    waiting, over = set(open_pairs(pairs, snapshot)), replacements(pairs)
     facts = make_facts(own, at, snapshot, pairs)
     for one, fact in zip(own, facts, strict=True):
         if fact.state == "replaced" and fact.replaced_by is not None:
@@ -62,12 +63,12 @@ def read_replacements(rows: Sequence[int], at: int, snapshot: Snapshot) -> Repla
         older, newer = known.get(pair.older), known.get(pair.newer)
         if older is None or newer is None:
             continue
-        if pair.is_open:
+        if pair in waiting:
             found.contradicts.setdefault(older.row, []).append(fact_ref(pair, older, newer))
             found.contradicts.setdefault(newer.row, []).append(fact_ref(pair, newer, older))
-        elif not pair.replaced:
+        elif pair.verdict and not pair.replaced:
             found.apart.append((older.row, newer.row))
-        else:
+        elif pair in over.get(pair.replaced, ()):
             gone, heir = known[pair.replaced], known[pair.heir]
             if begins(heir) <= at and is_mostly([gone.said.clause], gone.text):
                 probability = 1.0 if pair.verdict else pair.probability

@@ -246,7 +246,9 @@ class RetrieverActor:
             limit = max(4 * k, _CANDIDATES_TRACED)
             pool = rank(fused.scores, visible, said_at, limit)
             validity = np.zeros_like(fused.scores)
-            kept = read_replacements(self._index.columns.row[pool[:_RERANKED]].tolist(), at_us, snapshot)
+            # What was known at an earlier time tells nothing of what replaced it since.
+            sought = pool[: 0 if recall.as_of is not None else _RERANKED]
+            kept = read_replacements(self._index.columns.row[sought].tolist(), at_us, snapshot)
             if first is not None:
                 best = pool[:_RERANKED]
                 fused.replace(best, self._reranker.contributions(best, first, snapshot, context, degraded))
@@ -411,7 +413,6 @@ class RetrieverActor:
         while some := list(islice(numbered, k - len(hits))):
             rows = self._index.columns.row[[position for _, (position, _) in some]].tolist()
             memories, linked = snapshot.load_memories(rows), self._index.links(rows, snapshot, recall.as_of, within)
-            # What was known at an earlier time tells nothing of what replaced it since.
             kept = read_replacements([] if recall.as_of is not None else rows, at_us, snapshot)
             for (number, (position, same)), row, memory, links in zip(some, rows, memories, linked, strict=True):
                 start = -1 if ranking.found is None else ranking.found.start_of_best(position)

@@ -113,6 +113,8 @@ def entity(chosen: CommandContext, name: tuple[str, ...], scope: tuple[str, ...]
     """
     with _asking(chosen, scope) as (mind, looked, found):
         match name:
+            case ("merge", _, ""):
+                raise click.UsageError("name what it goes by: `mnemic entity split NAME` takes a merge back")
             case ("merge", one, other):
                 _print(chosen, mind.merge_entities(one, other), "*", found, merged_lines)
             case ("split", one):
@@ -158,7 +160,8 @@ def conflict_list_lines(view: dict[str, Any]) -> Iterator[str]:
 
 def settled_lines(view: dict[str, Any]) -> Iterator[str]:
     """A pair as it is settled now."""
-    yield "settled" if view["changed"] else "it is so already"
+    done = "settled" if view["conflict"]["verdict"] else "it is open again"
+    yield done if view["changed"] else "it is so already"
     yield from _conflict(view["conflict"])
 
 

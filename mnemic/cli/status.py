@@ -38,6 +38,8 @@ def status(chosen: CommandContext) -> None:
             yield f"PAUSED: {view['paused']['told']}"
         memories, sessions = pluralize(counts["memories"], "memory"), pluralize(counts["sessions"], "session")
         yield f"{memories} in {sessions}, {counts['embedded']} found by meaning, {counts['bound']} by shape"
+        if counts["unreadable"]:
+            yield f"the extractor of statements failed at {pluralize(counts['unreadable'], 'memory')}: see mnemic.log"
         if counts["communities"]:
             yield f"{pluralize(counts['communities'], 'community')} of memories; `mnemic communities` lists them"
         if counts["headless"] or counts["subagents"]:

@@ -221,6 +221,7 @@ CREATE TRIGGER prototype_member_moved AFTER UPDATE OF scope ON memories WHEN new
 CREATE TABLE knowledge(reading TEXT NOT NULL) STRICT;
 INSERT INTO knowledge VALUES('');
 CREATE TABLE unread(memory INTEGER PRIMARY KEY) STRICT;
+CREATE TABLE unreadable(memory INTEGER PRIMARY KEY REFERENCES memories(id)) STRICT;
 CREATE TABLE ungraded(memory INTEGER PRIMARY KEY, marked INTEGER NOT NULL) STRICT;
 CREATE TABLE entities(
   id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, name TEXT NOT NULL, mark BLOB NOT NULL) STRICT;
@@ -228,12 +229,13 @@ CREATE TABLE statements(
   id INTEGER PRIMARY KEY AUTOINCREMENT, memory INTEGER NOT NULL REFERENCES memories(id), place INTEGER NOT NULL,
   subject INTEGER REFERENCES entities(id), scope INTEGER NOT NULL, said_at INTEGER NOT NULL, holds_to INTEGER,
   verb TEXT NOT NULL, is_change INTEGER NOT NULL, value_key INTEGER NOT NULL, over_key INTEGER NOT NULL,
-  start INTEGER NOT NULL, fields BLOB NOT NULL) STRICT;
+  own_key INTEGER NOT NULL, start INTEGER NOT NULL, fields BLOB NOT NULL) STRICT;
 CREATE INDEX statements_memory ON statements(memory, place);
 CREATE INDEX statements_subject ON statements(subject, scope, said_at, id) WHERE subject IS NOT NULL;
 CREATE INDEX statements_verb ON statements(subject, scope, verb, said_at) WHERE subject IS NOT NULL AND verb != '';
 CREATE INDEX statements_change ON statements(subject, scope, said_at) WHERE is_change = 1;
 CREATE INDEX statements_value ON statements(value_key, scope, said_at) WHERE value_key != 0;
+CREATE INDEX statements_own ON statements(own_key, scope, said_at) WHERE own_key != 0;
 CREATE INDEX statements_over ON statements(over_key, scope, said_at) WHERE over_key != 0;
 CREATE INDEX statements_when ON statements(said_at, id, scope) WHERE subject IS NOT NULL;
 CREATE TABLE mentions(
@@ -251,7 +253,7 @@ CREATE TABLE verdicts(
   newer INTEGER NOT NULL REFERENCES memories(id), newer_start INTEGER NOT NULL, verdict TEXT NOT NULL, by TEXT NOT NULL,
   PRIMARY KEY(older, older_start, newer, newer_start)) STRICT, WITHOUT ROWID;
 CREATE INDEX verdicts_newer ON verdicts(newer);
-CREATE TABLE merges(entity BLOB PRIMARY KEY, other BLOB NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE merges(id INTEGER PRIMARY KEY, entity BLOB NOT NULL UNIQUE, other BLOB NOT NULL) STRICT;
 CREATE TRIGGER unread_added AFTER INSERT ON memories WHEN new.kind IN ('turn', 'decision', 'note')
   BEGIN INSERT INTO unread VALUES(new.id); END;
 CREATE TRIGGER ungraded_moved AFTER UPDATE OF scope ON memories WHEN new.scope IS NOT old.scope

@@ -161,8 +161,9 @@ class _ExportReader:
         yield "silenced.jsonl", self._rows(ExportedIgnoredSession, ignored)
         yield "verdicts.jsonl", self._verdicts()
         merged = (
-            "SELECT one.key, other.key FROM merges m JOIN entities one ON one.mark = m.entity"
-            " JOIN entities other ON other.mark = m.other ORDER BY one.key"
+            "SELECT lower(hex(m.entity)), lower(hex(m.other)), coalesce(one.key, ''), coalesce(other.key, '')"
+            " FROM merges m LEFT JOIN entities one ON one.mark = m.entity"
+            " LEFT JOIN entities other ON other.mark = m.other ORDER BY m.id"
         )
         yield "merges.jsonl", self._rows(ExportedMerge, merged)
         erased = "SELECT lower(hex(identity)) FROM erased ORDER BY identity"

@@ -237,9 +237,13 @@ class ExportedVerdict(_Line, frozen=True, kw_only=True):
 class ExportedMerge(_Line, frozen=True, kw_only=True):
     """A line of ``merges.jsonl``: a name that goes by another one, as a person said."""
 
-    name: str
-    """Its normal form."""
-    into: str
+    mark: str
+    """The keyed hash of the name, as `identity` of a memory."""
+    into_mark: str
+    """That of the other."""
+    name: str = ""
+    """Its normal form, where a memory names it."""
+    into: str = ""
     """That of the other."""
 
 

@@ -12,6 +12,7 @@ assistant, session, kind, role, time and text are, each as often as it occurs. P
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator
@@ -138,6 +139,13 @@ class MemoryMatcher:
 
 
 AUTHOR = "import"
+
+
+def idempotency_key_of(at: int, change: Change) -> bytes:
+    """The idempotency key of something that an export says."""
+    return f"{AUTHOR}/".encode() + hashlib.sha256(msgspec.msgpack.encode((at, change))).digest()
+
+
 """Who writes what is imported."""
 
 
@@ -264,13 +272,18 @@ class HistoryImporter:
                 )
             )
         for one in self._lines("merges.jsonl", ExportedMerge):
-            entity, into = (
-                self._identity(b"entity", name.encode("utf-8", "surrogatepass")) for name in (one.name, one.into)
-            )
+            if self.report.same_key:
+                entity, into = bytes.fromhex(one.mark), bytes.fromhex(one.into_mark)
+            elif one.name and one.into:
+                entity, into = (self._identity(b"entity", name.encode()) for name in (one.name, one.into))
+            else:
+                continue  # no memory there named them any more
             if self._db.execute("SELECT 1 FROM merges WHERE entity = ?", (entity,)).get is None:
                 said.append(MergeEntities(entity=entity, into=into))
-        if said:
-            self._apply(self._now, *said)
+        for change in said:
+            key = idempotency_key_of(0, change)
+            if self._db.execute("SELECT 1 FROM applies WHERE key = ?", (key,)).get is None:  # nor taken back since
+                self._apply(self._now, change, key=key)
 
     def _take_counts(self) -> None:
         """Count on: of a text that both minds counted, the higher count holds."""

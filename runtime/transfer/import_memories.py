@@ -13,7 +13,6 @@ minds come to the same end, whichever is imported into the other first.
 
 from __future__ import annotations
 
-import hashlib
 import uuid
 from collections.abc import Callable
 from typing import NamedTuple
@@ -21,7 +20,7 @@ from typing import NamedTuple
 import apsw
 import msgspec
 
-from mnemic.actors.protocol.changes import AddMemory, Change, MergeScopes, Retire, ScopeRef, SplitScope, Supersede
+from mnemic.actors.protocol.changes import AddMemory, MergeScopes, Retire, ScopeRef, SplitScope, Supersede
 from mnemic.actors.protocol.errors import InvalidValue, NotAnExport
 from mnemic.actors.protocol.scopes import normalize_scope_path
 from mnemic.actors.protocol.times import is_ahead
@@ -31,7 +30,7 @@ from mnemic.runtime.store.read.scopes import project_scope
 from mnemic.runtime.store.store import Store
 from mnemic.runtime.store.supersession import supersession_chain
 from mnemic.runtime.transfer.export_format import ExportedMemory, ExportedScope, ExportSource, text_bytes
-from mnemic.runtime.transfer.import_history import AUTHOR, HistoryImporter, ImportReport
+from mnemic.runtime.transfer.import_history import HistoryImporter, ImportReport, idempotency_key_of
 
 
 class SupersessionDecision(NamedTuple):
@@ -240,7 +239,7 @@ class _Importer(HistoryImporter):
             if line.retired_at is not None:
                 said.append((line.retired_at, Retire(memory=memory, reason=line.retired_reason)))
         for at, change in sorted(said, key=lambda one: one[0]):
-            key = _idempotency_key(at, change)
+            key = idempotency_key_of(at, change)
             if self._db.execute("SELECT 1 FROM applies WHERE key = ?", (key,)).get is not None:
                 continue  # an owner who took it back since is not contradicted by what was imported before
             if isinstance(change, Supersede):
@@ -274,8 +273,3 @@ class _Importer(HistoryImporter):
 
     def _is_scope(self, path: str) -> bool:
         return self._db.execute("SELECT 1 FROM scopes WHERE path = ?", (path,)).get is not None
-
-
-def _idempotency_key(at: int, change: Change) -> bytes:
-    """The idempotency key of something that an export says."""
-    return f"{AUTHOR}/".encode() + hashlib.sha256(msgspec.msgpack.encode((at, change))).digest()

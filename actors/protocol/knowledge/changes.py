@@ -55,6 +55,8 @@ class StatementRow(msgspec.Struct, frozen=True, array_like=True):
     """What equal values have in common, 64 bits; 0 of none."""
     over_key: int = 0
     """The same of the value that it tells to be over; 0 where it tells none."""
+    own_key: int = 0
+    """The same of its subject, where that does something for others which ends once it is over; else 0."""
 
 
 class MentionRow(msgspec.Struct, frozen=True, array_like=True):
@@ -79,6 +81,8 @@ class MemoryReading(msgspec.Struct, frozen=True, array_like=True):
     """In the order of the text."""
     mentions: tuple[MentionRow, ...]
     """Likewise."""
+    failed: bool = False
+    """Whether the extractor failed at it: then it has no statements."""
 
 
 class AddStatements(ChangeBase, frozen=True, kw_only=True, tag="add_statements"):

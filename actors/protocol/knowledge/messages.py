@@ -13,8 +13,8 @@ from mnemic.actors.protocol.message import Id, Message, Text, Time, Verb
 from mnemic.actors.protocol.messages import FactRef, Scopes
 
 FactState = Literal["holds", "held", "replaced", "ended", "planned", "unsure"]
-"""Of a statement as of a day: it holds; it held before or is to hold later by its own words; another one has replaced
-it; it tells that something has ended; it is planned; or it is only wished, asked, supposed or quoted."""
+"""Of a statement as of a day: it holds; it held before, by its own words; another one has replaced it; it tells that
+something has ended; it is planned, or is to hold later; or it is only wished, asked, supposed or quoted."""
 
 
 class UpdateFacts(Verb["FactsProgress"], frozen=True, kw_only=True):
@@ -33,9 +33,6 @@ class FactsProgress(Message, frozen=True, kw_only=True):
 class FactsMore(Message, frozen=True, kw_only=True):
     """The knowledge actor to itself: go on in the background, after whoever asked meanwhile."""
 
-    opened: bool = False
-    """Whether whoever has just opened the mind tells it."""
-
 
 class Fact(Message, frozen=True, kw_only=True):
     """A statement of a memory."""
@@ -52,6 +49,8 @@ class Fact(Message, frozen=True, kw_only=True):
     """What is said of it, word for word."""
     text: Text
     """The clause, word for word."""
+    text_byte: int
+    """Where it begins in the memory's text."""
     state: FactState
     """Whether it holds, as of the day that was asked for."""
     negative: bool = False
@@ -84,7 +83,7 @@ class ListFacts(Verb["FactsListed"], frozen=True, kw_only=True):
     relation: str = ""
     """A verb as a dictionary lists it (``use``): those statements alone."""
     at: Time | None = None
-    """What held at that world time; now where absent."""
+    """What held at the end of that day; now where absent."""
     history: bool = False
     """Whether what held before, what was only planned and what is unsure is listed, too."""
     scope: Scopes = "*"
@@ -103,7 +102,7 @@ class FactsListed(Message, frozen=True, kw_only=True):
     also_called: tuple[str, ...] = ()
     """Its other names."""
     total: int
-    """How many there are."""
+    """How many there are; of all things together, among the newest 2,000 statements."""
     conflicts: tuple[Conflict, ...] = ()
     """What of these a person should settle."""
     waiting: int

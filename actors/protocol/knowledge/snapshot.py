@@ -57,7 +57,7 @@ class StatementRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PairRecord(NamedTuple):
-    """Two statements as they were graded or settled, neither of whose memories is forgotten or corrected."""
+    """Two statements as they were graded or settled. Neither memory is forgotten, and the older one not corrected."""
 
     older: int
     """Number of the one said earlier."""
@@ -73,6 +73,10 @@ class PairRecord(NamedTuple):
     """What somebody said of it; empty where nobody did."""
     by: str
     """Who."""
+    older_at: int
+    """World time that the one was said, microseconds."""
+    newer_at: int
+    """World time that the other was said."""
 
     @property
     def replaced(self) -> int:
@@ -157,6 +161,14 @@ class KnowledgeSnapshot(Protocol):
         """Some statements, by number; without those whose memory is forgotten or corrected."""
         ...
 
+    def heirs(self, numbers: Sequence[int]) -> list[StatementRecord]:
+        """The same with those whose memory was corrected: what they replaced holds no more for that."""
+        ...
+
+    def places_of(self, numbers: Collection[int]) -> dict[int, tuple[bytes, int]]:
+        """By number, the memory's id and the byte at which the value begins."""
+        ...
+
     def gradable_pairs(self, rows: Sequence[int], limit: int) -> list[tuple[int, int]]:
         """Pairs of numbers: statements of some memories, each with one of another memory of its scope that may replace
         it or the other way round.
@@ -175,6 +187,7 @@ class KnowledgeSnapshot(Protocol):
         scopes: Collection[int] | None,
         relation: str,
         limit: int,
+        until: int | None = None,
     ) -> list[StatementRecord]:
         """Statements about some things, or about any, the newest first; with a limit of -1 all.
 
@@ -182,6 +195,7 @@ class KnowledgeSnapshot(Protocol):
             entities: numbers.
             scopes: numbers of scopes; all where ``None``.
             relation: those alone; any where empty.
+            until: world time, microseconds; what was said later is left out.
         """
         ...
 
@@ -200,17 +214,17 @@ class KnowledgeSnapshot(Protocol):
     def mentions(
         self, scopes: Collection[int] | None, entities: Collection[int] | None, *, named: bool
     ) -> list[MentionRecord]:
-        """Names in memories that are not forgotten, by row; of some entities, or of all.
+        """Names in memories that are neither forgotten nor corrected, by row; of some entities, or of all.
 
         Args:
             named: whether they are told as they are written, for which each text is read.
         """
         ...
 
-    def mentions_in(self, rows: Sequence[int]) -> list[MentionRecord]:
-        """The names in some memories."""
+    def subjects(self, scopes: Collection[int] | None) -> set[int]:
+        """Numbers of what statements are about, of memories that are neither forgotten nor corrected."""
         ...
 
     def entity_merges(self) -> list[tuple[bytes, bytes]]:
-        """Which name goes by which other, as a person said: marks."""
+        """Which name goes by which other, as a person said, in that order: marks."""
         ...

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from mnemic.algorithms.knowledge.entities.nouns import EXTENSIONS
 from mnemic.algorithms.knowledge.extraction.sentences import KINDS, OBJECT, SUBJECT, word_set
@@ -68,6 +69,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 _MOST_ROUNDS = 8
 
 
+@lru_cache(maxsize=8192)  # the same names come again and again
 def entity_key(name: str) -> str:
     """The form that two spellings of a name have in common; ``""`` of a pronoun and of what holds no letter or digit.
 

@@ -34,8 +34,10 @@ from mnemic.algorithms.knowledge.extraction.verb_groups import (
     GOING,
     MIGHT,
     PASSIVE,
+    PERFECT,
     SHOULD,
     WANTED,
+    WAS,
     WOULD,
     VerbGroup,
     read_group,
@@ -69,6 +71,23 @@ _SWAPS = {
     **dict.fromkeys(("trade", "exchange", "leave", "ditch", "drop", "abandon"), ("for",)),
 }
 """Verbs that name the old as their object, and the new after one of these words."""
+_YIELDING = frozenset(
+    (
+        "make way for",
+        "give way to",
+        "replace by",
+        "replace with",
+        "swap for",
+        "swap with",
+        "exchange for",
+        "exchange with",
+        "rename to",
+        "rename into",
+    )
+)
+"""Relations whose subject is the old one, and the value the new: ``A has made way for B``, ``A was replaced by B``."""
+_TAKING = frozenset(("take place of", "replace"))
+"""Relations whose subject is the new one, and the value the old: ``B took the place of A``."""
 _LIST_WORDS = word_set("and or plus nor")
 _NO_CONTRASTS = word_set("sure yet even that just bad really")
 _NO_ITEMS = word_set("so all such honestly good")
@@ -235,6 +254,7 @@ def _add_drafts(sentence: Sentence, clause: Clause, found: list[Value], contrast
             new = Draft(Value(start, until, words[at]), f"{group.lemma} {words[at]}", denied, clause.subject)
             new.replaced, first.is_old = first, True
             clause.drafts.append(new)
+    _add_old(sentence, clause, first)
     ties = [draft.value.tie.rpartition(" ")[2] for draft in clause.drafts]
     if set(ties) in ({"from", "to"}, {"from", "into"}):
         old, new = clause.drafts[ties.index("from")], clause.drafts[1 - ties.index("from")]
@@ -247,6 +267,35 @@ def _add_drafts(sentence: Sentence, clause: Clause, found: list[Value], contrast
         if until > start and not kinds[start] & (PARTICIPLE | ING):
             first.replaced = Draft(Value(start, until, first.value.tie), first.relation, True, first.subject)
             clause.drafts.append(first.replaced)
+
+
+def _add_old(sentence: Sentence, clause: Clause, first: Draft) -> None:
+    """Add what something takes the place of, where the one is the subject of a clause and the other its value."""
+    group, (low, high) = clause.group, clause.subject
+    if group.lemma == "rename" and first.value.moved:
+        low, high = first.value.moved
+    if low >= high or len(clause.drafts) > 1:
+        return
+    is_done = bool(group.flags & PASSIVE or first.value.moved)
+    is_yielding = first.relation in _YIELDING and is_done == (group.lemma not in ("make", "give"))
+    if is_yielding and sentence.kinds[high - 1] & (SUBJECT | OBJECT) == 0:
+        old = Draft(Value(low, high, ""), first.relation, first.negative, (low, low), is_old=True)
+        first.replaced = old
+        clause.drafts.insert(0, old)
+    elif first.relation in _TAKING and not is_done and not first.value.moved and group.flags & (WAS | PERFECT):
+        value = first.value
+        if _is_name(sentence, low, high) and _is_name(sentence, value.start, value.end):
+            first.is_old, first.subject = True, (low, low)
+            relation, of = f"{group.lemma} by", (value.start, value.end)
+            clause.drafts.append(Draft(Value(low, high, "by"), relation, first.negative, of, replaced=first))
+
+
+def _is_name(sentence: Sentence, start: int, end: int) -> bool:
+    """Whether words are written as a name is: without an article, and with a capital or in no table."""
+    before = sentence.kinds[start - 1] if start else 0
+    if (before | sentence.kinds[start]) & DETERMINER:
+        return False
+    return all(sentence.is_capital(at) or not sentence.kinds[at] for at in range(start, end))
 
 
 def _named(sentence: Sentence, place: int, end: int) -> tuple[int, int]:
@@ -375,8 +424,8 @@ def _add_item(sentence: Sentence, clause: Clause, part: Part, owner: tuple[int, 
     last = clause.drafts[-1]
     tie = last.value.tie
     while place < part.end and (kinds[place] & PREPOSITION or words[place] == "to"):
-        if not tie and words[place] not in ("about", "around", "with", "to"):
-            return False
+        if words[place] not in ("about", "around", "with", "to") and words[place] not in tie.split():
+            return False  # "moved to Graz, for love"
         place += 1
     start, denied = skip_leading(sentence, place, part.end)
     until = noun_end(sentence, start, part.end)

@@ -36,14 +36,17 @@ from mnemic.algorithms.knowledge.extraction.verb_groups import (
 )
 
 _DROPPING = word_set("""
-drop quit cancel ditch abandon scrap decommission retire deprecate sunset stop end sell remove uninstall
+drop quit cancel ditch abandon scrap decommission retire deprecate sunset stop end sell remove uninstall rename
 """)
 """Verbs that say, in the past, that their object is over."""
 _DROPPING_TIES = {
     "give": ("up",),
     "call": ("off",),
     "get": ("rid",),
+    "kick": ("out",),
     "phase": ("out",),
+    "say": ("goodbye",),
+    "throw": ("out", "away"),
     "shut": ("down",),
     "close": ("down",),
     "turn": ("off",),
@@ -157,7 +160,9 @@ def _bound(
     if near and stop is not None and stop > said_on:
         return Status("temporary", "holds to a coming day")
     in_while = any(one.scope == "while" for one in reading.clauses)
-    if clause.scope in ("until", "while") or in_while or here & _FOR_NOW or _is_for_now(words):
+    is_since = bool(clause.group.flags & PERFECT)  # "has moved to Graz meanwhile"
+    for_now = here & (_FOR_NOW - {"meanwhile"} if is_since else _FOR_NOW)
+    if clause.scope in ("until", "while") or in_while or for_now or _is_for_now(words):
         return Status("temporary", clause.scope or "for now")
     return None
 
@@ -176,7 +181,7 @@ def _over(sentence: Sentence, clause: Clause, words: list[str], here: frozenset[
     if group.lemma in _DROPPING:
         if group.flags & PASSIVE or any(not tie or tie.startswith("support") for tie in ties):
             return Status("ended", "dropped")
-    elif group.lemma == "be" and any(sentence.words[draft.value.start] == "gone" for draft in clause.drafts):
+    elif group.lemma in ("be", "go") and any(sentence.words[draft.value.start] == "gone" for draft in clause.drafts):
         return Status("ended", "gone")
     elif any(tie.startswith(_DROPPING_TIES.get(group.lemma, ("\0",))) for tie in ties):
         return Status("ended", "dropped")

@@ -58,7 +58,15 @@ _PARTICLES_AFTER_THINGS = word_set("over up down back away out off")
 _ROUNDING = word_set("about around over under up")
 _NUMBERS = word_set("a two three four five six seven eight nine ten eleven twelve twenty thirty half")
 _TIMES_AS_VALUES = word_set("tomorrow today tonight yesterday next this last")
-_HALF_SAID = {"drop": "support", "get": "rid"}  # "dropped support for X", "got rid of X"
+_HALF_SAID = {
+    "drop": "support",
+    "get": "rid",
+    "give": "way",
+    "make": "way",
+    "say": "goodbye",
+    "take": "place",
+}
+"""Nouns that belong to their verb: ``dropped support for X``, ``got rid of X``, ``took the place of X``."""
 _FROM_TO = ({"from", "to"}, {"from", "into"})
 
 
@@ -92,7 +100,11 @@ def values(sentence: Sentence, group: VerbGroup, end: int) -> tuple[list[Value],
     if tie:
         place, more = skip_leading(sentence, place, end)
         denied = denied or more
-    if place < end and _HALF_SAID.get(group.lemma) == words[place]:
+    if (
+        place < end
+        and _HALF_SAID.get(group.lemma) == words[place]
+        and (place + 1 >= end or _is_preposition(sentence, place + 1))
+    ):
         tie.append(words[place])
         place += 1
     if place >= end:

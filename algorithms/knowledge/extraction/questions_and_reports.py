@@ -222,7 +222,8 @@ def content(reading: Reading, clause: Clause, after: Part | None) -> Part | None
         return nothing
     reads = lemma == "read" and after is not None and after.mark == ":"
     hears = lemma in _HEARING and that_follows
-    tells = lemma in REPORTING or (lemma == "write" and that_follows)
+    tells = lemma in REPORTING and words[group.end : group.end + 1] != ["goodbye"]
+    tells = tells or (lemma == "write" and that_follows)
     turns_out = lemma == "turn" and sentence.has(group.end, "out")
     hopes = lemma in ("hope", "wish")
     if not (reads or hears or tells or turns_out or hopes or lemma in _KNOWING or lemma in _PONDERING):

@@ -348,6 +348,8 @@ def _bind(reading: Reading, clause: Clause, verb: int) -> bool:
         return False
     if link not in _SCOPES and not link.startswith(("as ", "even")):
         return True
+    if link == "while" and (who == ["you"] or sentence.has(part.end - 2, "at", "it")):
+        return False  # "while you're here", "while I was at it"
     if link == "while" or (link == "when" and clause.group.flags & WAS):
         clause.scope = link
         return True

@@ -1,11 +1,11 @@
 """Scores which later statement takes the place of an earlier one by itself, and which two are a conflict.
 
 Every memory of a set is read, and its statements are graded against the earlier ones of the same subject; those that
-name a value as ended, against all earlier ones that hold its first word. Of two memories the most probable verdict
-counts. It is right where both are of one slot, the older one's clause asserts a value, and the newer one's another, or
-ends it; so a pair with what was planned, quoted, past or small talk is wrong. A change is found where some right pair
-names its old value and its new one. No attribute is held back: the errors in quiet changes and in lives 1 to
-40 were read while the rules were made, and other lives have the same wordings (docs/benches.md). Above stands
+name a value as ended, against all earlier ones that hold its first word, or are of it. Of two memories the most
+probable verdict counts. It is right where both are of one slot, the older one's clause asserts a value, and the newer
+one's another, or ends it; so a pair with what was planned, quoted, past or small talk is wrong. A change is found where
+some right pair names its old value and its new one. No attribute is held back: the errors in quiet changes and in lives
+1 to 40 were read while the rules were made, and other lives have the same wordings (docs/benches.md). Above stands
 `mnemic.bench.quality.facts_bench`, below it `mnemic.algorithms.knowledge.replacement`.
 """
 
@@ -59,12 +59,13 @@ def graded_pairs(of: ChangeSet, cosine: Cosine) -> list[GradedPair]:
     read = sorted(((turn, said) for turn in of.turns for said in _read(turn)), key=lambda one: one[1].said_at)
     by_subject: dict[tuple[str, str], list[tuple[str, Said]]] = defaultdict(list)
     by_word: dict[tuple[str, str], list[tuple[str, Said]]] = defaultdict(list)
+    by_name: dict[tuple[str, str], list[tuple[str, Said]]] = defaultdict(list)
     found: dict[tuple[str, str], GradedPair] = {}
     for turn, newer in read:
         scope, id = turn["scope"], turn["id"]
         beside = by_subject[scope, newer.subject] if newer.subject else []
         if over := ended_value(newer):
-            beside = by_word[scope, over.split()[0]]
+            beside = by_word[scope, over.split()[0]] + by_name[scope, over]
         for older_id, older in beside:
             graded = grade(older, newer, cosine(older_id, id))
             if graded is not None:
@@ -74,6 +75,7 @@ def graded_pairs(of: ChangeSet, cosine: Cosine) -> list[GradedPair]:
                     found[older_id, id] = GradedPair(older_id, id, graded, right)
         if newer.subject:
             by_subject[scope, newer.subject].append((id, newer))
+        by_name[scope, normal_value(newer.statement.subject)].append((id, newer))
         for word in set(normal_value(newer.statement.value).split()):
             by_word[scope, word].append((id, newer))
     return list(found.values())

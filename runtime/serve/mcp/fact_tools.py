@@ -79,7 +79,7 @@ def settle_conflict(
 
 def _note(mind: Mind, assistant: str, session: str, facts: tuple[Fact, ...], conflicts: tuple[Conflict, ...]) -> None:
     told = [*facts, *(one for pair in conflicts for one in (pair.older, pair.newer))]
-    spans = [_span(one.memory, one.start_byte, one.value, "it asked for what holds") for one in told]
+    spans = [_span(one.memory, one.text_byte, one.text, "it asked for what holds") for one in told]
     refs: list[FactRef] = [one.replaced_by for one in facts if one.replaced_by is not None]
     spans += [_span(one.memory, one.start_byte, one.value, "it stands for what was asked for") for one in refs]
     unique = {(one.memory, one.start): one for one in spans}

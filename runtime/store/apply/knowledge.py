@@ -24,7 +24,9 @@ from mnemic.runtime.store.read.knowledge import READ_BYTES, READ_KINDS, encode_f
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 from mnemic.runtime.store.texts import text_prefix
 
-KNOWLEDGE_TABLES = ("grades", "statements", "mentions", "entities", "unread", "ungraded", "verdicts", "merges")
+KNOWLEDGE_TABLES = (
+    *("grades", "statements", "mentions", "entities", "unread", "unreadable", "ungraded", "verdicts", "merges"),
+)
 """What a replay of the log makes again, or what the knowledge actor makes again after it."""
 
 
@@ -58,7 +60,7 @@ def _keep_reading(db: apsw.Connection, one: MemoryReading, identity: Callable[..
     for place, said in enumerate(one.statements):
         db.execute(
             "INSERT INTO statements(memory, place, subject, scope, said_at, holds_to, verb, is_change, value_key,"
-            " over_key, start, fields) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " over_key, own_key, start, fields) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 one.row,
                 place,
@@ -69,10 +71,13 @@ def _keep_reading(db: apsw.Connection, one: MemoryReading, identity: Callable[..
                 said.is_change,
                 said.value_key,
                 said.over_key,
+                said.own_key,
                 said.value[0],
                 encode_fields(msgspec.structs.replace(said, subject="")),
             ),
         )
+    if one.failed:
+        db.execute("INSERT INTO unreadable VALUES(?)", (one.row,))
     enqueue_grading(db, [one.row])
 
 
@@ -97,6 +102,18 @@ def enqueue_grading(db: apsw.Connection, rows: Iterable[int]) -> None:
     )
 
 
+def enqueue_regrading(db: apsw.Connection, rows: Iterable[int]) -> None:
+    """Have the statements of memories graded again that have their vectors now: meaning counts where one tells of a
+    change, of the same thing (`mnemic.algorithms.knowledge.replacement`).
+    """
+    db.executemany(
+        "INSERT OR REPLACE INTO ungraded SELECT DISTINCT x.memory, (SELECT max(seq) FROM applies) FROM statements x"
+        " WHERE x.memory = ? AND x.subject IS NOT NULL AND (x.is_change = 1 OR EXISTS (SELECT 1 FROM statements y"
+        " WHERE y.subject = x.subject AND y.scope = x.scope AND y.is_change = 1))",
+        [(row,) for row in rows],
+    )
+
+
 def forget_readings(db: apsw.Connection, rows: Iterable[int]) -> None:
     """Drop what was read from memories, with the names that no other memory has."""
     named = set[int]()
@@ -106,7 +123,7 @@ def forget_readings(db: apsw.Connection, rows: Iterable[int]) -> None:
             named.update(entity for (entity,) in found if entity is not None)
         own = "(SELECT id FROM statements WHERE memory = ?1)"  # who erases has no foreign keys that would cascade
         db.execute(f"DELETE FROM grades WHERE older IN {own} OR newer IN {own}", (row,))
-        for table in ("statements", "mentions", "ungraded"):
+        for table in ("statements", "mentions", "ungraded", "unreadable"):
             db.execute(f"DELETE FROM {table} WHERE memory = ?", (row,))
     for entity in named:
         _respell(db, entity)
@@ -139,7 +156,7 @@ def _respell(db: apsw.Connection, entity: int) -> None:
 
 def clear_knowledge(db: apsw.Connection) -> None:
     """Have all memories read again; verdicts and merges stay."""
-    for table in ("grades", "statements", "mentions", "entities", "ungraded"):
+    for table in ("grades", "statements", "mentions", "entities", "ungraded", "unreadable"):
         db.execute(f"DELETE FROM {table}")
     db.execute(f"INSERT OR IGNORE INTO unread SELECT id FROM memories WHERE kind IN {READ_KINDS}")
 

@@ -14,7 +14,7 @@ import apsw
 import msgspec
 
 from mnemic.actors.brief.statement_cues import MAX_STATEMENT_CHARS, directive_start
-from mnemic.actors.knowledge.facts import is_mostly, make_facts, pair_id
+from mnemic.actors.knowledge.facts import is_mostly, make_facts, open_pairs
 from mnemic.actors.protocol.ambient_messages import (
     NO_SOURCES,
     Brief,
@@ -25,6 +25,7 @@ from mnemic.actors.protocol.ambient_messages import (
     UnresolvedFailure,
 )
 from mnemic.actors.protocol.events import escape_surrogates
+from mnemic.actors.protocol.knowledge.messages import Fact
 from mnemic.actors.protocol.knowledge.snapshot import StatementRecord
 from mnemic.runtime.store.read.knowledge import KnowledgeQueries
 from mnemic.runtime.store.read.scopes import scope_path_of, scopes_below
@@ -57,7 +58,10 @@ class BriefQueries:
         return read_briefing_sources(self._db, asked, now_us)
 
     def delivered_ids(self, assistant: str, session: str) -> frozenset[bytes]:
-        return read_delivered_ids(self._db, assistant, session)
+        return frozenset(self.delivered_spans(assistant, session))
+
+    def delivered_spans(self, assistant: str, session: str) -> dict[bytes, list[tuple[int, int]]]:
+        return read_delivered_spans(self._db, assistant, session)
 
 
 def read_briefing_sources(connection: apsw.Connection, asked: Brief, now_us: int) -> BriefingSources:
@@ -72,15 +76,21 @@ def read_briefing_sources(connection: apsw.Connection, asked: Brief, now_us: int
     return _BriefingQuery(connection, asked, scopes, now_us).collect()
 
 
-def read_delivered_ids(connection: apsw.Connection, assistant: str, session: str) -> frozenset[bytes]:
-    """Ids of the memories that a session was given, asked or unasked."""
+def read_delivered_spans(
+    connection: apsw.Connection, assistant: str, session: str
+) -> dict[bytes, list[tuple[int, int]]]:
+    """By id the memories that a session was given, asked or unasked, and which bytes of each."""
     found: list[Any] = connection.execute(
-        "SELECT DISTINCT m.uuid FROM givings g JOIN given_parts p ON p.giving = g.id JOIN memories m ON m.id = p.memory"
+        "SELECT DISTINCT m.uuid, p.start, p.stop FROM givings g JOIN given_parts p ON p.giving = g.id"
+        " JOIN memories m ON m.id = p.memory"
         " WHERE g.session = ?1 AND g.assistant = ?2 AND (?1 != '' OR g.occasion IN ('session-start', 'prompt'))"
         " AND p.stop > p.start",  # of one that an answer was read from, no word was given
         (escape_surrogates(session), escape_surrogates(assistant)),
     ).fetchall()
-    return frozenset(uuid for (uuid,) in found)
+    spans: dict[bytes, list[tuple[int, int]]] = {}
+    for memory, start, stop in found:
+        spans.setdefault(memory, []).append((start, stop))
+    return spans
 
 
 class _BriefingQuery:
@@ -223,21 +233,22 @@ class _BriefingQuery:
         for row in self._knowledge.graded_rows(rows):
             own = self._knowledge.statements_of([row])
             facts = zip(own, make_facts(own, self._now_us, self._knowledge), strict=True)
-            over = [one.said.clause for one, fact in facts if fact.state in ("replaced", "held")]
+            over = [one.said.clause for one, fact in facts if _is_over(fact)]
             if over:
                 found[row] = is_mostly(over, own[0].text)
         return found
 
     def _conflict(self) -> QuotedPair | None:
         """The newest pair that somebody should settle, of what is told to this session."""
-        for pair in self._knowledge.pairs(self._scopes, is_open=True)[:_MAX_STATEMENTS]:
+        newest = self._knowledge.pairs(self._scopes, is_open=True)[:_MAX_STATEMENTS]
+        for pair in open_pairs(newest, self._knowledge):
             both = {one.number: one for one in self._knowledge.statements([pair.older, pair.newer])}
             older, newer = both[pair.older], both[pair.newer]
             asked = f"SELECT {_QUOTED}, m.session FROM memories m WHERE m.id = ?"
             rows = [next(self._db.execute(asked, (one.row,))) for one in (older, newer)]
             if all(self._is_briefable_session(row[6]) for row in rows):
                 quotes = [self._clause(row, one) for row, one in zip(rows, (older, newer), strict=True)]
-                return QuotedPair(id=pair_id(older, newer), older=quotes[0], newer=quotes[1])
+                return QuotedPair(older=quotes[0], newer=quotes[1])
         return None
 
     def _clause(self, row: Any, one: StatementRecord) -> Quote:
@@ -285,6 +296,11 @@ class _BriefingQuery:
             assistant=str(assistant or ""),
             is_correction=corrects,
         )
+
+
+def _is_over(fact: Fact) -> bool:
+    """Whether a statement was meant to hold, and does no more."""
+    return fact.state in ("replaced", "held") and fact.modality != "past"
 
 
 def _sort_key(row: Any) -> tuple[int, int]:

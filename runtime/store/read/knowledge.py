@@ -36,11 +36,13 @@ decode_fields = msgspec.msgpack.Decoder(StatementRow).decode
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 _AT_ONCE = 256  # rows that one query asks for
 _STANDING = "m.retired_at IS NULL AND m.superseded_by IS NULL"
-_FROM_STATEMENTS = (
+_OF = (
     "SELECT x.id, x.place, x.fields, coalesce(e.key, ''), m.id, m.uuid, m.text, m.role, m.speaker, x.said_at, x.scope,"
-    f" s.path FROM statements x JOIN memories m ON m.id = x.memory AND {_STANDING}"
+    " s.path FROM statements x JOIN memories m ON m.id = x.memory AND {standing}"
     " JOIN scopes s ON s.id = x.scope LEFT JOIN entities e ON e.id = x.subject"
 )
+_FROM_STATEMENTS = _OF.format(standing=_STANDING)
+_OF_CORRECTED = _OF.format(standing="m.retired_at IS NULL")
 # A verdict names a statement by its memory and the place of its value; two of one place are settled together.
 _SETTLED = (
     "SELECT o.id AS older, n.id AS newer, v.verdict, v.by FROM verdicts v"
@@ -49,14 +51,17 @@ _SETTLED = (
 )
 _PAIR = (
     "SELECT p.older, p.newer, coalesce(g.grade, ''), coalesce(g.probability, 1.0), coalesce(g.why, ''),"
-    " coalesce(v.verdict, ''), coalesce(v.by, '') FROM (SELECT older, newer FROM grades {graded}"
+    " coalesce(v.verdict, ''), coalesce(v.by, ''), o.said_at, n.said_at FROM (SELECT older, newer FROM grades {graded}"
     f" UNION SELECT older, newer FROM ({_SETTLED}) {{settled}}) p"
     " LEFT JOIN grades g ON g.older = p.older AND g.newer = p.newer"
     f" LEFT JOIN ({_SETTLED}) v ON v.older = p.older AND v.newer = p.newer"
     " JOIN statements o ON o.id = p.older JOIN memories om ON om.id = o.memory"
     " JOIN statements n ON n.id = p.newer JOIN memories m ON m.id = n.memory"
-    f" WHERE {_STANDING} AND om.retired_at IS NULL AND om.superseded_by IS NULL AND o.scope = n.scope"
+    " WHERE om.retired_at IS NULL AND om.superseded_by IS NULL AND m.retired_at IS NULL AND o.scope = n.scope"
+    # What replaced a statement and was corrected since has replaced it all the same.
+    " AND (m.superseded_by IS NULL OR v.verdict = 'newer' OR (v.verdict IS NULL AND g.grade = 'replaced'))"
 )
+_IS_OPEN = "(v.verdict IS NULL AND g.grade = 'conflict')"
 
 
 def name_at(text: bytes, start: int, stop: int) -> str:
@@ -69,6 +74,7 @@ _CONDITIONS = {
     "verb": "x.subject = ?1 AND x.subject IS NOT NULL AND x.verb = ?6 AND x.verb != ''",
     "change": "x.subject = ?1 AND x.is_change = 1",
     "value_key": "x.value_key = ?1 AND x.value_key != 0",
+    "own_key": "x.own_key = ?1 AND x.own_key != 0",
     "over_key": "x.over_key = ?1 AND x.over_key != 0",
 }
 """Which statements may be in a pair with one; each has an index of its own."""
@@ -136,21 +142,33 @@ class KnowledgeQueries:
         ).fetchall()
         return [int(row) for (row,) in found]
 
+    def heirs(self, numbers: Sequence[int]) -> list[StatementRecord]:
+        found = self._statements(f"{_OF_CORRECTED} WHERE x.id IN", numbers)
+        return sorted(found, key=lambda one: one.number)
+
+    def places_of(self, numbers: Collection[int]) -> dict[int, tuple[bytes, int]]:
+        found: list[Any] = self._db.execute(
+            "SELECT x.id, m.uuid, x.start FROM json_each(?) j CROSS JOIN statements x ON x.id = j.value"
+            " JOIN memories m ON m.id = x.memory",
+            (json.dumps(sorted(numbers)),),
+        ).fetchall()
+        return {int(number): (bytes(memory), int(start)) for number, memory, start in found}
+
     def statements(self, numbers: Sequence[int]) -> list[StatementRecord]:
         return sorted(self._statements(f"{_FROM_STATEMENTS} WHERE x.id IN", numbers), key=lambda one: one.number)
 
     def gradable_pairs(self, rows: Sequence[int], limit: int) -> list[tuple[int, int]]:
         own: list[Any] = self._db.execute(
-            "SELECT id, memory, scope, said_at, coalesce(subject, 0), verb, is_change, value_key, over_key"
+            "SELECT id, memory, scope, said_at, coalesce(subject, 0), verb, is_change, value_key, over_key, own_key"
             " FROM statements WHERE memory IN (SELECT value FROM json_each(?)) ORDER BY id",
             (json.dumps([int(row) for row in rows]),),
         ).fetchall()
         pairs: dict[tuple[int, int], None] = {}
-        for number, memory, scope, said_at, subject, verb, is_change, value_key, over_key in own:
+        for number, memory, scope, said_at, subject, verb, is_change, value_key, over_key, own_key in own:
             older = [("subject", subject, "")] if is_change else [("subject", subject, verb)] if verb else []
             newer = [("change", subject, ""), *([("subject", subject, verb)] if verb else [])]
-            sought = [("DESC", one) for one in (*older, ("value_key", over_key, ""))]
-            sought += [("ASC", one) for one in (*newer, ("over_key", value_key, ""))]
+            sought = [("DESC", one) for one in (*older, ("value_key", over_key, ""), ("own_key", over_key, ""))]
+            sought += [("ASC", one) for one in (*newer, ("over_key", value_key, ""), ("over_key", own_key, ""))]
             for order, (column, value, its_verb) in sought:
                 if value:
                     asked = _BESIDE[column, order] if not its_verb else _BESIDE["verb", order]
@@ -165,8 +183,11 @@ class KnowledgeQueries:
         scopes: Collection[int] | None,
         relation: str,
         limit: int,
+        until: int | None = None,
     ) -> list[StatementRecord]:
         within, values = "", list[Any]()
+        if until is not None:
+            within, values = " AND x.said_at <= ?", [until]
         for column, wanted in (("x.subject", entities), ("x.scope", scopes)):
             if wanted is not None:
                 within += f" AND {column} IN (SELECT value FROM json_each(?))"
@@ -219,9 +240,10 @@ class KnowledgeQueries:
         if scopes is not None:
             within, values = " AND n.scope IN (SELECT value FROM json_each(?))", (json.dumps(sorted(scopes)),)
         newest = " ORDER BY n.said_at DESC, p.newer DESC, p.older DESC"
-        asked = _PAIR.format(graded="", settled="") + within + newest
-        found = map(PairRecord._make, self._db.execute(asked, values).fetchall())
-        return [one for one in found if one.is_open == is_open]
+        sort = f" AND {'' if is_open else 'NOT '}coalesce({_IS_OPEN}, 0)"
+        asked = _PAIR.format(graded="", settled="") + sort + within + newest
+        found: list[Any] = self._db.execute(asked, values).fetchall()
+        return [PairRecord(*one) for one in found]
 
     # --- names -------------------------------------------------------------------------------------------------------
 
@@ -236,14 +258,24 @@ class KnowledgeQueries:
             if wanted is not None:
                 within += f" AND {column} IN (SELECT value FROM json_each(?))"
                 values.append(json.dumps(sorted(wanted)))
-        return self._mentions(f"m.retired_at IS NULL{within} ORDER BY m.id, x.start", values, named)
+        return self._mentions(f"{_STANDING}{within} ORDER BY m.id, x.start", values, named)
 
-    def mentions_in(self, rows: Sequence[int]) -> list[MentionRecord]:
-        some = "m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id, x.start"
-        return self._mentions(some, [json.dumps([int(row) for row in rows])], named=False)
+    def subjects(self, scopes: Collection[int] | None) -> set[int]:
+        within, values = "", tuple[str, ...]()
+        if scopes is not None:
+            within, values = " AND x.scope IN (SELECT value FROM json_each(?))", (json.dumps(sorted(scopes)),)
+        found: list[Any] = self._db.execute(
+            f"SELECT DISTINCT x.subject FROM statements x JOIN memories m ON m.id = x.memory AND {_STANDING}"
+            f" WHERE x.subject IS NOT NULL{within}",
+            values,
+        ).fetchall()
+        return {int(one) for (one,) in found}
 
     def entity_merges(self) -> list[tuple[bytes, bytes]]:
-        return [(bytes(one), bytes(other)) for one, other in self._db.execute("SELECT entity, other FROM merges")]
+        return [
+            (bytes(one), bytes(other))
+            for one, other in self._db.execute("SELECT entity, other FROM merges ORDER BY id")
+        ]
 
     def _mentions(self, where: str, values: Sequence[str], named: bool) -> list[MentionRecord]:
         found: list[Any] = self._db.execute(

@@ -263,6 +263,7 @@ class StoreSnapshot(
             unbound=unbound,
             unread=int(self._db.execute("SELECT count(*) FROM unbound WHERE encoder = ?", (BINDING_FAILED,)).get),
             communities=self.community_counts(),
+            unreadable=int(self._db.execute("SELECT count(*) FROM unreadable").get),
             scopes=tuple(ScopeCount(path=path, found=found, memories=count) for path, found, count in scopes),
             kinds=dict(self._db.execute("SELECT kind, count(*) FROM memories GROUP BY kind ORDER BY kind")),
             lost=lost_transactions(self._db),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed
-from tests.actors.knowledge.test_knowledge import DAY_US, SHELF, harness, read, say
+from tests.actors.knowledge.test_knowledge import BOARD, DAY_US, SHELF, harness, read, say
 from tests.harness import START_US, ActorHarness
 
 OLD = "Decision: our database is SQLite."
@@ -30,8 +30,8 @@ def brief(mind: ActorHarness, session: str, **fields: Any) -> Briefed:
     return told
 
 
-def prompt(mind: ActorHarness, session: str, text: str = "go on") -> Briefed:
-    return brief(mind, session, occasion="prompt", prompt=text)
+def prompt(mind: ActorHarness, session: str, **fields: Any) -> Briefed:
+    return brief(mind, session, occasion="prompt", prompt="go on", **fields)
 
 
 def holds(told: Briefed) -> str:
@@ -93,3 +93,38 @@ def test_what_is_to_hold_later_is_no_news_yet(mind: ActorHarness) -> None:
     say(mind, NEW, 200, session="b")
     assert mind.clock.now_us() < START_US + 200 * DAY_US
     assert prompt(mind, "running").text == ""
+
+
+def test_nothing_of_another_project_is_told_though_the_session_was_told_of_it(mind: ActorHarness) -> None:
+    say(mind, OLD, session="a")
+    assert "SQLite" in brief(mind, "running").text
+    say(mind, NEW, 9, session="b")
+    elsewhere = prompt(mind, "running", place=BOARD)
+    assert elsewhere.text == ""
+    assert "Postgres 17" in prompt(mind, "running").text
+
+
+def test_of_a_chain_the_end_is_told_in_one_line(mind: ActorHarness) -> None:
+    say(mind, OLD, session="a")
+    brief(mind, "running")
+    say(mind, NEW, 9, session="b")
+    say(mind, "Decision: our database becomes MySQL 9.", 20, session="c")
+    told = prompt(mind, "running").text
+    assert told.count("you were told") == 1
+    assert "MySQL 9" in told
+    assert "Postgres" not in told
+    assert prompt(mind, "running").text == ""
+
+
+def test_words_that_were_not_given_were_not_told(mind: ActorHarness) -> None:
+    text = f"Decision: never use mocks. {'It is a long story. ' * 60} Our database is SQLite."
+    say(mind, text, session="a")
+    assert "SQLite" not in brief(mind, "running").text
+    say(mind, NEW, 9, session="b")
+    assert prompt(mind, "running").text == ""
+
+
+def test_what_tells_of_the_past_in_a_decision_that_stands_leaves_it_out_of_nothing(mind: ActorHarness) -> None:
+    say(mind, "Decision: our CI is Jenkins.", session="a")
+    say(mind, "Decision: we used to run the regression suite on old agents in the basement. Our CI is GitHub.", 9)
+    assert "GitHub" in holds(brief(mind, "new"))

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from mnemic.actors.knowledge.knowledge import KnowledgeActor
 from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.errors import InvalidValue, UnknownConflict, UnknownEntity, UnknownScope
+from mnemic.actors.protocol.errors import InvalidValue, StoreBusy, UnknownConflict, UnknownEntity, UnknownScope
 from mnemic.actors.protocol.knowledge.messages import (
     ConflictsListed,
     FactsListed,
@@ -277,6 +278,110 @@ def test_what_was_settled_and_merged_comes_back_from_the_log_and_all_else_from_t
     }
 
 
+def test_a_statement_that_somebody_said_holds_is_replaced_by_nothing_older_than_what_it_was_told_over(
+    mind: ActorHarness,
+) -> None:
+    say(mind, SQLITE)
+    say(mind, POSTGRES, 9)
+    say(mind, "Our database becomes MySQL 9.", 20)
+    read(mind)
+    (pair,) = [
+        one
+        for one in conflicts(mind, replaced=True).conflicts
+        if (one.older.value, one.newer.value) == (b"SQLite", b"MySQL 9")
+    ]
+    mind.ask(SettleConflict(id=pair.id, verdict="older"))
+    assert [value for state, value in told(mind, "database") if state == "holds"] == ["SQLite"]
+
+
+def test_what_was_replaced_is_in_no_conflict_any_more(mind: ActorHarness) -> None:
+    say(mind, SQLITE)
+    say(mind, POSTGRES, 9, role="assistant")
+    read(mind)
+    assert conflicts(mind).total == 1
+    say(mind, "Our database becomes MySQL 9.", 20)
+    read(mind)
+    assert conflicts(mind).total == 0
+    assert facts(mind, "database").conflicts == ()
+
+
+def test_correcting_what_replaced_another_does_not_bring_that_back(mind: ActorHarness) -> None:
+    say(mind, SQLITE)
+    new = say(mind, POSTGRES, 9)
+    read(mind)
+    say(mind, "Our database is Postgres 18.", 10, supersedes=new)
+    read(mind)
+    assert told(mind, "database") == [("holds", "Postgres 18")]
+
+
+def test_what_is_announced_for_a_day_holds_from_then_on(mind: ActorHarness) -> None:
+    say(mind, "The shop will open at nine from 20 October 2025.")
+    read(mind)
+    (one,) = facts(mind, "shop", history=True).facts
+    assert facts(mind, "shop", at=one.holds_from - DAY_US).total == 0
+    assert facts(mind, "shop", at=one.holds_from).total == 1
+
+
+def test_a_day_is_asked_for_as_it_ends(mind: ActorHarness) -> None:
+    say(mind, SQLITE)
+    read(mind)
+    midnight = START_US // DAY_US * DAY_US
+    assert midnight < START_US
+    assert told(mind, "database", at=midnight) == [("holds", "SQLite")]
+    assert told(mind, at=midnight) == [("holds", "SQLite")]
+    assert told(mind, at=midnight - 1) == []
+
+
+def test_one_text_that_the_extractor_fails_at_keeps_no_other_from_being_read(tmp_path: Path) -> None:
+    def pick(text: str, speaker: str | None, said_on: Any) -> list[Any]:
+        if "boom" in text:
+            raise ValueError(text)
+        return statements(text, speaker, said_on)
+
+    with harness(tmp_path, ports={"extract_statements": pick}, **{"knowledge.extractor": "mine:pick"}) as mind:
+        say(mind, "boom")
+        say(mind, SQLITE, 1)
+        read(mind)
+        assert told(mind) == [("holds", "SQLite")]
+        assert mind.look(lambda now: now.counts(None)).unreadable == 1
+
+
+def test_a_store_that_fails_once_is_read_on(mind: ActorHarness) -> None:
+    failing = [StoreBusy(path="store.db", waited_s=1.0)]
+
+    class Context:
+        trace, clock = "t", mind.clock
+
+        def ask(self, message: Any) -> Any:
+            if failing:
+                raise failing.pop()
+            return mind.ask(message)
+
+        def tell(self, message: Any) -> None:
+            return
+
+        def cancelled(self) -> bool:
+            return False
+
+    mind.ports.settings["knowledge.extractor"] = "another"  # so that this one has it to say
+    actor = KnowledgeActor.make(mind.ports)
+    say(mind, SQLITE)
+    with pytest.raises(StoreBusy):
+        actor.handle(UpdateFacts(), Context())
+    actor.handle(UpdateFacts(), Context())
+    assert mind.look(lambda now: now.knowledge_reading()).endswith(" another")
+    actor.close()
+
+
+def test_two_who_read_otherwise_do_not_undo_each_others_work_for_ever(tmp_path: Path) -> None:
+    with harness(tmp_path) as one, harness(tmp_path, **{"knowledge.extractor": "another"}) as other:
+        say(one, SQLITE)
+        for _ in range(3):
+            for mind in (one, other):
+                read(mind)  # which ends
+        assert facts(one).total == 1
+
+
 # --- things ----------------------------------------------------------------------------------------------------------
 
 
@@ -332,6 +437,7 @@ def test_a_scope_tells_no_names_of_another(mind: ActorHarness) -> None:
     read(mind)
     shown = mind.ask(ShowEntity(name="Nadia", scope="shelf"))
     assert (shown.entity.name, shown.entity.also_called, shown.entity.memories) == ("Nadia", (), 1)
+    assert [(one.name, one.why) for one in shown.names] == [("Nadia", "")]
     with pytest.raises(UnknownEntity) as refused:
         mind.ask(ShowEntity(name="Siemens", scope="shelf"))
     assert "Siemens'" not in str(refused.value.remedy_text)
@@ -350,6 +456,8 @@ def test_a_scope_tells_no_names_of_another(mind: ActorHarness) -> None:
         (SettleConflict(id="", verdict="both"), UnknownConflict),
         (MergeNames(name="nobody", into="SQLite"), UnknownEntity),
         (MergeNames(name="SQLite", into="sqlite"), InvalidValue),
+        (SettleConflict(id="deadbeef", verdict="both", by=" "), InvalidValue),
+        (SettleConflict(id="deadbeef", verdict="both", by="\ud800"), InvalidValue),
     ],
 )
 def test_what_is_not_there_is_refused(mind: ActorHarness, asked: Any, error: type[Exception]) -> None:
@@ -357,6 +465,26 @@ def test_what_is_not_there_is_refused(mind: ActorHarness, asked: Any, error: typ
     read(mind)
     with pytest.raises(error):
         mind.ask(asked)
+
+
+def test_names_of_another_scope_or_of_what_is_forgotten_explain_nothing(mind: ActorHarness) -> None:
+    secret = say(mind, "We like Xanadu Yellow Zebra. Ask Xanadu Yellow Zebra.", place=BOARD)
+    for day in range(3):
+        say(mind, "XYZ is slow. Ask XYZ.", day)
+    read(mind)
+    assert [one.name for one in mind.ask(ShowEntity(name="XYZ", scope="shelf")).names] == ["XYZ"]
+    with pytest.raises(UnknownEntity):
+        facts(mind, "Xanadu Yellow Zebra", scope="shelf")
+    mind.ask(Forget(ids=(secret,)))
+    assert [one.name for one in mind.ask(ShowEntity(name="XYZ")).names] == ["XYZ"]
+
+
+def test_the_later_of_two_opposite_merges_counts(mind: ActorHarness) -> None:
+    say(mind, "Osprey is slow. Ask Osprey. Kestrel is fast. Ask Kestrel.")
+    read(mind)
+    mind.ask(MergeNames(name="Osprey", into="Kestrel"))
+    merged = mind.ask(MergeNames(name="Kestrel", into="Osprey"))
+    assert (merged.entity.name, merged.entity.also_called) == ("Osprey", ("Kestrel",))
 
 
 def test_a_name_that_is_near_is_told(mind: ActorHarness) -> None:

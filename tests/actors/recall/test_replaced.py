@@ -67,6 +67,11 @@ def test_what_was_known_earlier_knows_of_no_replacement(mind: ActorHarness) -> N
     say(mind, POSTGRES, 9)
     (only,) = hits(mind, as_of=then)
     assert (only.text, only.replaced) == (SQLITE, ())
+    (pair,) = mind.ask(ListConflicts(replaced=True)).conflicts
+    now = mind.clock.now_us()
+    before = hits(mind, as_of=now)
+    mind.ask(SettleConflict(id=pair.id, verdict="older"))
+    assert hits(mind, as_of=now) == before, "nor of what was said later"
 
 
 def test_a_memory_that_says_more_is_marked_and_stays_where_it_was(mind: ActorHarness) -> None:

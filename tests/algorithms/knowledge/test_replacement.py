@@ -19,6 +19,7 @@ from mnemic.algorithms.knowledge.replacement import (
     grade,
     normal_value,
     read_said,
+    value_name,
 )
 
 REPLACED = {
@@ -30,18 +31,33 @@ REPLACED = {
         ("Pelican depends on serilog", "we replaced serilog with slf4j in pelican"),
         ("The glass bin is collected on Saturday", "the glass bin moved from Saturday to Monday"),
         ("Backups run every 4 hours.", "Backups went from every 4 hours to every 6 hours."),
+        ("The orders sit in one Derby file.", "Derby has made way for Oracle 23."),
+        ("Redis holds the carts", "Redis was replaced by Dragonfly"),  # what is over did something for others
+        ("The main branch is called develop", "I renamed develop to stable"),
+        ("Our queue is RabbitMQ", "NATS has replaced RabbitMQ"),
+        ("TeamCity builds every pull request of sundial", "Sundial replaced TeamCity with Jenkins for its pipelines"),
     ),
     "ended": (
         ("Samira plays the drums", "Samira doesn't play the drums anymore"),
         ("uncle Bernd has a subscription to Joyn", "uncle Bernd cancelled Joyn"),
         ("I use Falkon", "I uninstalled Falkon"),
         ("The server runs Debian in a cupboard", "the server no longer runs Debian"),
+        ("The demo is on a tiny Heroku dyno", "we dropped Heroku when the free plan ended"),
+        ("Alerts end up in Nagios", "Also we said goodbye to Nagios"),
+        ("Redis holds the carts", "Redis is retired"),
+        ("TeamCity builds every pull request of pelican", "we cancelled TeamCity for pelican"),
     ),
     "same words": (
         ("The gate closes 10 minutes before departure.", "The gate closes 15 minutes before departure from now on."),
         ("Decision: our database is SQLite in WAL mode, one file.", "Decision: our database becomes Postgres 17."),
         ("Mateo plays the ukulele", "Mateo plays the cello these days"),
         ("I live in Bologna", "I live in Ghent now, boxes everywhere."),
+    ),
+    "moved": (
+        ("The retro is at 9:30", "the retro has moved to 11:15 for Ida's school run"),
+        ("The retro is every Monday", "the retro has moved to Thursdays"),
+        ("The upload limit is 10 MB", "I raised the upload limit to 25 MB"),
+        ("Mara lives in Tartu", "Mara has moved to Bologna meanwhile, for love and cheaper rent"),
     ),
 }
 CONFLICTS = (("The gate closes 10 minutes before departure.", "The gate closes 12 minutes before departure."),)
@@ -63,6 +79,17 @@ NEITHER = (
     ("the internet at the hut is from Vodacell", "the garden house changed internet from Vodacell to Nordnet"),
     ("For the farm we buy Windhof", "we dropped Windhof at the flat"),
     ("backups run every 6 hours", "backups no longer need a password"),
+    ("Siemens runs the plant", "Nadia moved from Siemens to Bosch"),  # who leaves a company ends nothing of it
+    ("Siemens runs the plant", "I left Siemens"),
+    ("Nadia sits in the Lyon office", "we moved from Lyon to Paris"),
+    ("Redis holds the carts", "the search went from Redis to Dragonfly"),  # another one that used it
+    ("Redis holds the carts", "atlas has no cache any more, Redis is gone there"),
+    ("atlas runs on Postgres", "MongoDB has replaced Postgres under ledger"),
+    ("Karim's laptop is a ThinkPad", "My ThinkPad was swapped for a Framework"),
+    ("Maro lives in Tartu", "I said goodbye to Tartu"),
+    ("I live in Tartu", "I moved to Bologna in 2015"),  # it may have been before
+    ("The retro is at 9:30", "the retro has moved to Thursdays"),  # another sort of value
+    ("Mara lives in Tartu", "Mara has moved to the next task"),
 )
 
 
@@ -91,6 +118,12 @@ def test_another_value_without_a_word_of_change_is_a_conflict(older: str, newer:
     found = best(older, newer)
     assert found is not None
     assert found == RULES["same words, no cue"]
+
+
+def test_who_works_in_one_place_and_moved_to_another_is_asked_about() -> None:
+    found = best("Lena works out of Vienna", "Lena has moved to Graz")
+    assert found is not None
+    assert found.verdict == "conflict"
 
 
 @pytest.mark.parametrize(("older", "newer"), NEITHER)
@@ -133,6 +166,24 @@ def test_what_two_speakers_call_alike_may_be_two_things() -> None:
 )
 def test_words_of_change_are_found_in_the_clause_of_a_statement(text: str, cue: str) -> None:
     assert change_cue(text, read(text, 1)[0].statement) == cue
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        ("one small Derby file", "derby"),
+        ("Derby in WAL mode", "derby"),
+        ("daemon called ledgerd", "ledgerd"),
+        ("old steel Peugeot", "peugeot"),
+        ("Postgres 17 cluster", "postgres 17"),
+        ("both Redis and Derby", "both redis and derby"),
+        ("Friday shift", "friday shift"),
+        ("two weeks", "two weeks"),
+        ("", ""),
+    ],
+)
+def test_the_only_name_in_a_value_stands_for_it(value: str, name: str) -> None:
+    assert value_name(value) == name
 
 
 @pytest.mark.parametrize(

@@ -460,7 +460,9 @@ def test_what_it_states_goes_and_what_it_had_replaced_stands_again(mind: Mind) -
     assert {row[0] for row in state["mentions"]} == {1, 3}
     assert [row[:4] for row in state["grades"]] == [(1, 0, 3, 0)]
     assert [(row[0], row[2]) for row in state["verdicts"]] == [(1, 3)]
-    assert [row[:1] for row in state["ungraded"]] == [(1,)], "it stands again, and is graded against all that came meanwhile"
+    assert [row[:1] for row in state["ungraded"]] == [(1,)], (
+        "it stands again, and is graded against all that came meanwhile"
+    )
     assert [one for one in log if isinstance(one, SettleStatements)] == [verdict(1, 3)]
     (pair,) = look(mind.folder.store, lambda now: now.pairs(None, is_open=False))
     assert (pair.grade, pair.verdict) == ("replaced", "newer")

@@ -274,7 +274,8 @@ def test_merged_names_come_along_where_nothing_is_said_of_them_here(place: Store
     read = AddStatements(generation=1, reading="test", memories=(MemoryReading(1, (), mentions),))
     merge = MergeEntities(entity=marks[KEYS][0], into=marks[KEYS][1])
     exported = place.export(place.store([memory(1), read, merge]))
-    assert sheets(exported)["merges.jsonl"] == [{"name": "boat", "into": "otter"}]
+    (line,) = sheets(exported)["merges.jsonl"]
+    assert (line["mark"], line["name"], line["into"]) == (marks[KEYS][0].hex(), "boat", "otter")
     target = place.store([], keys)
     place.take(target, exported, keys)
     with closing(open_reader(target, keys)) as reader, reader.snapshot() as now:
@@ -283,6 +284,25 @@ def test_merged_names_come_along_where_nothing_is_said_of_them_here(place: Store
     place.take(other, exported, keys)
     with closing(open_reader(other, keys)) as reader, reader.snapshot() as now:
         assert now.entity_merges() == [(marks[keys][0], bytes(32))], "what is said here stands"
+
+
+def test_merged_names_that_no_memory_tells_come_along_by_their_hashes(place: Stores) -> None:
+    target = place.store([])
+    place.take(target, place.export(place.store([MergeEntities(entity=bytes(32), into=bytes(31) + b"1")])))
+    with closing(open_reader(target, KEYS)) as reader, reader.snapshot() as now:
+        assert now.entity_merges() == [(bytes(32), bytes(31) + b"1")]
+
+
+def test_what_was_taken_back_here_is_not_imported_again(place: Stores) -> None:
+    said = {"older": id_of(1), "older_start": 0, "newer": id_of(2), "newer_start": 0, "by": "user"}
+    merge = MergeEntities(entity=bytes(32), into=bytes(31) + b"1")
+    exported = place.export(place.store([memory(1), memory(2), SettleStatements(**said, verdict="newer"), merge]))
+    target = place.store([memory(1), memory(2)])
+    place.take(target, exported)
+    with closing(Store.open(target, KEYS)) as store:
+        apply(store, SettleStatements(**said, verdict="open"), MergeEntities(entity=bytes(32)))
+    place.take(target, exported)
+    assert [sheets(place.export(target))[name] for name in ("verdicts.jsonl", "merges.jsonl")] == [[], []]
 
 
 def test_a_verdict_of_here_stands_against_one_of_there(place: Stores) -> None:
