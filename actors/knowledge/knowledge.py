@@ -1,7 +1,7 @@
 """The Knowledge actor: reads what memories state and name, notices what was replaced, and answers what holds.
 
-It follows the log: a memory is read once it is committed, and its statements are graded against others about the same
-thing; again once it has its vector. Steps are short, and questions pass between them. What is kept follows from the
+It follows the log: a memory is read once it is committed, and its statements are graded against earlier ones about the
+same thing. Steps are short, and questions pass between them. What is kept follows from the
 memories alone, so who is killed goes on where it was, and a log that is replayed brings the same. Decisions are in
 `mnemic.algorithms.knowledge`; what a person settled stands above them.
 """
@@ -13,8 +13,6 @@ import logging
 from typing import Any, ClassVar, Self
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from mnemic.actors.knowledge.entity_views import EntityNames, list_entities, merge_names
 from mnemic.actors.knowledge.fact_views import list_conflicts, list_facts, settle, settled, show_entity
@@ -43,7 +41,6 @@ from mnemic.actors.protocol.knowledge.snapshot import StatementRecord
 from mnemic.actors.protocol.message import check_fields
 from mnemic.actors.protocol.messages import Apply, Committed
 from mnemic.actors.protocol.ports import Ports
-from mnemic.actors.protocol.shape_messages import VectorsChanged
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.algorithms.knowledge.extraction.statements import statements
 from mnemic.algorithms.knowledge.replacement import Said, grade
@@ -51,7 +48,7 @@ from mnemic.algorithms.knowledge.replacement import Said, grade
 _READING = "statements/2"  # by which version of the built-in extractor; what was read by another is read again
 _AT_ONCE = 32  # memories read, or graded, by one step
 _log = logging.getLogger("mnemic.knowledge")
-_BESIDE = 32  # statements of each sort before and after one, that it is graded against
+_BESIDE = 32  # statements of each sort before one, the nearest in time, that it is graded against
 
 
 class KnowledgeActor:
@@ -67,7 +64,6 @@ class KnowledgeActor:
         ShowEntity,
         MergeNames,
         Committed,
-        VectorsChanged,
         FactsMore,
     )
     settings: ClassVar[tuple[Setting, ...]] = (
@@ -137,7 +133,7 @@ class KnowledgeActor:
             if not context.cancelled() and self._step(context):
                 self._continue(context)
             return None
-        assert isinstance(message, Committed | VectorsChanged)
+        assert isinstance(message, Committed)
         self._continue(context)
         return None
 
@@ -187,33 +183,25 @@ class KnowledgeActor:
         )
 
     def _grading_change(self, snapshot: Snapshot) -> GradeStatements | None:
-        rows = snapshot.ungraded_rows(_AT_ONCE)
-        if not rows:
+        waiting = snapshot.ungraded_rows(_AT_ONCE)
+        if not waiting:
             return None
+        # A pair is the later memory's. What comes between others is graded, and so are those that come after it.
+        rows = sorted({*waiting, *snapshot.rows_graded_after(waiting, _BESIDE)})
         found = snapshot.gradable_pairs(rows, _BESIDE)
         records = {one.number: one for one in snapshot.statements(sorted({one for pair in found for one in pair}))}
-        ordered = [
-            tuple(sorted((records[one], records[other]), key=lambda each: (each.said_at, each.number)))
-            for one, other in found
-            if one in records and other in records  # neither forgotten nor corrected
+        said = {number: said_of(one) for number, one in records.items()}
+        pairs = [
+            _graded(records[older], records[newer], said)
+            for older, newer in found
+            if older in said and newer in said  # neither forgotten nor corrected
         ]
-        # Meaning counts where one tells of a change, of the same thing.
-        near = [(older, newer) for older, newer in ordered if newer.said.is_change and older.said.subject]
-        alike = [pair for pair in near if pair[0].said.subject == pair[1].said.subject]
-        vectors = self._vectors({one.row for pair in alike for one in pair}, snapshot)
-        said = {one.number: said_of(one) for one in {each.number: each for pair in ordered for each in pair}.values()}
-        graded = (_graded(older, newer, said, vectors) for older, newer in ordered)
-        pairs = {(one.older, one.newer): one for one in graded if one is not None}
         return GradeStatements(
-            generation=snapshot.generation, seq=snapshot.seq, rows=tuple(rows), pairs=tuple(pairs.values())
+            generation=snapshot.generation,
+            seq=snapshot.seq,
+            rows=tuple(rows),
+            pairs=tuple(pair for pair in pairs if pair is not None),
         )
-
-    def _vectors(self, rows: set[int], snapshot: Snapshot) -> dict[int, NDArray[np.float32]]:
-        encoders = snapshot.encoders()
-        if not encoders or not rows:
-            return {}
-        found, means = snapshot.mean_vectors(encoders[-1], np.array(sorted(rows), np.int64))
-        return dict(zip(found.tolist(), means, strict=True))
 
     def _apply(self, change: Change, context: Context) -> bool:
         digest = hashlib.sha256(msgspec.msgpack.encode(change)).digest()
@@ -240,13 +228,9 @@ class KnowledgeActor:
             return self._names.merged(message, snapshot, changed)
 
 
-def _graded(
-    older: StatementRecord, newer: StatementRecord, said: dict[int, Said], vectors: dict[int, NDArray[np.float32]]
-) -> GradedPair | None:
+def _graded(older: StatementRecord, newer: StatementRecord, said: dict[int, Said]) -> GradedPair | None:
     """What two statements are to each other, if anything."""
-    both = vectors.get(older.row), vectors.get(newer.row)
-    cosine = None if both[0] is None or both[1] is None else float(both[0] @ both[1])
-    found = grade(said[older.number], said[newer.number], cosine)
+    found = grade(said[older.number], said[newer.number])
     if found is None:
         return None
     # What an assistant says replaces nothing that its user said: the user is asked.

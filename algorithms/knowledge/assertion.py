@@ -68,12 +68,12 @@ _CLAUSE_END = re.compile(
 )
 _PART_END = re.compile(r",\s+|;\s+|\s+(?:and|but|so)\s+")
 _TELLING_WORDS = 3  # of a part that tells something by itself
-_NOW = re.compile(
+NOW_WORDS = re.compile(
     r"\b(?:now|from now on|these days|nowadays|(?:from|as of) (?:today|now|this \w+)|today is|since|already|currently"
     r"|at last|in the end|finally|still|instead|took up)\b",
     re.IGNORECASE,
 )
-_TAKEN_OVER = re.compile(
+TAKEN_OVER = re.compile(
     r"\b(?:swapp?ed|traded|switch(?:ed|es)|mov(?:ed|es)|replac(?:ed|es)|went from|chang(?:ed|es)|migrat(?:ed|es)"
     r"|convert(?:ed|s)|rewritten|not \S+(?: any ?more)? but|so (?:it|he|she|they|\w+) (?:is|got|has))\b(?! out\b)",
     re.IGNORECASE,
@@ -174,11 +174,11 @@ def _of_clause(clause: str) -> Status:
     read = status_of(clause)
     if read in ("asked", "quoted", "wished", "hypothetical", "planned"):
         return read
-    if _TAKEN_OVER.search(clause):
+    if TAKEN_OVER.search(clause):
         return "changed"
     if _PASSING.search(clause):
         return "passing"
-    standing = _NOW.search(clause) is not None
+    standing = NOW_WORDS.search(clause) is not None
     if _ENDED.search(clause) or read == "ended":
         return "changed" if standing or _goes_on(clause) else "ended"
     if _PAST.search(clause):

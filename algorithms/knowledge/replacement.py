@@ -6,12 +6,11 @@ fitted on some attributes fails on others. So words decide. Either the later tex
 replaced ("moved from A to B", "no longer A", "A instead of B"), which ends what that did for others as well, or it says
 the same of the same subject in the same words, with another value and a word of change ("closes at nine now"), or has
 it moved to a value of the same sort ("the stand-up has moved to 10:15"). A little less than that is a conflict, which a
-person settles. No vector is needed; where there is one, it finds a few conflicts more.
+person settles. No vector is needed.
 
 What it gives up: changes told in other words than what they change, which are most of them. English only.
-docs/decisions/0019-what-holds-now.md says how it was judged, and the facts bench measures it (docs/benches.md). Above
-stands `mnemic.actors.knowledge`; below it the words of change of `mnemic.algorithms.knowledge.assertion`, and
-`mnemic.algorithms.knowledge.rivals`.
+docs/decisions/0020-stored-changes.md says how it was judged, and the facts bench measures it (docs/benches.md). Above
+stands `mnemic.actors.knowledge`; below it the words of change of `mnemic.algorithms.knowledge.assertion`.
 """
 
 from __future__ import annotations
@@ -20,9 +19,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-import numpy as np
-
-from mnemic.algorithms.knowledge.assertion import _NOW, _TAKEN_OVER, RATES, status
+from mnemic.algorithms.knowledge.assertion import NOW_WORDS, RATES, TAKEN_OVER, status
 from mnemic.algorithms.knowledge.extraction.clause_values import CHANGES
 from mnemic.algorithms.knowledge.extraction.sentences import (
     ARTICLE,
@@ -35,10 +32,7 @@ from mnemic.algorithms.knowledge.extraction.sentences import (
     word_set,
 )
 from mnemic.algorithms.knowledge.extraction.statements import Statement
-from mnemic.algorithms.knowledge.rivals import same_slot
 
-SLOT = 0.7
-"""How probably two statements of one subject fill one slot, at least, that a word of change makes a conflict."""
 _ASSERTING = 0.9  # the rate of what is asserted or changed, and of nothing else
 _NO_CHANGE = frozenset(("still", "already", "currently"))  # say that something holds, and not that it came to
 _OWNING = word_set("a an the my our your his her its their")
@@ -94,10 +88,9 @@ RULES = {
     "same words": Graded("replaced", 0.97, 'it says the same of the same subject, and "{cue}"'),
     "moved": Graded("replaced", 0.97, 'it tells another value of the same sort of the same subject, and "{cue}"'),
     "same words, no cue": Graded("conflict", 0.80, "it says another value of the same, and no word tells of a change"),
-    "same slot": Graded("conflict", 0.70, 'it probably tells the same of the same subject, and "{cue}"'),
+    "moved from work": Graded("conflict", 0.70, 'it tells another place of the same subject, and "{cue}"'),
 }
-"""With about their share of right pairs; of "same slot" it is .82, in made lives .59. "moved" was right in 20 of 20, all
-of homes. No attribute was held back."""
+"""With about their share of right pairs; "moved" was right in 20 of 20, all of homes. No attribute was held back."""
 
 
 def read_said(text: str, said_at: int, found: Sequence[Statement], subjects: Sequence[str]) -> list[Said]:
@@ -118,7 +111,7 @@ def read_said(text: str, said_at: int, found: Sequence[Statement], subjects: Seq
 def change_cue(text: str, statement: Statement) -> str:
     """The words of a statement's clause that tell of a change; ``""`` where none do."""
     clause = text[statement.clause_start : statement.clause_end]
-    for pattern in (_TAKEN_OVER, _NOW):
+    for pattern in (TAKEN_OVER, NOW_WORDS):
         for match in pattern.finditer(clause):
             if match.group().lower() not in _NO_CHANGE:
                 return match.group().lower()
@@ -173,14 +166,11 @@ def ended_value(said: Said) -> str:
     return normal_value(told_as_over(said))
 
 
-def grade(older: Said, newer: Said, cosine: float | None) -> Graded | None:
+def grade(older: Said, newer: Said) -> Graded | None:
     """What a later statement makes of an earlier one; ``None`` where it leaves it as it is.
 
     Takes a microsecond for statements of two subjects, some twenty for those of one. Of several statements of the later
     memory the most probable counts: ``moved from A to B`` tells both that ``A`` has ended and that ``B`` holds now.
-
-    Args:
-        cosine: between the vectors of their memories; ``None`` where one has none, and then fewer are a conflict.
     """
     old, new = older.statement, newer.statement
     if newer.said_at <= older.said_at or old.modality != "asserted" or old.negative:
@@ -195,7 +185,7 @@ def grade(older: Said, newer: Said, cosine: float | None) -> Graded | None:
     is_single = old.single and new.single and not new.negative
     if not is_single or was <= now or now <= was or not (_asserts(older) and _asserts(newer)):
         return None
-    rule = _by_words(older, newer) or _by_sort(older, newer) or _by_slot(older, newer, cosine)
+    rule = _by_words(older, newer) or _by_sort(older, newer)
     return RULES[rule]._replace(why=RULES[rule].why.format(cue=newer.cue)) if rule else None
 
 
@@ -330,15 +320,7 @@ def _by_sort(older: Said, newer: Said) -> str:
     )
     if not is_place or before not in ("live", "work", "sit", "stay", "base"):
         return ""
-    return "moved" if before == "live" else "same slot"
-
-
-def _by_slot(older: Said, newer: Said, cosine: float | None) -> str:
-    """Whether meaning makes it probable that both tell the same of their subject, and a word tells of a change."""
-    if cosine is None or not newer.cue or _is_speaker(newer.subject):
-        return ""
-    cosines, lengths = np.array([[1.0, cosine], [cosine, 1.0]]), np.array([len(older.text), len(newer.text)])
-    return "same slot" if same_slot(cosines, lengths)[0, 1] >= SLOT else ""
+    return "moved" if before == "live" else "moved from work"
 
 
 def _asserts(said: Said) -> bool:

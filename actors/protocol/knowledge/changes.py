@@ -115,7 +115,7 @@ class GradedPair(msgspec.Struct, frozen=True, array_like=True):
 
 
 class GradeStatements(ChangeBase, frozen=True, kw_only=True, tag="grade_statements"):
-    """Keep how the statements of some memories were graded against others, in place of earlier grades of theirs.
+    """Keep how the statements of some memories were graded against earlier ones, in place of what they were before.
 
     Nothing where the store was made anew, or a pair's statement is not there any more.
     """

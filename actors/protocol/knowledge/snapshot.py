@@ -170,14 +170,20 @@ class KnowledgeSnapshot(Protocol):
         ...
 
     def gradable_pairs(self, rows: Sequence[int], limit: int) -> list[tuple[int, int]]:
-        """Pairs of numbers: statements of some memories, each with one of another memory of its scope that may replace
-        it or the other way round.
+        """Pairs of numbers: an earlier statement of another memory of the same scope, and one of some memories that may
+        replace it.
 
         Those are of the same subject where the later one tells of a change or both have the same verb, and those whose
-        value the later one tells to be over.
+        value or subject the later one tells to be over.
 
         Args:
-            limit: so many of each sort at most before and after a statement, the nearest in time.
+            limit: so many of each sort at most for a statement, the nearest in time.
+        """
+        ...
+
+    def rows_graded_after(self, rows: Sequence[int], limit: int) -> list[int]:
+        """Rows of the memories that may replace what some memories state: with such a limit, all that `gradable_pairs`
+        pairs with these.
         """
         ...
 

@@ -12,10 +12,8 @@ some right pair names its old value and its new one. No attribute is held back: 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,14 +21,10 @@ import numpy as np
 from mnemic.algorithms.knowledge.entities.keys import subject_key
 from mnemic.algorithms.knowledge.extraction.statements import statements
 from mnemic.algorithms.knowledge.replacement import Graded, Said, ended_value, grade, normal_value, read_said
-from mnemic.bench.harness.homes import MIND_NAME
 from mnemic.bench.harness.measure import Row
 from mnemic.bench.quality.facts.change_sets import ChangeSet, Slot
 from mnemic.bench.quality.facts.generate import ASSERTING
-from mnemic.runtime.minds.homes import open_mind
-from mnemic.runtime.store.read.reader import open_reader
 
-Cosine = Callable[[str, str], float | None]
 _DRAWS = 1000  # of the bootstrap
 
 
@@ -43,10 +37,10 @@ class GradedPair(NamedTuple):
     right: bool
 
 
-def replacement_rows(about: Row, of: ChangeSet, home: Path) -> Iterator[Row]:
+def replacement_rows(about: Row, of: ChangeSet) -> Iterator[Row]:
     """For each part of a set that is captured in a home what is replaced, and what is a conflict."""
     parts = {asked.slot[0]: asked.part for asked in of.questions}
-    for part, rows in _by_part(of, parts, graded_pairs(of, _cosines(home))).items():
+    for part, rows in _by_part(of, parts, graded_pairs(of)).items():
         changes = _changes(of, [scope for scope, one in parts.items() if one == part])
         memories = sum(parts.get(turn["scope"]) == part for turn in of.turns)
         for verdict in ("replaced", "conflict"):
@@ -54,7 +48,7 @@ def replacement_rows(about: Row, of: ChangeSet, home: Path) -> Iterator[Row]:
             yield about | {"part": part, "what": verdict} | _row(of, some, changes, memories)
 
 
-def graded_pairs(of: ChangeSet, cosine: Cosine) -> list[GradedPair]:
+def graded_pairs(of: ChangeSet) -> list[GradedPair]:
     """Each pair of memories of which the newer one takes the place of the older one, or contradicts it."""
     read = sorted(((turn, said) for turn in of.turns for said in _read(turn)), key=lambda one: one[1].said_at)
     by_subject: dict[tuple[str, str], list[tuple[str, Said]]] = defaultdict(list)
@@ -67,7 +61,7 @@ def graded_pairs(of: ChangeSet, cosine: Cosine) -> list[GradedPair]:
         if over := ended_value(newer):
             beside = by_word[scope, over.split()[0]] + by_name[scope, over]
         for older_id, older in beside:
-            graded = grade(older, newer, cosine(older_id, id))
+            graded = grade(older, newer)
             if graded is not None:
                 best = found.get((older_id, id))
                 if best is None or graded.probability > best.graded.probability:
@@ -86,22 +80,6 @@ def _read(turn: dict[str, Any]) -> list[Said]:
     found = statements(text, speaker, at.date())
     keys = [subject_key(one.subject, speaker, turn.get("role", "user")) for one in found]
     return read_said(text, round(at.timestamp() * 1_000_000), found, keys)
-
-
-def _cosines(home: Path) -> Cosine:
-    """The cosine of two memories of a home by their ids; ``None`` where one has no vector."""
-    mind, keys = open_mind(home, MIND_NAME)
-    with closing(open_reader(mind.store, keys)) as reader, reader.snapshot() as snapshot:
-        rows, vectors = snapshot.mean_vectors(snapshot.encoders()[-1], snapshot.memory_columns(0).row)
-        ids = [one.source_id or "" for one in snapshot.load_memories(rows.tolist())]
-    places = {id: place for place, id in enumerate(ids)}
-
-    def cosine(one: str, other: str) -> float | None:
-        if one not in places or other not in places:
-            return None
-        return float(vectors[places[one]] @ vectors[places[other]])
-
-    return cosine
 
 
 def _is_right(of: ChangeSet, older_id: str, older: Said, newer_id: str, newer: Said) -> bool:

@@ -102,18 +102,6 @@ def enqueue_grading(db: apsw.Connection, rows: Iterable[int]) -> None:
     )
 
 
-def enqueue_regrading(db: apsw.Connection, rows: Iterable[int]) -> None:
-    """Have the statements of memories graded again that have their vectors now: meaning counts where one tells of a
-    change, of the same thing (`mnemic.algorithms.knowledge.replacement`).
-    """
-    db.executemany(
-        "INSERT OR REPLACE INTO ungraded SELECT DISTINCT x.memory, (SELECT max(seq) FROM applies) FROM statements x"
-        " WHERE x.memory = ? AND x.subject IS NOT NULL AND (x.is_change = 1 OR EXISTS (SELECT 1 FROM statements y"
-        " WHERE y.subject = x.subject AND y.scope = x.scope AND y.is_change = 1))",
-        [(row,) for row in rows],
-    )
-
-
 def forget_readings(db: apsw.Connection, rows: Iterable[int]) -> None:
     """Drop what was read from memories, with the names that no other memory has."""
     named = set[int]()
@@ -169,7 +157,7 @@ def _grade_statements(context: ApplyContext, change: GradeStatements, at: int) -
     for row in change.rows:
         db.execute("DELETE FROM ungraded WHERE memory = ? AND marked <= ?", (row, change.seq))
         own = "(SELECT id FROM statements WHERE memory = ?1)"
-        db.execute(f"DELETE FROM grades WHERE older IN {own} OR newer IN {own}", (row,))
+        db.execute(f"DELETE FROM grades WHERE newer IN {own}", (row,))
     for pair in change.pairs:
         db.execute(
             "INSERT INTO grades(older, newer, grade, probability, why) SELECT ?1, ?2, ?3, ?4, ?5"

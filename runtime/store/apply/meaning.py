@@ -23,7 +23,6 @@ from mnemic.actors.protocol.changes import (
     EncoderName,
 )
 from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
-from mnemic.runtime.store.apply.knowledge import enqueue_regrading
 from mnemic.runtime.store.rebind_queue import BINDING_FAILED, set_fillers
 
 UNEMBEDDED = "m.retired_at IS NULL AND NOT EXISTS (SELECT 1 FROM meanings x WHERE x.encoder = ? AND x.memory = m.id)"
@@ -91,7 +90,6 @@ def _add_vectors(context: ApplyContext, change: AddVectors, at: int) -> ChangeRe
         return UNCHANGED
     _advance_completeness(db, encoder)
     context.rebind_queue.vectors_changed(rows_added)
-    enqueue_regrading(db, rows_added)
     return CHANGED
 
 

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 import msgspec
@@ -79,11 +79,26 @@ _CONDITIONS = {
 }
 """Which statements may be in a pair with one; each has an index of its own."""
 _BESIDE = {
-    (name, order): f"SELECT x.id FROM statements x WHERE {condition} AND x.scope = ?2 AND x.said_at {side} ?3"
-    f" AND x.memory != ?4 ORDER BY x.said_at {order} LIMIT ?5"
+    (name, order): f"SELECT x.id, x.memory FROM statements x WHERE {condition} AND x.scope = ?2 AND x.said_at {side} ?3"
+    f" AND x.memory != ?4 ORDER BY x.said_at {order}, x.memory LIMIT ?5"
     for name, condition in _CONDITIONS.items()
     for side, order in (("<", "DESC"), (">", "ASC"))
 }
+
+
+class _Gradable(NamedTuple):
+    """What a statement is graded by."""
+
+    number: int
+    memory: int
+    scope: int
+    said_at: int
+    subject: int
+    verb: str
+    is_change: int
+    value_key: int
+    over_key: int
+    own_key: int
 
 
 class KnowledgeQueries:
@@ -158,24 +173,39 @@ class KnowledgeQueries:
         return sorted(self._statements(f"{_FROM_STATEMENTS} WHERE x.id IN", numbers), key=lambda one: one.number)
 
     def gradable_pairs(self, rows: Sequence[int], limit: int) -> list[tuple[int, int]]:
-        own: list[Any] = self._db.execute(
+        pairs: dict[tuple[int, int], None] = {}
+        for one in self._gradable(rows):
+            sought = [("verb", one.subject)] if one.verb else []
+            sought += [("subject", one.subject)] if one.is_change else []
+            for column, value in (*sought, ("value_key", one.over_key), ("own_key", one.over_key)):
+                earlier = self._beside(column, value, "DESC", one, limit)
+                pairs.update(((older, one.number), None) for older, _ in earlier)
+        return list(pairs)
+
+    def rows_graded_after(self, rows: Sequence[int], limit: int) -> list[int]:
+        found: set[int] = set()
+        for one in self._gradable(rows):
+            sought = [("change", one.subject), *([("verb", one.subject)] if one.verb else [])]
+            for column, value in (*sought, ("over_key", one.value_key), ("over_key", one.own_key)):
+                found.update(memory for _, memory in self._beside(column, value, "ASC", one, limit))
+        return sorted(found)
+
+    def _gradable(self, rows: Sequence[int]) -> list[_Gradable]:
+        found: list[Any] = self._db.execute(
             "SELECT id, memory, scope, said_at, coalesce(subject, 0), verb, is_change, value_key, over_key, own_key"
             " FROM statements WHERE memory IN (SELECT value FROM json_each(?)) ORDER BY id",
             (json.dumps([int(row) for row in rows]),),
         ).fetchall()
-        pairs: dict[tuple[int, int], None] = {}
-        for number, memory, scope, said_at, subject, verb, is_change, value_key, over_key, own_key in own:
-            older = [("subject", subject, "")] if is_change else [("subject", subject, verb)] if verb else []
-            newer = [("change", subject, ""), *([("subject", subject, verb)] if verb else [])]
-            sought = [("DESC", one) for one in (*older, ("value_key", over_key, ""), ("own_key", over_key, ""))]
-            sought += [("ASC", one) for one in (*newer, ("over_key", value_key, ""), ("over_key", own_key, ""))]
-            for order, (column, value, its_verb) in sought:
-                if value:
-                    asked = _BESIDE[column, order] if not its_verb else _BESIDE["verb", order]
-                    values = (value, scope, said_at, memory, limit, *([its_verb] if its_verb else []))
-                    found: list[Any] = self._db.execute(asked, values).fetchall()
-                    pairs.update(((number, other), None) for (other,) in found)
-        return list(pairs)
+        return [_Gradable(*one) for one in found]
+
+    def _beside(self, column: str, value: int, order: str, one: _Gradable, limit: int) -> list[tuple[int, int]]:
+        """Number and memory of statements before one (``DESC``) or after it; none where there is no value to share."""
+        if not value:
+            return []
+        verb = (one.verb,) if column == "verb" else ()
+        values = (value, one.scope, one.said_at, one.memory, limit, *verb)
+        found: list[Any] = self._db.execute(_BESIDE[column, order], values).fetchall()
+        return [(int(number), int(memory)) for number, memory in found]
 
     def statements_about(
         self,

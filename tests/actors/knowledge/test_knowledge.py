@@ -192,6 +192,30 @@ def test_the_order_in_which_they_came_does_not_matter(tmp_path: Path) -> None:
     assert found[0] == found[1] == [("holds", "Postgres 17"), ("replaced", "SQLite")]
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_many_statements_the_nearest_are_graded_whichever_comes_first(tmp_path: Path, order: int) -> None:
+    said = [
+        "Our database runs on Fly.",
+        *(f"Our database has {n} tables." for n in range(40)),
+        "Our database runs on Hetzner now.",
+    ]
+    found = []
+    with harness(tmp_path) as mind:
+        for day, text in list(enumerate(said))[::order]:
+            say(mind, text, day)
+        read(mind)
+        found.append(conflicts(mind, replaced=True, k=99).total)
+        mind.ask(Rebuild(meaning=False))
+        read(mind)
+        found.append(conflicts(mind, replaced=True, k=99).total)
+        (first,) = [one for one in facts(mind, "database", history=True, k=99).facts if one.value == b"Fly"]
+        mind.ask(Forget(ids=(first.memory,)))
+        mind.ask(Recover(ids=(first.memory,)))
+        read(mind)
+        found.append(conflicts(mind, replaced=True, k=99).total)
+    assert found == [1, 1, 1]
+
+
 def test_what_another_project_says_replaces_nothing(mind: ActorHarness) -> None:
     say(mind, SQLITE)
     say(mind, POSTGRES, 9, place=BOARD)

@@ -32,7 +32,7 @@ REPLACED = {
         ("The glass bin is collected on Saturday", "the glass bin moved from Saturday to Monday"),
         ("Backups run every 4 hours.", "Backups went from every 4 hours to every 6 hours."),
         ("The orders sit in one Derby file.", "Derby has made way for Oracle 23."),
-        ("Redis holds the carts", "Redis was replaced by Dragonfly"),  # what is over did something for others
+        ("Redis holds the carts", "Redis was replaced by Valkey"),  # what is over did something for others
         ("The main branch is called develop", "I renamed develop to stable"),
         ("Our queue is RabbitMQ", "NATS has replaced RabbitMQ"),
         ("TeamCity builds every pull request of sundial", "Sundial replaced TeamCity with Jenkins for its pipelines"),
@@ -99,10 +99,10 @@ def read(text: str, said_at: int, speaker: str | None = None) -> list[Said]:
     return read_said(text, said_at, found, [subject_key(one.subject, speaker, "user") for one in found])
 
 
-def best(older: str, newer: str, cosine: float | None = None, speakers: tuple[str, str] = ("", "")) -> Graded | None:
+def best(older: str, newer: str, speakers: tuple[str, str] = ("", "")) -> Graded | None:
     """The most probable verdict on two texts."""
     pairs = [(a, b) for a in read(older, 1, speakers[0] or None) for b in read(newer, 2, speakers[1] or None)]
-    graded = [one for a, b in pairs if (one := grade(a, b, cosine)) is not None]
+    graded = [one for a, b in pairs if (one := grade(a, b)) is not None]
     return max(graded, key=lambda one: one.probability, default=None)
 
 
@@ -129,16 +129,6 @@ def test_who_works_in_one_place_and_moved_to_another_is_asked_about() -> None:
 @pytest.mark.parametrize(("older", "newer"), NEITHER)
 def test_what_asserts_nothing_new_of_the_same_leaves_it_as_it_is(older: str, newer: str) -> None:
     assert best(older, newer) is None
-
-
-def test_a_word_of_change_and_likeness_in_meaning_make_a_conflict_where_there_is_a_vector() -> None:
-    older, newer = "Jonas has drums lessons", "Jonas plays the cello now"
-    assert best(older, newer) is None
-    assert best(older, newer, 0.2) is None
-    found = best(older, newer, 0.95)
-    assert found is not None
-    assert found.verdict == "conflict"
-    assert found.why.endswith('and "now"')
 
 
 def test_length_does_not_matter_where_words_decide() -> None:
@@ -209,11 +199,10 @@ def test_a_change_names_the_value_that_it_ends() -> None:
 @given(
     st.sampled_from([text for pairs in REPLACED.values() for pair in pairs for text in pair]),
     st.sampled_from([text for pair in (*CONFLICTS, *NEITHER) for text in pair]),
-    st.none() | st.floats(-1, 1),
 )
-def test_nothing_is_replaced_by_itself_or_by_what_is_older(one: str, other: str, cosine: float | None) -> None:
+def test_nothing_is_replaced_by_itself_or_by_what_is_older(one: str, other: str) -> None:
     for a in read(one, 2):
-        assert grade(a, a, cosine) is None
-        assert all(grade(a, b, cosine) is None for b in read(other, 2) + read(other, 1))
-        same = [grade(a, again, cosine) for again in read(one, 3)]
+        assert grade(a, a) is None
+        assert all(grade(a, b) is None for b in read(other, 2) + read(other, 1))
+        same = [grade(a, again) for again in read(one, 3)]
         assert all(found is None or found.verdict == "replaced" for found in same)

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
-import pytest
-
-from mnemic.bench.harness.processes import run_mnemic
 from mnemic.bench.quality.facts.change_sets import ChangeQuestion, ChangeSet, Told, made_lives
 from mnemic.bench.quality.facts.replacement_scores import _changes, _row, _share, graded_pairs, replacement_rows
 
@@ -40,7 +34,7 @@ def small_set() -> ChangeSet:
 
 def test_right_pairs_are_of_one_slot_and_assert_another_value_or_end_it() -> None:
     of = small_set()
-    found = {(one.older[-1], one.newer[-1]): one for one in graded_pairs(of, lambda one, other: None)}
+    found = {(one.older[-1], one.newer[-1]): one for one in graded_pairs(of)}
     assert {pair: one.right for pair, one in found.items()} == {
         ("0", "3"): True,
         ("1", "4"): True,
@@ -63,7 +57,7 @@ def test_changes_are_new_values_of_a_slot_and_ends_of_one() -> None:
 
 def test_a_row_tells_precision_and_coverage() -> None:
     of = small_set()
-    row = _row(of, graded_pairs(of, lambda one, other: None), _changes(of, [SCOPE]), 8)
+    row = _row(of, graded_pairs(of), _changes(of, [SCOPE]), 8)
     assert (row["pairs"], row["precision"], row["changes"], row["coverage"]) == (4, 0.75, 4, 0.75)
     assert row["per_1000_memories"] == 500
     assert row["coverage_low"] <= 0.75 <= row["coverage_high"]
@@ -81,11 +75,7 @@ def test_made_lives_tell_what_each_statement_asserts() -> None:
     assert {"first", "change", "both", "ended", "past"} <= {one.kind for one in of.told.values()}
 
 
-@pytest.mark.system
-def test_a_captured_set_is_scored(tmp_path: Path) -> None:
-    of, corpus = small_set(), tmp_path / "corpus.jsonl"
-    corpus.write_text("".join(json.dumps(turn) + "\n" for turn in of.turns), "utf-8")
-    run_mnemic(tmp_path / "home", "capture", corpus)
-    rows = {row["what"]: row for row in replacement_rows({"set": "small"}, of, tmp_path / "home")}
+def test_a_set_is_scored_by_part_and_verdict() -> None:
+    rows = {row["what"]: row for row in replacement_rows({"set": "small"}, small_set())}
     assert (rows["replaced"]["precision"], rows["replaced"]["part"]) == (0.75, "lives")
     assert rows["conflict"]["changes"] == 4

@@ -24,7 +24,7 @@ from mnemic.actors.protocol.knowledge.changes import (
 from mnemic.runtime.store.apply.knowledge import forget_readings
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
-from tests.runtime.building import KEYS, NAMED, add_encoder, apply, held, id_of, look, memory, vectors
+from tests.runtime.building import KEYS, NAMED, apply, held, id_of, look, memory
 
 BOAT = ScopeRef(path="boat", project=None, found="named")
 
@@ -192,13 +192,6 @@ def test_what_moves_to_another_scope_moves_with_its_statements_and_is_graded_aga
     assert [one.path for one in kept.look(lambda now: now.statements_of([1, 5]))] == [NAMED.path] * 2
 
 
-def test_what_gets_its_vector_is_graded_again(kept: Kept) -> None:
-    kept.read(1, 2)
-    kept.grade(rows=[1, 2])
-    kept.apply(add_encoder(), vectors(2, 3))
-    assert kept.waiting()[1] == [2]
-
-
 def test_what_is_remembered_again_waits_to_be_graded(kept: Kept) -> None:
     kept.read(1, 2)
     kept.grade(rows=[1, 2])
@@ -275,10 +268,10 @@ def test_a_name_goes_with_the_last_that_has_it_and_is_else_written_as_the_next_w
 def test_grades_of_a_memory_are_replaced_and_those_of_others_stay(kept: Kept) -> None:
     kept.read(1, 2, 4)
     assert kept.grade((1, 2), (1, 4), (2, 4))
-    assert kept.grade((1, 2), grade="replaced", rows=[1])
-    assert kept.pairs() == [(1, 2, "replaced", ""), (2, 4, "conflict", "")]
-    assert kept.grade((2, 4), grade="replaced", rows=[99]), "one that is there is graded anew"
-    assert kept.pairs() == [(1, 2, "replaced", ""), (2, 4, "replaced", "")]
+    assert kept.grade((1, 4), grade="replaced", rows=[4]), "a pair is the later memory's"
+    assert kept.pairs() == [(1, 2, "conflict", ""), (1, 4, "replaced", "")]
+    assert kept.grade((1, 2), grade="replaced", rows=[99]), "one that is there is graded anew"
+    assert kept.pairs() == [(1, 2, "replaced", ""), (1, 4, "replaced", "")]
 
 
 def test_a_pair_whose_statement_is_not_there_any_more_is_not_kept(kept: Kept) -> None:

@@ -37,6 +37,12 @@ def name(kept: Kept, key: str) -> int:
     return found[0]
 
 
+def after(kept: Kept, row: int, limit: int = 9) -> list[int]:
+    """Rows of the memories that may replace what one states."""
+    found: list[int] = kept.look(lambda now: now.rows_graded_after([row], limit))
+    return found
+
+
 def gradable(kept: Kept, *rows: int, limit: int = 10) -> set[tuple[int, ...]]:
     """Rows of the memories of each pair, of which each memory has one statement."""
     row_of = {number: row for row, number in kept.numbers().items()}
@@ -105,16 +111,19 @@ def test_of_a_long_text_no_more_is_told_than_is_read(kept: Kept) -> None:
 
 def test_of_one_scope_what_says_the_same_of_one_thing_is_to_be_graded_the_nearest_in_time(kept: Kept) -> None:
     assert [gradable(kept, row) for row in (1, 2, 3, 6, 99)] == [
-        {(1, 2), (1, 4)},
-        {(1, 2), (2, 4)},
+        set(),
+        {(1, 2)},
         set(),
         set(),
         set(),
     ]
     assert gradable(kept, 1, 2, 3, 4) == {(1, 2), (1, 4), (2, 4)}
-    assert [gradable(kept, row, limit=1) for row in (1, 2, 4)] == [{(1, 2)}, {(1, 2), (2, 4)}, {(2, 4)}]
+    assert [gradable(kept, row, limit=1) for row in (2, 4)] == [{(1, 2)}, {(2, 4)}]
+    assert [after(kept, row) for row in (1, 2, 3, 4)] == [[2, 4], [4], [], []]
+    assert after(kept, 1, limit=1) == [2]
     kept.apply(MergeScopes(path="boat", into=NAMED.path))
-    assert (gradable(kept, 4), gradable(kept, 4, limit=1)) == ({(1, 4), (2, 4), (4, 5)}, {(2, 4), (4, 5)})
+    assert (gradable(kept, 5), gradable(kept, 5, limit=1)) == ({(1, 5), (2, 5), (4, 5)}, {(4, 5)})
+    assert after(kept, 4) == [5]
 
 
 def test_another_verb_is_graded_where_the_later_one_tells_of_a_change_of_the_thing_or_of_the_value(kept: Kept) -> None:
@@ -131,10 +140,9 @@ def test_another_verb_is_graded_where_the_later_one_tells_of_a_change_of_the_thi
         said = statement(text_of(row), subject, b"shade-%d" % row, **({"relation": "hang"} | fields))
         kept.read(MemoryReading(row=row, statements=(said,), mentions=()))
     assert gradable(kept, 7) == {(1, 7), (2, 7)}, "8 is said at the same moment, 4 later"
-    assert gradable(kept, 1) == {(1, 2), (1, 4), (1, 7)}
     assert gradable(kept, 4) == {(1, 4), (2, 4)}
-    assert (gradable(kept, 9), gradable(kept, 10)) == ({(9, 10), (9, 12)}, {(9, 10)}), "11 is said after it is over"
-    assert gradable(kept, 12) == {(9, 12)}, "what is over did something for others"
+    assert gradable(kept, 9) == {(9, 10), (9, 12)}, "11 is said after it is over; what is over did something for others"
+    assert [after(kept, row) for row in (1, 10, 11, 12)] == [[2, 4, 7], [9], [], [9]]
 
 
 def test_statements_of_some_things_are_told_newest_first_by_scope_and_relation_and_not_too_many(kept: Kept) -> None:
