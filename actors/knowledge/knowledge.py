@@ -154,9 +154,11 @@ class KnowledgeActor:
     # --- steps -------------------------------------------------------------------------------------------------------
 
     def _step(self, context: Context) -> bool:
-        """Read the next few memories, else grade the next few; returns whether there may be more."""
+        """Grade the next few memories that were read, else read the next few; returns whether there may be more."""
         with self._source.snapshot() as snapshot:
-            change = self._reading_change(snapshot) or self._grading_change(snapshot)
+            is_read = snapshot.knowledge_reading() == self._reading
+            changes = (self._grading_change, self._reading_change)[:: 1 if is_read else -1]
+            change = changes[0](snapshot) or changes[1](snapshot)
         if change is None:
             return False
         done = self._apply(change, context)

@@ -182,8 +182,8 @@ class KnowledgeSnapshot(Protocol):
         ...
 
     def rows_graded_after(self, rows: Sequence[int], limit: int) -> list[int]:
-        """Rows of the memories that may replace what some memories state: with such a limit, all that `gradable_pairs`
-        pairs with these.
+        """Rows of the memories that wait for nothing and may replace what some memories state: with such a limit, all
+        that `gradable_pairs` pairs with these.
         """
         ...
 

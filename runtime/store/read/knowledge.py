@@ -69,6 +69,7 @@ def name_at(text: bytes, start: int, stop: int) -> str:
     return _UNSTORABLE.sub(" ", to_text(text[start:stop]))
 
 
+_IS_GRADED = "NOT EXISTS (SELECT 1 FROM ungraded u WHERE u.memory = x.memory)"  # what waits will be graded anyway
 _CONDITIONS = {
     "subject": "x.subject = ?1 AND x.subject IS NOT NULL",
     "verb": "x.subject = ?1 AND x.subject IS NOT NULL AND x.verb = ?6 AND x.verb != ''",
@@ -80,7 +81,7 @@ _CONDITIONS = {
 """Which statements may be in a pair with one; each has an index of its own."""
 _BESIDE = {
     (name, order): f"SELECT x.id, x.memory FROM statements x WHERE {condition} AND x.scope = ?2 AND x.said_at {side} ?3"
-    f" AND x.memory != ?4 ORDER BY x.said_at {order}, x.memory LIMIT ?5"
+    f" AND x.memory != ?4{f' AND {_IS_GRADED}' * (order == 'ASC')} ORDER BY x.said_at {order}, x.memory LIMIT ?5"
     for name, condition in _CONDITIONS.items()
     for side, order in (("<", "DESC"), (">", "ASC"))
 }
@@ -184,7 +185,12 @@ class KnowledgeQueries:
 
     def rows_graded_after(self, rows: Sequence[int], limit: int) -> list[int]:
         found: set[int] = set()
+        newest = self._db.execute(
+            f"SELECT said_at FROM statements x WHERE subject IS NOT NULL AND {_IS_GRADED} ORDER BY said_at DESC LIMIT 1"
+        ).get
         for one in self._gradable(rows):
+            if newest is None or one.said_at >= newest:
+                continue
             sought = [("change", one.subject), *([("verb", one.subject)] if one.verb else [])]
             for column, value in (*sought, ("over_key", one.value_key), ("over_key", one.own_key)):
                 found.update(memory for _, memory in self._beside(column, value, "ASC", one, limit))

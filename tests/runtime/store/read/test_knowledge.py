@@ -38,7 +38,8 @@ def name(kept: Kept, key: str) -> int:
 
 
 def after(kept: Kept, row: int, limit: int = 9) -> list[int]:
-    """Rows of the memories that may replace what one states."""
+    """Rows of the memories that may replace what one states, once none waits."""
+    kept.grade(rows=range(1, 13))
     found: list[int] = kept.look(lambda now: now.rows_graded_after([row], limit))
     return found
 
