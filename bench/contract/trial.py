@@ -308,7 +308,6 @@ def valid_messages(takes: tuple[type, ...], lines: str, ids: tuple[bytes, ...]) 
         ShowCommunity(id=1),
         UpdateFacts(),
         FactsMore(),
-        FactsMore(opened=True),
         ListFacts(scope="work", k=2),
         ListFacts(entity="the tide table", relation="hang", history=True, at=1_800_000_000_000_000),
         ListConflicts(),

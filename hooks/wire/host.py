@@ -25,7 +25,7 @@ the later one holds. Call `memory_capture` only for what is not said in this con
 """What a host's instructions file says of the memory."""
 
 _SHORT_S, _LONG_S = 5, 10  # after which a host ends a hook that somebody waits for, and any other
-READ_ONLY_TOOLS = ("memory_recall", "memory_shape", "memory_get", "memory_status")
+READ_ONLY_TOOLS = ("memory_recall", "memory_shape", "memory_get", "memory_facts", "memory_status")
 """Tools of the MCP server that only read: a user who wires it wants them called without being asked each time."""
 
 
