@@ -101,6 +101,7 @@ def answer_brief(
             own, now_us = str(escape_surrogates(asked.session)), context.clock.now_us()
             updates = replaced_since(told, own, within, now_us, snapshot) if within else []
         text, parts = compose_prompt(quotes, budget, updates)
+        why |= {pair.older.id: "this session was told so, and it holds no more" for pair in updates}
         why |= {pair.newer.id: "it replaces what this session was told" for pair in updates}
     if parts:
         degraded += _record(briefing_record(asked, scope, text, parts, why), context)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from mnemic.actors.protocol.errors import InvalidValue, UnknownEntity
 from mnemic.actors.protocol.knowledge.changes import MergeEntities
@@ -30,9 +30,13 @@ from mnemic.actors.recall.query import asked_scope_numbers
 from mnemic.actors.recall.validate import check_count
 from mnemic.algorithms.knowledge.entities.aliases import AliasLink, EntitySeen, alias_links, resolve
 from mnemic.algorithms.knowledge.entities.keys import entity_key, subject_key
+from mnemic.algorithms.knowledge.entities.nouns import Kind
 
 _MOST_NEAR = 3
 _MOST_NAME = 80  # letters of a name that is not there that are said back
+_KINDS = get_args(Kind)
+_ME = "@user"
+_OTHERS = ("@we", "@assistant", "@system", "@tool")
 _MERGED = "you merged them"
 
 
@@ -77,7 +81,9 @@ class EntityNames:
         self._owned = {}
         for key in records:
             if key.startswith("@") and "'s " in key:
-                self._owned.setdefault(key.partition("'s ")[2], []).append(key)
+                tail = key.partition("'s ")[2]
+                for name in {tail, tail.rpartition(" ")[2]}:  # "my wife Nora" is found by "Nora", too
+                    self._owned.setdefault(name, []).append(key)
         self._records, self._of = records, of
 
     def numbers(self, key: str) -> frozenset[int]:
@@ -87,6 +93,8 @@ class EntityNames:
         main = self._stands_for.get(key, key)
         same = {one for one, other in self._stands_for.items() if other == main} | {main}
         own = {each for one in same for each in (f"@{one}", *self._owned.get(one, ()))}
+        if key == _ME and key not in self._records:  # whoever is named as the speaker of what a user says
+            own |= {one for one in self._records if one.startswith("@") and "'s " not in one and one not in _OTHERS}
         return frozenset(self._records[one].number for one in same | own if one in self._records)
 
     def record(self, name: str) -> EntityRecord | None:
@@ -179,6 +187,10 @@ def list_entities(asked: ListEntities, snapshot: Snapshot, names: EntityNames) -
     check_count(asked.k)
     within = asked_scope_numbers(asked.scope, snapshot)
     kind = asked.kind.strip().casefold()
+    if kind and kind not in _KINDS:
+        raise InvalidValue(
+            name="a kind", value=asked.kind, why="it is not known", expected=f"one of {', '.join(_KINDS)}"
+        )
     every = [key for key, _, its in names.things(within, snapshot) if kind in ("", its)]
     return EntitiesListed(
         entities=tuple(names.thing(key, within, snapshot).entity for key in every[: asked.k]),

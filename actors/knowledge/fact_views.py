@@ -24,7 +24,7 @@ from mnemic.actors.protocol.knowledge.messages import (
     SettleConflict,
     ShowEntity,
 )
-from mnemic.actors.protocol.knowledge.snapshot import PairRecord
+from mnemic.actors.protocol.knowledge.snapshot import PairRecord, StatementRecord
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.protocol.times import day_of
 from mnemic.actors.recall.day_signal import end_of_day
@@ -50,8 +50,10 @@ def list_facts(asked: ListFacts, snapshot: Snapshot, names: EntityNames, now_us:
         entity, also, numbers = thing.entity.name, thing.entity.also_called, thing.numbers
     at = now_us if asked.at is None else end_of_day(day_of(asked.at)) - 1
     relation = asked.relation.strip().casefold()
-    limit = _LOOKED_THROUGH if numbers is None else -1
-    found = snapshot.statements_about(numbers, within, relation, limit, None if numbers is not None else at)
+    if numbers is None:
+        found = snapshot.statements_about(None, within, relation, _LOOKED_THROUGH, at)
+    else:
+        found = statements_naming(numbers, within, relation, snapshot)
     facts = [one for one in make_facts(found, at, snapshot) if asked.history or one.state in _CURRENT]
     told = facts[: asked.k]
     shown = {(one.memory, one.start_byte) for one in told}
@@ -67,6 +69,27 @@ def list_facts(asked: ListFacts, snapshot: Snapshot, names: EntityNames, now_us:
     )
 
 
+def statements_naming(
+    numbers: frozenset[int], within: frozenset[int] | None, relation: str, snapshot: Snapshot
+) -> list[StatementRecord]:
+    """Statements about a thing, and those whose value names it, the newest first.
+
+    Args:
+        numbers: of all its names.
+    """
+    found = {one.number: one for one in snapshot.statements_about(numbers, within, relation, -1)}
+    places: dict[int, list[tuple[int, int]]] = {}
+    for mention in snapshot.mentions(within, numbers, named=False):
+        places.setdefault(mention.row, []).append(mention.span)
+    newest = sorted(places)[-_LOOKED_THROUGH:]
+    for one in snapshot.statements_of(newest):
+        start, stop = one.said.value
+        is_named = any(start <= first and last <= stop for first, last in places[one.row])
+        if is_named and one.said.subject and (not relation or one.said.relation.casefold() == relation):
+            found[one.number] = one
+    return sorted(found.values(), key=lambda one: (one.said_at, one.number), reverse=True)
+
+
 def show_entity(asked: ShowEntity, snapshot: Snapshot, names: EntityNames, now_us: int) -> EntityShown:
     """Show a thing with all that is known of it.
 
@@ -76,7 +99,7 @@ def show_entity(asked: ShowEntity, snapshot: Snapshot, names: EntityNames, now_u
     check_count(asked.k)
     within = asked_scope_numbers(asked.scope, snapshot)
     thing = names.find(asked.name, within, snapshot, where_asked(asked.scope))
-    facts = list(make_facts(snapshot.statements_about(thing.numbers, within, "", -1), now_us, snapshot))
+    facts = list(make_facts(statements_naming(thing.numbers, within, "", snapshot), now_us, snapshot))
     facts.sort(key=lambda one: one.state not in _CURRENT)  # the newest first, each
     return EntityShown(
         entity=thing.entity,

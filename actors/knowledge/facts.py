@@ -47,9 +47,14 @@ def make_facts(
     taken = replacements(graded)
     heirs = {one.number: one for one in snapshot.heirs(sorted({pair.heir for some in taken.values() for pair in some}))}
     for one in found:
-        by = [(begins(heirs[pair.heir]), pair) for pair in taken.get(one.number, ()) if pair.heir in heirs]
-        first = min(by)[1] if by else None  # of those that replaced it one after the other
+        by = [pair for pair in taken.get(one.number, ()) if pair.heir in heirs]
+        first = min(by, key=lambda pair: _rank(pair, heirs[pair.heir]), default=None)
         yield _fact(one, at, first, None if first is None else heirs[first.heir])
+
+
+def _rank(pair: PairRecord, heir: StatementRecord) -> tuple[int, bool, float, int]:
+    """Least of the first that replaced a statement; of what was said at one time, of what holds and is not over."""
+    return begins(heir), heir.said.modality == "ended", -pair.probability, pair.heir
 
 
 def replacements(pairs: Iterable[PairRecord]) -> dict[int, list[PairRecord]]:
@@ -87,7 +92,7 @@ def last_heir(number: int, snapshot: StatementSource) -> PairRecord | None:
         onward = [pair for pair in some if pair.heir not in seen]
         if not onward:
             return found
-        found = max(onward, key=lambda pair: (pair.newer_at, pair.newer))
+        found = max(onward, key=lambda pair: (pair.newer_at, pair.probability, pair.newer))
         number = found.heir
         seen.add(number)
 

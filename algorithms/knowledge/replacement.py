@@ -54,6 +54,7 @@ _SHIFTS = word_set("move shift change go rise drop fall grow raise lower increas
 _STEPS = word_set("raise rise fall lower increase reduce cut extend")
 _DAYS = word_set("monday tuesday wednesday thursday friday saturday sunday")
 _SINCE = re.compile(r"(?:\bha(?:s|ve)|['’](?:s|ve)|\bjust|\bnow|\bfinally|\brecently)\b", re.IGNORECASE)
+_TIMING = ("last", "longer", "more", "anymore", "now")  # tell when, and name nothing
 _BECOMING = {"become": "be", "turn into": "be"}
 _WORD = re.compile(r"\w+(?:[-./:_'’&+#]\w+)*[+#%]*")
 
@@ -231,7 +232,7 @@ def _about(newer: Said, over: str) -> set[str]:
         told = [*_words(newer.text[one.clause_start : one.start]), *newer.subject.split()]
     # what names a thing is a word of no class, or besides that only a verb's base form ("house")
     return {word for word in told if KINDS.get(word, 0) in (0, BASE)}.difference(
-        _words(one.value), _words(newer.instead_of), _words(one.relation or ""), over.split(), CLOCK_WORDS, ("last",)
+        _words(one.value), _words(newer.instead_of), _words(one.relation or ""), over.split(), CLOCK_WORDS, _TIMING
     )
 
 

@@ -113,7 +113,7 @@ def entity(chosen: CommandContext, name: tuple[str, ...], scope: tuple[str, ...]
     """
     with _asking(chosen, scope) as (mind, looked, found):
         match name:
-            case ("merge", _, ""):
+            case ("merge", _, "") | ("merge", _):
                 raise click.UsageError("name what it goes by: `mnemic entity split NAME` takes a merge back")
             case ("merge", one, other):
                 _print(chosen, mind.merge_entities(one, other), "*", found, merged_lines)

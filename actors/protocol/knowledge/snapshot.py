@@ -124,6 +124,8 @@ class MentionRecord(NamedTuple):
     """Number of the conversation."""
     said_at: int
     """World time it was said, microseconds."""
+    span: tuple[int, int]
+    """Where it stands, bytes of the memory's text."""
 
 
 class KnowledgeSnapshot(Protocol):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Sequence
-from itertools import islice
 from typing import Any, NamedTuple
 
 import apsw
@@ -228,12 +227,12 @@ class KnowledgeQueries:
             if wanted is not None:
                 within += f" AND {column} IN (SELECT value FROM json_each(?))"
                 values.append(json.dumps(sorted(wanted)))
-        rows = self._db.execute(
-            f"{_FROM_STATEMENTS} WHERE x.subject IS NOT NULL{within} ORDER BY x.said_at DESC, x.id DESC", values
-        )
-        chosen = (one for one in rows if not relation or decode_fields(one[2]).relation.casefold() == relation)
+        asked = f"{_FROM_STATEMENTS} WHERE x.subject IS NOT NULL{within} ORDER BY x.said_at DESC, x.id DESC LIMIT ?"
+        # Fetched at once: what is left of a query keeps the connection in the state that it read.
+        found: list[Any] = self._db.execute(asked, (*values, -1 if relation else limit)).fetchall()
+        chosen = [one for one in found if not relation or decode_fields(one[2]).relation.casefold() == relation]
         texts: dict[int, bytes] = {}
-        return [self._statement(one, texts) for one in list(chosen if limit < 0 else islice(chosen, limit))]
+        return [self._statement(one, texts) for one in (chosen if limit < 0 else chosen[:limit])]
 
     def _statements(self, sql: str, rows: Sequence[int]) -> Iterator[StatementRecord]:
         texts: dict[int, bytes] = {}
@@ -325,5 +324,5 @@ class KnowledgeQueries:
             if named and text not in texts:
                 texts[text] = text_prefix(self._db, text, READ_BYTES)[0]
             name = name_at(texts[text], start, stop) if named else ""
-            records.append(MentionRecord(entity, row, kind, name, session, said_at))
+            records.append(MentionRecord(entity, row, kind, name, session, said_at, (start, stop)))
         return records

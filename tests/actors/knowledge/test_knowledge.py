@@ -11,6 +11,7 @@ import pytest
 from mnemic.actors.knowledge.knowledge import KnowledgeActor
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import InvalidValue, StoreBusy, UnknownConflict, UnknownEntity, UnknownScope
+from mnemic.actors.protocol.knowledge.changes import AddStatements
 from mnemic.actors.protocol.knowledge.messages import (
     ConflictsListed,
     FactsListed,
@@ -22,7 +23,7 @@ from mnemic.actors.protocol.knowledge.messages import (
     ShowEntity,
     UpdateFacts,
 )
-from mnemic.actors.protocol.messages import Forget, Rebuild, Recover
+from mnemic.actors.protocol.messages import Applied, Forget, Rebuild, Recover
 from mnemic.algorithms.knowledge.extraction.statements import statements
 from tests.clocks import ManualClock
 from tests.harness import START_US, ActorHarness
@@ -371,15 +372,16 @@ def test_one_text_that_the_extractor_fails_at_keeps_no_other_from_being_read(tmp
 
 
 def test_a_store_that_fails_once_is_read_on(mind: ActorHarness) -> None:
-    failing = [StoreBusy(path="store.db", waited_s=1.0)]
+    asked: list[Any] = []
 
     class Context:
         trace, clock = "t", mind.clock
 
         def ask(self, message: Any) -> Any:
-            if failing:
-                raise failing.pop()
-            return mind.ask(message)
+            asked.append(message.changes[0])
+            if len(asked) == 1:
+                raise StoreBusy(path="store.db", waited_s=1.0)
+            return Applied(seq=1, kept=(), changed=(True,))
 
         def tell(self, message: Any) -> None:
             return
@@ -387,14 +389,15 @@ def test_a_store_that_fails_once_is_read_on(mind: ActorHarness) -> None:
         def cancelled(self) -> bool:
             return False
 
-    mind.ports.settings["knowledge.extractor"] = "another"  # so that this one has it to say
-    actor = KnowledgeActor.make(mind.ports)
     say(mind, SQLITE)
+    read(mind)
+    mind.ports.settings["knowledge.extractor"] = "another"  # so that this one has to say so first
+    actor = KnowledgeActor.make(mind.ports)
     with pytest.raises(StoreBusy):
-        actor.handle(UpdateFacts(), Context())
-    actor.handle(UpdateFacts(), Context())
-    assert mind.look(lambda now: now.knowledge_reading()).endswith(" another")
+        actor.handle(UpdateFacts(), Context())  # type: ignore[arg-type]
+    actor.handle(UpdateFacts(), Context())  # type: ignore[arg-type]
     actor.close()
+    assert [(type(one), one.reading) for one in asked] == [(AddStatements, "statements/2 another")] * 2
 
 
 def test_two_who_read_otherwise_do_not_undo_each_others_work_for_ever(tmp_path: Path) -> None:
@@ -522,3 +525,33 @@ def test_a_name_that_is_near_is_told(mind: ActorHarness) -> None:
 def test_an_empty_mind_answers_with_nothing(mind: ActorHarness) -> None:
     assert mind.ask(UpdateFacts()).pending == 0
     assert (facts(mind).total, conflicts(mind).total, mind.ask(ListEntities()).total) == (0, 0, 0)
+
+
+def test_what_names_a_thing_as_its_value_is_told_of_that_thing_too(mind: ActorHarness) -> None:
+    say(mind, "We use Jenkins.")
+    say(mind, "We no longer use Jenkins.", 3)
+    say(mind, "My wife Nora works at Siemens.", 4, speaker="Tomas")
+    read(mind)
+    assert told(mind, "Jenkins", history=True) == [("ended", "Jenkins"), ("replaced", "Jenkins")]
+    assert told(mind, "Nora") == [("holds", "Siemens")]
+    assert told(mind, "Siemens") == [("holds", "Siemens")]
+
+
+def test_who_speaks_is_me_whatever_their_name(mind: ActorHarness) -> None:
+    say(mind, "I live in Rome.", speaker="Nadia")
+    read(mind)
+    assert told(mind, "me") == [("holds", "Rome")]
+
+
+def test_of_two_that_replaced_it_at_once_the_one_that_holds_is_named(mind: ActorHarness) -> None:
+    say(mind, "The app is hosted on Fly.")
+    say(mind, "We moved the app from Fly to Hetzner.", 3)
+    read(mind)
+    (then,) = [one for one in facts(mind, "app", history=True).facts if one.state == "replaced"]
+    assert then.replaced_by is not None
+    assert then.replaced_by.value == b"Hetzner"
+
+
+def test_a_kind_that_is_none_is_refused(mind: ActorHarness) -> None:
+    with pytest.raises(InvalidValue, match="it is not known"):
+        mind.ask(ListEntities(kind="dragon"))

@@ -186,7 +186,8 @@ def test_things_are_listed_by_how_many_memories_name_them(mind: Mind) -> None:
     assert listed.total > 2
     tools = mind.entities(kind="Tool", scope="boat").entities
     assert {one.name for one in tools} == {"SQLite", "Postgres 17"}
-    assert mind.entities(kind="no such kind").entities == ()
+    with pytest.raises(InvalidValue, match="it is not known"):
+        mind.entities(kind="no such kind")
 
 
 def test_a_thing_is_shown_with_what_holds_first_and_what_it_is_named_beside(mind: Mind) -> None:

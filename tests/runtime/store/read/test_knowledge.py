@@ -13,6 +13,7 @@ from mnemic.actors.protocol.changes import Change, MergeScopes, Retire, Supersed
 from mnemic.actors.protocol.knowledge.changes import MemoryReading, MentionRow
 from mnemic.actors.protocol.knowledge.snapshot import PairRecord
 from mnemic.runtime.store.read.knowledge import READ_BYTES
+from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import Store
 from tests.runtime.building import KEYS, NAMED, id_of, look, memory
 from tests.runtime.store.apply.test_knowledge import BOAT, Kept, mention, reading_of, statement, text_of
@@ -280,3 +281,14 @@ def test_a_name_holds_nothing_that_no_face_could_tell(kept: Kept) -> None:
     kept.read(MemoryReading(row=7, statements=(), mentions=(met,)))
     (told,) = kept.look(lambda now: now.mentions(None, {name(kept, "ada bea cy")}, named=True))
     assert told.name == "Ada Bea Cy"
+
+
+def test_whoever_asks_for_a_few_sees_later_what_came_since(kept: Kept) -> None:
+    with closing(open_reader(kept.path, KEYS)) as reader:
+        with reader.snapshot() as now:
+            before = now.seq
+            assert len(now.statements_about(None, None, "", 1)) == 1
+            assert len(now.statements_about(None, None, "be", 1)) == 1
+        kept.apply(memory(7, b"something new"))
+        with reader.snapshot() as now:
+            assert now.seq > before
