@@ -54,7 +54,7 @@ _SHIFTS = word_set("move shift change go rise drop fall grow raise lower increas
 _STEPS = word_set("raise rise fall lower increase reduce cut extend")
 _DAYS = word_set("monday tuesday wednesday thursday friday saturday sunday")
 _SINCE = re.compile(r"(?:\bha(?:s|ve)|['’](?:s|ve)|\bjust|\bnow|\bfinally|\brecently)\b", re.IGNORECASE)
-_TIMING = ("last", "longer", "more", "anymore", "now")  # tell when, and name nothing
+_TIMING = ("last", "longer")  # tell when, and name nothing
 _BECOMING = {"become": "be", "turn into": "be"}
 _WORD = re.compile(r"\w+(?:[-./:_'’&+#]\w+)*[+#%]*")
 
