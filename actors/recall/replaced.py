@@ -6,12 +6,16 @@ knowledge actor graded it or somebody settled it. Above stands `mnemic.actors.re
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from mnemic.actors.knowledge.facts import begins, fact_ref, is_mostly, make_facts, open_pairs, replacements
+from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.messages import FactRef
 from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.algorithms.text.terms import fold_letters
+
+_LEAST_TERMS = 2  # of a question, that a clause holds which is asked for
 
 
 class Succession(NamedTuple):
@@ -35,16 +39,17 @@ class Replacements(NamedTuple):
     contradicts: dict[int, list[FactRef]]
     """By row, what contradicts statements of it, and is not settled."""
     successions: list[Succession]
-    """Of those that say little else."""
+    """Of those that say little else, or nothing else that is asked for."""
     apart: list[tuple[int, int]]
     """Rows of memories that somebody said do not exclude each other, or are not about the same."""
 
 
-def read_replacements(rows: Sequence[int], at: int, snapshot: Snapshot) -> Replacements:
+def read_replacements(rows: Sequence[int], at: int, snapshot: Snapshot, terms: Collection[str] = ()) -> Replacements:
     """What is kept of some memories.
 
     Args:
         at: the world time that is asked for, microseconds: what was replaced later counts as not replaced.
+        terms: stems of the question's words: of a memory that says more, the clause that holds them is asked for.
     """
     found = Replacements({}, {}, [], [])
     suspects = snapshot.graded_rows(rows)
@@ -70,7 +75,15 @@ def read_replacements(rows: Sequence[int], at: int, snapshot: Snapshot) -> Repla
             found.apart.append((older.row, newer.row))
         elif pair in over.get(pair.replaced, ()):
             gone, heir = known[pair.replaced], known[pair.heir]
-            if begins(heir) <= at and is_mostly([gone.said.clause], gone.text):
+            is_asked = is_mostly([gone.said.clause], gone.text) or _holds_all(gone.said.clause, gone.text, terms)
+            if begins(heir) <= at and is_asked:
                 probability = 1.0 if pair.verdict else pair.probability
                 found.successions.append(Succession(gone.row, heir.row, begins(heir), probability))
     return found
+
+
+def _holds_all(clause: tuple[int, int], text: bytes, terms: Collection[str]) -> bool:
+    """Whether a clause holds two of some terms, and all of them that the text holds."""
+    inside = fold_letters(to_text(text[slice(*clause)]))
+    held = [term for term in terms if term in fold_letters(to_text(text))]
+    return len(held) >= _LEAST_TERMS and all(term in inside for term in held)

@@ -248,7 +248,8 @@ class RetrieverActor:
             validity = np.zeros_like(fused.scores)
             # What was known at an earlier time tells nothing of what replaced it since.
             sought = pool[: 0 if recall.as_of is not None else _RERANKED]
-            kept = read_replacements(self._index.columns.row[sought].tolist(), at_us, snapshot)
+            terms = [stem_of(term) for one in words for term in one.terms]
+            kept = read_replacements(self._index.columns.row[sought].tolist(), at_us, snapshot, terms)
             if first is not None:
                 best = pool[:_RERANKED]
                 fused.replace(best, self._reranker.contributions(best, first, snapshot, context, degraded))
@@ -270,7 +271,6 @@ class RetrieverActor:
             # what hardly holds may fit all the same
             fitting = total[order[:1]] - validity[order[:1]]
             nothing_fits = not len(order) or calibration.probability(float(fitting[0])) < UNLIKELY
-            terms = [stem_of(term) for one in words for term in one.terms]
 
             def give(order: NDArray[np.int64]) -> tuple[list[Hit], int, int]:
                 shares = fused.contributions(order) | ({"validity": validity[order]} if validity.any() else {})

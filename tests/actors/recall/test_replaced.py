@@ -82,6 +82,16 @@ def test_a_memory_that_says_more_is_marked_and_stays_where_it_was(mind: ActorHar
     assert [one.value for one in first.replaced] == [b"Postgres 17"]
 
 
+def test_of_a_memory_that_says_more_the_clause_that_is_asked_for_counts(mind: ActorHarness) -> None:
+    say(mind, f"The staging server listens on 8081. {'It rains in Porto, and the boats stay in the harbour. ' * 3}")
+    say(mind, "The staging server listens on 8090 now.", 9)
+    now, then, *_ = hits(mind, "which port does the staging server listen on?")
+    assert now.text == "The staging server listens on 8090 now."
+    assert [one.value for one in then.replaced] == [b"8090"]
+    elsewhere, *_ = hits(mind, "do the boats of the staging server stay in the harbour of Porto?")
+    assert elsewhere.text.startswith("The staging server listens on 8081."), "more than that clause is asked for"
+
+
 def test_without_validity_nothing_is_lifted(mind: ActorHarness) -> None:
     say(mind, SQLITE)
     say(mind, POSTGRES, 9)
