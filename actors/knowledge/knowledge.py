@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import msgspec
@@ -154,18 +155,23 @@ class KnowledgeActor:
     # --- steps -------------------------------------------------------------------------------------------------------
 
     def _step(self, context: Context) -> bool:
-        """Grade the next few memories that were read, else read the next few; returns whether there may be more."""
+        """Grade the next few memories that were read, else read the next few; returns whether there may be more.
+
+        Texts are read and graded outside of the snapshot: while one is held, the write-ahead log cannot be cut.
+        """
         with self._source.snapshot() as snapshot:
             is_read = snapshot.knowledge_reading() == self._reading
-            changes = (self._grading_change, self._reading_change)[:: 1 if is_read else -1]
-            change = changes[0](snapshot) or changes[1](snapshot)
-        if change is None:
+            work = (self._grading, self._unread)[:: 1 if is_read else -1]
+            found = work[0](snapshot) or work[1](snapshot)
+        if found is None:
             return False
+        change = found()
         done = self._apply(change, context)
         self._announced = self._announced or isinstance(change, AddStatements)
         return done
 
-    def _reading_change(self, snapshot: Snapshot) -> AddStatements | None:
+    def _unread(self, snapshot: Snapshot) -> Callable[[], Change] | None:
+        """What reads the next few memories; ``None`` where none waits."""
         kept = snapshot.knowledge_reading()
         if kept != self._reading and not snapshot.seq:
             return None
@@ -175,35 +181,36 @@ class KnowledgeActor:
             self._yields = True
             return None
         self._yields = False
-        unread = snapshot.unread_memories(_AT_ONCE, TEXT_BYTES)
+        unread, generation = snapshot.unread_memories(_AT_ONCE, TEXT_BYTES), snapshot.generation
         if not unread and kept == self._reading:
             return None
-        return AddStatements(
-            generation=snapshot.generation,
+        return lambda: AddStatements(
+            generation=generation,
             reading=self._reading,
             memories=tuple(read_memory(one, self._extract) for one in unread),
         )
 
-    def _grading_change(self, snapshot: Snapshot) -> GradeStatements | None:
-        waiting = snapshot.ungraded_rows(_AT_ONCE)
+    def _grading(self, snapshot: Snapshot) -> Callable[[], Change] | None:
+        """What grades the next few memories; ``None`` where none waits."""
+        waiting, generation, seq = snapshot.ungraded_rows(_AT_ONCE), snapshot.generation, snapshot.seq
         if not waiting:
             return None
         # A pair is the later memory's. What comes between others is graded, and so are those that come after it.
         rows = sorted({*waiting, *snapshot.rows_graded_after(waiting, _BESIDE)})
         found = snapshot.gradable_pairs(rows, _BESIDE)
         records = {one.number: one for one in snapshot.statements(sorted({one for pair in found for one in pair}))}
-        said = {number: said_of(one) for number, one in records.items()}
-        pairs = [
-            _graded(records[older], records[newer], said)
-            for older, newer in found
-            if older in said and newer in said  # neither forgotten nor corrected
-        ]
-        return GradeStatements(
-            generation=snapshot.generation,
-            seq=snapshot.seq,
-            rows=tuple(rows),
-            pairs=tuple(pair for pair in pairs if pair is not None),
-        )
+
+        def graded() -> Change:
+            said = {number: said_of(one) for number, one in records.items()}
+            pairs = [
+                _graded(records[older], records[newer], said)
+                for older, newer in found
+                if older in said and newer in said  # neither forgotten nor corrected
+            ]
+            kept = tuple(pair for pair in pairs if pair is not None)
+            return GradeStatements(generation=generation, seq=seq, rows=tuple(rows), pairs=kept)
+
+        return graded
 
     def _apply(self, change: Change, context: Context) -> bool:
         digest = hashlib.sha256(msgspec.msgpack.encode(change)).digest()

@@ -58,7 +58,9 @@ def drain_silent_and_wait(home: str) -> None:
         (name,) = spool_files(Path(home) / "minds" / "default" / "spool")
         long_ago_s = SystemClock().now_us() / 1e6 - 2 * IDLE_S
         os.utime(Path(home) / "minds" / "default" / "spool" / name, (long_ago_s, long_ago_s))
-        mind.drain_spool()
+        mind.update_facts()
+        while spool_files(Path(home) / "minds" / "default" / "spool"):  # while an actor reads, the log is not cut
+            mind.drain_spool()
         wait_for_release()
 
 
