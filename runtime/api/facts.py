@@ -5,10 +5,9 @@ Verbs of `mnemic.runtime.api.mind.Mind`; `mnemic.runtime.api.communities` below 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 
-from mnemic.actors.protocol.errors import MnemicError, ModelError, RuntimeFault
+from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.knowledge.changes import Verdict
 from mnemic.actors.protocol.knowledge.messages import (
     ConflictSettled,
@@ -26,12 +25,10 @@ from mnemic.actors.protocol.knowledge.messages import (
     ShowEntity,
     UpdateFacts,
 )
-from mnemic.actors.protocol.messages import EmbedPending, Scopes
+from mnemic.actors.protocol.messages import Scopes
 from mnemic.runtime.api.communities import CommunityVerbs
 from mnemic.runtime.api.questions import question
 from mnemic.runtime.files.writable import unwritable_reason
-
-_log = logging.getLogger("mnemic.runtime.api.facts")
 
 Progress = Callable[[str, int, int | None], None]
 """Told what is being done, how much of it is done, and how much there is."""
@@ -103,17 +100,12 @@ class FactVerbs(CommunityVerbs):
         return self._ask(question(MergeNames, name=name, into=into))
 
     def update_facts(self, progress: Progress | None = None, more: Callable[[], bool] = lambda: True) -> FactsProgress:
-        """Read what waits to be read, and grade what waits for that; what waits for its meaning is embedded first.
+        """Read what waits to be read, and grade what waits for that.
 
         Args:
             progress: told how many memories are read.
             more: asked before each bounded step but the first whether there is time for it.
         """
-        try:
-            while self._ask(EmbedPending()).pending and more():
-                pass
-        except (ModelError, RuntimeFault) as error:  # they are graded by their words alone
-            _log.info("facts come before meaning: %s", error.code, extra={"code": error.code})
         answer = self._ask(UpdateFacts())
         while answer.pending and more():
             if progress is not None:
