@@ -79,7 +79,11 @@ def test_quiet_changes_without_chatter_are_refused() -> None:
 
 @pytest.mark.system
 def test_each_arm_answers_each_kind_of_question() -> None:
-    rows = list(run(lives=(1,)))
+    every = list(run(lives=(1,)))
+    assert {row["what"] for row in every if "what" in row} == {"replaced", "conflict"}
+    asked = [row for row in every if "kind" in row]
+    assert {row["kind"] for row in asked if row["set"] == "talk"} == {"now", "before", "since"}
+    rows = [row for row in asked if row["set"] == "lives"]
     assert {row["kind"] for row in rows} == {"now", "before", "at", "since"}
     assert {row["of"] for row in rows} == {
         "mnemic",
