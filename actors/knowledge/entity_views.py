@@ -1,8 +1,7 @@
 """Things that memories name, as they are listed and shown, read from one snapshot; and which names are of one thing.
 
-Names that mean the same are found by `mnemic.algorithms.knowledge.entities.aliases`, each time for the whole mind, and
-what a person merged goes before that. Within a scope only names that stand in it are told. Below
-`mnemic.actors.knowledge.knowledge`.
+Names that mean the same are found by `mnemic.algorithms.knowledge.entities.aliases`, of what stands in the scopes that
+are asked for alone, and what a person merged goes before that. Below `mnemic.actors.knowledge.knowledge`.
 """
 
 from __future__ import annotations

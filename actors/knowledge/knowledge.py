@@ -17,7 +17,7 @@ import msgspec
 
 from mnemic.actors.knowledge.entity_views import EntityNames, list_entities, merge_names
 from mnemic.actors.knowledge.fact_views import list_conflicts, list_facts, settle, settled, show_entity
-from mnemic.actors.knowledge.read import TEXT_BYTES, StatementExtractor, read_memory, said_of
+from mnemic.actors.knowledge.read import StatementExtractor, read_memory, said_of
 from mnemic.actors.protocol.changes import Change, idempotency_key
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.knowledge.changes import AddStatements, GradedPair, GradeStatements
@@ -38,7 +38,7 @@ from mnemic.actors.protocol.knowledge.messages import (
     ShowEntity,
     UpdateFacts,
 )
-from mnemic.actors.protocol.knowledge.snapshot import StatementRecord
+from mnemic.actors.protocol.knowledge.snapshot import READ_BYTES, StatementRecord
 from mnemic.actors.protocol.message import check_fields
 from mnemic.actors.protocol.messages import Apply, Committed
 from mnemic.actors.protocol.ports import Ports
@@ -181,7 +181,7 @@ class KnowledgeActor:
             self._yields = True
             return None
         self._yields = False
-        unread, generation = snapshot.unread_memories(_AT_ONCE, TEXT_BYTES), snapshot.generation
+        unread, generation = snapshot.unread_memories(_AT_ONCE, READ_BYTES), snapshot.generation
         if not unread and kept == self._reading:
             return None
         return lambda: AddStatements(

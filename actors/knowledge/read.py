@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from itertools import accumulate
 
 from mnemic.actors.protocol.events import to_bytes, to_text
 from mnemic.actors.protocol.knowledge.changes import MemoryReading, MentionRow, StatementRow
-from mnemic.actors.protocol.knowledge.snapshot import StatementRecord, UnreadMemory
+from mnemic.actors.protocol.knowledge.snapshot import UNSTORABLE, StatementRecord, UnreadMemory
 from mnemic.actors.protocol.times import day_of
 from mnemic.algorithms.knowledge.entities.keys import entity_key, subject_key
 from mnemic.algorithms.knowledge.entities.mentions import mentions
@@ -25,9 +24,6 @@ StatementExtractor = Callable[[str, str | None, date], list[Statement]]
 """Finds what a text states: the text, who said it, and on which day; `mnemic.algorithms.knowledge.extraction` has the
 built-in one."""
 _log = logging.getLogger("mnemic.knowledge")
-TEXT_BYTES = 8_192
-"""Of a longer text no more is read."""
-_UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 _EPOCH = date(1970, 1, 1)
 _DAY_US = 86_400_000_000
 
@@ -37,23 +33,30 @@ def read_memory(memory: UnreadMemory, extract: StatementExtractor) -> MemoryRead
     text, at = _characters(memory.text)
     failed = False
     try:
-        found = extract(text, memory.speaker, day_of(memory.said_at))
-    except Exception as error:  # whatever a stranger's function does; of the text nothing is logged
+        statements = _read_statements(memory, text, at, extract)
+    except Exception as error:  # whatever a stranger's function does or gives; of the text nothing is logged
         _log.warning("the extractor fails at a memory: %s", type(error).__name__, extra={"code": "extractor_failed"})
-        found, failed = [], True
-    subjects = [subject_key(one.subject, memory.speaker, memory.role) for one in found]
+        statements, failed = (), True
     return MemoryReading(
         row=memory.row,
-        statements=tuple(
-            _row(each, None if each.statement.replaces is None else found[each.statement.replaces], at)
-            for each in read_said(text, memory.said_at, found, subjects)
-        ),
+        statements=statements,
         mentions=tuple(
             MentionRow(key=key, name=one.name, span=(at[one.start], at[one.end]), kind=one.kind)
             for one in mentions(text)
             if (key := entity_key(one.name))
         ),
         failed=failed,
+    )
+
+
+def _read_statements(
+    memory: UnreadMemory, text: str, at: Sequence[int], extract: StatementExtractor
+) -> tuple[StatementRow, ...]:
+    found = extract(text, memory.speaker, day_of(memory.said_at))
+    subjects = [subject_key(one.subject, memory.speaker, memory.role) for one in found]
+    return tuple(
+        _row(each, None if each.statement.replaces is None else found[each.statement.replaces], at)
+        for each in read_said(text, memory.said_at, found, subjects)
     )
 
 
@@ -131,7 +134,7 @@ def _characters(data: bytes) -> tuple[str, list[int]]:
         offsets = list(range(len(text) + 1))
     else:
         offsets = list(accumulate((len(to_bytes(one)) for one in text), initial=0))
-    return _UNSTORABLE.sub(" ", text), offsets
+    return UNSTORABLE.sub(" ", text), offsets
 
 
 def _day_start(day: date | None) -> int | None:

@@ -6,12 +6,18 @@ numbers mean the same for as long as the store's generation does.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol
 
 import msgspec
 
 from mnemic.actors.protocol.knowledge.changes import StatementRow
+
+READ_BYTES = 8_192
+"""Of a longer text no more is read."""
+UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
+"""Characters that no column of the store can hold; where a text is read, each is a space."""
 
 
 class UnreadMemory(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,8 +19,9 @@ from mnemic.actors.protocol.knowledge.changes import (
     MergeEntities,
     SettleStatements,
 )
+from mnemic.actors.protocol.knowledge.snapshot import READ_BYTES
 from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
-from mnemic.runtime.store.read.knowledge import READ_BYTES, READ_KINDS, encode_fields, name_at
+from mnemic.runtime.store.read.knowledge import READ_KINDS, encode_fields, name_at
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 from mnemic.runtime.store.texts import text_prefix
 

@@ -7,7 +7,6 @@ here. What a forgotten or corrected memory states is not told.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -17,6 +16,8 @@ import msgspec
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.knowledge.changes import StatementRow
 from mnemic.actors.protocol.knowledge.snapshot import (
+    READ_BYTES,
+    UNSTORABLE,
     EntityRecord,
     MentionRecord,
     PairRecord,
@@ -26,13 +27,10 @@ from mnemic.actors.protocol.knowledge.snapshot import (
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 from mnemic.runtime.store.texts import text_prefix
 
-READ_BYTES = 8_192
-"""Of a longer text no more is read."""
 READ_KINDS = "('turn', 'decision', 'note')"
 """Kinds of the memories that are read; a trigger of the schema queues them."""
 encode_fields = msgspec.msgpack.Encoder().encode
 decode_fields = msgspec.msgpack.Decoder(StatementRow).decode
-_UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 _AT_ONCE = 256  # rows that one query asks for
 _STANDING = "m.retired_at IS NULL AND m.superseded_by IS NULL"
 _OF = (
@@ -65,7 +63,7 @@ _IS_OPEN = "(v.verdict IS NULL AND g.grade = 'conflict')"
 
 def name_at(text: bytes, start: int, stop: int) -> str:
     """A name as it is written in a text, with a space for what no column of the store can hold, as when it was read."""
-    return _UNSTORABLE.sub(" ", to_text(text[start:stop]))
+    return UNSTORABLE.sub(" ", to_text(text[start:stop]))
 
 
 _IS_GRADED = "NOT EXISTS (SELECT 1 FROM ungraded u WHERE u.memory = x.memory)"  # what waits will be graded anyway

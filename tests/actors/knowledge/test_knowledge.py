@@ -361,14 +361,16 @@ def test_one_text_that_the_extractor_fails_at_keeps_no_other_from_being_read(tmp
     def pick(text: str, speaker: str | None, said_on: Any) -> list[Any]:
         if "boom" in text:
             raise ValueError(text)
-        return statements(text, speaker, said_on)
+        found = statements(text, speaker, said_on)
+        return [one._replace(end=999) for one in found] if "offsets" in text else found
 
     with harness(tmp_path, ports={"extract_statements": pick}, **{"knowledge.extractor": "mine:pick"}) as mind:
         say(mind, "boom")
+        say(mind, "Our offsets are wrong.")
         say(mind, SQLITE, 1)
         read(mind)
         assert told(mind) == [("holds", "SQLite")]
-        assert mind.look(lambda now: now.counts(None)).unreadable == 1
+        assert mind.look(lambda now: now.counts(None)).unreadable == 2
 
 
 def test_a_store_that_fails_once_is_read_on(mind: ActorHarness) -> None:

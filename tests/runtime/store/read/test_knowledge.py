@@ -11,8 +11,7 @@ import pytest
 
 from mnemic.actors.protocol.changes import Change, MergeScopes, Retire, Supersede
 from mnemic.actors.protocol.knowledge.changes import MemoryReading, MentionRow
-from mnemic.actors.protocol.knowledge.snapshot import PairRecord
-from mnemic.runtime.store.read.knowledge import READ_BYTES
+from mnemic.actors.protocol.knowledge.snapshot import READ_BYTES, PairRecord
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import Store
 from tests.runtime.building import KEYS, NAMED, id_of, look, memory
