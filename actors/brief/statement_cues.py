@@ -7,7 +7,8 @@ recall, and what they take wrongly would be told to every session. Above stands 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+
+from mnemic.algorithms.text.sentences import plain_sentences
 
 MAX_STATEMENT_CHARS = 4000
 """Characters; what is longer is mostly pasted, and what it says in passing is no wish of who pasted it."""
@@ -64,8 +65,6 @@ _OPEN = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|\n+")
-_QUOTED = re.compile(r"^(?:```|~~~).*?(?:^(?:```|~~~)[^\n]*$|\Z)|^\s*>[^\n]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 
 
 def holds_cue(text: str) -> bool:
@@ -81,7 +80,7 @@ def directive_start(text: str) -> int | None:
     """
     if len(text) > MAX_STATEMENT_CHARS:
         return None
-    for start, sentence in _sentences(text):
+    for start, sentence in plain_sentences(text):
         if (
             not sentence.rstrip("\"'”’)]* ").endswith("?")
             and _DIRECTIVE.search(sentence)
@@ -94,25 +93,12 @@ def directive_start(text: str) -> int | None:
 def final_question(text: str) -> str | None:
     """The question that a text ends with, if it does."""
     last = ""
-    for _, sentence in _sentences(text):
+    for _, sentence in plain_sentences(text):
         last = sentence
     return last if last.rstrip("\"'”’)]*_ ").endswith("?") else None
 
 
 def open_items(text: str, limit: int) -> list[str]:
     """The last sentences of a text, at most so many, that say that something is still to be done; in their order."""
-    found = [sentence for _, sentence in _sentences(text) if _OPEN.search(sentence)]
+    found = [sentence for _, sentence in plain_sentences(text) if _OPEN.search(sentence)]
     return found[-limit:] if limit else []
-
-
-def _sentences(text: str) -> Iterator[tuple[int, str]]:
-    """The sentences of a text and where each starts; what is quoted in it is blank."""
-    plain = _QUOTED.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
-    start = 0
-    for end in [*_SENTENCE_END.finditer(plain), None]:
-        stop = len(plain) if end is None else end.start()
-        sentence = plain[start:stop]
-        stripped = sentence.strip().lstrip("-*•# ")
-        if stripped:
-            yield start + sentence.index(stripped), stripped
-        start = stop if end is None else end.end()

@@ -18,6 +18,7 @@ from mnemic.actors.protocol.community_changes import MarkBoundary, PlaceMembers,
 from mnemic.actors.protocol.events import Kind, Outcome, Role
 from mnemic.actors.protocol.knowledge.changes import AddStatements, GradeStatements, MergeEntities, SettleStatements
 from mnemic.actors.protocol.message import ChangeBase, Id
+from mnemic.actors.protocol.sleep.changes import BeginNight, EndNight, KeepDerived, TakeBackNights
 
 
 class ScopeRef(msgspec.Struct, frozen=True):
@@ -477,6 +478,8 @@ _Input = Union[  # noqa: UP007 - msgspec's
     MarkBoundary,
     SettleStatements,
     MergeEntities,
+    BeginNight,
+    TakeBackNights,
 ]
 UnloggedChange = Union[  # noqa: UP007 - as above
     AddEncoder,
@@ -489,6 +492,8 @@ UnloggedChange = Union[  # noqa: UP007 - as above
     SetPrototypes,
     AddStatements,
     GradeStatements,
+    KeepDerived,
+    EndNight,
     RecordDelivery,
     AdvanceSpool,
     DiscardSpoolFile,

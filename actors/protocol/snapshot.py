@@ -18,6 +18,7 @@ from mnemic.actors.protocol.graph_snapshot import GraphSnapshot
 from mnemic.actors.protocol.knowledge.snapshot import KnowledgeSnapshot
 from mnemic.actors.protocol.messages import Counts, EmbedProgress, Memory
 from mnemic.actors.protocol.scopes import ScopeChange, ScopeInfo, Selection, Surveyed
+from mnemic.actors.protocol.sleep.snapshot import SleepSnapshot
 from mnemic.algorithms.retrieval.term_codes import TermTotals
 
 if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
@@ -210,7 +211,7 @@ class QuarantinedRecord(msgspec.Struct, frozen=True):
     Empty where it was let go of."""
 
 
-class Snapshot(GraphSnapshot, KnowledgeSnapshot, Protocol):
+class Snapshot(GraphSnapshot, KnowledgeSnapshot, SleepSnapshot, Protocol):
     """The state as of one `seq`."""
 
     seq: int

@@ -254,6 +254,24 @@ CREATE TABLE verdicts(
   PRIMARY KEY(older, older_start, newer, newer_start)) STRICT, WITHOUT ROWID;
 CREATE INDEX verdicts_newer ON verdicts(newer);
 CREATE TABLE merges(id INTEGER PRIMARY KEY, entity BLOB NOT NULL UNIQUE, other BLOB NOT NULL) STRICT;
+CREATE TABLE nights(
+  id INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE, seq INTEGER NOT NULL, at INTEGER NOT NULL, reason TEXT NOT NULL,
+  undone_at INTEGER) STRICT;
+CREATE TABLE night_reports(
+  night INTEGER PRIMARY KEY, ended_at INTEGER NOT NULL, why TEXT NOT NULL, stages BLOB NOT NULL) STRICT;
+CREATE TABLE derived(
+  id INTEGER PRIMARY KEY AUTOINCREMENT, stage TEXT NOT NULL, key BLOB NOT NULL, stamp BLOB NOT NULL,
+  value BLOB NOT NULL, made INTEGER NOT NULL, gone INTEGER) STRICT;
+CREATE UNIQUE INDEX derived_standing ON derived(stage, key) WHERE gone IS NULL;
+CREATE INDEX derived_made ON derived(made);
+CREATE INDEX derived_gone ON derived(gone) WHERE gone IS NOT NULL;
+CREATE TABLE derived_sources(
+  derived INTEGER NOT NULL REFERENCES derived(id) ON DELETE CASCADE, place INTEGER NOT NULL,
+  memory INTEGER NOT NULL REFERENCES memories(id), start INTEGER NOT NULL, stop INTEGER NOT NULL,
+  PRIMARY KEY(derived, place)) STRICT, WITHOUT ROWID;
+CREATE INDEX derived_sources_memory ON derived_sources(memory);
+CREATE TABLE refusals(
+  stage TEXT NOT NULL, key BLOB NOT NULL, stamp BLOB NOT NULL, PRIMARY KEY(stage, key)) STRICT, WITHOUT ROWID;
 CREATE TRIGGER unread_added AFTER INSERT ON memories WHEN new.kind IN ('turn', 'decision', 'note')
   BEGIN INSERT INTO unread VALUES(new.id); END;
 CREATE TRIGGER ungraded_moved AFTER UPDATE OF scope ON memories WHEN new.scope IS NOT old.scope

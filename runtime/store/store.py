@@ -56,6 +56,7 @@ from mnemic.runtime.store.apply.knowledge import KNOWLEDGE_HANDLERS, KNOWLEDGE_T
 from mnemic.runtime.store.apply.meaning import CODE_TABLES, MEANING_HANDLERS, reopen_completeness
 from mnemic.runtime.store.apply.memories import MEMORY_HANDLERS
 from mnemic.runtime.store.apply.scopes import SCOPE_HANDLERS, check_undo
+from mnemic.runtime.store.apply.sleep import DERIVED_TABLES, NIGHT_TABLES, SLEEP_HANDLERS, rewind_nights
 from mnemic.runtime.store.high_water import HighWaterMark, MarkWriter, newest_transaction, read_mark, unknown_loss
 from mnemic.runtime.store.memory_terms import clear_terms
 from mnemic.runtime.store.schema import (
@@ -85,6 +86,7 @@ _HANDLERS: dict[type, Handler] = {
     **SCOPE_HANDLERS,
     **COMMUNITY_HANDLERS,
     **KNOWLEDGE_HANDLERS,
+    **SLEEP_HANDLERS,
 }
 _LOGGED_TABLES = [
     "unbound",
@@ -247,7 +249,8 @@ class Store:
     def rebuild(self, progress: Callable[[int, int | None], None], *, meaning: bool) -> int:
         """Make memories again by replaying the log; with `meaning`, the vectors go and follow later.
 
-        Hypervectors go with the vectors; without `meaning` they answer until they are bound again.
+        Hypervectors go with the vectors; without `meaning` they answer until they are bound again. What nights derived
+        goes with `meaning` alone, until the next night.
 
         Returns the store's number. One transaction: readers see the old state until the new one is whole.
         """
@@ -344,11 +347,11 @@ class Store:
         if meaning:
             for row in self._column("SELECT id FROM encoders"):
                 self._db.execute(f"DROP TABLE vectors_{row}")
-            for table in (*CODE_TABLES, "windows", "meanings", "encoders"):
+            for table in (*CODE_TABLES, "windows", "meanings", "encoders", *DERIVED_TABLES):
                 self._db.execute(f"DELETE FROM {table}")
         reopen_completeness(self._db, 1)
         clear_terms(self._db)
-        for table in (*GRAPH_TABLES, *KNOWLEDGE_TABLES, "unbound", *_LOGGED_TABLES):
+        for table in (*GRAPH_TABLES, *KNOWLEDGE_TABLES, *NIGHT_TABLES, "unbound", *_LOGGED_TABLES):
             self._db.execute(f"DELETE FROM {table}")
         self._db.execute("DELETE FROM sqlite_sequence WHERE name = 'scopes'")  # they get the numbers that they had
         done = row = 0
@@ -376,6 +379,7 @@ class Store:
             self._db.execute(
                 "DELETE FROM given_parts WHERE giving IN (SELECT id FROM givings WHERE seq > ?)", (at_seq,)
             )
+            rewind_nights(self._db, at_seq)
             for table in ("givings", "aside", "log", "applies"):
                 self._db.execute(f"DELETE FROM {table} WHERE seq > ?", (at_seq,))
             self._db.execute("DELETE FROM transcripts")  # of what was taken in, some may not have been there yet

@@ -29,6 +29,7 @@ from mnemic.runtime.spool.frames import FILE_HEADER_BYTES, FrameDecryptor
 from mnemic.runtime.store.apply.communities import clear_communities
 from mnemic.runtime.store.apply.knowledge import forget_readings
 from mnemic.runtime.store.apply.memories import text_tombstone
+from mnemic.runtime.store.apply.sleep import erase_sources
 from mnemic.runtime.store.memory_terms import remove_terms
 from mnemic.runtime.store.read.capture import spool_offsets
 from mnemic.runtime.store.read.selections import select_rows
@@ -199,6 +200,7 @@ class _Eraser:
         self._erase_vectors()
         self._erase_graph()
         self._erase_knowledge()
+        erase_sources(self._db, self._column("SELECT row FROM gone"))
         self._erase_memories(doomed)
         for text in own | {name for what, name in quoting if what == "text"}:
             drop_text_if_unused(self._db, text)

@@ -83,7 +83,13 @@ _KNOWLEDGE = {
     "grades": "SELECT o.memory, o.place, n.memory, n.place, g.grade, g.probability, g.why FROM grades g"
     " JOIN statements o ON o.id = g.older JOIN statements n ON n.id = g.newer ORDER BY 1, 2, 3, 4",
 }
-_MADE = _HYPERVECTORS | _COMMUNITIES | _KNOWLEDGE
+_NIGHTS = {
+    "derived": "SELECT stage, key, stamp, value, made, gone FROM derived ORDER BY stage, key, made",
+    "derived_sources": "SELECT d.stage, d.key, d.made, s.place, s.memory, s.start, s.stop FROM derived_sources s"
+    " JOIN derived d ON d.id = s.derived ORDER BY 1, 2, 3, 4",
+    "night_reports": "SELECT * FROM night_reports ORDER BY night",
+}
+_MADE = _HYPERVECTORS | _COMMUNITIES | _KNOWLEDGE | _NIGHTS
 
 
 def look(path: Path, what: Callable[[StoreSnapshot], Any]) -> Any:
@@ -170,7 +176,7 @@ def held(path: Path, keys: Keys = KEYS) -> dict[str, list[Any]]:
         tables = ["applies", "log", "texts", "scopes", "sessions", "memories", "encoders", "meanings", "windows"]
         tables += ["spool", "occurrences", "aside", "transcripts", "originals", "checks", "scrubbed"]
         tables += ["givings", "given_parts", "erased", "silenced", "backups", "projects"]
-        tables += ["graph_waiting", "boundary_changes", "verdicts", "merges"]
+        tables += ["graph_waiting", "boundary_changes", "verdicts", "merges", "nights", "refusals"]
         encoders = [row for (row,) in db.execute("SELECT id FROM encoders ORDER BY id").fetchall()]
         found = {table: db.execute(f"SELECT * FROM {table}").fetchall() for table in tables}
         found = {table: sorted(rows, key=lambda row: row[:2]) for table, rows in found.items()}

@@ -33,6 +33,7 @@ from mnemic.runtime.store.read.knowledge import KnowledgeQueries
 from mnemic.runtime.store.read.log import LogQueries
 from mnemic.runtime.store.read.scopes import ScopeQueries
 from mnemic.runtime.store.read.selections import SelectionQueries
+from mnemic.runtime.store.read.sleep import SleepQueries
 from mnemic.runtime.store.rebind_queue import BINDING_FAILED
 from mnemic.runtime.store.schema import (
     SAID_OR_KEPT,
@@ -99,6 +100,7 @@ class StoreSnapshot(
     SelectionQueries,
     CommunityQueries,
     KnowledgeQueries,
+    SleepQueries,
 ):
     """One state of the store; see `mnemic.actors.protocol.snapshot.Snapshot` for what its methods give."""
 

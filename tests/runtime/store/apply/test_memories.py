@@ -64,6 +64,14 @@ from mnemic.actors.protocol.knowledge.changes import (
     SettleStatements,
     StatementRow,
 )
+from mnemic.actors.protocol.sleep.changes import (
+    BeginNight,
+    DerivedItem,
+    EndNight,
+    KeepDerived,
+    SourceSpan,
+    TakeBackNights,
+)
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import _HANDLERS, Store
 from tests.runtime.building import (
@@ -247,6 +255,12 @@ def found(boundary: int, *rows: int) -> SetCommunities:
     )
 
 
+def derived(run: str, value: bytes) -> KeepDerived:
+    """That a night derived something of the first memory."""
+    item = DerivedItem(key=b"a", stamp=b"s", value=value, sources=(SourceSpan(1, 0, 3),))
+    return KeepDerived(generation=1, run=run, stage="digests", items=(item,))
+
+
 def read(*rows: int) -> AddStatements:
     """That each of some rows says and names the same."""
     stated = StatementRow(
@@ -324,6 +338,10 @@ SAMPLES: dict[type, Change] = {
         older=id_of(1), older_start=16, newer=id_of(2), newer_start=16, verdict="newer", by="user"
     ),
     MergeEntities: MergeEntities(entity=b"e" * 32, into=b"f" * 32),
+    BeginNight: BeginNight(run="second", reason="asked"),
+    KeepDerived: derived("first", b"again"),
+    EndNight: EndNight(run="first", why="finished", stages=()),
+    TakeBackNights: TakeBackNights(night=1),
 }
 
 
@@ -352,6 +370,7 @@ def test_a_copy_from_before_a_change_is_as_it_was_and_a_rebuild_does_it_again(
     apply(store, MarkBoundary(reason="asked"), found(1, 1, 2))
     apply(store, memory(7, b"seven"), MarkBoundary(reason="commits"))
     apply(store, memory(8, b"eight"), read(1, 2))
+    apply(store, BeginNight(run="first", reason="idle"), derived("first", b"what it made"))
     before = held(path)
     seq = apply(store, change, at=50).seq
     after = held(path)

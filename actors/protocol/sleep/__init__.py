@@ -1,0 +1,1 @@
+"""What nights are asked, what they change, and what a snapshot tells of them."""

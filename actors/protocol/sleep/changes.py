@@ -1,0 +1,124 @@
+"""Changes that nights make: what they derive from memories, that they began and ended, and that they were taken back.
+
+Part of the closed list in `mnemic.actors.protocol.changes`. A night derives *items*: a value under a key of a stage,
+made from memories and pointing into them, with no words of its own. Each item says at which night it was made and at
+which it made way, so a night is taken back by letting go of what it made and having stand again what made way. That a
+night began and that it was taken back is logged; items are not, and can be made again.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from mnemic.actors.protocol.message import ChangeBase
+
+NightReason = Literal["idle", "asked"]
+"""Why a night began: nobody wanted anything, or its owner wanted it."""
+NightEnd = Literal["finished", "time", "woken", "failed"]
+"""Why it ended: nothing was left to do, its time was used up, somebody wanted something, or it could not go on."""
+NIGHTS_KEPT = 30
+"""So many of the newest nights can be taken back; of older ones what made way is gone."""
+
+
+class SourceSpan(msgspec.Struct, frozen=True, array_like=True):
+    """A stretch of a memory."""
+
+    row: int
+    """The memory's row."""
+    start: int
+    """Its first byte in the memory's text."""
+    stop: int
+    """The byte after its last."""
+
+
+class DerivedItem(msgspec.Struct, frozen=True, array_like=True):
+    """What a stage derives under one key."""
+
+    key: bytes
+    """What it is of, without words: numbers, or a hash."""
+    stamp: bytes
+    """What tells the state of its sources: under an equal stamp nothing would be derived anew."""
+    value: bytes
+    """What the stage made of them, as MessagePack of a type of its own, without words."""
+    sources: tuple[SourceSpan, ...] = ()
+    """Where in memories it points to, in its order. Once one of these is erased the whole item is."""
+
+
+class BeginNight(ChangeBase, frozen=True, kw_only=True, tag="begin_night"):
+    """Say that a night works on what is kept by now; it gets the next number. Nothing where one of its name began."""
+
+    run: str
+    """Its name."""
+    reason: NightReason
+    """Why it began."""
+
+
+class KeepDerived(ChangeBase, frozen=True, kw_only=True, tag="keep_derived"):
+    """Keep what a stage of a night derived, in place of what stood under the same keys.
+
+    Of an item that equals what stands only the stamp is taken over. Nothing where the store was made anew since the
+    sources were read, or where the night was taken back.
+    """
+
+    generation: int
+    """The store's generation when they were read."""
+    run: str
+    """Name of the night."""
+    stage: str
+    """The stage."""
+    items: tuple[DerivedItem, ...] = ()
+    """What it derived."""
+    ended: tuple[bytes, ...] = ()
+    """Keys under which nothing stands any more."""
+
+
+class StageReport(msgspec.Struct, frozen=True, array_like=True):
+    """What one stage did in one night."""
+
+    stage: str
+    """Its name."""
+    changes: int = 0
+    """How many items it made or ended."""
+    took_us: int = 0
+    """How long it worked, microseconds."""
+    note: str = ""
+    """What else there is to say of it: why it failed, what it waits for, why it was taken back; without words of
+    memories."""
+
+
+class EndNight(ChangeBase, frozen=True, kw_only=True, tag="end_night"):
+    """Say how a night ended; nothing where none of its name began. A night that is resumed ends anew."""
+
+    run: str
+    """Its name."""
+    why: NightEnd
+    """Why it ended."""
+    stages: tuple[StageReport, ...]
+    """What each stage did, in order: of one told before, more."""
+
+
+class Refusal(msgspec.Struct, frozen=True, array_like=True):
+    """What is not to be derived again from the same sources."""
+
+    stage: str
+    """The stage."""
+    key: bytes
+    """The key."""
+    stamp: bytes
+    """The state of the sources; empty where that there is nothing any more was taken back."""
+
+
+class TakeBackNights(ChangeBase, frozen=True, kw_only=True, tag="take_back_nights"):
+    """Take back a night and every later one, or one stage of the newest: as if they had never been.
+
+    What was taken back is not made again until its sources change.
+    """
+
+    night: int
+    """Number of the first one."""
+    stage: str = ""
+    """Of the newest night this stage alone; empty for all of it."""
+    refused: tuple[Refusal, ...] = ()
+    """What that came to; the store writes it."""

@@ -1,0 +1,105 @@
+"""What a snapshot tells of nights and of what they derived.
+
+Part of `mnemic.actors.protocol.snapshot.Snapshot`; `mnemic.runtime.store.read.sleep` holds the real one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, Protocol
+
+from mnemic.actors.protocol.sleep.changes import SourceSpan, StageReport
+
+Grouping = Literal["session", "topic"]
+"""What memories are grouped by: conversations, or the communities they belong to."""
+
+
+class NightRecord(NamedTuple):
+    """A night that changed something."""
+
+    number: int
+    """Its number, from 1."""
+    run: str
+    """Its name."""
+    seq: int
+    """Number of the transaction it began with."""
+    at: int
+    """System time of that, microseconds."""
+    reason: str
+    """Why it began."""
+    ended_at: int | None
+    """System time it ended, microseconds; ``None`` where it was broken off."""
+    why: str
+    """Why it ended; empty where it was broken off."""
+    undone_at: int | None
+    """System time it was taken back, microseconds."""
+    stages: tuple[StageReport, ...]
+    """What each stage did."""
+
+
+class DerivedRecord(NamedTuple):
+    """An item that a night derived; see `mnemic.actors.protocol.sleep.changes.DerivedItem`."""
+
+    number: int
+    """Its number."""
+    stage: str
+    """The stage that made it."""
+    key: bytes
+    """What it is of."""
+    stamp: bytes
+    """The state of its sources."""
+    value: bytes
+    """What was made of them."""
+    made: int
+    """Number of the night that made it."""
+    gone: int | None
+    """Number of the night at which it made way."""
+    sources: tuple[SourceSpan, ...]
+    """Where it points to."""
+
+
+class GroupState(NamedTuple):
+    """The memories of a conversation or of a topic within one scope, as far as a night looks at them."""
+
+    group: int
+    """Number of the conversation or of the topic."""
+    scope: int
+    """Number of the scope."""
+    stamp: bytes
+    """What tells which memories these are, 16 bytes."""
+
+
+class SleepSnapshot(Protocol):
+    """The state as of one `seq`."""
+
+    def nights(self, limit: int) -> list[NightRecord]:
+        """The newest nights, the newest first."""
+        ...
+
+    def night(self, run: str) -> NightRecord | None:
+        """The night of a name."""
+        ...
+
+    def derived(self, stage: str, keys: Sequence[bytes] | None = None) -> list[DerivedRecord]:
+        """What stands of a stage, by key: under some keys, or under all."""
+        ...
+
+    def derived_stamps(self, stage: str) -> dict[bytes, bytes]:
+        """Of what stands of a stage the state of its sources, by key."""
+        ...
+
+    def derived_at(self, night: int) -> list[DerivedRecord]:
+        """What a night made, and what made way at it, by number."""
+        ...
+
+    def refusals(self, stage: str) -> set[tuple[bytes, bytes]]:
+        """What is not to be derived again: keys, and the state of their sources."""
+        ...
+
+    def group_states(self, grouping: Grouping) -> list[GroupState]:
+        """All groups of turns, decisions and notes that are neither forgotten nor corrected, by group and scope."""
+        ...
+
+    def group_rows(self, grouping: Grouping, group: int, scope: int) -> list[int]:
+        """Rows of the memories of one of these, ascending."""
+        ...

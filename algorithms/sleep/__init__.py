@@ -1,0 +1,1 @@
+"""What nights decide, as pure functions of texts and numbers."""

@@ -1,0 +1,184 @@
+"""Applying changes of nights: that they began, what they derived, how they ended, and that they were taken back.
+
+Each item says at which night it was made and at which it made way. So a night is taken back without an inverse of what
+it did: what it and later ones made goes, and what made way at them stands again.
+`mnemic.runtime.store.read.sleep` reads what is written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import apsw
+import msgspec
+
+from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.protocol.sleep.changes import (
+    NIGHTS_KEPT,
+    BeginNight,
+    DerivedItem,
+    EndNight,
+    KeepDerived,
+    Refusal,
+    StageReport,
+    TakeBackNights,
+)
+from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
+from mnemic.runtime.store.read.sleep import decode_stages, newest_standing_night, sources_of
+
+NIGHT_TABLES = ("nights", "refusals")
+"""What a replay of the log makes again."""
+DERIVED_TABLES = ("derived_sources", "derived")
+"""What nights make again."""
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def _begin_night(context: ApplyContext, change: BeginNight, at: int) -> ChangeResult:
+    db = context.db
+    if db.execute("SELECT 1 FROM nights WHERE run = ?", (change.run,)).get is not None:
+        return UNCHANGED
+    db.execute(
+        "INSERT INTO nights(id, run, seq, at, reason) SELECT 1 + coalesce(max(id), 0), ?, ?, ?, ? FROM nights",
+        (change.run, context.seq, at, change.reason),
+    )
+    if not context.is_replaying:
+        let_go(db, "gone <= ?", (db.last_insert_rowid() - NIGHTS_KEPT,))
+    return CHANGED
+
+
+def _keep_derived(context: ApplyContext, change: KeepDerived, at: int) -> ChangeResult:
+    db = context.db
+    night = db.execute("SELECT id FROM nights WHERE run = ? AND undone_at IS NULL", (change.run,)).get
+    if night is None or db.execute("SELECT number FROM generation").get != change.generation:
+        return UNCHANGED
+    result = UNCHANGED
+    for item in change.items:
+        standing = db.execute(
+            "SELECT id, stamp, value FROM derived WHERE stage = ? AND key = ? AND gone IS NULL",
+            (change.stage, item.key),
+        ).fetchone()
+        if standing is not None and standing[2] == item.value and sources_of(db, standing[0]) == item.sources:
+            if standing[1] != item.stamp:
+                db.execute("UPDATE derived SET stamp = ? WHERE id = ?", (item.stamp, standing[0]))
+                result = CHANGED
+            continue
+        _make_way(db, change.stage, item.key, night)
+        _keep_item(db, change.stage, item, night)
+        result = CHANGED
+    for key in change.ended:
+        if _make_way(db, change.stage, key, night):
+            result = CHANGED
+    return result
+
+
+def _keep_item(db: apsw.Connection, stage: str, item: DerivedItem, night: int) -> None:
+    db.execute(
+        "INSERT INTO derived(stage, key, stamp, value, made) VALUES(?, ?, ?, ?, ?)",
+        (stage, item.key, item.stamp, item.value, night),
+    )
+    number = db.last_insert_rowid()
+    db.executemany(
+        "INSERT INTO derived_sources(derived, place, memory, start, stop) VALUES(?, ?, ?, ?, ?)",
+        [(number, place, one.row, one.start, one.stop) for place, one in enumerate(item.sources)],
+    )
+
+
+def _make_way(db: apsw.Connection, stage: str, key: bytes, night: int) -> bool:
+    """Have what stands under a key make way; what the same night made was never there."""
+    let_go(db, "stage = ? AND key = ? AND gone IS NULL AND made = ?", (stage, key, night))
+    db.execute("UPDATE derived SET gone = ? WHERE stage = ? AND key = ? AND gone IS NULL", (night, stage, key))
+    return bool(db.changes())
+
+
+def _end_night(context: ApplyContext, change: EndNight, at: int) -> ChangeResult:
+    db = context.db
+    night = db.execute("SELECT id FROM nights WHERE run = ?", (change.run,)).get
+    if night is None:
+        return UNCHANGED
+    told: dict[str, StageReport] = {}
+    before = db.execute("SELECT stages FROM night_reports WHERE night = ?", (night,)).get
+    for one in (*(decode_stages(before) if before is not None else ()), *change.stages):
+        first = told.get(one.stage, StageReport(stage=one.stage))
+        told[one.stage] = StageReport(
+            stage=one.stage, changes=first.changes + one.changes, took_us=first.took_us + one.took_us, note=one.note
+        )
+    db.execute(
+        "INSERT OR REPLACE INTO night_reports(night, ended_at, why, stages) VALUES(?, ?, ?, ?)",
+        (night, at, change.why, _encode(tuple(told.values()))),
+    )
+    return CHANGED
+
+
+def _take_back_nights(context: ApplyContext, change: TakeBackNights, at: int) -> ChangeResult:
+    db = context.db
+    newest = newest_standing_night(db)
+    if context.is_replaying:
+        refused = change.refused
+    elif newest is None or not max(1, newest - NIGHTS_KEPT + 1) <= change.night <= newest:
+        raise InvalidValue(
+            name="night",
+            value=change.night,
+            why="no such night stands, or it is too long ago",
+            expected="a night that `mnemic nights` lists and does not say to be taken back",
+        )
+    elif change.stage and change.night != newest:
+        raise InvalidValue(
+            name="stage", value=change.stage, why="a later night stands on it", expected="a stage of the newest night"
+        )
+    else:
+        refused = tuple(_refusals(db, change))
+    of_stage, named = (" AND stage = ?", (change.stage,)) if change.stage else ("", ())
+    if not context.is_replaying:  # else it stands as it is, and later nights made more since
+        let_go(db, f"made >= ?{of_stage}", (change.night, *named))
+        db.execute(f"UPDATE derived SET gone = NULL WHERE gone >= ?{of_stage}", (change.night, *named))
+    db.executemany(
+        "INSERT OR REPLACE INTO refusals(stage, key, stamp) VALUES(?, ?, ?)",
+        [(one.stage, one.key, one.stamp) for one in refused],
+    )
+    if not change.stage:
+        db.execute("UPDATE nights SET undone_at = ? WHERE id >= ? AND undone_at IS NULL", (at, change.night))
+    return ChangeResult(logged=msgspec.structs.replace(change, refused=refused))
+
+
+def _refusals(db: apsw.Connection, change: TakeBackNights) -> Iterable[Refusal]:
+    """What is not to be made again: what stands of what is taken back, and that nothing stands where it made way."""
+    stage = "AND d.stage = :stage" if change.stage else ""
+    found: list[Any] = db.execute(
+        f"SELECT d.stage, d.key, d.stamp FROM derived d WHERE d.made >= :night AND d.gone IS NULL {stage} UNION ALL"
+        f" SELECT d.stage, d.key, x'' FROM derived d WHERE d.gone >= :night AND d.made < :night {stage} AND NOT EXISTS"
+        " (SELECT 1 FROM derived o WHERE o.stage = d.stage AND o.key = d.key AND o.gone IS NULL) ORDER BY 1, 2",
+        {"night": change.night, "stage": change.stage},
+    ).fetchall()
+    return [Refusal(*one) for one in found]
+
+
+def let_go(db: apsw.Connection, which: str, given: tuple[Any, ...]) -> None:
+    """Delete items, and where they point to.
+
+    Args:
+        which: a condition on the columns of ``derived``.
+    """
+    db.execute(f"DELETE FROM derived WHERE {which}", given)
+
+
+def erase_sources(db: apsw.Connection, rows: Iterable[int]) -> None:
+    """Delete every item, of whatever night, that points into some memories."""
+    for row in rows:
+        let_go(db, "id IN (SELECT derived FROM derived_sources WHERE memory = ?)", (row,))
+
+
+def rewind_nights(db: apsw.Connection, at_seq: int) -> None:
+    """Have stand what stood after a transaction; of nights that were taken back since, nothing comes back."""
+    last = db.execute("SELECT coalesce(max(id), 0) FROM nights WHERE seq <= ?", (at_seq,)).get
+    let_go(db, "made > ?", (last,))
+    db.execute("UPDATE derived SET gone = NULL WHERE gone > ?", (last,))
+    db.execute("DELETE FROM night_reports WHERE night > ?", (last,))
+
+
+SLEEP_HANDLERS: dict[type, Handler] = {
+    BeginNight: _begin_night,
+    KeepDerived: _keep_derived,
+    EndNight: _end_night,
+    TakeBackNights: _take_back_nights,
+}

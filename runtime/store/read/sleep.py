@@ -1,0 +1,99 @@
+"""Queries for nights, for what they derived, and for the groups of memories that they derive it from.
+
+Part of `mnemic.runtime.store.read.reader.StoreSnapshot`. `mnemic.runtime.store.apply.sleep` writes what is read here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import apsw
+import msgspec
+
+from mnemic.actors.protocol.sleep.changes import SourceSpan, StageReport
+from mnemic.actors.protocol.sleep.snapshot import DerivedRecord, Grouping, GroupState, NightRecord
+
+decode_stages = msgspec.msgpack.Decoder(tuple[StageReport, ...]).decode
+_KINDS = "('turn', 'decision', 'note')"  # what people and assistants said: what a night reads
+_STANDING = f"m.retired_at IS NULL AND m.superseded_by IS NULL AND m.kind IN {_KINDS}"
+_NIGHT = (
+    "SELECT n.id, n.run, n.seq, n.at, n.reason, r.ended_at, coalesce(r.why, ''), n.undone_at, r.stages FROM nights n"
+    " LEFT JOIN night_reports r ON r.night = n.id"
+)
+_ITEM = "SELECT id, stage, key, stamp, value, made, gone FROM derived"
+_GROUPS: dict[Grouping, tuple[str, str]] = {
+    "session": ("m.session", "memories m"),
+    # CROSS: members first, or SQLite goes through all memories
+    "topic": ("x.topic", "members x CROSS JOIN memories m ON m.id = x.memory AND x.placed = 0 AND x.topic > 0"),
+}
+
+
+class SleepQueries:
+    """What a snapshot tells of nights; see `mnemic.actors.protocol.sleep.snapshot.SleepSnapshot`."""
+
+    _db: apsw.Connection
+
+    def nights(self, limit: int) -> list[NightRecord]:
+        return [_night(one) for one in self._db.execute(f"{_NIGHT} ORDER BY n.id DESC LIMIT ?", (limit,)).fetchall()]
+
+    def night(self, run: str) -> NightRecord | None:
+        found = self._db.execute(f"{_NIGHT} WHERE n.run = ?", (run,)).fetchone()
+        return None if found is None else _night(found)
+
+    def derived(self, stage: str, keys: Sequence[bytes] | None = None) -> list[DerivedRecord]:
+        asked = f"{_ITEM} WHERE gone IS NULL AND stage = ?"
+        if keys is None:
+            found = self._db.execute(f"{asked} ORDER BY key", (stage,)).fetchall()
+        else:
+            each = (self._db.execute(f"{asked} AND key = ?", (stage, key)).fetchone() for key in sorted(set(keys)))
+            found = [one for one in each if one is not None]
+        return self._items(found)
+
+    def derived_stamps(self, stage: str) -> dict[bytes, bytes]:
+        found = self._db.execute("SELECT key, stamp FROM derived WHERE gone IS NULL AND stage = ?", (stage,))
+        return dict(found.fetchall())
+
+    def derived_at(self, night: int) -> list[DerivedRecord]:
+        return self._items(self._db.execute(f"{_ITEM} WHERE made = ?1 OR gone = ?1 ORDER BY id", (night,)).fetchall())
+
+    def refusals(self, stage: str) -> set[tuple[bytes, bytes]]:
+        return set(self._db.execute("SELECT key, stamp FROM refusals WHERE stage = ?", (stage,)).fetchall())
+
+    def group_states(self, grouping: Grouping) -> list[GroupState]:
+        column, table = _GROUPS[grouping]
+        found = self._db.execute(
+            f"SELECT {column}, m.scope, count(*), sum(m.id), sum(m.id * m.id % 1000003), max(m.id) FROM {table}"
+            f" WHERE {_STANDING} GROUP BY 1, 2 ORDER BY 1, 2"
+        ).fetchall()
+        return [GroupState(one[0], one[1], _stamp(one[2:])) for one in found]
+
+    def group_rows(self, grouping: Grouping, group: int, scope: int) -> list[int]:
+        column, table = _GROUPS[grouping]
+        asked = f"SELECT m.id FROM {table} WHERE {column} = ? AND m.scope = ? AND {_STANDING} ORDER BY m.id"
+        return [row for (row,) in self._db.execute(asked, (group, scope)).fetchall()]
+
+    def _items(self, found: Sequence[Any]) -> list[DerivedRecord]:
+        return [DerivedRecord(*one, sources_of(self._db, one[0])) for one in found]
+
+
+def sources_of(db: apsw.Connection, item: int) -> tuple[SourceSpan, ...]:
+    """Where an item points to."""
+    asked = "SELECT memory, start, stop FROM derived_sources WHERE derived = ? ORDER BY place"
+    return tuple(SourceSpan(*one) for one in db.execute(asked, (item,)).fetchall())
+
+
+def newest_standing_night(db: apsw.Connection) -> int | None:
+    """Number of the newest night that was not taken back."""
+    found: int | None = db.execute("SELECT max(id) FROM nights WHERE undone_at IS NULL").get
+    return found
+
+
+def _night(found: Any) -> NightRecord:
+    *fields, stages = found
+    return NightRecord(*fields, () if stages is None else decode_stages(stages))
+
+
+def _stamp(numbers: Sequence[int]) -> bytes:
+    return hashlib.sha256(",".join(map(str, numbers)).encode()).digest()[:16]

@@ -1,0 +1,240 @@
+"""What nights derive is kept night by night: each can be taken back, with every later one, as if it had never been."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.protocol.sleep.changes import (
+    NIGHTS_KEPT,
+    BeginNight,
+    DerivedItem,
+    EndNight,
+    KeepDerived,
+    SourceSpan,
+    StageReport,
+    TakeBackNights,
+)
+from mnemic.actors.protocol.sleep.snapshot import NightRecord
+from mnemic.runtime.store.apply.sleep import erase_sources
+from mnemic.runtime.store.schema import connect
+from mnemic.runtime.store.store import Store
+from tests.runtime.building import KEYS, apply, held, look, memory
+
+_folders = itertools.count()
+
+
+class Slept:
+    """A store with five memories, and nights in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        Store.create(path, KEYS).close()
+        self.store = Store.open(path, KEYS)
+        apply(self.store, *(memory(n, b"memory %d says something" % n) for n in range(1, 6)))
+
+    def look(self, what: Any) -> Any:
+        return look(self.path, what)
+
+    def night(self, run: str, *items: DerivedItem, ended: tuple[bytes, ...] = (), stage: str = "digests") -> bool:
+        """A night that keeps some items; says whether it kept anything."""
+        generation = self.look(lambda now: now.generation)
+        kept = KeepDerived(generation=generation, run=run, stage=stage, items=items, ended=ended)
+        return bool(apply(self.store, BeginNight(run=run, reason="asked"), kept).changed[1])
+
+    def take_back(self, night: int, stage: str = "") -> None:
+        apply(self.store, TakeBackNights(night=night, stage=stage), at=2_000_000)
+
+    def standing(self) -> dict[str, Any]:
+        """What stands, without what only tells of the past."""
+        state = held(self.path)
+        return {
+            "derived": [(*row[:4], row[4]) for row in state["derived"] if row[5] is None],
+            "sources": state["derived_sources"],
+        }
+
+    def nights(self) -> list[NightRecord]:
+        found: list[NightRecord] = self.look(lambda now: now.nights(100))
+        return found
+
+
+@pytest.fixture
+def slept(tmp_path: Path) -> Iterator[Slept]:
+    """A store to have nights in."""
+    made = Slept(tmp_path / "mind.db")
+    with closing(made.store):
+        yield made
+
+
+def item(key: bytes, value: bytes = b"v", *rows: int, stamp: bytes = b"") -> DerivedItem:
+    """An item that points to the first bytes of some memories."""
+    return DerivedItem(
+        key=key, stamp=stamp or b"of " + value, value=value, sources=tuple(SourceSpan(row, 0, 6) for row in rows)
+    )
+
+
+def test_what_a_night_kept_stands(slept: Slept) -> None:
+    assert slept.night("first", item(b"a", b"1", 1, 2), item(b"b", b"2", 3))
+    (a, b) = slept.look(lambda now: now.derived("digests"))
+    assert (a.key, a.value, [one.row for one in a.sources], a.made, a.gone) == (b"a", b"1", [1, 2], 1, None)
+    assert b.key == b"b"
+    assert slept.look(lambda now: now.derived_stamps("digests")) == {b"a": b"of 1", b"b": b"of 2"}
+
+
+def test_the_same_again_changes_nothing_but_the_stamp(slept: Slept) -> None:
+    slept.night("first", item(b"a", b"1", 1))
+    assert not slept.night("second", item(b"a", b"1", 1))
+    assert slept.night("third", item(b"a", b"1", 1, stamp=b"newer"))
+    (a,) = slept.look(lambda now: now.derived("digests"))
+    assert (a.made, a.stamp) == (1, b"newer")
+
+
+def test_a_night_is_told_with_what_its_stages_did(slept: Slept) -> None:
+    slept.night("first", item(b"a"))
+    for changes in (1, 2):
+        told = StageReport(stage="digests", changes=changes, took_us=10, note="so far")
+        apply(slept.store, EndNight(run="first", why="finished", stages=(told,)), at=5_000_000)
+    (night,) = slept.nights()
+    assert (night.number, night.run, night.reason, night.why, night.ended_at) == (
+        *(1, "first", "asked", "finished", 5_000_000),
+    )
+    assert night.stages == (StageReport(stage="digests", changes=3, took_us=20, note="so far"),)
+    assert not apply(slept.store, EndNight(run="never", why="finished", stages=())).changed[0]
+
+
+def test_what_was_read_before_a_rebuild_is_not_kept(slept: Slept) -> None:
+    before = slept.look(lambda now: now.generation)
+    slept.store.rebuild(lambda done, total: None, meaning=False)
+    kept = KeepDerived(generation=before, run="late", stage="digests", items=(item(b"a"),))
+    assert not apply(slept.store, BeginNight(run="late", reason="idle"), kept).changed[1]
+
+
+def test_what_was_taken_back_is_not_made_again_and_a_late_step_of_it_keeps_nothing(slept: Slept) -> None:
+    slept.night("first", item(b"a", b"1"))
+    slept.night("second", item(b"a", b"2"), item(b"b", b"3"))
+    slept.take_back(2)
+    assert slept.look(lambda now: now.refusals("digests")) == {(b"a", b"of 2"), (b"b", b"of 3")}
+    assert not slept.night("second", item(b"a", b"2"))
+    assert [one.value for one in slept.look(lambda now: now.derived("digests"))] == [b"1"]
+
+
+def test_that_something_ended_is_taken_back_too(slept: Slept) -> None:
+    slept.night("first", item(b"a"))
+    slept.night("second", ended=(b"a", b"never there"))
+    assert slept.look(lambda now: now.derived("digests")) == []
+    slept.take_back(2)
+    assert [one.key for one in slept.look(lambda now: now.derived("digests"))] == [b"a"]
+    assert slept.look(lambda now: now.refusals("digests")) == {(b"a", b"")}
+
+
+def test_one_stage_of_the_newest_night_is_taken_back_alone(slept: Slept) -> None:
+    slept.night("first", item(b"a", b"1"), stage="digests")
+    slept.night("second", item(b"a", b"2"), stage="digests")
+    slept.night("second", item(b"a", b"2"), stage="profile")
+    slept.take_back(2, stage="digests")
+    assert [one.value for one in slept.look(lambda now: now.derived("digests"))] == [b"1"]
+    assert [one.value for one in slept.look(lambda now: now.derived("profile"))] == [b"2"]
+    assert slept.nights()[0].undone_at is None
+    with pytest.raises(InvalidValue, match="a later night stands on it"):
+        slept.take_back(1, stage="digests")
+
+
+@pytest.mark.parametrize("night", [0, 2, -1])
+def test_a_night_that_does_not_stand_is_not_taken_back(slept: Slept, night: int) -> None:
+    slept.night("first", item(b"a"))
+    before = held(slept.path)
+    with pytest.raises(InvalidValue, match="no such night stands"):
+        slept.take_back(night)
+    assert held(slept.path) == before
+
+
+def test_what_made_way_long_ago_is_let_go_of(slept: Slept) -> None:
+    for number in range(1, NIGHTS_KEPT + 4):
+        slept.night(f"night {number}", item(b"a", b"%d" % number, 1))
+    (kept,) = (held(slept.path)["derived"][:1],)
+    assert kept[0][5] > 3  # when it made way
+    with pytest.raises(InvalidValue, match="too long ago"):
+        slept.take_back(3)
+    slept.take_back(4)
+    assert [one.value for one in slept.look(lambda now: now.derived("digests"))] == [b"3"]
+
+
+def test_what_points_into_an_erased_memory_goes_whichever_night_made_it(slept: Slept) -> None:
+    slept.night("first", item(b"a", b"1", 1, 2), item(b"b", b"1", 3))
+    slept.night("second", item(b"a", b"2", 2))
+    with closing(connect(slept.path, KEYS)) as db:
+        erase_sources(db, [1])
+    assert [row[1:4] for row in held(slept.path)["derived"]] == [(b"a", b"of 2", b"2"), (b"b", b"of 1", b"1")]
+
+
+def test_groups_have_another_stamp_once_a_memory_comes_or_is_corrected(slept: Slept) -> None:
+    (before,) = slept.look(lambda now: now.group_states("session"))
+    assert slept.look(lambda now: now.group_rows("session", before.group, before.scope)) == [1, 2, 3, 4, 5]
+    apply(slept.store, memory(6))
+    (after,) = slept.look(lambda now: now.group_states("session"))
+    assert (after.group, after.scope) == (before.group, before.scope)
+    assert after.stamp != before.stamp
+
+
+def test_a_copy_of_an_earlier_moment_has_what_nights_had_derived_by_then(slept: Slept, tmp_path: Path) -> None:
+    slept.night("first", item(b"a", b"1", 1))
+    seq, then = slept.look(lambda now: now.seq), slept.standing()
+    slept.night("second", item(b"a", b"2", 2), item(b"b", b"2"))
+    slept.store.fork(tmp_path / "copy.db", seq)
+    copy = look(tmp_path / "copy.db", lambda now: (now.derived("digests"), now.nights(10)))
+    assert [(one.key, one.value) for one in copy[0]] == [(b"a", b"1")]
+    assert [one.number for one in copy[1]] == [1]
+    assert [row[1:4] for row in then["derived"]] == [(b"a", b"of 1", b"1")]
+
+
+_KEYS = st.sampled_from([b"a", b"b", b"c"])
+_ITEMS = st.builds(item, _KEYS, st.sampled_from([b"1", b"2", b"3"]), st.integers(1, 5))
+_NIGHT = st.tuples(st.just("night"), st.lists(_ITEMS, max_size=3, unique_by=lambda one: one.key), st.sets(_KEYS))
+_UNDO = st.tuples(st.just("undo"), st.integers(0, 10))
+_REBUILD = st.tuples(st.just("rebuild"))
+
+
+@settings(max_examples=40)
+@given(steps=st.lists(st.one_of(_NIGHT, _NIGHT, _UNDO, _REBUILD), max_size=9))
+def test_taking_nights_back_leaves_what_stood_before_them(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[Any, ...]]
+) -> None:
+    slept = Slept(tmp_path_factory.mktemp("nights") / f"{next(_folders)}.db")
+    stood: dict[int, dict[str, Any]] = {}  # by night, what stood before it
+    with closing(slept.store):
+        for place, step in enumerate(steps):
+            if step[0] == "night":
+                _, items, ended = step
+                before = slept.standing()
+                slept.night(f"night {place}", *items, ended=tuple(ended - {one.key for one in items}))
+                stood[slept.nights()[0].number] = before
+            elif step[0] == "rebuild":
+                before, refused = slept.standing(), held(slept.path)["refusals"]
+                slept.store.rebuild(lambda done, total: None, meaning=False)
+                assert (slept.standing(), held(slept.path)["refusals"]) == (before, refused)
+            else:
+                standing = sorted(one.number for one in slept.nights() if one.undone_at is None)
+                if not standing:
+                    continue
+                night = standing[step[1] % len(standing)]
+                slept.take_back(night)
+                assert slept.standing()["derived"] == _without_later_stamps(stood[night], slept)
+                assert all(one.undone_at is not None for one in slept.nights() if one.number >= night)
+    assert held(slept.path)  # checks the file, and that nothing points nowhere
+
+
+def _without_later_stamps(stood: dict[str, Any], slept: Slept) -> list[Any]:
+    """What stood; where the same was found again later under another stamp, that stamp is kept."""
+    stamps = {(row[0], row[1]): row[2] for row in slept.standing()["derived"]}
+    return [
+        (stage, key, stamps.get((stage, key), stamp), value, made)
+        for stage, key, stamp, value, made in stood["derived"]
+    ]
