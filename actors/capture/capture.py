@@ -14,7 +14,7 @@ import msgspec
 from mnemic.actors.capture.capture_filter import SETTINGS as LEFT_OUT
 from mnemic.actors.capture.capture_filter import CaptureFilter
 from mnemic.actors.capture.drain import SpoolDrainer
-from mnemic.actors.capture.forget import forget, forget_selection
+from mnemic.actors.capture.forget import forget, forget_selection, undo_nights
 from mnemic.actors.capture.prepare import ChangeBuilder, apply_changes, new_id
 from mnemic.actors.capture.rescope import apply_scope_changes
 from mnemic.actors.capture.transcript_queue import TranscriptQueue
@@ -41,6 +41,7 @@ from mnemic.actors.protocol.messages import (
 )
 from mnemic.actors.protocol.ports import Ports
 from mnemic.actors.protocol.scopes import ChangeScopes, ForgetSelection
+from mnemic.actors.protocol.sleep.messages import UndoNights
 from mnemic.actors.protocol.snapshot import SnapshotSource
 
 OWNER = "direct"
@@ -64,6 +65,7 @@ class CaptureActor:
         ChangeScopes,
         ForgetSelection,
         NoteBackup,
+        UndoNights,
     )
     settings: ClassVar[tuple[Setting, ...]] = (
         Setting("capture.batch_events", 256, "events", "How many events of a transcript one transaction keeps.", 1),
@@ -136,6 +138,8 @@ class CaptureActor:
         match message:
             case Forget() | Recover():
                 return forget(message, context)
+            case UndoNights():
+                return undo_nights(message, context)
             case ForgetSelection():
                 return forget_selection(message, self._snapshots, context)
             case NoteBackup():

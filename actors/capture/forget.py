@@ -16,6 +16,7 @@ from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.messages import (
+    Apply,
     Forget,
     Forgotten,
     GetMemories,
@@ -24,12 +25,15 @@ from mnemic.actors.protocol.messages import (
     Retirement,
 )
 from mnemic.actors.protocol.scopes import ForgetSelection, Selection, SelectionForgotten
+from mnemic.actors.protocol.sleep.changes import TakeBackNights
+from mnemic.actors.protocol.sleep.messages import ListNights, NightsUndone, UndoNights
 from mnemic.actors.protocol.snapshot import SnapshotSource
 from mnemic.actors.recall.hits import excerpt
 
 REASON_BYTES = 4096
 """The longest reason that is kept."""
 _SHOWN_BYTES = 200
+_NIGHTS = 1_000
 
 
 def forget(message: Forget | Recover, context: Context) -> Forgotten:
@@ -47,6 +51,22 @@ def forget(message: Forget | Recover, context: Context) -> Forgotten:
     found = context.ask(GetMemories(ids=ids))
     pairs = zip(found.memories, applied, strict=True)
     return Forgotten(memories=tuple(_retirement(memory, changed) for memory, changed in pairs))
+
+
+def undo_nights(message: UndoNights, context: Context) -> NightsUndone:
+    """Take back a night and every later one.
+
+    Raises:
+        InvalidValue: that night does not stand, or is too long ago.
+        StoreError: nothing was changed.
+    """
+    standing = [one.id for one in context.ask(ListNights(k=_NIGHTS)).nights if one.undone_at is None]
+    if not message.id and not standing:
+        raise InvalidValue(name="night", value="", why="there is no night to take back", expected="one, first")
+    first = message.id or standing[0]
+    key = idempotency_key("undo", context.trace, b"%d" % first)
+    context.ask(Apply(changes=(TakeBackNights(night=first),), key=key, author="capture", run=context.trace))
+    return NightsUndone(nights=tuple(one for one in standing if one >= first))
 
 
 def _apply(ids: Sequence[bytes], reason: str | None, context: Context) -> tuple[bool, ...]:

@@ -155,6 +155,40 @@ def fact_ref(pair: PairRecord, one: StatementRecord, heir: StatementRecord) -> F
     )
 
 
+class ReadSource(StatementSource, Protocol):
+    """The same, where statements are found by their memories."""
+
+    def graded_rows(self, rows: Sequence[int]) -> list[int]:
+        """Memories with a statement that is in a pair, or that tells until when it holds; see there."""
+        ...
+
+    def statements_of(self, rows: Sequence[int]) -> list[StatementRecord]:
+        """The statements of some memories; see there."""
+        ...
+
+
+def over_clauses(
+    rows: Sequence[int], at: int, snapshot: ReadSource
+) -> Iterator[tuple[int, tuple[bytes, list[tuple[int, int]]]]]:
+    """Of memories that state what was replaced, or is over by its own words: the row, how the text begins, and the
+    clauses that say so.
+
+    Args:
+        at: the world time as of which it is told.
+    """
+    for row in snapshot.graded_rows(rows):
+        own = snapshot.statements_of([row])
+        facts = zip(own, make_facts(own, at, snapshot), strict=True)
+        over = [one.said.clause for one, fact in facts if _is_over(fact)]
+        if over:
+            yield row, (own[0].text, over)
+
+
+def _is_over(fact: Fact) -> bool:
+    """Whether a statement was meant to hold, and does no more."""
+    return fact.state in ("replaced", "held") and fact.modality != "past"
+
+
 def is_mostly(clauses: Iterable[tuple[int, int]], text: bytes) -> bool:
     """Whether some stretches of a text are at least half of it: it says little else."""
     covered, reached = 0, 0

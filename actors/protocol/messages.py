@@ -642,43 +642,6 @@ class Counts(Message, frozen=True, kw_only=True):
     """What was acknowledged and is not there any more, as far as nobody has taken note of it; the oldest first."""
 
 
-# --- Consolidator ----------------------------------------------------------------------------------------------------
-
-
-class Sleep(Verb["NightReport"], frozen=True, kw_only=True):
-    """Consolidate while nobody asks for anything. An actor that has much to do takes one bounded step and tells itself
-    to go on, so that `Preempt` comes through. While its report says that it is not finished and time is left, the same
-    night is asked for again: for more of it, and for a report of all of it so far.
-    """
-
-    run: str
-    """Name of the night; what is written in it carries it."""
-    seed: bytes
-    """What chance depends on this night, 32 bytes; it follows from the mind's seed and the store's number."""
-    budget_s: float
-    """At most so long, seconds."""
-
-
-class Preempt(Message, frozen=True, kw_only=True):
-    """Somebody asks for something: finish the step and stop."""
-
-    run: str
-    """The night that is to end."""
-
-
-class NightReport(Message, frozen=True, kw_only=True):
-    """Answer to `Sleep`: what the night did so far."""
-
-    run: str
-    """The night."""
-    steps: tuple[str, ...]
-    """What was done, in order, by name."""
-    changes: int
-    """How many changes it asked the Store for."""
-    finished: bool
-    """Whether nothing is left to do until something new is captured."""
-
-
 class NoteBackup(Verb["BackupNoted"], frozen=True, kw_only=True):
     """Note that a backup or an export of the mind was made."""
 

@@ -289,6 +289,10 @@ class Snapshot(GraphSnapshot, KnowledgeSnapshot, SleepSnapshot, Protocol):
         """
         ...
 
+    def text_prefixes(self, rows: Sequence[int], most_bytes: int) -> list[bytes]:
+        """How the texts of memories begin, as they are kept, in the order asked for; no character is cut in two."""
+        ...
+
     def load_memories(self, rows: Sequence[int]) -> list[Memory]:
         """Whole memories, in the order asked for."""
         ...

@@ -62,6 +62,7 @@ from mnemic.actors.recall.validity import DAY_WEIGHT, Validity
 from mnemic.actors.recall.word_index import WORDS_DAMAGED
 from mnemic.actors.shape.fillers import list_roles
 from mnemic.actors.shape.shape_recall import ShapeQueryEngine, foreseen
+from mnemic.actors.sleep.night_views import NIGHT_MESSAGES, NightAnswer, answer_nights
 from mnemic.algorithms.knowledge.asked_time import asked_time
 from mnemic.algorithms.retrieval.bm25 import bm25, full_score, full_score_of
 from mnemic.algorithms.retrieval.calibration import FULL, MEANING, UNLIKELY, WORDS, Calibration
@@ -93,6 +94,7 @@ class RetrieverActor:
         Survey,
         Count,
         *BROWSE_MESSAGES,
+        *NIGHT_MESSAGES,
         Brief,
         Shape,
         ListRoles,
@@ -166,6 +168,7 @@ class RetrieverActor:
         | UseCounted
         | Shaped
         | RolesListed
+        | NightAnswer
         | None
     ):
         """Recall, ask for shapes, give memories whole, find a scope, count, show, or say what to tell unasked.
@@ -177,6 +180,8 @@ class RetrieverActor:
             return self.recall(message, context)
         if isinstance(message, BROWSE_MESSAGES):
             return browse(message, self._source, context)
+        if isinstance(message, NIGHT_MESSAGES):
+            return answer_nights(message, self._source, context)
         if isinstance(message, Brief):
             count = self._index.words.count_memories  # as of the recall that comes first
             return answer_brief(message, self._brief_settings, self._source, self.recall, count, context)

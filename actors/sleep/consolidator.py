@@ -1,21 +1,73 @@
-"""The Consolidator actor: runs while the mind is idle, and has communities brought up to date with what came since.
+"""The Consolidator actor: has nights, stage by stage, while nobody wants anything.
 
-A night has a boundary marked (`mnemic.actors.communities.communities`), if anything has changed since the last one, and
-asks for one step after the other. What else nights do joins with its own issue.
+A night derives what its stages make of memories that came or changed (`mnemic.actors.sleep.stages`), and has other
+actors go on with their own work. Each request does a bounded while of it, so that whoever wakes the mind waits for that
+alone; what is kept is kept step by step, and a night that was broken off goes on where it was, since only what differs
+from what stands is derived. A night that changes nothing leaves nothing. A stage that fails does not keep others from
+their work; one that has failed in three nights is set aside until somebody clears it.
 """
 
 from __future__ import annotations
 
+import hashlib
+import logging
+from collections.abc import Mapping
+from importlib import import_module
 from typing import Any, ClassVar, Self
 
-from mnemic.actors.protocol.community_changes import BoundaryReason
-from mnemic.actors.protocol.community_messages import UpdateCommunities
-from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
-from mnemic.actors.protocol.errors import DeadlineExceeded
-from mnemic.actors.protocol.messages import NightReport, Preempt, Sleep
-from mnemic.actors.protocol.ports import Ports
+import msgspec
 
-_STEP = "communities"
+from mnemic.actors.protocol.contract import CONTRACT, Context, Setting, raise_location
+from mnemic.actors.protocol.errors import DeadlineExceeded, InvalidValue, MnemicError
+from mnemic.actors.protocol.messages import Apply
+from mnemic.actors.protocol.ports import Ports
+from mnemic.actors.protocol.sleep.changes import (
+    BeginNight,
+    DerivedItem,
+    EndNight,
+    KeepDerived,
+    NightEnd,
+    StageReport,
+)
+from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
+from mnemic.actors.sleep.digests import ProjectDigests, SessionDigests, TopicDigests
+from mnemic.actors.sleep.others import Communities, Facts, Meaning
+from mnemic.actors.sleep.stages import AskingStage, DerivingStage, Stage
+
+BUILT_IN_STAGES: dict[str, type[Stage]] = {
+    stage.name: stage for stage in (Meaning, Facts, Communities, SessionDigests, TopicDigests, ProjectDigests)
+}
+"""The stages there are without a stranger's, in the order in which a night has them."""
+FAILURES_ALLOWED = 3
+"""A stage that failed in so many nights, one after the other, is set aside."""
+_SLICE_S = 0.1  # of work for one request: who wakes the mind waits so long
+_ITEMS_AT_ONCE = 32  # kept in one transaction
+_MEMBERS = ({"name", "version", "sources", "read", "plan"}, {"name", "waiting", "ask"})  # of the two kinds of stages
+_SET_ASIDE = f"set aside: it failed in {FAILURES_ALLOWED} nights; `mnemic doctor --repair` has it tried again"
+_log = logging.getLogger("mnemic.nights")
+
+
+def find_stage(name: str) -> type[Stage]:
+    """The class of a stage: a built-in one, or ``module:Class``.
+
+    Raises:
+        InvalidValue: there is none of that name, or it is no stage.
+    """
+    if name in BUILT_IN_STAGES:
+        return BUILT_IN_STAGES[name]
+    module, colon, member = name.partition(":")
+    expected = f"{', '.join(BUILT_IN_STAGES)}, or module:Class"
+    if not colon:
+        raise InvalidValue(name="a stage", value=name, why="there is none of that name", expected=expected)
+    try:
+        found = getattr(import_module(module), member)
+    except (ImportError, AttributeError) as error:
+        why = f"it cannot be loaded: {error}"
+        raise InvalidValue(name="a stage", value=name, why=why, expected=expected) from error
+    has = set(dir(found)) if isinstance(found, type) else set()
+    if "make" not in has or not any(members <= has for members in _MEMBERS):
+        raise InvalidValue(name="a stage", value=name, why="it is no class of a stage", expected=expected)
+    return found  # type: ignore[no-any-return]
 
 
 class ConsolidatorActor:
@@ -23,30 +75,216 @@ class ConsolidatorActor:
 
     contract: ClassVar[int] = CONTRACT
     takes: ClassVar[tuple[type, ...]] = (Sleep, Preempt)
-    settings: ClassVar[tuple[Setting, ...]] = ()
-    _run = ""  # the night that is on, for which a boundary was marked
-    _changes = 0
+    settings: ClassVar[tuple[Setting, ...]] = (
+        Setting(
+            "sleep.stages",
+            " ".join(BUILT_IN_STAGES),
+            "-",
+            "What a night does, in this order: names of stages, or module:Class of somebody's own.",
+        ),
+    )
+
+    def __init__(self, ports: Ports) -> None:
+        """Open the store for reading."""
+        self._settings: Mapping[str, Any] = ports.settings
+        self._names = tuple(ports.settings["sleep.stages"].split())
+        for name in self._names:
+            find_stage(name)
+        self._source = ports.open_snapshots()
+        self._night: _Night | None = None
 
     @classmethod
     def make(cls, ports: Ports) -> Self:
-        """Take nothing."""
-        return cls()
+        """Open the store for reading."""
+        return cls(ports)
 
     def handle(self, message: Any, context: Context) -> NightReport | None:
-        """Take one step of a night, and report all that it did so far. Between two steps `Preempt` comes through."""
+        """Do a bounded while of a night, and report all that it did so far; or have the one that is on end.
+
+        Raises:
+            InvalidValue: a stage that is asked for is not there.
+        """
         if isinstance(message, Preempt):
+            if self._night is not None and self._night.run == message.run and not self._night.is_over:
+                in_time = context.clock.monotonic_s() < self._night.until_s
+                self._night.end("woken" if in_time else "time", context)
+                self._night = None
             return None
         assert isinstance(message, Sleep)
-        mark: BoundaryReason | None = None
-        if message.run != self._run:
-            self._run, self._changes, mark = message.run, 0, "night"
-        try:
-            step = context.ask(UpdateCommunities(mark=mark), timeout_s=message.budget_s)
-        except DeadlineExceeded:  # the step goes on by itself, and the next night finds what came of it
-            return self._report(finished=False)
-        self._changes += step.changes
-        return self._report(finished=not step.pending)
+        if self._night is None or (self._night.run, self._night.asked) != (message.run, _asked(message)):
+            stages = [find_stage(name).make(self._settings) for name in message.stages or self._names]
+            until_s = context.clock.monotonic_s() + message.budget_s
+            self._night = _Night(message, stages, self._source, until_s)
+        return self._night.work(context)
 
-    def _report(self, *, finished: bool) -> NightReport:
-        steps = (_STEP,) if self._changes else ()
-        return NightReport(run=self._run, steps=steps, changes=self._changes, finished=finished)
+    def close(self) -> None:
+        """Let go of the store."""
+        self._source.close()
+
+
+def _asked(message: Sleep) -> tuple[Any, ...]:
+    return message.stages, message.dry_run
+
+
+class _Night:
+    """One night, as far as it is."""
+
+    def __init__(self, message: Sleep, stages: list[Any], source: Any, until_s: float) -> None:
+        self.run = message.run
+        self.asked = _asked(message)
+        self.until_s = until_s
+        """Monotonic time at which its time is used up."""
+        self.is_over = False
+        self._message = message
+        self._source = source
+        self._stages = stages
+        self._at = 0  # which of them it is in
+        self._is_begun = False  # whether it has taken a step in that one
+        self._todo: list[tuple[bytes, bytes]] = []  # keys, and the state of their sources
+        self._ended: list[bytes] = []  # keys of what has no sources any more
+        self._behind = 0
+        self._done = {one.name: StageReport(stage=one.name) for one in stages}
+        self._failures: Mapping[str, tuple[int, str]] = {}  # of nights before
+
+    def work(self, context: Context) -> NightReport:
+        """Do a bounded while of it."""
+        clock = context.clock
+        started_s = clock.monotonic_s()
+        while not self.is_over and not context.cancelled():
+            changes = self._take_step(context)
+            if changes or clock.monotonic_s() - started_s >= _SLICE_S:
+                break
+        reports = tuple(self._done.values())
+        return NightReport(
+            run=self.run,
+            steps=tuple(one.stage for one in reports if one.changes),
+            changes=sum(one.changes for one in reports),
+            finished=self.is_over,
+            stages=reports,
+            behind=self._behind,
+        )
+
+    def end(self, why: NightEnd, context: Context) -> None:
+        """Have the store know how it ended, where it changed something or a stage failed."""
+        self.is_over = True
+        if self._message.dry_run:
+            return
+        reports = tuple(self._done.values())
+        changes = sum(one.changes for one in reports)
+        told = any(one.state == "failed" or (one.state == "done" and one.stage in self._failures) for one in reports)
+        if changes or told:
+            begun = (BeginNight(run=self.run, reason=self._message.reason),) if changes else ()
+            self._apply((*begun, EndNight(run=self.run, why=why, stages=reports)), context)
+
+    # --- stage by stage ----------------------------------------------------------------------------------------------
+
+    def _take_step(self, context: Context) -> int:
+        """Take a bounded step; returns how many changes it made."""
+        if self._at == len(self._stages):
+            self.end("finished", context)
+            return 0
+        stage = self._stages[self._at]
+        started_s = context.clock.monotonic_s()
+        changes, note, is_done, state = 0, "", True, "done"
+        try:
+            if self._is_set_aside(stage):
+                note, state = _SET_ASIDE, ""
+            elif isinstance(stage, DerivingStage):
+                changes, is_done = self._derive(stage, context)
+            else:
+                changes, is_done, note = self._ask(stage, context)
+        except DeadlineExceeded:  # what it asked for goes on by itself, and the next night finds what came of it
+            note, state = "its time was used up", ""
+        except MnemicError as error:
+            note, state = str(error), "failed"
+        except Exception as error:  # a stage may be a stranger's: the others go on, and it is told
+            note, state = f"{type(error).__name__} in {raise_location(error)}", "failed"
+        if state == "failed":
+            _log.warning("a night's stage %s failed: %s", stage.name, note, extra={"trace": self.run})
+        took_us = round(1e6 * (context.clock.monotonic_s() - started_s))
+        before = self._done[stage.name]
+        self._done[stage.name] = StageReport(
+            stage=stage.name,
+            changes=before.changes + changes,
+            took_us=before.took_us + took_us,
+            note=note,
+            state=state if is_done else "",
+        )
+        self._is_begun = not is_done
+        if is_done:
+            self._at += 1
+            self._behind = 0
+        return changes
+
+    def _is_set_aside(self, stage: Stage) -> bool:
+        if self._is_begun:
+            return False
+        with self._source.snapshot() as snapshot:
+            self._failures = snapshot.stage_failures()
+        return self._failures.get(stage.name, (0, ""))[0] >= FAILURES_ALLOWED
+
+    def _ask(self, stage: AskingStage, context: Context) -> tuple[int, bool, str]:
+        if self._message.dry_run:
+            with self._source.snapshot() as snapshot:
+                return stage.waiting(snapshot), True, ""
+        left_s = max(0.1, self.until_s - context.clock.monotonic_s())
+        asked = stage.ask(context, left_s, is_first=not self._is_begun)
+        self._behind = asked.pending
+        return asked.changes, not asked.pending, asked.note
+
+    def _derive(self, stage: DerivingStage, context: Context) -> tuple[int, bool]:
+        """Find what is to be derived; then derive some of it, until all is."""
+        if not self._is_begun:
+            with self._source.snapshot() as snapshot:
+                wanted = {key: _stamp(stage, state) for key, state in stage.sources(snapshot).items()}
+                have, refused = snapshot.derived_stamps(stage.name), snapshot.refusals(stage.name)
+            self._todo = [
+                (key, stamp)
+                for key, stamp in sorted(wanted.items(), reverse=True)
+                if have.get(key) != stamp and (key, stamp) not in refused
+            ]
+            self._ended = sorted(key for key in have if key not in wanted and (key, b"") not in refused)
+        started_s = context.clock.monotonic_s()
+        items: list[DerivedItem] = []
+        restamped: list[tuple[bytes, bytes]] = []
+        with self._source.snapshot() as snapshot:
+            generation = snapshot.generation
+        while self._todo and len(items) < _ITEMS_AT_ONCE and context.clock.monotonic_s() - started_s < _SLICE_S:
+            key, stamp = self._todo.pop()
+            with self._source.snapshot() as snapshot:
+                state = stage.read(key, snapshot)
+                standing = snapshot.derived(stage.name, [key])
+            derived = stage.plan(state)
+            if standing and (standing[0].value, standing[0].sources) == derived:
+                restamped.append((key, stamp))
+            else:
+                items.append(DerivedItem(key=key, stamp=stamp, value=derived.value, sources=derived.sources))
+        ended, self._ended = ([], self._ended) if self._todo else (self._ended, [])
+        self._behind = len(self._todo)
+        changes = len(items) + len(ended)
+        if (changes or restamped) and not self._message.dry_run:
+            kept = KeepDerived(
+                generation=generation,
+                run=self.run,
+                stage=stage.name,
+                items=tuple(items),
+                ended=tuple(ended),
+                restamped=tuple(restamped),
+            )
+            begun = (BeginNight(run=self.run, reason=self._message.reason),) if changes else ()
+            if not self._apply((*begun, kept), context):  # made anew or taken back meanwhile: a later night looks
+                changes = 0
+        return changes, not self._todo
+
+    def _apply(self, changes: tuple[Any, ...], context: Context) -> bool:
+        """Have the store carry out changes; says whether the last one did anything."""
+        digest = hashlib.sha256(msgspec.msgpack.encode(changes)).digest()
+        with self._source.snapshot() as snapshot:
+            seq = snapshot.seq
+        key = b"night/" + digest + seq.to_bytes(8, "little")
+        return context.ask(Apply(changes=changes, key=key, author="consolidator", run=self.run)).changed[-1]
+
+
+def _stamp(stage: DerivingStage, state: bytes) -> bytes:
+    """What tells the state of a key's sources from another, and by which version of the stage it is read."""
+    return hashlib.sha256(b"%d " % stage.version + state).digest()[:16]

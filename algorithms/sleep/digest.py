@@ -56,7 +56,7 @@ def digest_sentences(texts: Iterable[str]) -> list[Sentence]:
     return list(found.values())
 
 
-def covering_sentences(sentences: Sequence[Sentence], budget_bytes: int) -> list[int]:
+def covering_sentences(sentences: Sequence[Sentence], budget_bytes: int, *, are_chosen: bool = False) -> list[int]:
     """Places of the sentences that cover most within a budget, the most telling first.
 
     At each step the sentence that adds most weight over its scaled cost; of equal ones the first. What covers
@@ -64,15 +64,19 @@ def covering_sentences(sentences: Sequence[Sentence], budget_bytes: int) -> list
 
     Args:
         budget_bytes: what they may cost together.
+        are_chosen: whether they were chosen among many already: then what one of them alone says weighs, too.
     """
     holding = Counter(term for one in sentences for term in one.terms)
-    weights = {term: (count - 1) * math.log1p(len(sentences) / count) for term, count in holding.items() if count > 1}
+    once = 0 if are_chosen else 1
+    weights = {
+        term: (count - once) * math.log1p(len(sentences) / count) for term, count in holding.items() if count > once
+    }
     covered: set[str] = set()
 
     def gain(place: int) -> float:
         # in one order, whatever the hashes of strings are: a sum depends on it in its last bits
         new = sorted(term for term in sentences[place].terms if term in weights and term not in covered)
-        return math.fsum(weights[term] for term in new) / sentences[place].cost_bytes ** _COST_POWER
+        return math.fsum(weights[term] for term in new) / math.pow(sentences[place].cost_bytes, _COST_POWER)
 
     waiting = [(-gain(place), place) for place, one in enumerate(sentences) if len(one.terms) >= LEAST_TERMS]
     heapq.heapify(waiting)

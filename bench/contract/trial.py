@@ -65,13 +65,10 @@ from mnemic.actors.protocol.messages import (
     FindSimilar,
     Forget,
     GetMemories,
-    NightReport,
     NoteBackup,
-    Preempt,
     Rebuild,
     Recall,
     Recover,
-    Sleep,
 )
 from mnemic.actors.protocol.scopes import (
     ChangeScopes,
@@ -88,6 +85,7 @@ from mnemic.actors.protocol.shape_messages import (
     Shape,
     VectorsChanged,
 )
+from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
 from mnemic.bench.contract.world import ActorHarness, ContractViolation, close_actor
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.actor_system import ActorFactory

@@ -27,8 +27,9 @@ import numpy as np
 
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import MnemicError
-from mnemic.actors.protocol.messages import NightReport, Preempt, Recall, Sleep
+from mnemic.actors.protocol.messages import Recall
 from mnemic.actors.protocol.ports import Encoder
+from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
 from mnemic.actors.sleep.consolidator import ConsolidatorActor
 from mnemic.bench.harness.callers import McpHttpClient, McpPipe, McpSocketClient, ToolCaller
 from mnemic.bench.harness.homes import (

@@ -48,6 +48,7 @@ from mnemic.actors.protocol.message import (
     to_json,
 )
 from mnemic.actors.protocol.shape_messages import Shape, analogy_names, pattern_texts
+from mnemic.actors.protocol.sleep import messages as sleep_messages
 
 
 def message_path(message: Any) -> str:
@@ -59,14 +60,15 @@ def message_path(message: Any) -> str:
 ASK_MESSAGES: dict[str, type[Verb[Any]]] = {
     message_path(kind): kind
     for module in (
-        *(messages, ambient_messages, community_messages, knowledge_messages, log_messages, scopes, shape_messages),
+        *(messages, ambient_messages, community_messages, knowledge_messages, log_messages, scopes),
+        *(shape_messages, sleep_messages),
     )
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, Verb) and kind is not Verb
 }
 """What a face may ask, by path: every verb."""
 TELL_MESSAGES: dict[str, type[Message]] = {
-    message_path(kind): kind for kind in (messages.Committed, messages.Preempt, log_messages.NoteDelivery)
+    message_path(kind): kind for kind in (messages.Committed, sleep_messages.Preempt, log_messages.NoteDelivery)
 }
 """What a face may tell, by path."""
 _ANSWERS = {answer_type(kind).__name__: answer_type(kind) for kind in ASK_MESSAGES.values()}

@@ -21,7 +21,8 @@ import msgspec
 
 from mnemic.actors.protocol.contract import Clock, Setting
 from mnemic.actors.protocol.errors import DamagedStore, DeadlineExceeded, MnemicError
-from mnemic.actors.protocol.messages import Checkpoint, Count, NightReport, Preempt, Sleep
+from mnemic.actors.protocol.messages import Checkpoint, Count
+from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
 from mnemic.runtime.engine.engine import PendingReply, safe_cause
 from mnemic.runtime.engine.router import Router
 
@@ -30,6 +31,7 @@ _COUNT_S = 60.0
 _CHECKPOINT_AFTER_S = 5.0
 _CHECKPOINT_S = 60.0
 _STEP_GRACE_S = 60.0  # a step that is begun may end, and what it asks for with it
+_NEXT_SLICE_S = 0.01  # a night that is on goes on at once, and one that only says so does not spin
 
 SETTINGS = (
     Setting("runtime.sleep_after_s", 300.0, "seconds", "Nobody wants anything for so long: consolidate.", 0.1),
@@ -343,7 +345,7 @@ class SleepScheduler:
         _log.log(level, "night %s: %s", run, code, extra={"trace": run, "code": code})
 
     def _run_ticks(self, tick_s: float) -> None:
-        while not self._ended.wait(tick_s):
+        while not self._ended.wait(_NEXT_SLICE_S if self._state.active_run else tick_s):
             try:
                 self.tick()
             except Exception as error:  # whatever the process's own callback raises: the watch must go on

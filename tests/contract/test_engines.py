@@ -44,10 +44,10 @@ from mnemic.actors.protocol.messages import (
     Forget,
     GetMemories,
     Recall,
-    Sleep,
 )
 from mnemic.actors.protocol.scopes import ChangeScopes, ListScopes
 from mnemic.actors.protocol.shape_messages import BindPending, ListRoles, Shape
+from mnemic.actors.protocol.sleep.messages import Sleep
 from mnemic.compose import ray_engine_factory
 from mnemic.hooks.read.formats import open_transcript
 from mnemic.hooks.read.records import read_record

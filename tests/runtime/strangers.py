@@ -9,8 +9,9 @@ import msgspec
 from mnemic.actors.protocol.ambient_messages import Brief
 from mnemic.actors.protocol.contract import Setting
 from mnemic.actors.protocol.errors import DamagedStore, InvalidValue
-from mnemic.actors.protocol.messages import Committed, Count, FindScope, GetMemories, Preempt, Recall, Sleep
+from mnemic.actors.protocol.messages import Committed, Count, FindScope, GetMemories, Recall
 from mnemic.actors.protocol.ports import Ports
+from mnemic.actors.protocol.sleep.messages import Preempt, Sleep
 from mnemic.actors.recall.retriever import RetrieverActor
 from mnemic.actors.sleep.consolidator import ConsolidatorActor
 

@@ -58,8 +58,8 @@ class BeginNight(ChangeBase, frozen=True, kw_only=True, tag="begin_night"):
 class KeepDerived(ChangeBase, frozen=True, kw_only=True, tag="keep_derived"):
     """Keep what a stage of a night derived, in place of what stood under the same keys.
 
-    Of an item that equals what stands only the stamp is taken over. Nothing where the store was made anew since the
-    sources were read, or where the night was taken back.
+    Nothing where the store was made anew since the sources were read; of `restamped` alone where the night did not
+    begin, or was taken back.
     """
 
     generation: int
@@ -72,6 +72,8 @@ class KeepDerived(ChangeBase, frozen=True, kw_only=True, tag="keep_derived"):
     """What it derived."""
     ended: tuple[bytes, ...] = ()
     """Keys under which nothing stands any more."""
+    restamped: tuple[tuple[bytes, bytes], ...] = ()
+    """Keys of which the same was derived from other sources, and the state of these."""
 
 
 class StageReport(msgspec.Struct, frozen=True, array_like=True):
@@ -86,6 +88,8 @@ class StageReport(msgspec.Struct, frozen=True, array_like=True):
     note: str = ""
     """What else there is to say of it: why it failed, what it waits for, why it was taken back; without words of
     memories."""
+    state: str = ""
+    """``done`` where nothing is left to do, ``failed`` where it could not go on; else the night did not come so far."""
 
 
 class EndNight(ChangeBase, frozen=True, kw_only=True, tag="end_night"):

@@ -96,6 +96,10 @@ class SleepSnapshot(Protocol):
         """What is not to be derived again: keys, and the state of their sources."""
         ...
 
+    def stage_failures(self) -> dict[str, tuple[int, str]]:
+        """Of each stage that failed when it was had last: in how many nights one after the other, and why."""
+        ...
+
     def group_states(self, grouping: Grouping) -> list[GroupState]:
         """All groups of turns, decisions and notes that are neither forgotten nor corrected, by group and scope."""
         ...

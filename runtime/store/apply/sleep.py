@@ -25,7 +25,7 @@ from mnemic.actors.protocol.sleep.changes import (
     TakeBackNights,
 )
 from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
-from mnemic.runtime.store.read.sleep import decode_stages, newest_standing_night, sources_of
+from mnemic.runtime.store.read.sleep import decode_stages, newest_standing_night
 
 NIGHT_TABLES = ("nights", "refusals")
 """What a replay of the log makes again."""
@@ -49,20 +49,17 @@ def _begin_night(context: ApplyContext, change: BeginNight, at: int) -> ChangeRe
 
 def _keep_derived(context: ApplyContext, change: KeepDerived, at: int) -> ChangeResult:
     db = context.db
-    night = db.execute("SELECT id FROM nights WHERE run = ? AND undone_at IS NULL", (change.run,)).get
-    if night is None or db.execute("SELECT number FROM generation").get != change.generation:
+    if db.execute("SELECT number FROM generation").get != change.generation:
         return UNCHANGED
-    result = UNCHANGED
+    for key, stamp in change.restamped:
+        db.execute(
+            "UPDATE derived SET stamp = ? WHERE stage = ? AND key = ? AND gone IS NULL", (stamp, change.stage, key)
+        )
+    result = CHANGED if change.restamped else UNCHANGED
+    night = db.execute("SELECT id FROM nights WHERE run = ? AND undone_at IS NULL", (change.run,)).get
+    if night is None:
+        return result
     for item in change.items:
-        standing = db.execute(
-            "SELECT id, stamp, value FROM derived WHERE stage = ? AND key = ? AND gone IS NULL",
-            (change.stage, item.key),
-        ).fetchone()
-        if standing is not None and standing[2] == item.value and sources_of(db, standing[0]) == item.sources:
-            if standing[1] != item.stamp:
-                db.execute("UPDATE derived SET stamp = ? WHERE id = ?", (item.stamp, standing[0]))
-                result = CHANGED
-            continue
         _make_way(db, change.stage, item.key, night)
         _keep_item(db, change.stage, item, night)
         result = CHANGED
@@ -93,15 +90,30 @@ def _make_way(db: apsw.Connection, stage: str, key: bytes, night: int) -> bool:
 
 def _end_night(context: ApplyContext, change: EndNight, at: int) -> ChangeResult:
     db = context.db
+    result = UNCHANGED
+    for one in change.stages:
+        if one.state == "failed":
+            db.execute(
+                "INSERT INTO stage_failures(stage, nights, run, why) VALUES(?1, 1, ?2, ?3) ON CONFLICT(stage) DO UPDATE"
+                " SET nights = nights + (run != ?2), run = ?2, why = ?3",
+                (one.stage, change.run, one.note),
+            )
+            result = CHANGED
+        elif one.state == "done" and clear_failures(db, one.stage):
+            result = CHANGED
     night = db.execute("SELECT id FROM nights WHERE run = ?", (change.run,)).get
     if night is None:
-        return UNCHANGED
+        return result
     told: dict[str, StageReport] = {}
     before = db.execute("SELECT stages FROM night_reports WHERE night = ?", (night,)).get
     for one in (*(decode_stages(before) if before is not None else ()), *change.stages):
         first = told.get(one.stage, StageReport(stage=one.stage))
         told[one.stage] = StageReport(
-            stage=one.stage, changes=first.changes + one.changes, took_us=first.took_us + one.took_us, note=one.note
+            stage=one.stage,
+            changes=first.changes + one.changes,
+            took_us=first.took_us + one.took_us,
+            note=one.note,
+            state=one.state,
         )
     db.execute(
         "INSERT OR REPLACE INTO night_reports(night, ended_at, why, stages) VALUES(?, ?, ?, ?)",
@@ -151,6 +163,12 @@ def _refusals(db: apsw.Connection, change: TakeBackNights) -> Iterable[Refusal]:
         {"night": change.night, "stage": change.stage},
     ).fetchall()
     return [Refusal(*one) for one in found]
+
+
+def clear_failures(db: apsw.Connection, stage: str) -> bool:
+    """Have a stage tried again, however often it failed; says whether it had."""
+    db.execute("DELETE FROM stage_failures WHERE stage = ?", (stage,))
+    return bool(db.changes())
 
 
 def let_go(db: apsw.Connection, which: str, given: tuple[Any, ...]) -> None:

@@ -14,7 +14,7 @@ import apsw
 import msgspec
 
 from mnemic.actors.brief.statement_cues import MAX_STATEMENT_CHARS, directive_start
-from mnemic.actors.knowledge.facts import is_mostly, make_facts, open_pairs
+from mnemic.actors.knowledge.facts import is_mostly, open_pairs, over_clauses
 from mnemic.actors.protocol.ambient_messages import (
     NO_SOURCES,
     Brief,
@@ -25,7 +25,6 @@ from mnemic.actors.protocol.ambient_messages import (
     UnresolvedFailure,
 )
 from mnemic.actors.protocol.events import escape_surrogates
-from mnemic.actors.protocol.knowledge.messages import Fact
 from mnemic.actors.protocol.knowledge.snapshot import StatementRecord
 from mnemic.runtime.store.read.knowledge import KnowledgeQueries
 from mnemic.runtime.store.read.scopes import scope_path_of, scopes_below
@@ -229,14 +228,7 @@ class _BriefingQuery:
 
     def _over(self, rows: list[int]) -> dict[int, bool]:
         """Of memories that state what was replaced or is over by its own words, whether that is most of them."""
-        found: dict[int, bool] = {}
-        for row in self._knowledge.graded_rows(rows):
-            own = self._knowledge.statements_of([row])
-            facts = zip(own, make_facts(own, self._now_us, self._knowledge), strict=True)
-            over = [one.said.clause for one, fact in facts if _is_over(fact)]
-            if over:
-                found[row] = is_mostly(over, own[0].text)
-        return found
+        return {row: is_mostly(over, text) for row, (text, over) in over_clauses(rows, self._now_us, self._knowledge)}
 
     def _conflict(self) -> QuotedPair | None:
         """The newest pair that somebody should settle, of what is told to this session."""
@@ -296,11 +288,6 @@ class _BriefingQuery:
             assistant=str(assistant or ""),
             is_correction=corrects,
         )
-
-
-def _is_over(fact: Fact) -> bool:
-    """Whether a statement was meant to hold, and does no more."""
-    return fact.state in ("replaced", "held") and fact.modality != "past"
 
 
 def _sort_key(row: Any) -> tuple[int, int]:

@@ -197,6 +197,15 @@ class StoreSnapshot(
         return read_totals(self._db)
 
     def text_starts(self, rows: Sequence[int], most_bytes: int, *, with_speaker: bool = True) -> list[str]:
+        found = self._text_prefixes(rows, most_bytes)
+        return [f"{found[row][0]} " * with_speaker + to_index_text(found[row][1]) for row in rows]
+
+    def text_prefixes(self, rows: Sequence[int], most_bytes: int) -> list[bytes]:
+        found = self._text_prefixes(rows, most_bytes)
+        return [found[row][1] for row in rows]
+
+    def _text_prefixes(self, rows: Sequence[int], most_bytes: int) -> dict[int, tuple[str, bytes]]:
+        """By row, who spoke, empty where nobody is named, and how the text begins."""
         found = {}
         # A longer text is not read whole.
         sql = (
@@ -208,8 +217,8 @@ class StoreSnapshot(
                 start = text_prefix(self._db, text, most_bytes)[0]
             else:
                 start = zlib.decompress(body) if packed else body
-            found[row] = f"{speaker or ''} " * with_speaker + to_index_text(start)
-        return [found[row] for row in rows]
+            found[row] = speaker or "", start
+        return found
 
     def load_memories(self, rows: Sequence[int]) -> list[Memory]:
         return self._load_memories(rows)

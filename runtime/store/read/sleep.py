@@ -52,18 +52,23 @@ class SleepQueries:
         return self._items(found)
 
     def derived_stamps(self, stage: str) -> dict[bytes, bytes]:
-        found = self._db.execute("SELECT key, stamp FROM derived WHERE gone IS NULL AND stage = ?", (stage,))
+        found: Any = self._db.execute("SELECT key, stamp FROM derived WHERE gone IS NULL AND stage = ?", (stage,))
         return dict(found.fetchall())
 
     def derived_at(self, night: int) -> list[DerivedRecord]:
         return self._items(self._db.execute(f"{_ITEM} WHERE made = ?1 OR gone = ?1 ORDER BY id", (night,)).fetchall())
 
     def refusals(self, stage: str) -> set[tuple[bytes, bytes]]:
-        return set(self._db.execute("SELECT key, stamp FROM refusals WHERE stage = ?", (stage,)).fetchall())
+        found: Any = self._db.execute("SELECT key, stamp FROM refusals WHERE stage = ?", (stage,)).fetchall()
+        return set(found)
+
+    def stage_failures(self) -> dict[str, tuple[int, str]]:
+        found: Any = self._db.execute("SELECT stage, nights, why FROM stage_failures ORDER BY stage").fetchall()
+        return {stage: (nights, why) for stage, nights, why in found}
 
     def group_states(self, grouping: Grouping) -> list[GroupState]:
         column, table = _GROUPS[grouping]
-        found = self._db.execute(
+        found: Any = self._db.execute(
             f"SELECT {column}, m.scope, count(*), sum(m.id), sum(m.id * m.id % 1000003), max(m.id) FROM {table}"
             f" WHERE {_STANDING} GROUP BY 1, 2 ORDER BY 1, 2"
         ).fetchall()
@@ -72,16 +77,18 @@ class SleepQueries:
     def group_rows(self, grouping: Grouping, group: int, scope: int) -> list[int]:
         column, table = _GROUPS[grouping]
         asked = f"SELECT m.id FROM {table} WHERE {column} = ? AND m.scope = ? AND {_STANDING} ORDER BY m.id"
-        return [row for (row,) in self._db.execute(asked, (group, scope)).fetchall()]
+        found: Any = self._db.execute(asked, (group, scope)).fetchall()
+        return [row for (row,) in found]
 
     def _items(self, found: Sequence[Any]) -> list[DerivedRecord]:
-        return [DerivedRecord(*one, sources_of(self._db, one[0])) for one in found]
+        return [DerivedRecord._make((*one, sources_of(self._db, one[0]))) for one in found]
 
 
 def sources_of(db: apsw.Connection, item: int) -> tuple[SourceSpan, ...]:
     """Where an item points to."""
     asked = "SELECT memory, start, stop FROM derived_sources WHERE derived = ? ORDER BY place"
-    return tuple(SourceSpan(*one) for one in db.execute(asked, (item,)).fetchall())
+    found: Any = db.execute(asked, (item,)).fetchall()
+    return tuple(SourceSpan(*one) for one in found)
 
 
 def newest_standing_night(db: apsw.Connection) -> int | None:
@@ -92,7 +99,7 @@ def newest_standing_night(db: apsw.Connection) -> int | None:
 
 def _night(found: Any) -> NightRecord:
     *fields, stages = found
-    return NightRecord(*fields, () if stages is None else decode_stages(stages))
+    return NightRecord._make((*fields, () if stages is None else decode_stages(stages)))
 
 
 def _stamp(numbers: Sequence[int]) -> bytes:

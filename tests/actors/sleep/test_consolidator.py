@@ -1,104 +1,307 @@
-"""A night has communities brought up to date step by step, reports it, and is over when nothing is left; it wakes."""
+"""A night does its stages one after the other, in bounded slices; had again with nothing new it changes nothing."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import pytest
 
-from mnemic.actors.protocol.community_messages import CommunityProgress, UpdateCommunities
+from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.contract import CONTRACT, Context
-from mnemic.actors.protocol.errors import DeadlineExceeded
-from mnemic.actors.protocol.messages import NightReport, Preempt, Sleep
-from mnemic.actors.sleep.consolidator import ConsolidatorActor
+from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.protocol.messages import Forget
+from mnemic.actors.protocol.sleep.messages import (
+    DigestsListed,
+    ListDigests,
+    ListNights,
+    NightReport,
+    NightShown,
+    Preempt,
+    ShowNight,
+    Sleep,
+    UndoNights,
+)
+from mnemic.actors.sleep.consolidator import BUILT_IN_STAGES, FAILURES_ALLOWED, ConsolidatorActor, find_stage
+from mnemic.actors.sleep.stages import Derivation
 from tests.clocks import ManualClock
 from tests.harness import ActorHarness
 
+SHELF = ScopeRef(path="shelf", project=None, found="named")
+BOARD = ScopeRef(path="board", project=None, found="named")
+TALK = (
+    "The booking API listens on port 8443 in production since Lukas moved it.",
+    "Lukas reviews the booking API on Thursdays before we deploy it to production.",
+    "The weather was lovely over the harbour all day.",
+    "Nadia wants the booking API reviewed by Lukas before each production deploy.",
+)
 
-def nothing(*_: Any) -> Any:
-    pytest.fail("it was to do nothing")
+
+class Failing:
+    """A stage that cannot do its work."""
+
+    name: ClassVar[str] = "failing"
+    version: ClassVar[int] = 1
+    tried: ClassVar[int] = 0
+    works: ClassVar[bool] = False
+
+    @classmethod
+    def make(cls, settings: Mapping[str, Any]) -> Self:
+        return cls()
+
+    def sources(self, snapshot: Any) -> Mapping[bytes, bytes]:
+        type(self).tried += 1
+        if not self.works:
+            raise ZeroDivisionError
+        return {}
+
+    def read(self, key: bytes, snapshot: Any) -> Any: ...
+
+    def plan(self, state: Any) -> Derivation: ...
 
 
-def context(ask: Any = nothing) -> Context:
-    return Context(
-        trace="night-1",
-        now=1,
-        clock=ManualClock(0),
-        seed=b"seed",
-        ask=ask,
-        tell=nothing,
-        progress=nothing,
-        cancelled=nothing,
+FAILING = f"{__name__}:Failing"
+
+
+@pytest.fixture
+def mind(tmp_path: Path) -> Iterator[ActorHarness]:
+    with ActorHarness(tmp_path) as mind:
+        yield mind
+
+
+def say(mind: ActorHarness, *texts: str, session: str = "s", place: ScopeRef = SHELF) -> list[bytes]:
+    """Keep what a user says, and have it embedded."""
+    kept = [mind.keep(text, session=session, place=place).id for text in texts]
+    mind.embed()
+    return kept
+
+
+def sleep(mind: ActorHarness, run: str, **fields: Any) -> NightReport:
+    """A whole night."""
+    while True:
+        report: NightReport = mind.ask(Sleep(run=run, budget_s=60.0, reason="asked", **fields))
+        if report.finished:
+            return report
+
+
+def digests(mind: ActorHarness, of: str = "project", **fields: Any) -> list[list[str]]:
+    """The sentences of the digests."""
+    listed = mind.ask(ListDigests(of=of, **fields))  # type: ignore[arg-type]
+    assert isinstance(listed, DigestsListed)
+    return [[one.data.decode() for one in digest.sentences] for digest in listed.digests]
+
+
+def standing(mind: ActorHarness) -> list[Any]:
+    """What nights derived and stands, without what is only told of it."""
+    names = [name for name in BUILT_IN_STAGES if "digest" in name]
+    return mind.look(  # type: ignore[no-any-return]
+        lambda now: [
+            (one.stage, one.key, one.value, one.sources, one.made) for name in names for one in now.derived(name)
+        ]
     )
 
 
-def night(run: str, budget_s: float = 60.0) -> Sleep:
-    return Sleep(run=run, seed=bytes(32), budget_s=budget_s)
+def test_a_night_makes_digests_of_what_is_said_again_and_again(mind: ActorHarness) -> None:
+    say(mind, *TALK)
+    report = sleep(mind, "first")
+    assert {"session-digests", "project-digests"} <= set(report.steps)
+    for of in ("session", "project"):
+        (said,) = digests(mind, of)
+        assert said
+        assert set(said) <= set(TALK)
+        assert TALK[2] not in said
 
 
-def test_a_night_marks_one_boundary_and_goes_on_until_nothing_is_left() -> None:
-    asked: list[UpdateCommunities] = []
-    steps = [CommunityProgress(done=0, pending=1, changes=1), CommunityProgress(done=1, pending=0, changes=1)]
-
-    def ask(message: UpdateCommunities, timeout_s: float) -> CommunityProgress:
-        asked.append(message)
-        return steps[len(asked) - 1]
-
-    actor = ConsolidatorActor()
-    first, second = (actor.handle(night("night-1"), context(ask)) for _ in range(2))
-    assert asked == [UpdateCommunities(mark="night"), UpdateCommunities()]
-    assert first == NightReport(run="night-1", steps=("communities",), changes=1, finished=False)
-    assert second == NightReport(run="night-1", steps=("communities",), changes=2, finished=True)
+def test_a_second_night_with_nothing_new_writes_nothing(mind: ActorHarness) -> None:
+    say(mind, *TALK)
+    sleep(mind, "first")
+    mind.bind()
+    before = mind.look(lambda now: now.seq)
+    report = sleep(mind, "second")
+    assert (report.changes, report.steps) == (0, ())
+    assert {one.state for one in report.stages} == {"done"}
+    assert mind.look(lambda now: now.seq) == before
+    assert len(mind.ask(ListNights()).nights) == 1
 
 
-def test_the_next_night_marks_its_own_boundary_and_counts_anew() -> None:
-    asked: list[UpdateCommunities] = []
-
-    def ask(message: UpdateCommunities, timeout_s: float) -> CommunityProgress:
-        asked.append(message)
-        return CommunityProgress(done=1, pending=0, changes=2 - len(asked))
-
-    actor = ConsolidatorActor()
-    actor.handle(night("night-1"), context(ask))
-    report = actor.handle(night("night-2"), context(ask))
-    assert [one.mark for one in asked] == ["night", "night"]
-    assert report == NightReport(run="night-2", steps=(), changes=0, finished=True)
+def test_only_what_has_changed_is_derived_again(mind: ActorHarness) -> None:
+    say(mind, *TALK, session="one")
+    say(mind, *(text.replace("booking", "billing") for text in TALK), session="two", place=BOARD)
+    sleep(mind, "first")
+    say(mind, "Deploys of the billing API to production are Nadia's from Monday on.", session="two", place=BOARD)
+    report = sleep(mind, "second", stages=("session-digests", "project-digests"))
+    assert report.changes <= 2
+    made = {one[1] for one in standing(mind) if one[4] == 2}
+    assert all(key.endswith(b":2") for key in made)  # of the second project
 
 
-def test_a_step_that_takes_longer_than_the_night_leaves_it_unfinished() -> None:
-    budgets: list[float] = []
-
-    def ask(message: UpdateCommunities, timeout_s: float) -> CommunityProgress:
-        budgets.append(timeout_s)
-        raise DeadlineExceeded(actor="communities", message="UpdateCommunities", timeout_s=timeout_s)
-
-    report = ConsolidatorActor().handle(night("night-1", 0.5), context(ask))
-    assert report == NightReport(run="night-1", steps=(), changes=0, finished=False)
-    assert budgets == [0.5]
-
-
-def test_among_the_real_actors_a_second_night_with_nothing_new_changes_nothing(tmp_path: Path) -> None:
-    with ActorHarness(tmp_path) as one:
-        for number in range(6):
-            one.keep(f"mooring dinghy harbour {number}", session=f"{number}")
-        one.embed()
-        reports = [one.ask(night("night-1"))]
-        while not reports[-1].finished:
-            reports.append(one.ask(night("night-1")))
-        assert reports[-1].changes == 2, "a boundary, and the communities of it"
-        one.bind()
-        before = one.look(lambda now: now.seq)
-        assert one.ask(night("night-2")) == NightReport(run="night-2", steps=(), changes=0, finished=True)
-        assert one.look(lambda now: (now.seq, now.boundaries(0)[0].reason)) == (before, "night")
+def test_a_night_is_listed_and_shown_with_what_it_changed(mind: ActorHarness) -> None:
+    say(mind, *TALK)
+    report = sleep(mind, "first")
+    (night,) = mind.ask(ListNights()).nights
+    assert (night.id, night.reason, night.why) == (1, "asked", "finished")
+    assert [one.stage for one in night.stages] == list(BUILT_IN_STAGES)
+    assert sum(one.changes for one in night.stages) == report.changes
+    shown = mind.ask(ShowNight(id=1))
+    assert isinstance(shown, NightShown)
+    changes = {(one.what, one.did) for one in shown.changes}
+    assert {("conversation s in shelf", "made"), ("project shelf", "made")} <= changes
+    assert all(quote in TALK for one in shown.changes for quote in one.quotes)
+    with pytest.raises(InvalidValue, match="there is none of that number"):
+        mind.ask(ShowNight(id=2))
 
 
-def test_whoever_wakes_it_gets_no_answer_and_leaves_no_trace() -> None:
-    assert ConsolidatorActor().handle(Preempt(run="night-1"), context()) is None
+def test_a_night_taken_back_is_as_if_it_had_never_been_until_something_comes(mind: ActorHarness) -> None:
+    say(mind, *TALK)
+    sleep(mind, "first")
+    before = standing(mind)
+    say(mind, "Lukas no longer reviews the booking API before production deploys.")
+    sleep(mind, "second")
+    assert standing(mind) != before
+    assert mind.ask(UndoNights()).nights == (2,)
+    assert standing(mind) == before
+    assert sleep(mind, "third", stages=("session-digests", "project-digests")).changes == 0
+    assert standing(mind) == before
+    say(mind, "The booking API has two reviewers in production now, Lukas and Nadia.")
+    assert sleep(mind, "fourth").changes
+    assert standing(mind) != before
 
 
-def test_it_keeps_the_contract_and_needs_nothing_of_what_an_actor_system_has() -> None:
+def test_taking_back_the_first_night_takes_back_all(mind: ActorHarness) -> None:
+    with pytest.raises(InvalidValue, match="there is no night to take back"):
+        mind.ask(UndoNights())
+    say(mind, *TALK)
+    sleep(mind, "first")
+    say(mind, *(text.upper() for text in TALK))
+    sleep(mind, "second")
+    assert mind.ask(UndoNights(id=1)).nights == (2, 1)
+    assert standing(mind) == []
+    assert digests(mind) == []
+    assert [one.undone_at is not None for one in mind.ask(ListNights()).nights] == [True, True]
+
+
+def test_a_night_that_was_broken_off_comes_to_what_one_that_ran_through_does(tmp_path: Path) -> None:
+    def talk(mind: ActorHarness) -> None:
+        for number in range(40):
+            say(mind, *(f"{text} ({number})" for text in TALK), session=f"s{number}")
+
+    with ActorHarness(tmp_path / "whole") as whole:
+        talk(whole)
+        sleep(whole, "night")
+        expected = [one[:4] for one in standing(whole)]
+    with ActorHarness(tmp_path / "broken") as broken:
+        talk(broken)
+        for number in range(6):  # each time in another process, as far as it can tell
+            broken.ask(Sleep(run=f"{number}", budget_s=60.0))
+            broken.ask(Sleep(run=f"{number}", budget_s=60.0))
+        sleep(broken, "last")
+        assert [one[:4] for one in standing(broken)] == expected
+
+
+def test_a_dry_run_says_what_would_change_and_changes_nothing(mind: ActorHarness) -> None:
+    say(mind, *TALK)
+    sleep(mind, "statements", stages=("facts",))
+    mind.bind()
+    before = mind.look(lambda now: now.seq)
+    report = sleep(mind, "dry", dry_run=True)
+    assert {"communities", "session-digests"} <= set(report.steps)
+    assert mind.look(lambda now: now.seq) == before
+    assert mind.ask(ListNights()).nights == ()
+
+
+def test_whoever_wakes_a_night_has_it_end_and_say_so(mind: ActorHarness) -> None:
+    for number in range(60):
+        say(mind, *(f"{text} ({number})" for text in TALK), session=f"s{number}")
+    while "session-digests" not in (report := mind.ask(Sleep(run="night", budget_s=60.0))).steps:
+        assert not report.finished
+    mind.supervisor.tell(Preempt(run="night"))
+    while mind.ask(ListNights()).nights[0].ended_at is None:
+        pass
+    (night,) = mind.ask(ListNights()).nights
+    assert (night.why, night.reason) == ("woken", "idle")
+    assert "done" not in {one.state for one in night.stages if one.stage == "project-digests"}
+
+
+def test_a_stage_that_fails_keeps_no_other_from_its_work_and_is_set_aside_after_three_nights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Failing, "tried", 0)
+    with ActorHarness(tmp_path, **{"sleep.stages": f"{FAILING} session-digests"}) as mind:
+        say(mind, *TALK)
+        first = sleep(mind, "night 0")
+        assert [(one.stage, one.state) for one in first.stages] == [("failing", "failed"), ("session-digests", "done")]
+        assert first.stages[0].note.startswith("ZeroDivisionError in sources")
+        assert digests(mind, "session")
+        for number in range(1, FAILURES_ALLOWED + 2):
+            last = sleep(mind, f"night {number}")
+        assert Failing.tried == FAILURES_ALLOWED
+        assert last.stages[0].note.startswith("set aside")
+        assert mind.look(lambda now: now.stage_failures())["failing"][0] == FAILURES_ALLOWED
+        assert len(mind.ask(ListNights()).nights) == 1  # the others changed nothing
+
+
+def test_a_stage_that_works_again_is_counted_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ActorHarness(tmp_path, **{"sleep.stages": FAILING}) as mind:
+        sleep(mind, "one")
+        monkeypatch.setattr(Failing, "works", True)
+        sleep(mind, "two")
+        assert mind.look(lambda now: now.stage_failures()) == {}
+
+
+def test_a_digest_tells_nothing_that_was_forgotten_corrected_or_replaced_since(mind: ActorHarness) -> None:
+    more = (
+        "Greta paints the wooden dinghy green before the summer regatta starts.",
+        "The summer regatta wants every wooden dinghy painted, so Greta hurries.",
+        "Otto tunes the harpsichord for the evening concert in the chapel.",
+        "The evening concert in the chapel needs the harpsichord that Otto tunes.",
+    )
+    texts = (*TALK, *more)
+    ids = dict(zip(texts, say(mind, *texts), strict=True))
+    sleep(mind, "first")
+    (said,) = digests(mind)
+    assert len(said) >= 3
+    mind.ask(Forget(ids=(ids[said[0]],), reason="test"))
+    assert digests(mind) == [said[1:]]
+    mind.keep("Something else holds.", place=SHELF, supersedes=ids[said[1]])
+    assert digests(mind) == [said[2:]]
+
+
+def test_a_digest_of_one_project_tells_nothing_of_another(mind: ActorHarness) -> None:
+    say(mind, *TALK)
+    say(mind, *(text.replace("booking", "billing") for text in TALK), session="t", place=BOARD)
+    sleep(mind, "first")
+    assert all("booking" in one for one in digests(mind, scope="shelf")[0])
+    assert all("billing" in one for one in digests(mind, scope="board")[0])
+    assert len(digests(mind, scope="*")) == 2
+
+
+@pytest.mark.parametrize("name", ["dreams", "nowhere:Stage", f"{__name__}:say", f"{__name__}:ActorHarness"])
+def test_a_stage_that_is_not_there_is_refused_in_a_sentence(mind: ActorHarness, name: str) -> None:
+    with pytest.raises(InvalidValue, match="stage"):
+        find_stage(name)
+    with pytest.raises(InvalidValue, match="stage"):
+        mind.ask(Sleep(run="night", budget_s=1.0, stages=(name,)))
+
+
+def test_it_keeps_the_contract() -> None:
     assert ConsolidatorActor.contract == CONTRACT
     assert set(ConsolidatorActor.takes) == {Sleep, Preempt}
-    made = ConsolidatorActor.make(None)  # type: ignore[arg-type]
-    assert isinstance(made, ConsolidatorActor)
+
+
+def test_whoever_wakes_a_night_that_is_not_on_gets_no_answer_and_leaves_no_trace(mind: ActorHarness) -> None:
+    before = mind.look(lambda now: now.seq)
+    actor = ConsolidatorActor.make(mind.ports)
+    context: Any = Context(
+        trace="t",
+        now=1,
+        clock=ManualClock(0),
+        seed=b"s",
+        ask=None,
+        tell=None,
+        progress=None,
+        cancelled=None,  # type: ignore[arg-type]
+    )
+    assert actor.handle(Preempt(run="night"), context) is None
+    assert mind.look(lambda now: now.seq) == before
+    actor.close()

@@ -18,7 +18,8 @@ from mnemic.actors.protocol.errors import BadInput, InvalidValue, MnemicError, S
 from mnemic.actors.protocol.events import to_bytes
 from mnemic.actors.protocol.knowledge import messages as knowledge_messages
 from mnemic.actors.protocol.message import Id, Text, Time
-from mnemic.actors.protocol.messages import Apply, CaptureText, GetMemories, Recall, Sleep
+from mnemic.actors.protocol.messages import Apply, CaptureText, GetMemories, Recall
+from mnemic.actors.protocol.sleep.messages import Sleep
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import error_view
 from mnemic.runtime.client import wire

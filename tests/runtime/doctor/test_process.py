@@ -22,7 +22,8 @@ import pytest
 
 from mnemic.actors.embedder import EmbedderActor
 from mnemic.actors.protocol.errors import ActorFailed, NotServed
-from mnemic.actors.protocol.messages import Committed, EmbedPending, NightReport
+from mnemic.actors.protocol.messages import Committed, EmbedPending
+from mnemic.actors.protocol.sleep.messages import NightReport
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.doctor import home as home_checks
 from mnemic.runtime.doctor import mind as mind_checks

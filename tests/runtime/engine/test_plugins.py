@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from mnemic.actors.protocol.errors import ActorRefused, BadSettings, DamagedStore, InvalidValue
-from mnemic.actors.protocol.messages import Sleep
+from mnemic.actors.protocol.sleep.messages import Sleep
 from mnemic.runtime.engine.actor_system import start_actor_system
 from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS, SLOTS, class_path, contract_violation, load_actor
 from mnemic.runtime.engine.settings import TABLE, Settings, load_settings
@@ -243,7 +243,7 @@ def run_with(installed: Path, *command: object) -> Outcome:
 NIGHT = """
 import json, sys
 from pathlib import Path
-from mnemic.actors.protocol.messages import Recall, Sleep
+from mnemic.actors.protocol.messages import Recall
 from mnemic.compose import engine_factory, open_actor_system
 from mnemic.runtime.clock import SystemClock
 

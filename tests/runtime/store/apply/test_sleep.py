@@ -89,12 +89,27 @@ def test_what_a_night_kept_stands(slept: Slept) -> None:
     assert slept.look(lambda now: now.derived_stamps("digests")) == {b"a": b"of 1", b"b": b"of 2"}
 
 
-def test_the_same_again_changes_nothing_but_the_stamp(slept: Slept) -> None:
+def test_where_the_same_is_derived_again_its_stamp_alone_is_new(slept: Slept) -> None:
     slept.night("first", item(b"a", b"1", 1))
-    assert not slept.night("second", item(b"a", b"1", 1))
-    assert slept.night("third", item(b"a", b"1", 1, stamp=b"newer"))
+    kept = KeepDerived(
+        generation=slept.look(lambda now: now.generation), run="2", stage="digests", restamped=((b"a", b"newer"),)
+    )
+    assert apply(slept.store, kept).changed[0]
     (a,) = slept.look(lambda now: now.derived("digests"))
     assert (a.made, a.stamp) == (1, b"newer")
+    assert len(slept.nights()) == 1
+
+
+def test_failures_of_a_stage_are_counted_by_night_until_it_is_done(slept: Slept) -> None:
+    def end(run: str, state: str) -> bool:
+        told = StageReport(stage="digests", note="no way", state=state)
+        return apply(slept.store, EndNight(run=run, why="finished", stages=(told,))).changed[0]
+
+    assert [end("1", "failed"), end("1", "failed"), end("2", "failed"), end("3", "")] == [True, True, True, False]
+    assert slept.look(lambda now: now.stage_failures()) == {"digests": (2, "no way")}
+    assert slept.nights() == []
+    assert [end("4", "done"), end("5", "done")] == [True, False]
+    assert slept.look(lambda now: now.stage_failures()) == {}
 
 
 def test_a_night_is_told_with_what_its_stages_did(slept: Slept) -> None:

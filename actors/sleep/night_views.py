@@ -1,0 +1,207 @@
+"""Answers what nights there were, what one changed, and what the digests say: from what they derived.
+
+Part of the retriever, so that it is answered whoever fills the consolidator's slot. What a forgotten memory says, or
+one that is in another scope by now, is not told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from mnemic.actors.knowledge.facts import over_clauses
+from mnemic.actors.protocol.contract import Context
+from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.protocol.events import to_text
+from mnemic.actors.protocol.messages import Memory
+from mnemic.actors.protocol.scopes import asked_scopes
+from mnemic.actors.protocol.sleep.changes import SourceSpan
+from mnemic.actors.protocol.sleep.messages import (
+    Digest,
+    DigestSentence,
+    DigestsListed,
+    ListDigests,
+    ListNights,
+    NightChange,
+    NightShown,
+    NightsListed,
+    NightView,
+    ShowNight,
+)
+from mnemic.actors.protocol.sleep.snapshot import DerivedRecord, NightRecord
+from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.recall.query import scopes_below
+from mnemic.actors.sleep.digests import ProjectDigests, SessionDigests, TopicDigests, decode_digest
+
+NIGHT_MESSAGES = (ListNights, ShowNight, ListDigests)
+"""The messages that are handled here."""
+NightAnswer = NightsListed | NightShown | DigestsListed
+"""What they are answered with."""
+
+_DIGESTS = {"project": ProjectDigests.name, "session": SessionDigests.name, "topic": TopicDigests.name}
+_QUOTE_CHARS, _QUOTES = 160, 3
+_MOST = 1_000
+_ALL_NIGHTS = 1 << 30
+
+
+def answer_nights(message: Any, source: SnapshotSource, context: Context) -> NightAnswer:
+    """List nights, show one, or give digests.
+
+    Raises:
+        UnknownScope, InvalidValue: what was asked for cannot be.
+    """
+    with source.snapshot() as snapshot:
+        if isinstance(message, ListNights):
+            _check("k", message.k)
+            return NightsListed(nights=tuple(_view(one) for one in snapshot.nights(message.k)))
+        if isinstance(message, ShowNight):
+            return _show(message, snapshot)
+        return _digests(message, snapshot, context.clock.now_us())
+
+
+def _check(name: str, value: int) -> None:
+    if not 1 <= value <= _MOST:
+        raise InvalidValue(name=name, value=value, why="it is no such number", expected=f"1 to {_MOST}")
+
+
+def _view(night: NightRecord) -> NightView:
+    return NightView(
+        id=night.number,
+        run=night.run,
+        at=night.at,
+        reason=night.reason,
+        ended_at=night.ended_at,
+        why=night.why,
+        undone_at=night.undone_at,
+        stages=night.stages,
+    )
+
+
+def _show(message: ShowNight, snapshot: Snapshot) -> NightShown:
+    night = next((one for one in snapshot.nights(_ALL_NIGHTS) if one.number == message.id), None)
+    if night is None:
+        expected = "one that `mnemic nights` lists"
+        raise InvalidValue(name="a night", value=message.id, why="there is none of that number", expected=expected)
+    items = snapshot.derived_at(message.id)
+    memories = _living((span for one in items for span in one.sources[:_QUOTES]), snapshot)
+    made = {(one.stage, one.key) for one in items if one.made == message.id}
+    gone = {(one.stage, one.key) for one in items if one.gone == message.id}
+    paths = snapshot.scopes()
+    shown = [one for one in items if one.made == message.id or (one.stage, one.key) not in made]
+    return NightShown(
+        night=_view(night),
+        changes=tuple(
+            NightChange(
+                stage=one.stage,
+                what=_in_words(one, paths, memories),
+                did="ended" if one.made != message.id else "changed" if (one.stage, one.key) in gone else "made",
+                quotes=tuple(
+                    to_text(_span(memories[span.row], span))[:_QUOTE_CHARS]
+                    for span in one.sources[:_QUOTES]
+                    if span.row in memories
+                ),
+            )
+            for one in shown
+        ),
+    )
+
+
+def _in_words(item: DerivedRecord, paths: Mapping[int, str], memories: Mapping[int, Memory]) -> str:
+    """What an item is of, from its key."""
+    kind, *numbers = item.key.decode("ascii", "replace").split(":")
+    scope = paths.get(int(numbers[-1])) if numbers and numbers[-1].isdecimal() else None
+    within = "" if scope is None else f" in {scope or 'no project'}"
+    if kind == "session":
+        named = next((memories[one.row].session for one in item.sources if one.row in memories), None)
+        return f"conversation {named or numbers[0]}{within}"
+    if kind == "topic":
+        return f"topic #{numbers[0]}{within}"
+    if kind == "project" and scope is not None:
+        return f"project {scope}" if scope else "what is in no project"
+    return item.key.decode("ascii", "replace")
+
+
+# --- digests ---------------------------------------------------------------------------------------------------------
+
+
+def _digests(message: ListDigests, snapshot: Snapshot, now_us: int) -> DigestsListed:
+    _check("k", message.k)
+    _check("sentences", message.sentences)
+    paths = asked_scopes(message.scope)
+    within = None if paths is None else set(scopes_below(snapshot, paths))
+    made = snapshot.derived(_DIGESTS[message.of])
+    items = [one for one in made if one.sources and (within is None or _scope(one) in within)]
+    found = sorted(
+        (one for one in digests_of(items, message.sentences, snapshot, now_us) if one.sentences),
+        key=lambda one: (-max(said.at for said in one.sentences), one.of),
+    )
+    return DigestsListed(digests=tuple(found[: message.k]))
+
+
+def digests_of(items: Sequence[DerivedRecord], most: int, snapshot: Snapshot, now_us: int) -> list[Digest]:
+    """Digests in words, each with so many of its sentences at most; in the order of the items.
+
+    A sentence of a memory that is forgotten, corrected, or in another scope by now is left out, and so is one that says
+    what was replaced; one that says more besides is told with a mark.
+    """
+    memories = _living((span for one in items for span in one.sources), snapshot)
+    replaced = {row: clauses for row, (_, clauses) in over_clauses(sorted(memories), now_us, snapshot)}
+    paths = snapshot.scopes()
+    found = []
+    for item in items:
+        scope = paths.get(_scope(item), "")
+        told: list[DigestSentence] = []
+        for span in item.sources:
+            memory = memories.get(span.row)
+            if memory is None or memory.scope != scope or len(told) == most:
+                continue
+            over = _share_over(span, replaced.get(span.row, ()))
+            if over < _MOSTLY:
+                told.append(_sentence(memory, span, replaced=over > 0.0))
+        told.sort(key=lambda one: (one.at, one.memory, one.start_byte))
+        found.append(
+            Digest(
+                of=_in_words(item, paths, memories),
+                scope=scope,
+                memories=decode_digest(item.value).memories,
+                night=item.made,
+                sentences=tuple(told),
+            )
+        )
+    return found
+
+
+_MOSTLY = 0.5  # of a sentence, from which on it is what was replaced
+
+
+def _sentence(memory: Memory, span: SourceSpan, *, replaced: bool) -> DigestSentence:
+    return DigestSentence(
+        memory=memory.id,
+        data=_span(memory, span),
+        start_byte=span.start,
+        at=memory.recorded_at if memory.said_at is None else memory.said_at,
+        role=memory.role,
+        speaker=memory.speaker,
+        replaced=replaced,
+    )
+
+
+def _share_over(span: SourceSpan, clauses: Iterable[tuple[int, int]]) -> float:
+    """How much of a stretch lies in clauses that hold no more, 0 to 1."""
+    covered = sum(max(0, min(span.stop, stop) - max(span.start, start)) for start, stop in clauses)
+    return min(1.0, covered / max(1, span.stop - span.start))
+
+
+def _living(spans: Iterable[SourceSpan], snapshot: Snapshot) -> dict[int, Memory]:
+    """The memories that are pointed to and neither forgotten nor corrected, by row."""
+    rows = sorted({one.row for one in spans})
+    loaded = zip(rows, snapshot.load_memories(rows), strict=True)
+    return {row: memory for row, memory in loaded if memory.retired_at is None and memory.superseded_by is None}
+
+
+def _span(memory: Memory, span: SourceSpan) -> bytes:
+    return memory.data[span.start : span.stop]
+
+
+def _scope(item: DerivedRecord) -> int:
+    return int(item.key.rpartition(b":")[2])

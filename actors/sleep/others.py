@@ -1,0 +1,86 @@
+"""The stages that have another actor go on with its own work: meaning, statements, communities.
+
+What these do is their actors' own, goes on awake too, and is not taken back with a night.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+from mnemic.actors.protocol.community_changes import BoundaryReason
+from mnemic.actors.protocol.community_messages import UpdateCommunities
+from mnemic.actors.protocol.contract import Context
+from mnemic.actors.protocol.errors import ModelError
+from mnemic.actors.protocol.knowledge.messages import UpdateFacts
+from mnemic.actors.protocol.messages import EmbedPending
+from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.sleep.stages import Asked
+
+
+class Meaning:
+    """Has what waits for its meaning embedded: what comes after builds on it."""
+
+    name: ClassVar[str] = "meaning"
+
+    def __init__(self) -> None:
+        self._last = -1
+
+    @classmethod
+    def make(cls, settings: Mapping[str, Any]) -> Self:
+        """Make one."""
+        return cls()
+
+    def waiting(self, snapshot: Snapshot) -> int:
+        """Memories that are found by their words alone so far."""
+        return snapshot.counts(None).pending
+
+    def ask(self, context: Context, timeout_s: float, *, is_first: bool) -> Asked:
+        """Embed a batch; what cannot be embedded now is left."""
+        try:
+            pending = context.ask(EmbedPending(), timeout_s=timeout_s).pending
+        except ModelError as error:
+            return Asked(0, 0, str(error))
+        stuck = not is_first and pending >= self._last  # of what is left, nothing can be
+        self._last = pending
+        return Asked(0, 0 if stuck else pending)
+
+
+class Facts:
+    """Has statements read and graded: pairs that waking work left open are settled or become conflicts."""
+
+    name: ClassVar[str] = "facts"
+
+    @classmethod
+    def make(cls, settings: Mapping[str, Any]) -> Self:
+        """Make one."""
+        return cls()
+
+    def waiting(self, snapshot: Snapshot) -> int:
+        """Memories whose statements are not read or graded yet."""
+        return sum(snapshot.knowledge_waiting())
+
+    def ask(self, context: Context, timeout_s: float, *, is_first: bool) -> Asked:
+        """Read or grade a few memories."""
+        return Asked(0, context.ask(UpdateFacts(), timeout_s=timeout_s).pending)
+
+
+class Communities:
+    """Has communities brought up to date with what came since they were found."""
+
+    name: ClassVar[str] = "communities"
+
+    @classmethod
+    def make(cls, settings: Mapping[str, Any]) -> Self:
+        """Make one."""
+        return cls()
+
+    def waiting(self, snapshot: Snapshot) -> int:
+        """Memories that came or changed since the last boundary."""
+        return snapshot.graph_waiting()[0]
+
+    def ask(self, context: Context, timeout_s: float, *, is_first: bool) -> Asked:
+        """Mark a boundary, if anything has changed since the last one; then take a step towards it."""
+        mark: BoundaryReason | None = "night" if is_first else None
+        step = context.ask(UpdateCommunities(mark=mark), timeout_s=timeout_s)
+        return Asked(step.changes, step.pending, step.why_not)
