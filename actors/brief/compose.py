@@ -49,6 +49,8 @@ _REPLY_BYTES = 800
 _END_BYTES = 320
 _HELD_BYTES = 400
 _RECALLED_BYTES = 600
+_DIGEST_BYTES = 2400  # of all its lines; what a longer one covers more is worth less than what it costs
+_DIGEST_HEADING = "From earlier sessions, in their words:"
 _LEAST_BYTES = 48  # a shorter stretch of a longer text says too little
 _ENDS = 2  # sentences that say what is still to be done
 _QUOTED = str.maketrans({"<": "‹", ">": "›", '"': "”"})
@@ -80,6 +82,7 @@ def compose_session_start(
         over = ", in part replaced or over since" if quote.is_partly_over else ""
         if not page.write_quote(f"- {format_day(quote.at)}, {what}{_let_in_label(quote)}{over}: ", quote, _HELD_BYTES):
             break
+    _write_digest(page, material.digest)
     text, parts = page.finish()
     return with_notices(text, notices), parts
 
@@ -209,6 +212,23 @@ def _write_last_session(page: _Page, left: LastSession, *, half: bool) -> None:
     page.room_bytes += reserved
 
 
+def _write_digest(page: _Page, digest: Sequence[Quote]) -> None:
+    """Write the most telling sentences that there is room for, in the order they were said."""
+    chosen: list[tuple[Quote, str]] = []
+    room = min(_DIGEST_BYTES, page.room_bytes - len(_DIGEST_HEADING) - 2)
+    for quote in digest:
+        told = quote_inline(quote.text)
+        over = ", in part replaced or over since" if quote.is_partly_over else ""
+        line = f'- {format_day(quote.at)}, {_author_label(quote)}{_let_in_label(quote)}{over}: "{told}"'
+        fits = len(line.encode()) + 1 <= room
+        if fits and not page.contains(told) and not page.leaves_out(quote) and not _instruction_mark(quote):
+            chosen.append((quote, line))
+            room -= len(line.encode()) + 1
+    page.start_section(_DIGEST_HEADING)
+    for quote, line in sorted(chosen, key=lambda one: (one[0].at or 0, one[0].id, one[0].start_byte)):
+        page.write_line(line, _part(quote, 0, len(quote.text)))
+
+
 def _open_items(page: _Page, left: LastSession) -> Iterator[tuple[str, DeliveredSpan]]:
     """What the last words of a session leave open, a line each."""
     if left.prompt is not None and not left.answered:
@@ -330,6 +350,8 @@ def session_start_reasons(material: BriefingSources) -> dict[bytes, str]:
             found.setdefault(memory, []).append(why)
     for quote in material.in_force:
         found.setdefault(quote.id, []).append(_in_force_reason(quote))
+    for quote in material.digest:
+        found.setdefault(quote.id, []).append("a night chose it as telling most of what is said again and again")
     if material.conflict is not None:
         for quote in (material.conflict.older, material.conflict.newer):
             found.setdefault(quote.id, []).append("it contradicts another statement, and nobody settled which holds")

@@ -189,13 +189,23 @@ def _is_over(fact: Fact) -> bool:
     return fact.state in ("replaced", "held") and fact.modality != "past"
 
 
-def is_mostly(clauses: Iterable[tuple[int, int]], text: bytes) -> bool:
-    """Whether some stretches of a text are at least half of it: it says little else."""
-    covered, reached = 0, 0
+MOSTLY = 0.5
+"""A text of which so much holds no more says little else."""
+
+
+def share_over(stretch: tuple[int, int], clauses: Iterable[tuple[int, int]]) -> float:
+    """How much of a stretch of a text lies in some clauses, 0 to 1."""
+    first, last = stretch
+    covered, reached = 0, first
     for start, stop in sorted(clauses):
-        covered += max(0, stop - max(start, reached))
+        covered += max(0, min(stop, last) - max(start, reached))
         reached = max(reached, stop)
-    return covered > 0 and 2 * covered >= len(text)
+    return covered / max(1, last - first)
+
+
+def is_mostly(clauses: Iterable[tuple[int, int]], text: bytes) -> bool:
+    """Whether some stretches of a text are at least half of it."""
+    return share_over((0, len(text)), clauses) >= MOSTLY
 
 
 def begins(one: StatementRecord) -> int:

@@ -235,6 +235,8 @@ class BriefingSources(msgspec.Struct, frozen=True, kw_only=True):
     """Decisions, corrections and notes, then turns that state something standing; of each the newest first."""
     conflict: QuotedPair | None = None
     """The newest pair of statements that contradict and are not settled, if there is one."""
+    digest: tuple[Quote, ...] = ()
+    """Sentences that nights chose from all that was said in the project, the most telling first."""
 
 
 NO_SOURCES = BriefingSources(last_session=None, in_force=())

@@ -226,7 +226,8 @@ class _Night:
     def _ask(self, stage: AskingStage, context: Context) -> tuple[int, bool, str]:
         if self._message.dry_run:
             with self._source.snapshot() as snapshot:
-                return stage.waiting(snapshot), True, ""
+                waiting = stage.waiting(snapshot)
+            return 0, True, f"{waiting} to look at" if waiting else ""
         left_s = max(0.1, self.until_s - context.clock.monotonic_s())
         asked = stage.ask(context, left_s, is_first=not self._is_begun)
         self._behind = asked.pending

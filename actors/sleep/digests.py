@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import msgspec
 
 from mnemic.actors.protocol.events import to_text
-from mnemic.actors.protocol.sleep.changes import SourceSpan
+from mnemic.actors.protocol.sleep.changes import DIGEST_STAGES, SourceSpan
 from mnemic.actors.protocol.sleep.snapshot import Grouping
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.sleep.stages import Derivation
@@ -88,7 +88,7 @@ class _GroupDigests:
 class SessionDigests(_GroupDigests):
     """Digests of conversations."""
 
-    name: ClassVar[str] = "session-digests"
+    name: ClassVar[str] = DIGEST_STAGES["session"]
     _grouping: ClassVar[Grouping] = "session"
     _bytes: ClassVar[int] = SESSION_BYTES
 
@@ -96,7 +96,7 @@ class SessionDigests(_GroupDigests):
 class TopicDigests(_GroupDigests):
     """Digests of communities."""
 
-    name: ClassVar[str] = "topic-digests"
+    name: ClassVar[str] = DIGEST_STAGES["topic"]
     _grouping: ClassVar[Grouping] = "topic"
     _bytes: ClassVar[int] = TOPIC_BYTES
 
@@ -104,7 +104,7 @@ class TopicDigests(_GroupDigests):
 class ProjectDigests:
     """Digests of scopes."""
 
-    name: ClassVar[str] = "project-digests"
+    name: ClassVar[str] = DIGEST_STAGES["project"]
     version: ClassVar[int] = 1
 
     @classmethod

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from mnemic.actors.knowledge.facts import over_clauses
+from mnemic.actors.knowledge.facts import MOSTLY, over_clauses, share_over
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.messages import Memory
 from mnemic.actors.protocol.scopes import asked_scopes
-from mnemic.actors.protocol.sleep.changes import SourceSpan
+from mnemic.actors.protocol.sleep.changes import DIGEST_STAGES, SourceSpan
 from mnemic.actors.protocol.sleep.messages import (
     Digest,
     DigestSentence,
@@ -31,14 +31,13 @@ from mnemic.actors.protocol.sleep.messages import (
 from mnemic.actors.protocol.sleep.snapshot import DerivedRecord, NightRecord
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.recall.query import scopes_below
-from mnemic.actors.sleep.digests import ProjectDigests, SessionDigests, TopicDigests, decode_digest
+from mnemic.actors.sleep.digests import decode_digest
 
 NIGHT_MESSAGES = (ListNights, ShowNight, ListDigests)
 """The messages that are handled here."""
 NightAnswer = NightsListed | NightShown | DigestsListed
 """What they are answered with."""
 
-_DIGESTS = {"project": ProjectDigests.name, "session": SessionDigests.name, "topic": TopicDigests.name}
 _QUOTE_CHARS, _QUOTES = 160, 3
 _MOST = 1_000
 _ALL_NIGHTS = 1 << 30
@@ -129,7 +128,7 @@ def _digests(message: ListDigests, snapshot: Snapshot, now_us: int) -> DigestsLi
     _check("sentences", message.sentences)
     paths = asked_scopes(message.scope)
     within = None if paths is None else set(scopes_below(snapshot, paths))
-    made = snapshot.derived(_DIGESTS[message.of])
+    made = snapshot.derived(DIGEST_STAGES[message.of])
     items = [one for one in made if one.sources and (within is None or _scope(one) in within)]
     found = sorted(
         (one for one in digests_of(items, message.sentences, snapshot, now_us) if one.sentences),
@@ -155,8 +154,8 @@ def digests_of(items: Sequence[DerivedRecord], most: int, snapshot: Snapshot, no
             memory = memories.get(span.row)
             if memory is None or memory.scope != scope or len(told) == most:
                 continue
-            over = _share_over(span, replaced.get(span.row, ()))
-            if over < _MOSTLY:
+            over = share_over((span.start, span.stop), replaced.get(span.row, ()))
+            if over < MOSTLY:
                 told.append(_sentence(memory, span, replaced=over > 0.0))
         told.sort(key=lambda one: (one.at, one.memory, one.start_byte))
         found.append(
@@ -171,9 +170,6 @@ def digests_of(items: Sequence[DerivedRecord], most: int, snapshot: Snapshot, no
     return found
 
 
-_MOSTLY = 0.5  # of a sentence, from which on it is what was replaced
-
-
 def _sentence(memory: Memory, span: SourceSpan, *, replaced: bool) -> DigestSentence:
     return DigestSentence(
         memory=memory.id,
@@ -184,12 +180,6 @@ def _sentence(memory: Memory, span: SourceSpan, *, replaced: bool) -> DigestSent
         speaker=memory.speaker,
         replaced=replaced,
     )
-
-
-def _share_over(span: SourceSpan, clauses: Iterable[tuple[int, int]]) -> float:
-    """How much of a stretch lies in clauses that hold no more, 0 to 1."""
-    covered = sum(max(0, min(span.stop, stop) - max(span.start, start)) for start, stop in clauses)
-    return min(1.0, covered / max(1, span.stop - span.start))
 
 
 def _living(spans: Iterable[SourceSpan], snapshot: Snapshot) -> dict[int, Memory]:

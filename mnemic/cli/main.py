@@ -26,6 +26,7 @@ from mnemic.cli import (  # noqa: F401 - each adds its commands
     move,
     recall,
     scope,
+    sleep,
     status,
 )
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options

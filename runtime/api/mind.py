@@ -53,9 +53,9 @@ from mnemic.actors.protocol.scopes import normalize_scope_path
 from mnemic.actors.protocol.shape_messages import BindPending, BindProgress, RetryBinding
 from mnemic.runtime.api.correct import CorrectionVerbs
 from mnemic.runtime.api.erase import ErasureVerbs
-from mnemic.runtime.api.facts import FactVerbs
 from mnemic.runtime.api.lock import LockVerbs
 from mnemic.runtime.api.reports import CaptureReport, HostPorts, Status, capture_status, loss_sentence, unbound_warning
+from mnemic.runtime.api.sleep import SleepVerbs
 from mnemic.runtime.api.transfer import TransferVerbs
 from mnemic.runtime.api.verbs import fields_as_parameters
 from mnemic.runtime.engine.reports import ActorSystemPort
@@ -85,7 +85,7 @@ _SETTINGS_EDITED = (
 )
 
 
-class Mind(FactVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
+class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
     """One memory, open. Close it, or use it in a ``with`` block."""
 
     def __init__(

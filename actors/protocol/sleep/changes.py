@@ -18,6 +18,14 @@ NightReason = Literal["idle", "asked"]
 """Why a night began: nobody wanted anything, or its owner wanted it."""
 NightEnd = Literal["finished", "time", "woken", "failed"]
 """Why it ended: nothing was left to do, its time was used up, somebody wanted something, or it could not go on."""
+DigestKind = Literal["project", "session", "topic"]
+"""What a digest is of."""
+DIGEST_STAGES: dict[DigestKind, str] = {
+    "project": "project-digests",
+    "session": "session-digests",
+    "topic": "topic-digests",
+}
+"""The stage that makes digests of a kind. Their keys are ``kind:…:scope``, numbers."""
 NIGHTS_KEPT = 30
 """So many of the newest nights can be taken back; of older ones what made way is gone."""
 
@@ -76,7 +84,7 @@ class KeepDerived(ChangeBase, frozen=True, kw_only=True, tag="keep_derived"):
     """Keys of which the same was derived from other sources, and the state of these."""
 
 
-class StageReport(msgspec.Struct, frozen=True, array_like=True):
+class StageReport(msgspec.Struct, frozen=True):
     """What one stage did in one night."""
 
     stage: str

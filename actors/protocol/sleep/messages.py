@@ -6,16 +6,11 @@ Beside `mnemic.actors.protocol.messages`, whose rules hold here too. What a nigh
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 
 from mnemic.actors.protocol.message import Id, Message, Text, Time, Verb
 from mnemic.actors.protocol.messages import Scopes
-from mnemic.actors.protocol.sleep.changes import NightReason, StageReport
-
-DigestKind = Literal["project", "session", "topic"]
-"""What a digest is of."""
+from mnemic.actors.protocol.sleep.changes import DigestKind, NightReason, StageReport
 
 
 class Sleep(Verb["NightReport"], frozen=True, kw_only=True):

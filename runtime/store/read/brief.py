@@ -14,7 +14,7 @@ import apsw
 import msgspec
 
 from mnemic.actors.brief.statement_cues import MAX_STATEMENT_CHARS, directive_start
-from mnemic.actors.knowledge.facts import is_mostly, open_pairs, over_clauses
+from mnemic.actors.knowledge.facts import MOSTLY, is_mostly, open_pairs, over_clauses, share_over
 from mnemic.actors.protocol.ambient_messages import (
     NO_SOURCES,
     Brief,
@@ -26,8 +26,10 @@ from mnemic.actors.protocol.ambient_messages import (
 )
 from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.knowledge.snapshot import StatementRecord
+from mnemic.actors.protocol.sleep.changes import DIGEST_STAGES
 from mnemic.runtime.store.read.knowledge import KnowledgeQueries
 from mnemic.runtime.store.read.scopes import scope_path_of, scopes_below
+from mnemic.runtime.store.read.sleep import SleepQueries
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 from mnemic.runtime.store.supersession import current_successor
 from mnemic.runtime.store.texts import text_prefix
@@ -114,6 +116,7 @@ class _BriefingQuery:
             last_session=self._last_session(),
             in_force=tuple(held.values())[:_MAX_STATEMENTS],
             conflict=self._conflict(),
+            digest=tuple(self._digest()),
         )
 
     # --- where we left off -------------------------------------------------------------------------------------------
@@ -243,12 +246,32 @@ class _BriefingQuery:
                 return QuotedPair(older=quotes[0], newer=quotes[1])
         return None
 
+    def _digest(self) -> Iterator[Quote]:
+        """The sentences of the digests of these scopes, without those that hold no more."""
+        keys = [b"project:%d" % scope for scope in self._scopes]
+        spans = [
+            span for item in SleepQueries(self._db).derived(DIGEST_STAGES["project"], keys) for span in item.sources
+        ]
+        clauses = {
+            row: over for row, (_, over) in over_clauses(sorted({s.row for s in spans}), self._now_us, self._knowledge)
+        }
+        asked = f"SELECT {_QUOTED}, m.session, m.superseded_by FROM memories m WHERE m.id = ? AND {self._within}"
+        for span in spans:
+            row: Any = self._db.execute(asked, (span.row,)).fetchone()
+            if row is None or not self._is_current(row[0], row[7]) or not self._is_briefable_session(row[6]):
+                continue
+            over = share_over((span.start, span.stop), clauses.get(span.row, ()))
+            if over < MOSTLY:
+                yield msgspec.structs.replace(self._stretch(row, span.start, span.stop), is_partly_over=over > 0.0)
+
     def _clause(self, row: Any, one: StatementRecord) -> Quote:
-        start, stop = one.said.clause
-        text = one.text[start:stop]
-        return msgspec.structs.replace(
-            self._quote(row, session=row[6]), text=text, start_byte=start, size_bytes=len(text)
-        )
+        return self._stretch(row, *one.said.clause)
+
+    def _stretch(self, row: Any, start: int, stop: int) -> Quote:
+        """A stretch of a memory, quoted as if it were all of it."""
+        quote = self._quote(row, session=row[6])
+        text = quote.text[start:stop]
+        return msgspec.structs.replace(quote, text=text, start_byte=start, size_bytes=len(text))
 
     def _is_current(self, row: int, superseded_by: int | None) -> bool:
         return superseded_by is None or current_successor(self._db, row) is None

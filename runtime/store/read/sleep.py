@@ -33,7 +33,8 @@ _GROUPS: dict[Grouping, tuple[str, str]] = {
 class SleepQueries:
     """What a snapshot tells of nights; see `mnemic.actors.protocol.sleep.snapshot.SleepSnapshot`."""
 
-    _db: apsw.Connection
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._db = connection
 
     def nights(self, limit: int) -> list[NightRecord]:
         return [_night(one) for one in self._db.execute(f"{_NIGHT} ORDER BY n.id DESC LIMIT ?", (limit,)).fetchall()]
