@@ -32,10 +32,16 @@ from mnemic.actors.protocol.sleep.changes import (
 from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
 from mnemic.actors.sleep.digests import ProjectDigests, SessionDigests, TopicDigests
 from mnemic.actors.sleep.others import Communities, Facts, Meaning
+from mnemic.actors.sleep.procedures import Procedures, SessionSteps
 from mnemic.actors.sleep.stages import AskingStage, DerivingStage, Stage
 
 BUILT_IN_STAGES: dict[str, type[Stage]] = {
-    stage.name: stage for stage in (Meaning, Facts, Communities, SessionDigests, TopicDigests, ProjectDigests)
+    stage.name: stage
+    for stage in (
+        *(Meaning, Facts, Communities),
+        *(SessionDigests, TopicDigests, ProjectDigests),
+        *(SessionSteps, Procedures),
+    )
 }
 """The stages there are without a stranger's, in the order in which a night has them."""
 FAILURES_ALLOWED = 3

@@ -13,7 +13,7 @@ from mnemic.actors.knowledge.facts import MOSTLY, over_clauses, share_over
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import to_text
-from mnemic.actors.protocol.messages import Memory
+from mnemic.actors.protocol.messages import Memory, Scopes
 from mnemic.actors.protocol.scopes import asked_scopes
 from mnemic.actors.protocol.sleep.changes import DIGEST_STAGES, SourceSpan
 from mnemic.actors.protocol.sleep.messages import (
@@ -22,20 +22,25 @@ from mnemic.actors.protocol.sleep.messages import (
     DigestsListed,
     ListDigests,
     ListNights,
+    ListProcedures,
     NightChange,
     NightShown,
     NightsListed,
     NightView,
+    ProceduresListed,
+    ProcedureView,
     ShowNight,
 )
 from mnemic.actors.protocol.sleep.snapshot import DerivedRecord, NightRecord
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.recall.query import scopes_below
 from mnemic.actors.sleep.digests import decode_digest
+from mnemic.actors.sleep.procedures import PROCEDURES, STEP_BYTES, decode_counted
+from mnemic.algorithms.sleep.procedures import step_name
 
-NIGHT_MESSAGES = (ListNights, ShowNight, ListDigests)
+NIGHT_MESSAGES = (ListNights, ShowNight, ListDigests, ListProcedures)
 """The messages that are handled here."""
-NightAnswer = NightsListed | NightShown | DigestsListed
+NightAnswer = NightsListed | NightShown | DigestsListed | ProceduresListed
 """What they are answered with."""
 
 _QUOTE_CHARS, _QUOTES = 160, 3
@@ -55,6 +60,8 @@ def answer_nights(message: Any, source: SnapshotSource, context: Context) -> Nig
             return NightsListed(nights=tuple(_view(one) for one in snapshot.nights(message.k)))
         if isinstance(message, ShowNight):
             return _show(message, snapshot)
+        if isinstance(message, ListProcedures):
+            return _procedures(message, snapshot)
         return _digests(message, snapshot, context.clock.now_us())
 
 
@@ -126,15 +133,19 @@ def _in_words(item: DerivedRecord, paths: Mapping[int, str], memories: Mapping[i
 def _digests(message: ListDigests, snapshot: Snapshot, now_us: int) -> DigestsListed:
     _check("k", message.k)
     _check("sentences", message.sentences)
-    paths = asked_scopes(message.scope)
-    within = None if paths is None else set(scopes_below(snapshot, paths))
-    made = snapshot.derived(DIGEST_STAGES[message.of])
-    items = [one for one in made if one.sources and (within is None or _scope(one) in within)]
+    items = _items_in(DIGEST_STAGES[message.of], message.scope, snapshot)
     found = sorted(
         (one for one in digests_of(items, message.sentences, snapshot, now_us) if one.sentences),
         key=lambda one: (-max(said.at for said in one.sentences), one.of),
     )
     return DigestsListed(digests=tuple(found[: message.k]))
+
+
+def _items_in(stage: str, scope: Scopes, snapshot: Snapshot) -> list[DerivedRecord]:
+    """What stands of a stage in some scopes, and points anywhere."""
+    paths = asked_scopes(scope)
+    within = None if paths is None else set(scopes_below(snapshot, paths))
+    return [one for one in snapshot.derived(stage) if one.sources and (within is None or _scope(one) in within)]
 
 
 def digests_of(items: Sequence[DerivedRecord], most: int, snapshot: Snapshot, now_us: int) -> list[Digest]:
@@ -168,6 +179,37 @@ def digests_of(items: Sequence[DerivedRecord], most: int, snapshot: Snapshot, no
             )
         )
     return found
+
+
+def _procedures(message: ListProcedures, snapshot: Snapshot) -> ProceduresListed:
+    _check("k", message.k)
+    items, paths = _items_in(PROCEDURES, message.scope, snapshot), snapshot.scopes()
+    memories = _living((span for one in items for span in one.sources), snapshot)
+    found = []
+    for item in items:
+        scope = paths.get(_scope(item), "")
+        for place, one in enumerate(decode_counted(item.value)):
+            pair = [memories.get(span.row) for span in item.sources[2 * place : 2 * place + 2]]
+            calls = [memory for memory in pair if memory is not None and memory.scope == scope]
+            if len(calls) == 2:
+                names = [
+                    step_name(call.tool or "", call.data[:STEP_BYTES].decode("utf-8", "replace"), call.files)
+                    for call in calls
+                ]
+                found.append(
+                    ProcedureView(
+                        before=names[0],
+                        failed=one.failed,
+                        then=names[1],
+                        times=one.times,
+                        worked=one.worked,
+                        worked_of=one.known,
+                        scope=scope,
+                        examples=tuple(call.id for call in calls),
+                    )
+                )
+    found.sort(key=lambda one: (-one.times, -one.worked, one.scope, one.before, one.then))
+    return ProceduresListed(procedures=tuple(found[: message.k]))
 
 
 def _sentence(memory: Memory, span: SourceSpan, *, replaced: bool) -> DigestSentence:

@@ -85,7 +85,16 @@ from mnemic.actors.protocol.shape_messages import (
     Shape,
     VectorsChanged,
 )
-from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
+from mnemic.actors.protocol.sleep.messages import (
+    ListDigests,
+    ListNights,
+    ListProcedures,
+    NightReport,
+    Preempt,
+    ShowNight,
+    Sleep,
+    UndoNights,
+)
 from mnemic.bench.contract.world import ActorHarness, ContractViolation, close_actor
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.actor_system import ActorFactory
@@ -348,6 +357,12 @@ def valid_messages(takes: tuple[type, ...], lines: str, ids: tuple[bytes, ...]) 
         Sleep(run="night-1", seed=bytes(32), budget_s=SLEEP_BUDGET_S),
         Preempt(run="night-1"),
         Sleep(run="night-2", seed=bytes([1]) * 32, budget_s=SLEEP_BUDGET_S),
+        Sleep(run="night-3", seed=bytes([2]) * 32, budget_s=SLEEP_BUDGET_S, dry_run=True),
+        ListNights(k=2),
+        ShowNight(id=1),
+        ListDigests(of="session", scope="work", k=2),
+        ListProcedures(k=2),
+        UndoNights(),
         Rebuild(),
     ]
     types = {type(message) for message in known}
@@ -398,6 +413,11 @@ def invalid_messages(takes: tuple[type, ...]) -> list[Any]:
             occasion="prompt", place=_SHELF, assistant="\udc80", session="\udc80", prompt=" \udc80", budget_tokens=-1
         ),
         Sleep(run="night-0", seed=bytes(32), budget_s=0.0),
+        ListNights(k=0),
+        ShowNight(id=-1),
+        ListDigests(scope="no/such/scope"),
+        ListProcedures(k=0),
+        UndoNights(id=1 << 40),
         Preempt(run="a night that never was"),
     ]
     return [message for message in known if type(message) in takes]

@@ -20,17 +20,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import apsw
 import numpy as np
 
-from mnemic.actors.protocol.contract import Context
+from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.messages import Recall
-from mnemic.actors.protocol.ports import Encoder
+from mnemic.actors.protocol.ports import Encoder, Ports
 from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
-from mnemic.actors.sleep.consolidator import ConsolidatorActor
 from mnemic.bench.harness.callers import McpHttpClient, McpPipe, McpSocketClient, ToolCaller
 from mnemic.bench.harness.homes import (
     IDLE_SETTINGS,
@@ -85,12 +84,21 @@ def run(
         yield from _rows(Path(folder), engines, memories, seconds, encoder)
 
 
-class BusyConsolidator(ConsolidatorActor):
+class BusyConsolidator:
     """The heavy job beside which recalls are measured: it computes nothing of use, as long as the night's budget is.
 
     Half of its time is in Python, which holds the interpreter's lock, and half in NumPy, which lets go of it now and
     then.
     """
+
+    contract: ClassVar[int] = CONTRACT
+    takes: ClassVar[tuple[type, ...]] = (Sleep, Preempt)
+    settings: ClassVar[tuple[Setting, ...]] = ()
+
+    @classmethod
+    def make(cls, ports: Ports) -> Self:
+        """Take nothing."""
+        return cls()
 
     def handle(self, message: Any, context: Context) -> NightReport | None:
         """Burn until the budget is used up."""

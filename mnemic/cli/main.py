@@ -17,19 +17,17 @@ import click
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.cli import (  # noqa: F401 - each adds its commands
     capture,
-    communities,
     correct,
-    facts,
     forget,
     keys,
     log,
     move,
     recall,
     scope,
-    sleep,
     status,
 )
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
+from mnemic.cli.derived import communities, facts, sleep  # noqa: F401 - each adds its commands
 from mnemic.cli.hooks import commands  # noqa: F401 - adds its commands
 from mnemic.cli.interrupts import Terminated, install_sigterm_handler, require_stdin
 from mnemic.cli.output import OutputFailed, print_error, progress_bars

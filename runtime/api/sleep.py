@@ -13,11 +13,13 @@ from mnemic.actors.protocol.sleep.messages import (
     DigestsListed,
     ListDigests,
     ListNights,
+    ListProcedures,
     NightReport,
     NightShown,
     NightsListed,
     NightsUndone,
     Preempt,
+    ProceduresListed,
     ShowNight,
     Sleep,
     UndoNights,
@@ -96,3 +98,11 @@ class SleepVerbs(FactVerbs):
             UnknownScope, InvalidValue: what was asked for cannot be.
         """
         return self._ask(question(ListDigests, of=of, scope=scope, k=k, sentences=sentences))
+
+    def procedures(self, *, scope: Scopes = "*", k: int = 12) -> ProceduresListed:
+        """Give what is done again and again in projects, and how often it worked.
+
+        Raises:
+            UnknownScope, InvalidValue: what was asked for cannot be.
+        """
+        return self._ask(question(ListProcedures, scope=scope, k=k))

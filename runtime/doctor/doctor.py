@@ -32,6 +32,7 @@ _TABLE: tuple[tuple[str, Look, dict[str, Repair]], ...] = (
     ("actors", process.check_actors, {"actors": process.release_actors, "letters": process.replay_letters}),
     ("meaning", mind.check_embeddings, {}),
     ("shape", mind.check_shape, {"shape": mind.rebind}),
+    ("nights", mind.check_nights, {"nights": mind.retry_stages}),
     (
         "capture",
         capture.check_capture,

@@ -14,6 +14,7 @@ import apsw
 from mnemic.actors.protocol.errors import DamagedStore, KeyMismatch, KeyMissing, MindLocked, MnemicError, StoreBusy
 from mnemic.actors.protocol.message import format_id
 from mnemic.actors.protocol.messages import LostTransactions
+from mnemic.actors.sleep.consolidator import FAILURES_ALLOWED
 from mnemic.runtime.api.reports import format_size, loss_sentence, pluralize
 from mnemic.runtime.doctor.capture import format_span
 from mnemic.runtime.doctor.checks import Check, Target, failed_check
@@ -30,6 +31,7 @@ from mnemic.runtime.store.high_water import (
     unknown_loss,
 )
 from mnemic.runtime.store.memory_terms import wrongly_indexed
+from mnemic.runtime.store.read.sleep import SleepQueries
 from mnemic.runtime.store.rebind_queue import BINDING_FAILED
 from mnemic.runtime.store.schema import BUSY_TIMEOUT_S, check_schema
 from mnemic.runtime.store.store import Store
@@ -339,3 +341,34 @@ def rebind(target: Target) -> str:
         left = mind.rebind_failed(target.progress)
     failing = pluralize(left, "still fails", "still fail")
     return f"bound them again; {failing}" if left else "bound them again, all whole"
+
+
+# --- nights ----------------------------------------------------------------------------------------------------------
+
+
+def check_nights(target: Target) -> Iterator[Check]:
+    """Which stages failed in the nights that had them last, and which of them are set aside for that."""
+    if not target.readable:
+        return
+    with target.store() as connection:
+        failures = SleepQueries(connection).stage_failures()
+    if not failures:
+        yield Check("nights", "ok", "no stage of a night fails")
+        return
+    told = [
+        f"the stage {one} failed in {pluralize(nights, 'night')} ({why})" for one, (nights, why) in failures.items()
+    ]
+    if any(nights >= FAILURES_ALLOWED for nights, _ in failures.values()):
+        last = f"what failed in {FAILURES_ALLOWED} is set aside, and nights go on without it"
+        remedy = "--repair has the next night try it again."
+        yield Check("nights", "wrong", "; ".join([*told, last]), remedy, True)
+    else:
+        yield Check("nights", "advice", "; ".join(told), "The next night tries again.")
+
+
+def retry_stages(target: Target) -> str:
+    """Have stages that were set aside tried again; says so."""
+    assert target.keys is not None, "it was looked at with them"
+    with closing(Store.open(target.folder.store, target.keys)) as store:
+        store.retry_stages()
+    return "the next night tries every stage again"

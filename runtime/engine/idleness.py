@@ -31,7 +31,7 @@ _COUNT_S = 60.0
 _CHECKPOINT_AFTER_S = 5.0
 _CHECKPOINT_S = 60.0
 _STEP_GRACE_S = 60.0  # a step that is begun may end, and what it asks for with it
-_NEXT_SLICE_S = 0.01  # a night that is on goes on at once, and one that only says so does not spin
+_NEXT_SLICE_S = 0.01  # a night that does something goes on at once
 
 SETTINGS = (
     Setting("runtime.sleep_after_s", 300.0, "seconds", "Nobody wants anything for so long: consolidate.", 0.1),
@@ -219,6 +219,7 @@ class SleepScheduler:
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._on_idle_exit: Callable[[], None] | None = None
+        self._goes_on = False  # whether the night that is on does something at each request
         self.last_report: NightReport | None = None
         """What the last night did, or does so far."""
         self.log_damage: DamagedStore | None = None
@@ -333,6 +334,9 @@ class SleepScheduler:
             self._record_outcome(run, None, error.code)
             return
         if isinstance(report, NightReport):
+            before = self.last_report
+            known = before.changes if before is not None and before.run == run else 0
+            self._goes_on = report.behind > 0 or report.changes > known
             self.last_report = report
             self._record_outcome(run, report.finished, "ok")
         else:
@@ -345,7 +349,7 @@ class SleepScheduler:
         _log.log(level, "night %s: %s", run, code, extra={"trace": run, "code": code})
 
     def _run_ticks(self, tick_s: float) -> None:
-        while not self._ended.wait(_NEXT_SLICE_S if self._state.active_run else tick_s):
+        while not self._ended.wait(_NEXT_SLICE_S if self._state.active_run and self._goes_on else tick_s):
             try:
                 self.tick()
             except Exception as error:  # whatever the process's own callback raises: the watch must go on

@@ -214,6 +214,11 @@ class Store:
         with self._write_transaction():
             self._db.execute("DELETE FROM lost")
 
+    def retry_stages(self) -> None:
+        """Have stages that failed in nights tried again by the next one."""
+        with self._write_transaction():
+            self._db.execute("DELETE FROM stage_failures")
+
     def apply(self, changes: Iterable[Change], *, at: int, key: bytes, author: str, run: str) -> Applied:
         """Carry out changes in one transaction: all or none.
 

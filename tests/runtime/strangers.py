@@ -11,7 +11,7 @@ from mnemic.actors.protocol.contract import Setting
 from mnemic.actors.protocol.errors import DamagedStore, InvalidValue
 from mnemic.actors.protocol.messages import Committed, Count, FindScope, GetMemories, Recall
 from mnemic.actors.protocol.ports import Ports
-from mnemic.actors.protocol.sleep.messages import Preempt, Sleep
+from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
 from mnemic.actors.recall.retriever import RetrieverActor
 from mnemic.actors.sleep.consolidator import ConsolidatorActor
 
@@ -34,6 +34,13 @@ class Fine(ConsolidatorActor):
     @classmethod
     def make(cls, ports: Ports) -> Any:
         return cls(ports.settings["fine.depth"])
+
+    def handle(self, message: Any, context: Any) -> NightReport | None:
+        run = message.run if isinstance(message, Sleep) else ""
+        return NightReport(run=run, steps=(), changes=0, finished=True) if run else None
+
+    def close(self) -> None:
+        """It holds nothing."""
 
     class Within(ConsolidatorActor):
         """A class in a class."""

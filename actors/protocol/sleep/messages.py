@@ -187,3 +187,40 @@ class DigestsListed(Message, frozen=True, kw_only=True):
 
     digests: tuple[Digest, ...]
     """Those of what was spoken of last first."""
+
+
+class ListProcedures(Verb["ProceduresListed"], frozen=True, kw_only=True):
+    """Give what is done again and again in projects: which step follows which, how often, and how often it worked."""
+
+    scope: Scopes = "*"
+    """A scope's path: it and what is below it; ``*`` for everything. Several paths: what is in any of them."""
+    k: int = 12
+    """At most so many, those that come most often first."""
+
+
+class ProcedureView(Message, frozen=True, kw_only=True):
+    """A step that follows another."""
+
+    before: str
+    """The step before: what is done, to what kind of thing, by which program."""
+    failed: bool
+    """Whether that one failed."""
+    then: str
+    """The step after it."""
+    times: int
+    """How often it followed."""
+    worked: int
+    """How often it worked."""
+    worked_of: int
+    """Of so many times that is known."""
+    scope: str
+    """The scope's path."""
+    examples: tuple[Id, ...]
+    """Ids of the two calls of the newest example."""
+
+
+class ProceduresListed(Message, frozen=True, kw_only=True):
+    """Answer to `ListProcedures`."""
+
+    procedures: tuple[ProcedureView, ...]
+    """Those that come most often first."""

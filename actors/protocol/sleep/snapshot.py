@@ -10,8 +10,9 @@ from typing import Literal, NamedTuple, Protocol
 
 from mnemic.actors.protocol.sleep.changes import SourceSpan, StageReport
 
-Grouping = Literal["session", "topic"]
-"""What memories are grouped by: conversations, or the communities they belong to."""
+Grouping = Literal["session", "topic", "steps"]
+"""What memories are grouped by: what was said by conversations, or by the communities it belongs to; or calls of tools
+and what came of them, by conversations."""
 
 
 class NightRecord(NamedTuple):
@@ -69,6 +70,23 @@ class GroupState(NamedTuple):
     """What tells which memories these are, 16 bytes."""
 
 
+class StepRecord(NamedTuple):
+    """A call of a tool, or what came of one."""
+
+    row: int
+    """The memory's row."""
+    is_call: bool
+    """Whether it is a call; else it is a result."""
+    tool: str
+    """The tool; empty where none is named."""
+    outcome: str | None
+    """How it ended, where that is known."""
+    files: tuple[str, ...]
+    """Files it touched."""
+    text: bytes
+    """How its text begins; of a result nothing."""
+
+
 class SleepSnapshot(Protocol):
     """The state as of one `seq`."""
 
@@ -101,9 +119,17 @@ class SleepSnapshot(Protocol):
         ...
 
     def group_states(self, grouping: Grouping) -> list[GroupState]:
-        """All groups of turns, decisions and notes that are neither forgotten nor corrected, by group and scope."""
+        """All groups of memories that are neither forgotten nor corrected, by group and scope."""
         ...
 
     def group_rows(self, grouping: Grouping, group: int, scope: int) -> list[int]:
         """Rows of the memories of one of these, ascending."""
+        ...
+
+    def steps_of(self, session: int, scope: int, most: int, most_bytes: int) -> list[StepRecord]:
+        """The newest calls and results of a conversation within a scope, at most so many, in the order they were made.
+
+        Args:
+            most_bytes: of a longer call no more is read.
+        """
         ...

@@ -38,9 +38,11 @@ from mnemic.actors.protocol.message import format_id, parse_id, to_json
 from mnemic.actors.protocol.messages import CaptureText, Forget, GetMemories, Memory, Recall, Scopes
 from mnemic.actors.protocol.scopes import suggest_scopes
 from mnemic.actors.protocol.shape_messages import Shape, pattern_texts
+from mnemic.actors.protocol.sleep.messages import Sleep
 from mnemic.actors.protocol.times import to_iso
 from mnemic.actors.recall.hits import character_start, delivered_span
 from mnemic.runtime.api.mind import Mind
+from mnemic.runtime.api.sleep import NIGHT_S
 from mnemic.runtime.api.views import (
     memory_view,
     model_view,
@@ -84,8 +86,6 @@ _RECALL_TOOLS = (
     *("memory_recall", "memory_shape", "memory_get", "memory_facts", "memory_settle", "memory"),
     *("communities", "community"),
 )
-_SCOPE = ("scope", "scope_found", "searched")
-"""What every answer says of the scope that it looks through."""
 _UNKNOWN_SCOPE = "no memory is in this folder's project ({path}) yet"
 _MIN_TIME = -(1 << 63)
 """The first time that the store can tell: no memory was said before it."""
@@ -388,6 +388,17 @@ def make_server(
 
         return await answer("memory_settle", settle, context)
 
+    @takes(Sleep, "dry_run")
+    async def memory_sleep(context: Context[Any, Any], **given: Any) -> dict[str, Any]:
+        """Consolidate now."""
+
+        def sleep(mind: Mind, caller: Caller, progress: Progress | None) -> dict[str, Any]:
+            until_s = clock.monotonic_s() + NIGHT_S
+            asked = read_arguments(Sleep, given)
+            return to_json(mind.sleep(**asked, more=lambda: clock.monotonic_s() < until_s), strict=True)
+
+        return await answer("memory_sleep", sleep, context)
+
     async def memory_status(context: Context[Any, Any]) -> dict[str, Any]:
         """Counts, scopes, health."""
         return await answer("memory_status", lambda mind, caller, _: _status(mind, access(mind, caller)))
@@ -431,13 +442,14 @@ def make_server(
         log_level="WARNING",
         subscriptions=False,  # nothing here changes while somebody listens, and a process that leaves waits for none
         tools=[
-            tool(memory_recall, READ_ONLY, "hits", *_SCOPE, "used_tokens", "left_out", "degraded", "took_ms"),
-            tool(memory_shape, READ_ONLY, "hits", "answers", *_SCOPE, "degraded", "took_ms"),
+            tool(memory_recall, READ_ONLY, "hits"),
+            tool(memory_shape, READ_ONLY, "hits", "answers"),
             tool(memory_capture, IDEMPOTENT_ADD, "id", "created", "scope", "similar"),
-            tool(memory_get, READ_ONLY, "memories"),
-            tool(memory_forget, IDEMPOTENT_HIDE, "retired", "undo"),
-            tool(memory_facts, READ_ONLY, "facts", "conflicts", "scope", "scope_found"),
-            tool(memory_settle, IDEMPOTENT_ADD, "conflict", "changed", "undo"),
+            tool(memory_get, READ_ONLY),
+            tool(memory_forget, IDEMPOTENT_HIDE),
+            tool(memory_facts, READ_ONLY),
+            tool(memory_settle, IDEMPOTENT_ADD),
+            tool(memory_sleep, IDEMPOTENT_ADD),
             tool(memory_status, READ_ONLY),
         ],
     )

@@ -129,7 +129,7 @@ def _take_back_nights(context: ApplyContext, change: TakeBackNights, at: int) ->
         refused = change.refused
     elif newest is None or not max(1, newest - NIGHTS_KEPT + 1) <= change.night <= newest:
         raise InvalidValue(
-            name="night",
+            name="a night",
             value=change.night,
             why="no such night stands, or it is too long ago",
             expected="a night that `mnemic nights` lists and does not say to be taken back",

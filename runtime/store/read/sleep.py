@@ -6,6 +6,7 @@ Part of `mnemic.runtime.store.read.reader.StoreSnapshot`. `mnemic.runtime.store.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,20 +14,23 @@ import apsw
 import msgspec
 
 from mnemic.actors.protocol.sleep.changes import SourceSpan, StageReport
-from mnemic.actors.protocol.sleep.snapshot import DerivedRecord, Grouping, GroupState, NightRecord
+from mnemic.actors.protocol.sleep.snapshot import DerivedRecord, Grouping, GroupState, NightRecord, StepRecord
+from mnemic.runtime.store.schema import SAID_OR_KEPT
+from mnemic.runtime.store.texts import text_prefix
 
 decode_stages = msgspec.msgpack.Decoder(tuple[StageReport, ...]).decode
-_KINDS = "('turn', 'decision', 'note')"  # what people and assistants said: what a night reads
-_STANDING = f"m.retired_at IS NULL AND m.superseded_by IS NULL AND m.kind IN {_KINDS}"
+_STANDING = "m.retired_at IS NULL AND m.superseded_by IS NULL AND m.kind IN"
+_SAID, _DONE = f"{_STANDING} ('turn', 'decision', 'note')", f"{_STANDING} ('tool_call', 'tool_result')"
 _NIGHT = (
     "SELECT n.id, n.run, n.seq, n.at, n.reason, r.ended_at, coalesce(r.why, ''), n.undone_at, r.stages FROM nights n"
     " LEFT JOIN night_reports r ON r.night = n.id"
 )
 _ITEM = "SELECT id, stage, key, stamp, value, made, gone FROM derived"
-_GROUPS: dict[Grouping, tuple[str, str]] = {
-    "session": ("m.session", "memories m"),
+_GROUPS: dict[Grouping, tuple[str, str, str]] = {
+    "session": ("m.session", "memories m", _SAID),
     # CROSS: members first, or SQLite goes through all memories
-    "topic": ("x.topic", "members x CROSS JOIN memories m ON m.id = x.memory AND x.placed = 0 AND x.topic > 0"),
+    "topic": ("x.topic", "members x CROSS JOIN memories m ON m.id = x.memory AND x.placed = 0 AND x.topic > 0", _SAID),
+    "steps": ("m.session", "memories m", _DONE),
 }
 
 
@@ -68,18 +72,36 @@ class SleepQueries:
         return {stage: (nights, why) for stage, nights, why in found}
 
     def group_states(self, grouping: Grouping) -> list[GroupState]:
-        column, table = _GROUPS[grouping]
+        column, table, which = _GROUPS[grouping]
         found: Any = self._db.execute(
             f"SELECT {column}, m.scope, count(*), sum(m.id), sum(m.id * m.id % 1000003), max(m.id) FROM {table}"
-            f" WHERE {_STANDING} GROUP BY 1, 2 ORDER BY 1, 2"
+            f" WHERE {which} GROUP BY 1, 2 ORDER BY 1, 2"
         ).fetchall()
         return [GroupState(one[0], one[1], _stamp(one[2:])) for one in found]
 
     def group_rows(self, grouping: Grouping, group: int, scope: int) -> list[int]:
-        column, table = _GROUPS[grouping]
-        asked = f"SELECT m.id FROM {table} WHERE {column} = ? AND m.scope = ? AND {_STANDING} ORDER BY m.id"
+        column, table, which = _GROUPS[grouping]
+        asked = f"SELECT m.id FROM {table} WHERE {column} = ? AND m.scope = ? AND {which} ORDER BY m.id"
         found: Any = self._db.execute(asked, (group, scope)).fetchall()
         return [row for (row,) in found]
+
+    def steps_of(self, session: int, scope: int, most: int, most_bytes: int) -> list[StepRecord]:
+        asked = (
+            "SELECT m.id, m.kind = 'tool_call', coalesce(m.tool, ''), m.outcome, m.files, m.text FROM memories m"
+            f" WHERE m.session = ? AND m.scope = ? AND {_DONE} ORDER BY {SAID_OR_KEPT} DESC, m.id DESC LIMIT ?"
+        )
+        found: Any = self._db.execute(asked, (session, scope, most)).fetchall()
+        return [
+            StepRecord(
+                row=row,
+                is_call=bool(is_call),
+                tool=tool,
+                outcome=outcome,
+                files=tuple(json.loads(files)),
+                text=text_prefix(self._db, text, most_bytes)[0] if is_call else b"",
+            )
+            for row, is_call, tool, outcome, files, text in reversed(found)
+        ]
 
     def _items(self, found: Sequence[Any]) -> list[DerivedRecord]:
         return [DerivedRecord._make((*one, sources_of(self._db, one[0]))) for one in found]

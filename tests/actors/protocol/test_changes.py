@@ -65,6 +65,16 @@ from mnemic.actors.protocol.knowledge.changes import (
     SettleStatements,
     StatementRow,
 )
+from mnemic.actors.protocol.sleep.changes import (
+    BeginNight,
+    DerivedItem,
+    EndNight,
+    KeepDerived,
+    Refusal,
+    SourceSpan,
+    StageReport,
+    TakeBackNights,
+)
 
 ENCODER = EncoderName(implementation="numpy-float32", model="0" * 64)
 SAMPLES: list[Any] = [
@@ -184,6 +194,17 @@ SAMPLES: list[Any] = [
     SettleStatements(older=b"1" * 16, older_start=0, newer=b"2" * 16, newer_start=7, verdict="newer", by="user"),
     MergeEntities(entity=b"e" * 32, into=b"f" * 32),
     MergeEntities(entity=b"e" * 32),
+    BeginNight(run="night-9", reason="idle"),
+    KeepDerived(
+        generation=1,
+        run="night-9",
+        stage="project-digests",
+        items=(DerivedItem(key=b"project:1", stamp=b"s", value=b"v", sources=(SourceSpan(1, 0, 4),)),),
+        ended=(b"project:2",),
+        restamped=((b"project:3", b"t"),),
+    ),
+    EndNight(run="night-9", why="finished", stages=(StageReport(stage="facts", changes=1, took_us=9, state="done"),)),
+    TakeBackNights(night=2, refused=(Refusal(stage="facts", key=b"project:1", stamp=b"s"),)),
     RedactedChange(),
     RedactedChange(links=((b"1" * 16, b"2" * 16),)),
 ]

@@ -11,14 +11,17 @@ import pytest
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.contract import CONTRACT, Context
 from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.protocol.events import Event
 from mnemic.actors.protocol.messages import Forget
 from mnemic.actors.protocol.sleep.messages import (
     DigestsListed,
     ListDigests,
     ListNights,
+    ListProcedures,
     NightReport,
     NightShown,
     Preempt,
+    ProceduresListed,
     ShowNight,
     Sleep,
     UndoNights,
@@ -26,7 +29,7 @@ from mnemic.actors.protocol.sleep.messages import (
 from mnemic.actors.sleep.consolidator import BUILT_IN_STAGES, FAILURES_ALLOWED, ConsolidatorActor, find_stage
 from mnemic.actors.sleep.stages import Derivation
 from tests.clocks import ManualClock
-from tests.harness import ActorHarness
+from tests.harness import START_US, ActorHarness
 
 SHELF = ScopeRef(path="shelf", project=None, found="named")
 BOARD = ScopeRef(path="board", project=None, found="named")
@@ -266,6 +269,43 @@ def test_a_digest_tells_nothing_that_was_forgotten_corrected_or_replaced_since(m
     assert digests(mind) == [said[1:]]
     mind.keep("Something else holds.", place=SHELF, supersedes=ids[said[1]])
     assert digests(mind) == [said[2:]]
+
+
+def worked(mind: ActorHarness, session: str, *, fails: bool = True) -> None:
+    """A session in which tests fail, a file is edited and they pass."""
+    commands = [("Bash", "command: pytest tests", "failed" if fails else "ok"), ("Edit", "file_path: a.py", "ok")]
+    events = []
+    for number, (tool, argument, outcome) in enumerate([*commands, ("Bash", "command: pytest tests", "ok")]):
+        about: dict[str, Any] = {"assistant": "t", "session": session, "tool": tool, "scope": "shelf"}
+        about |= {"said_at": START_US + number * 1_000_000, "files": ("a.py",) if tool == "Edit" else ()}
+        text = f"{tool}\n{argument}".encode()
+        events.append(Event(kind="tool_call", role="assistant", text=text, **about))
+        events.append(Event(kind="tool_result", role="tool", text=b"done", outcome=outcome, **about))  # type: ignore[arg-type]
+    mind.sources[session] = events
+    mind.take(session)
+
+
+def test_what_is_done_again_and_again_is_told_with_how_often_it_worked(mind: ActorHarness) -> None:
+    for number in range(3):
+        worked(mind, f"s{number}")
+    stages = ("session-steps", "procedures")
+    assert sleep(mind, "first", stages=stages).changes == 4
+    listed = mind.ask(ListProcedures(scope="shelf"))
+    assert isinstance(listed, ProceduresListed)
+    first = listed.procedures[0]
+    assert (first.before, first.failed, first.then) == ("test python (pytest)", True, "edit python")
+    assert (first.times, first.worked, first.worked_of, first.scope) == (3, 3, 3, "shelf")
+    assert mind.ask(ListProcedures(scope="*", k=1)).procedures == (first,)
+    assert sleep(mind, "second", stages=stages).changes == 0
+    mind.ask(Forget(ids=(first.examples[0],), reason="test"))
+    assert first not in mind.ask(ListProcedures(scope="shelf")).procedures
+
+
+def test_what_was_done_twice_is_no_procedure(mind: ActorHarness) -> None:
+    for number in range(2):
+        worked(mind, f"s{number}")
+    sleep(mind, "first", stages=("session-steps", "procedures"))
+    assert mind.ask(ListProcedures()).procedures == ()
 
 
 def test_a_digest_of_one_project_tells_nothing_of_another(mind: ActorHarness) -> None:

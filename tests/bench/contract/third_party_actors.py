@@ -6,18 +6,32 @@ import os
 import random
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
 from mnemic.actors.capture.prepare import new_id
 from mnemic.actors.protocol.changes import AddMemory, RecordDelivery, ScopeRef
-from mnemic.actors.protocol.contract import Setting
+from mnemic.actors.protocol.contract import CONTRACT, Setting
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.messages import Applied, Apply
 from mnemic.actors.protocol.ports import Ports
 from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
-from mnemic.actors.sleep.consolidator import ConsolidatorActor
+
+
+class Bare:
+    """What the contract asks of a consolidator, and nothing else."""
+
+    contract: ClassVar[int] = CONTRACT
+    takes: ClassVar[tuple[type, ...]] = (Sleep, Preempt)
+    settings: ClassVar[tuple[Setting, ...]] = ()
+
+    @classmethod
+    def make(cls, ports: Ports) -> Any:
+        return cls()
+
+    def handle(self, message: Any, context: Any) -> Any:
+        return report(message)
 
 
 class Again(msgspec.Struct, frozen=True):
@@ -27,7 +41,7 @@ class Again(msgspec.Struct, frozen=True):
     left: int
 
 
-class Steady(ConsolidatorActor):
+class Steady(Bare):
     """Writes a summary a step, in as many steps as it is set to, and stops when it is woken."""
 
     takes = (Sleep, Preempt, Again)
@@ -71,17 +85,17 @@ def report(message: Any, *steps: str) -> NightReport | None:
     return NightReport(run=message.run, steps=steps, changes=0, finished=True) if isinstance(message, Sleep) else None
 
 
-class LooksAtTheClock(ConsolidatorActor):
+class LooksAtTheClock(Bare):
     def handle(self, message: Any, context: Any) -> Any:
         return report(message, str(time.time()))
 
 
-class LooksAtTheDay(ConsolidatorActor):
+class LooksAtTheDay(Bare):
     def handle(self, message: Any, context: Any) -> Any:
         return report(message, str(int(time.time() // 86400)))
 
 
-class DrawsUnseeded(ConsolidatorActor):
+class DrawsUnseeded(Bare):
     def handle(self, message: Any, context: Any) -> Any:
         if isinstance(message, Sleep):
             asked = RecordDelivery(query=str(random.random()), scope="*", parts=(), tokens=0)
@@ -89,12 +103,12 @@ class DrawsUnseeded(ConsolidatorActor):
         return report(message)
 
 
-class CountsOnTheOrderOfASet(ConsolidatorActor):
+class CountsOnTheOrderOfASet(Bare):
     def handle(self, message: Any, context: Any) -> Any:
         return report(message, *{f"step {number}" for number in range(20)})
 
 
-class WritesEachTime(ConsolidatorActor):
+class WritesEachTime(Bare):
     """Its key says how much there is, and so is another one each time."""
 
     def __init__(self, ports: Ports) -> None:
@@ -116,28 +130,28 @@ class WritesEachTime(ConsolidatorActor):
         return report(message)
 
 
-class FailsAtSleep(ConsolidatorActor):
+class FailsAtSleep(Bare):
     def handle(self, message: Any, context: Any) -> Any:
         return {}[message]
 
 
-class AnswersWithADict(ConsolidatorActor):
+class AnswersWithADict(Bare):
     def handle(self, message: Any, context: Any) -> Any:
         return {"run": message.run}
 
 
-class AnswersWithAWrongField(ConsolidatorActor):
+class AnswersWithAWrongField(Bare):
     def handle(self, message: Any, context: Any) -> Any:
         many: Any = "many"
         return NightReport(run=message.run, steps=(), changes=many, finished=True)
 
 
-class AnswersForAnother(ConsolidatorActor):
+class AnswersForAnother(Bare):
     def handle(self, message: Any, context: Any) -> Any:
         return NightReport(run="my own", steps=(), changes=0, finished=True)
 
 
-class AnswersWithCode(ConsolidatorActor):
+class AnswersWithCode(Bare):
     def handle(self, message: Any, context: Any) -> Any:
         steps: Any = lambda: ()  # noqa: E731
         return NightReport(run=message.run, steps=steps, changes=0, finished=True)
@@ -150,19 +164,19 @@ class ErrorWithTwoWords(MnemicError):
         super().__init__(both=one + two)
 
 
-class AnswersWithAnErrorThatStays(ConsolidatorActor):
+class AnswersWithAnErrorThatStays(Bare):
     def handle(self, message: Any, context: Any) -> Any:
         raise ErrorWithTwoWords("a", "b")
 
 
-class FailsWhereNothingIsLeft(ConsolidatorActor):
+class FailsWhereNothingIsLeft(Bare):
     def handle(self, message: Any, context: Any) -> Any:
         if isinstance(message, Sleep):
             assert 1 / message.budget_s
         return report(message)
 
 
-class HoldsOn(ConsolidatorActor):
+class HoldsOn(Bare):
     """Works on, whatever its budget is."""
 
     def handle(self, message: Any, context: Any) -> Any:
@@ -173,7 +187,7 @@ class HoldsOn(ConsolidatorActor):
         return report(message)
 
 
-class WakesWithAWord(ConsolidatorActor):
+class WakesWithAWord(Bare):
     takes = (Sleep, Preempt)
 
     def handle(self, message: Any, context: Any) -> Any:
@@ -184,7 +198,7 @@ class _Woken(msgspec.Struct, frozen=True):
     run: str
 
 
-class NeedsItsPast(ConsolidatorActor):
+class NeedsItsPast(Bare):
     takes = (Sleep, Preempt)
 
     def __init__(self) -> None:
@@ -198,7 +212,7 @@ class NeedsItsPast(ConsolidatorActor):
         return report(message)
 
 
-class NeverEnds(ConsolidatorActor):
+class NeverEnds(Bare):
     takes = (Sleep, Preempt, Again)
 
     def handle(self, message: Any, context: Any) -> Any:
@@ -207,44 +221,44 @@ class NeverEnds(ConsolidatorActor):
         return report(message)
 
 
-class TakesItsProcessAlong(ConsolidatorActor):
+class TakesItsProcessAlong(Bare):
     def handle(self, message: Any, context: Any) -> Any:
         os._exit(3)
 
 
-class Hangs(ConsolidatorActor):
+class Hangs(Bare):
     def handle(self, message: Any, context: Any) -> Any:
         while True:
             pass
 
 
-class IsMadeOnlyHere(ConsolidatorActor):
+class IsMadeOnlyHere(Bare):
     @classmethod
     def make(cls, ports: Ports) -> Any:
         Path("/nowhere/at/all").read_bytes()
 
 
-class CannotBeClosed(ConsolidatorActor):
+class CannotBeClosed(Bare):
     def close(self) -> None:
         raise OSError("it is gone")
 
 
-class AsksForWhatNobodyTakes(ConsolidatorActor):
+class AsksForWhatNobodyTakes(Bare):
     def handle(self, message: Any, context: Any) -> Any:
         return report(message, str(context.ask(Again("r", 1))))
 
 
-class ForeseesInVain(ConsolidatorActor):
+class ForeseesInVain(Bare):
     @staticmethod
     def foresees(message: Any) -> tuple[Any, ...]:
         return (Again("r", 1),)
 
 
-class ForeseesALine(ConsolidatorActor):
+class ForeseesALine(Bare):
     @staticmethod
     def foresees(message: Any) -> Any:
         return "a line"
 
 
-class OfAnotherContract(ConsolidatorActor):
+class OfAnotherContract(Bare):
     contract = 7

@@ -19,6 +19,7 @@ from mnemic.actors.protocol.events import to_bytes
 from mnemic.actors.protocol.knowledge import messages as knowledge_messages
 from mnemic.actors.protocol.message import Id, Text, Time
 from mnemic.actors.protocol.messages import Apply, CaptureText, GetMemories, Recall
+from mnemic.actors.protocol.sleep import messages as sleep_messages
 from mnemic.actors.protocol.sleep.messages import Sleep
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import error_view
@@ -36,7 +37,10 @@ from mnemic.runtime.client.wire import (
 
 TEXTS = st.text(st.characters())  # lone surrogates too
 KINDS = sorted({*ASK_MESSAGES.values(), *TELL_MESSAGES.values()}, key=message_path)
-MODULES = (*(messages, ambient_messages, community_messages, knowledge_messages, log_messages, scopes, shape_messages),)
+MODULES = (
+    *(messages, ambient_messages, community_messages, knowledge_messages, log_messages, scopes, shape_messages),
+    sleep_messages,
+)
 MESSAGES = {
     name
     for module in MODULES
@@ -142,6 +146,7 @@ def test_every_message_is_either_a_faces_or_the_actors_own() -> None:
         "ProjectUse",
     }
     parts |= {"CommunityView", "CommunityEvent", "CommunityNeighbour", "CommunityRole"}
+    parts |= {"NightView", "NightChange", "Digest", "DigestSentence", "ProcedureView"}
     parts |= {"Fact", "FactRef", "Conflict", "Entity", "EntityName", "EntityNeighbour"}
     parts |= {"BriefingSources", "LastSession", "Quote", "QuotedPair", "UnresolvedFailure"}
     assert asked | inside | parts == MESSAGES

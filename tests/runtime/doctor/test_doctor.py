@@ -18,6 +18,7 @@ import pytest
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import ModelMissing
 from mnemic.actors.protocol.message import format_id
+from mnemic.actors.protocol.sleep.changes import EndNight, StageReport
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.doctor import home as home_checks
 from mnemic.runtime.doctor import mind as mind_checks
@@ -45,6 +46,7 @@ ALL = {
     "clock",
     "wal",
     "commits",
+    "nights",
     *OF_THE_HOME,
     *OF_THE_MACHINE,
     *OF_THE_CAPTURE,
@@ -535,3 +537,21 @@ def test_the_command_says_what_it_mended_and_what_it_could_not(
     assert told.code == 1
     assert f"not repaired: permissions: {home.folder.key}: Operation not permitted" in told.out
     assert command("doctor", "--repair", "--home", home.path, "--json").json["repaired"] == []
+
+
+def test_a_stage_that_fails_is_told_and_one_that_is_set_aside_is_tried_again_once_repaired(home: Home) -> None:
+    def fail(run: str) -> None:
+        told = StageReport(stage="dreams", note="it is stuck", state="failed")
+        with closing(Store.open(home.folder.store, home.keys)) as store:
+            apply(store, EndNight(run=run, why="finished", stages=(told,)))
+
+    fail("1")
+    check = home.examine()["nights"]
+    assert (check.state, check.detail) == ("advice", "the stage dreams failed in 1 night (it is stuck)")
+    fail("2")
+    fail("3")
+    check = home.examine()["nights"]
+    assert check.state == "wrong"
+    assert "set aside" in check.detail
+    assert home.repair() == {"nights": RepairResult("nights", True, "the next night tries every stage again")}
+    assert home.examine()["nights"].state == "ok"

@@ -436,13 +436,12 @@ def test_the_default_consolidator_is_reached_from_the_idleness_of_a_real_mind(tm
         seq = actor_system.supervisor.ask(Count(), idle=True).seq
         while (report := actor_system.supervisor.report()).night is None or not report.night.finished:
             actor_system.supervisor._nights.tick()
-        assert report.night == NightReport(
-            run=sleep_run_name(actor_system.keys.seed, seq), steps=("communities",), changes=2, finished=True
-        )
-        handled = {one.actor: one.handled for one in report.actors}
-        assert handled["consolidator"] == 2, "a boundary and what it is made of, then what comes of it"
+        assert report.night.run == sleep_run_name(actor_system.keys.seed, seq)
+        assert report.night.steps == ("communities", "session-digests", "project-digests")
+        assert {one.state for one in report.night.stages} == {"done"}
+        handled = {one.actor: one.handled for one in report.actors}["consolidator"]
         seq = actor_system.supervisor.ask(Count(), idle=True).seq
         actor_system.clock.advance(300)
         actor_system.supervisor._nights.tick()
-        assert {one.actor: one.handled for one in actor_system.supervisor.report().actors}["consolidator"] == 2
+        assert {one.actor: one.handled for one in actor_system.supervisor.report().actors}["consolidator"] == handled
         assert actor_system.supervisor.ask(Count(), idle=True).seq == seq

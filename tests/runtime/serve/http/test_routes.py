@@ -160,7 +160,7 @@ def test_a_caller_that_asks_for_it_sees_progress_and_then_the_answer(faces: Host
     assert progress
     assert all(0 <= done <= total for done, total in (line["progress"] for line in progress))
     assert isinstance(decode(last["answer"]), Recalled)
-    wrong = faces.post("/api/recall", {"query": ""}, Accept="application/x-ndjson")
+    wrong = faces.post("/api/recall", {"query": ""}, Accept="application/x-ndjson", Mnemic_Mind="p")
     assert (wrong.status, type(decode_error(json.loads(wrong.body)["error"]))) == (200, InvalidValue)
 
 

@@ -111,7 +111,16 @@ def test_over_tcp_nobody_can_end_the_process_and_health_names_nothing_of_the_hom
 ANSWERED = {
     *("/healthz", "/metrics", "/mcp", "/api/report"),
     *("/api/shape", "/api/list-roles", "/api/list-communities", "/api/show-community"),
-    *("/api/list-facts", "/api/list-conflicts", "/api/list-entities", "/api/show-entity"),
+    *(
+        "/api/list-facts",
+        "/api/list-conflicts",
+        "/api/list-entities",
+        "/api/list-digests",
+        "/api/list-nights",
+        "/api/list-procedures",
+        "/api/show-night",
+        "/api/show-entity",
+    ),
     *(
         "/api/recall",
         "/api/get-memories",

@@ -1,4 +1,4 @@
-"""The commands `mnemic sleep`, `nights` and `digest`: have a night now or take one back, and see what nights made."""
+"""The commands `mnemic sleep`, `nights`, `digest` and `procedures`: a night now or one taken back; what nights made."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mnemic.actors.protocol.sleep.messages import ListDigests, ListNights
+from mnemic.actors.protocol.sleep.messages import ListDigests, ListNights, ListProcedures
 from mnemic.cli.context import CLOCK, FOLDER_SCOPE, CommandContext, cli, common_options, verb_options
 from mnemic.cli.output import escape_controls, progress_bars, searched_scope
 from mnemic.runtime.api.reports import pluralize
@@ -108,6 +108,19 @@ def digest(chosen: CommandContext, scope: tuple[str, ...], **asked: Any) -> None
         chosen.print_answer(view, lambda: digest_lines(view, asked["of"]))
 
 
+@cli.command()
+@verb_options(ListProcedures, "k", "scope", scope=FOLDER_SCOPE)
+@common_options
+def procedures(chosen: CommandContext, scope: tuple[str, ...], k: int) -> None:
+    """Give what is done again and again in a project, and how often it worked."""
+    from mnemic.runtime.api.views import knowledge_view
+
+    with chosen.open(create=False, asking=True) as mind:
+        looked, found = chosen.resolve_scope(mind, scope)
+        view = knowledge_view(mind.procedures(scope=looked, k=k), strict=False, scope=looked, found=found)
+        chosen.print_answer(view, lambda: procedure_lines(view))
+
+
 # --- lines -----------------------------------------------------------------------------------------------------------
 
 
@@ -176,3 +189,14 @@ def digest_lines(view: dict[str, Any], of: str) -> Iterator[str]:
             mark = ", in part replaced since" if said["replaced"] else ""
             text = " ".join(said["text"].split())
             yield escape_controls(f"  {said['at'][:10]}  {who}{mark}: {text}")
+
+
+def procedure_lines(view: dict[str, Any]) -> Iterator[str]:
+    """Which step follows which."""
+    where = searched_scope(view["scope"], view["scope_found"])
+    if not view["procedures"]:
+        yield f"no night has found in {where} what is done again and again: `mnemic sleep` looks now"
+    for one in view["procedures"]:
+        after = f"after {one['before']}{' failed' if one['failed'] else ''}: {one['then']}"
+        known = f"; it worked {one['worked']} of {pluralize(one['worked_of'], 'time')}" if one["worked_of"] else ""
+        yield escape_controls(f"  {after}, {pluralize(one['times'], 'time')}{known}  [{one['scope'] or 'no scope'}]")

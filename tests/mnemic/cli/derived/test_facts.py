@@ -12,7 +12,14 @@ import pytest
 
 import mnemic
 from mnemic.actors.protocol.errors import ActorFailed
-from mnemic.cli.facts import conflict_list_lines, entity_lines, fact_lines, merged_lines, settled_lines, timeline_lines
+from mnemic.cli.derived.facts import (
+    conflict_list_lines,
+    entity_lines,
+    fact_lines,
+    merged_lines,
+    settled_lines,
+    timeline_lines,
+)
 from mnemic.runtime.api.mind import Mind
 from tests.graded import grade_pair
 from tests.processes.faces import Outcome, lines, turn

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import mnemic
-from mnemic.cli.communities import community_lines, list_lines
+from mnemic.cli.derived.communities import community_lines, list_lines
 from tests.grouped import group_scopes
 from tests.processes.faces import Outcome, lines, turn
 
@@ -146,7 +146,7 @@ def test_what_is_not_there_or_no_number_is_refused(command: Command, grouped: Pa
 def test_what_waits_is_taken_up_before_the_list(
     command: Command, grouped: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mnemic.cli.communities._UPDATE_S", 0.0)  # a boundary is marked whatever time there is
+    monkeypatch.setattr("mnemic.cli.derived.communities._UPDATE_S", 0.0)  # a boundary is marked whatever time there is
     with mnemic.open(grouped) as mind:
         mind.remember("a third velvet shelf", scope="shelf")
         assert mind.communities().waiting == 1

@@ -1,0 +1,139 @@
+"""`mnemic sleep`, `nights` and `digest`: a night now, what it changed, what it made, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemic.cli.derived.sleep import digest_lines, list_lines, night_lines, procedure_lines, shown_lines
+from tests.processes.faces import Outcome, lines, turn
+
+Command = Callable[..., Outcome]
+
+TALK = (
+    "The booking API listens on port 8443 in production since Lukas moved it.",
+    "Lukas reviews the booking API on Thursdays before we deploy it to production.",
+    "The weather was lovely over the harbour all day.",
+    "Nadia wants the booking API reviewed by Lukas before each production deploy.",
+)
+STAGE: dict[str, Any] = {"stage": "topic-digests", "changes": 2, "took_us": 1_250_000, "note": "", "state": "done"}
+FAILED = STAGE | {"stage": "facts", "changes": 0, "took_us": 10, "note": "the disk is full", "state": "failed"}
+NIGHT: dict[str, Any] = {"id": 3, "run": "n", "at": "2026-11-26T02:00:00Z", "reason": "idle", "why": "woken"}
+NIGHT |= {"ended_at": "2026-11-26T02:01:00Z", "undone_at": None, "stages": [STAGE, FAILED]}
+
+
+@pytest.fixture
+def known(home: Path, tmp_path: Path, command: Command) -> Path:
+    """A home with a talk about one project."""
+    said = [
+        turn(text, id=f"{n}", session="one", scope="boat", said_at=f"2026-11-0{n + 1}T10:00:00Z")
+        for n, text in enumerate(TALK)
+    ]
+    assert command("capture", lines(tmp_path / "said.jsonl", *said), "--home", home).code == 0
+    return home
+
+
+def test_a_night_says_what_each_stage_did() -> None:
+    view = {"changes": 2, "finished": True, "stages": [STAGE, FAILED], "dry_run": False}
+    assert list(night_lines(view)) == [
+        "The night changed 2 things",
+        "  topic-digests: 2 changes, 1.2 s",
+        "  facts: failed: the disk is full",
+    ]
+    unfinished = list(night_lines(view | {"changes": 0, "finished": False, "dry_run": True}))
+    assert unfinished[0] == "The night would change nothing"
+    assert unfinished[-1] == "its time was used up before all was done: the next night goes on"
+
+
+def test_nights_are_listed_with_when_why_and_what() -> None:
+    undone = NIGHT | {"id": 2, "undone_at": "2026-11-26T08:00:00Z", "why": "", "reason": "asked", "stages": []}
+    assert list(list_lines({"nights": [NIGHT, undone]})) == [
+        "#3  2026-11-26 02:00  while nobody wanted anything, woken: 2 changes (topic-digests 2)",
+        "#2  2026-11-26 02:00  asked for, broken off, taken back 2026-11-26: 0 changes",
+    ]
+    assert list(list_lines({"nights": []})) == ["no night has changed anything yet"]
+
+
+def test_a_night_is_shown_with_each_change_and_nothing_in_it_can_move_the_cursor() -> None:
+    change = {"stage": "topic-digests", "what": "topic #4 in boat", "did": "made", "quotes": ["a\nb \x1b[2J"]}
+    told = list(shown_lines({"night": NIGHT, "changes": [change]}))
+    assert told[-2:] == ["  made: topic-digests of topic #4 in boat", '    "a b \\x1b[2J"']
+
+
+def test_a_digest_tells_days_and_speakers_and_what_is_partly_replaced() -> None:
+    said = {"at": "2026-11-01T10:00:00Z", "speaker": None, "role": "user", "replaced": True, "text": "It is\nso."}
+    digest = {"of": "project boat", "memories": 4, "night": 3, "sentences": [said]}
+    view = {"digests": [digest], "scope": "boat", "scope_found": "named"}
+    assert list(digest_lines(view, "project")) == [
+        "project boat, 4 memories, night #3",
+        "  2026-11-01  user, in part replaced since: It is so.",
+    ]
+    (none,) = digest_lines(view | {"digests": []}, "topic")
+    assert none == "no night has made a digest of a topic in boat (named) yet: `mnemic sleep` has one now"
+
+
+def test_a_night_is_had_seen_and_taken_back(command: Command, known: Path) -> None:
+    assert command("nights", "--home", known).out == "no night has changed anything yet\n"
+    dry = command("sleep", "--dry-run", "--home", known)
+    assert dry.out.startswith("The night would change ")
+    assert command("nights", "--home", known, "--json").json == {"nights": []}
+    slept = command("sleep", "--home", known, "--json").json
+    assert slept["finished"]
+    assert "session-digests" in slept["steps"]
+    assert command("sleep", "--home", known).out.startswith("The night changed nothing\n")
+    (night,) = command("nights", "--home", known, "--json").json["nights"]
+    assert (night["id"], night["reason"], night["why"]) == (1, "asked", "finished")
+    shown = command("nights", "show", "1", "--home", known).out
+    assert "made: project-digests of project boat" in shown
+    (digest,) = command("digest", "--scope", "boat", "--home", known, "--json").json["digests"]
+    assert {one["text"] for one in digest["sentences"]} <= set(TALK)
+    assert command("digest", "--of", "session", "--scope", "boat", "--home", known).out.startswith("conversation one")
+    assert command("sleep", "undo", "--home", known).out.startswith("taken back: #1.")
+    assert command("digest", "--scope", "boat", "--home", known, "--json").json["digests"] == []
+    assert "taken back" in command("nights", "--home", known).out
+
+
+def test_what_is_done_again_and_again_is_told_in_a_line(command: Command, known: Path) -> None:
+    one = {"before": "test python (pytest)", "failed": True, "then": "edit python", "times": 9, "scope": "boat"}
+    view = {"procedures": [one | {"worked": 7, "worked_of": 9}], "scope": "boat", "scope_found": "named"}
+    (told,) = procedure_lines(view)
+    assert told == "  after test python (pytest) failed: edit python, 9 times; it worked 7 of 9 times  [boat]"
+    (bare,) = procedure_lines(
+        view | {"procedures": [one | {"worked": 0, "worked_of": 0, "failed": False, "scope": ""}]}
+    )
+    assert bare == "  after test python (pytest): edit python, 9 times  [no scope]"
+    assert command("procedures", "--scope", "boat", "--home", known).out.startswith(
+        "no night has found in boat (named)"
+    )
+
+
+def test_one_stage_alone_is_had(command: Command, known: Path) -> None:
+    slept = command("sleep", "--stage", "session-digests", "--home", known, "--json").json
+    assert [one["stage"] for one in slept["stages"]] == ["session-digests"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (("sleep", "dream"), "'dream' is nothing that sleep does"),
+        (("sleep", "undo", "x"), "'undo x' is nothing that sleep does"),
+        (("sleep", "undo", "7"), "a night cannot be 7: no such night stands"),
+        (("sleep", "undo"), "there is no night to take back"),
+        (("sleep", "--stage", "dreams"), "a stage cannot be 'dreams': there is none of that name"),
+        (("nights", "x"), "'x' is no number of a night"),
+        (("nights", "9"), "a night cannot be 9: there is none of that number"),
+        (("nights", "-k", "0"), "k cannot be 0"),
+        (("digest", "--of", "dream"), "dream"),
+        (("digest", "--scope", "nowhere"), "nowhere"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_sentence(command: Command, known: Path, asked: Any, told: str) -> None:
+    before = command("nights", "--home", known, "--json").json
+    refused = command(*asked, "--home", known)
+    assert refused.code == 2
+    assert told in refused.err
+    assert "Traceback" not in refused.err
+    assert command("nights", "--home", known, "--json").json == before
