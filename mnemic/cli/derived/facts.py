@@ -107,7 +107,7 @@ def entities(chosen: CommandContext, scope: tuple[str, ...], **asked: Any) -> No
 @verb_options(ShowEntity, "k", "scope", scope=FOLDER_SCOPE)
 @common_options
 def entity(chosen: CommandContext, name: tuple[str, ...], scope: tuple[str, ...], k: int) -> None:
-    """Show a thing: what holds of it, what held, what is beside it.
+    """Show a thing: what holds, what held, what is beside it.
 
     `merge NAME INTO` says that two names are of one thing, `split NAME` takes that back.
     """

@@ -39,8 +39,9 @@ _REASONS = {"idle": "while nobody wanted anything", "asked": "asked for"}
 def sleep(
     chosen: CommandContext, what: tuple[str, ...], stages: tuple[str, ...], dry_run: bool, seconds: float
 ) -> None:
-    """Have a night now: digests of what came or changed, topics and facts brought up to date.
+    """Have a night now, or take nights back.
 
+    It makes digests of what came or changed, and brings topics and facts up to date.
     `undo` takes back the newest night, `undo NIGHT` that one and every later one.
     """
     match what:
@@ -80,7 +81,10 @@ def _undo(chosen: CommandContext, number: int) -> None:
 @verb_options(ListNights, "k")
 @common_options
 def nights(chosen: CommandContext, what: tuple[str, ...], k: int) -> None:
-    """List the last nights that changed something: when, why, and what. With a number, every change of that one."""
+    """List the last nights, or show one.
+
+    Those that changed something: when, why, and what. With a number, every change of that one.
+    """
     from mnemic.actors.protocol.message import to_json
 
     number = what[-1].lstrip("#") if what else ""
@@ -99,7 +103,10 @@ def nights(chosen: CommandContext, what: tuple[str, ...], k: int) -> None:
 @verb_options(ListDigests, "of", "k", "sentences", "scope", scope=FOLDER_SCOPE)
 @common_options
 def digest(chosen: CommandContext, scope: tuple[str, ...], **asked: Any) -> None:
-    """Give the digest of a project, of its conversations or of its topics, as the last night made it."""
+    """Give what a project says again and again.
+
+    That is the digest of the project, of its conversations or of its topics, as the last night made it.
+    """
     from mnemic.runtime.api.views import knowledge_view
 
     with chosen.open(create=False, asking=True) as mind:
@@ -112,7 +119,7 @@ def digest(chosen: CommandContext, scope: tuple[str, ...], **asked: Any) -> None
 @verb_options(ListProcedures, "k", "scope", scope=FOLDER_SCOPE)
 @common_options
 def procedures(chosen: CommandContext, scope: tuple[str, ...], k: int) -> None:
-    """Give what is done again and again in a project, and how often it worked."""
+    """Give what a project does again and again."""
     from mnemic.runtime.api.views import knowledge_view
 
     with chosen.open(create=False, asking=True) as mind:

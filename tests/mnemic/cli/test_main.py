@@ -521,7 +521,7 @@ def test_doctor_takes_from_others_what_they_could_read(command: Command, home: P
 # --- wrong input -----------------------------------------------------------------------------------------------------
 
 WRONG: list[tuple[list[str], int, str]] = [
-    (["sleep"], 2, "No such command 'sleep'"),
+    (["dream"], 2, "No such command 'dream'"),
     (["forget"], 2, "say which: ids, or --scope"),
     (["--wrong"], 2, "No such option"),
     (["status", "--wrong"], 2, "No such option"),
