@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 
-def own_disk(folder: Path, size: str = "1m") -> list[str]:
+def own_disk(folder: Path, size: str = "2m") -> list[str]:
     """What stands before a command that is to see an empty disk at a folder; where none can be mounted, the test is
     skipped.
     """

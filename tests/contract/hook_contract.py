@@ -528,7 +528,7 @@ class HookContract:
         disk = tmp_path / "disk"
         disk.mkdir()
         mounted = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], capture_output=True, check=False
+            ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(disk)], capture_output=True, check=False
         )
         if mounted.returncode:
             pytest.skip(f"no small disk can be made here: {mounted.stderr.decode().strip()}")

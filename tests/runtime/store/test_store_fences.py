@@ -173,6 +173,6 @@ def replace_on_a_full_disk(folder: str) -> None:
 
 def test_where_the_disk_is_full_a_writer_replaces_the_others_with_its_first_transaction(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
-    before = own_disk(disk, "2m")
+    before = own_disk(disk)
     printed = finish(child("runtime.store.test_store_fences:replace_on_a_full_disk", disk, before=before))
     assert printed == "full\nTrue\n1 2\n"
