@@ -263,12 +263,12 @@ CREATE TABLE stage_failures(
   stage TEXT PRIMARY KEY, nights INTEGER NOT NULL, run TEXT NOT NULL, why TEXT NOT NULL) STRICT;
 CREATE TABLE derived(
   id INTEGER PRIMARY KEY AUTOINCREMENT, stage TEXT NOT NULL, key BLOB NOT NULL, stamp BLOB NOT NULL,
-  value BLOB NOT NULL, made INTEGER NOT NULL, gone INTEGER) STRICT;
+  value BLOB NOT NULL, made INTEGER NOT NULL, made_seq INTEGER NOT NULL, gone INTEGER, gone_seq INTEGER) STRICT;
 CREATE UNIQUE INDEX derived_standing ON derived(stage, key) WHERE gone IS NULL;
 CREATE INDEX derived_made ON derived(made);
 CREATE INDEX derived_gone ON derived(gone) WHERE gone IS NOT NULL;
 CREATE TABLE derived_sources(
-  derived INTEGER NOT NULL REFERENCES derived(id) ON DELETE CASCADE, place INTEGER NOT NULL,
+  derived INTEGER NOT NULL REFERENCES derived(id), place INTEGER NOT NULL,
   memory INTEGER NOT NULL REFERENCES memories(id), start INTEGER NOT NULL, stop INTEGER NOT NULL,
   PRIMARY KEY(derived, place)) STRICT, WITHOUT ROWID;
 CREATE INDEX derived_sources_memory ON derived_sources(memory);

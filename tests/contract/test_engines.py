@@ -47,7 +47,14 @@ from mnemic.actors.protocol.messages import (
 )
 from mnemic.actors.protocol.scopes import ChangeScopes, ListScopes
 from mnemic.actors.protocol.shape_messages import BindPending, ListRoles, Shape
-from mnemic.actors.protocol.sleep.messages import Sleep
+from mnemic.actors.protocol.sleep.messages import (
+    ListDigests,
+    ListProcedures,
+    NightReport,
+    ShowNight,
+    Sleep,
+    UndoNights,
+)
 from mnemic.compose import ray_engine_factory
 from mnemic.hooks.read.formats import open_transcript
 from mnemic.hooks.read.records import read_record
@@ -206,6 +213,26 @@ def known(actor_system: Supervisor) -> list[Any]:
     return [*facts, replaced, settled, named, actor_system.ask(ShowEntity(name=named.entities[0].name, k=50))]
 
 
+def slept(actor_system: Supervisor) -> list[Any]:
+    """What a night derives, once all before it is settled; and what is left of it once it is taken back."""
+    report = night(actor_system, "night-1")
+    assert {"session-digests", "project-digests", "session-steps"} <= set(report.steps)
+    digests = [actor_system.ask(ListDigests(of=of, k=99)) for of in ("project", "session")]  # type: ignore[arg-type]
+    assert all(one.digests for one in digests)
+    shown = actor_system.ask(ShowNight(id=1)).changes
+    assert night(actor_system, "night-2").changes == 0
+    undone = actor_system.ask(UndoNights())
+    after = actor_system.ask(ListDigests(of="session"))
+    return [report.steps, report.changes, *digests, shown, undone, after, actor_system.ask(ListProcedures())]
+
+
+def night(actor_system: Supervisor, run: str) -> NightReport:
+    """A whole night."""
+    while not (report := actor_system.ask(Sleep(run=run, seed=SEED, budget_s=60.0))).finished:
+        pass
+    return report
+
+
 def read_all(actor_system: Supervisor) -> int:
     """Have all memories read and graded; returns how many were read."""
     while (progress := actor_system.ask(UpdateFacts())).pending:
@@ -254,6 +281,7 @@ def test_both_engines_give_the_same_answers(tmp_path: Path, home: Path, request:
             asked += shaped(actor_system)
             asked += grouped(actor_system)
             asked += known(actor_system)
+            asked += slept(actor_system)
             with pytest.raises(NoSuchMemory) as caught:
                 actor_system.ask(GetMemories(ids=(bytes(16),)))
             counts = actor_system.ask(Count())
@@ -317,12 +345,13 @@ def test_whatever_process_is_killed_under_load_nothing_acknowledged_is_lost_and_
             return
 
     running = processes()
-    victims = [running[slot] for slot in ("capture", "store", "retriever", "binder", "communities", "knowledge")]
+    slots = ("capture", "store", "retriever", "binder", "communities", "knowledge", "consolidator")
+    victims = [running[slot] for slot in slots]
     with ThreadPoolExecutor(4) as pool:
         taking = pool.submit(take, actor_system, source)
         keeping = [pool.submit(keep, number) for number in range(120)]
         for count, victim in enumerate(victims, start=1):
-            until(lambda count=count: len(acknowledged) >= 20 * count)  # type: ignore[misc]
+            until(lambda count=count: len(acknowledged) >= 15 * count)  # type: ignore[misc]
             os.kill(victim, signal.SIGKILL)
         new, known = taking.result()
         for one in keeping:
@@ -339,6 +368,9 @@ def test_whatever_process_is_killed_under_load_nothing_acknowledged_is_lost_and_
     assert grouped.why_not == ""
     assert actor_system.ask(ListCommunities()).memories > 0
     assert read_all(actor_system) == 720
+    assert night(actor_system, "after").changes
+    assert actor_system.ask(ListDigests(of="session")).digests
+    assert night(actor_system, "again").changes == 0
     failed = {actor.actor: actor.failures for actor in actor_system.report().actors}
     assert sum(failed.values()) >= len(victims)
 

@@ -60,19 +60,20 @@ def _keep_derived(context: ApplyContext, change: KeepDerived, at: int) -> Change
     if night is None:
         return result
     for item in change.items:
-        _make_way(db, change.stage, item.key, night)
-        _keep_item(db, change.stage, item, night)
+        _make_way(context, change.stage, item.key, night)
+        _keep_item(context, change.stage, item, night)
         result = CHANGED
     for key in change.ended:
-        if _make_way(db, change.stage, key, night):
+        if _make_way(context, change.stage, key, night):
             result = CHANGED
     return result
 
 
-def _keep_item(db: apsw.Connection, stage: str, item: DerivedItem, night: int) -> None:
+def _keep_item(context: ApplyContext, stage: str, item: DerivedItem, night: int) -> None:
+    db = context.db
     db.execute(
-        "INSERT INTO derived(stage, key, stamp, value, made) VALUES(?, ?, ?, ?, ?)",
-        (stage, item.key, item.stamp, item.value, night),
+        "INSERT INTO derived(stage, key, stamp, value, made, made_seq) VALUES(?, ?, ?, ?, ?, ?)",
+        (stage, item.key, item.stamp, item.value, night, context.seq),
     )
     number = db.last_insert_rowid()
     db.executemany(
@@ -81,10 +82,11 @@ def _keep_item(db: apsw.Connection, stage: str, item: DerivedItem, night: int) -
     )
 
 
-def _make_way(db: apsw.Connection, stage: str, key: bytes, night: int) -> bool:
+def _make_way(context: ApplyContext, stage: str, key: bytes, night: int) -> bool:
     """Have what stands under a key make way; what the same night made was never there."""
-    let_go(db, "stage = ? AND key = ? AND gone IS NULL AND made = ?", (stage, key, night))
-    db.execute("UPDATE derived SET gone = ? WHERE stage = ? AND key = ? AND gone IS NULL", (night, stage, key))
+    db, standing = context.db, "stage = ? AND key = ? AND gone IS NULL"
+    let_go(db, f"{standing} AND made = ?", (stage, key, night))
+    db.execute(f"UPDATE derived SET gone = ?, gone_seq = ? WHERE {standing}", (night, context.seq, stage, key))
     return bool(db.changes())
 
 
@@ -143,7 +145,7 @@ def _take_back_nights(context: ApplyContext, change: TakeBackNights, at: int) ->
     of_stage, named = (" AND stage = ?", (change.stage,)) if change.stage else ("", ())
     if not context.is_replaying:  # else it stands as it is, and later nights made more since
         let_go(db, f"made >= ?{of_stage}", (change.night, *named))
-        db.execute(f"UPDATE derived SET gone = NULL WHERE gone >= ?{of_stage}", (change.night, *named))
+        db.execute(f"UPDATE derived SET gone = NULL, gone_seq = NULL WHERE gone >= ?{of_stage}", (change.night, *named))
     db.executemany(
         "INSERT OR REPLACE INTO refusals(stage, key, stamp) VALUES(?, ?, ?)",
         [(one.stage, one.key, one.stamp) for one in refused],
@@ -177,7 +179,9 @@ def let_go(db: apsw.Connection, which: str, given: tuple[Any, ...]) -> None:
     Args:
         which: a condition on the columns of ``derived``.
     """
-    db.execute(f"DELETE FROM derived WHERE {which}", given)
+    items: list[Any] = db.execute(f"SELECT id FROM derived WHERE {which}", given).fetchall()
+    db.executemany("DELETE FROM derived_sources WHERE derived = ?", items)  # an erasure works without foreign keys
+    db.executemany("DELETE FROM derived WHERE id = ?", items)
 
 
 def erase_sources(db: apsw.Connection, rows: Iterable[int]) -> None:
@@ -188,10 +192,9 @@ def erase_sources(db: apsw.Connection, rows: Iterable[int]) -> None:
 
 def rewind_nights(db: apsw.Connection, at_seq: int) -> None:
     """Have stand what stood after a transaction; of nights that were taken back since, nothing comes back."""
-    last = db.execute("SELECT coalesce(max(id), 0) FROM nights WHERE seq <= ?", (at_seq,)).get
-    let_go(db, "made > ?", (last,))
-    db.execute("UPDATE derived SET gone = NULL WHERE gone > ?", (last,))
-    db.execute("DELETE FROM night_reports WHERE night > ?", (last,))
+    let_go(db, "made_seq > ?", (at_seq,))
+    db.execute("UPDATE derived SET gone = NULL, gone_seq = NULL WHERE gone_seq > ?", (at_seq,))
+    db.execute("DELETE FROM night_reports WHERE night NOT IN (SELECT id FROM nights WHERE seq <= ?)", (at_seq,))
 
 
 SLEEP_HANDLERS: dict[type, Handler] = {

@@ -52,6 +52,7 @@ from mnemic.actors.protocol.knowledge.changes import (
 )
 from mnemic.actors.protocol.log_messages import ListDeliveries
 from mnemic.actors.protocol.scopes import Selection, Surveyed
+from mnemic.actors.protocol.sleep.changes import BeginNight, DerivedItem, KeepDerived, SourceSpan
 from mnemic.runtime.files.atomic_replace import finish_commit
 from mnemic.runtime.minds.homes import MindFolder
 from mnemic.runtime.store.apply.communities import FOUND_TABLES, GRAPH_TABLES
@@ -164,7 +165,7 @@ def histories(draw: st.DrawFn) -> list[tuple[str, Any]]:
     what = st.one_of(
         ADDED,
         st.tuples(st.sampled_from(["supersede", "settle"]), st.tuples(numbers, numbers)),
-        st.tuples(st.sampled_from(["retire", "restore", "original", "vectors", "bind", "know"]), numbers),
+        st.tuples(st.sampled_from(["retire", "restore", "original", "vectors", "bind", "know", "sleep"]), numbers),
         st.tuples(st.sampled_from(["recall", "asked", "given", "aside"]), some),
         st.tuples(st.sampled_from(["rename", "merge"]), st.permutations(["work/shelf", "shelf", "shelf~2", "boat"])),
     )
@@ -196,6 +197,8 @@ def changes_of(step: int, what: tuple[str, Any], there: dict[int, bytes]) -> lis
         ]
     if name == "know":
         return known(dict(list(there.items())[:given]))
+    if name == "sleep":
+        return slept(step, dict(list(there.items())[:given]))
     if name in ("retire", "restore"):
         reason = f"as {own(given % 9 + 1)} says"  # who forgets one may quote another
         return [Retire(memory=id_of(given), reason=reason) if name == "retire" else Unretire(memory=id_of(given))]
@@ -230,6 +233,16 @@ def known(texts: Mapping[int, bytes]) -> list[Change]:
         GradeStatements(generation=1, seq=1 << 40, rows=(), pairs=tuple(pairs)),
         MergeEntities(entity=bytes([len(texts)]) * 32, into=bytes(32)),
     ]
+
+
+def slept(step: int, texts: Mapping[int, bytes]) -> list[Change]:
+    """A night that derives an item of each of some memories, and one of all of them."""
+    spans = [SourceSpan(row, 0, len(text)) for row, text in texts.items()]
+    each = tuple(DerivedItem(b"session:%d:1" % one.row, b"%d" % step, b"", (one,)) for one in spans)
+    whole = DerivedItem(b"project:1", b"%d" % step, b"", tuple(spans))
+    run = f"night {step}"
+    items = KeepDerived(generation=1, run=run, stage="project-digests", items=(*each, whole))
+    return [BeginNight(run=run, reason="idle"), items] if texts else []
 
 
 def after_all(before: dict[bytes, bytes], gone: set[bytes]) -> dict[bytes, bytes]:
@@ -302,6 +315,8 @@ def check_whole(mind: Mind, added: dict[int, AddMemory], gone: set[int]) -> None
         assert set(again[table]) <= set(now[table]), table
     assert {row[0] for row in now["unbound"]} <= {row[0] for row in again["unbound"]}
     rows = {row[0] for row in now["memories"]}
+    assert {row[4] for row in now["derived_sources"]} <= rows
+    assert {row[1] for row in now["derived"]} == {row[1] for row in now["derived_sources"]}, "no item has lost a source"
     assert {row[0] for table in READ for row in now[table]} <= rows
     assert {row[0] for row in again["unread"]} == rows, "all is read again"
     assert named(again) == named(now)

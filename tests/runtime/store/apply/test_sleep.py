@@ -202,6 +202,8 @@ def test_groups_have_another_stamp_once_a_memory_comes_or_is_corrected(slept: Sl
 def test_a_copy_of_an_earlier_moment_has_what_nights_had_derived_by_then(slept: Slept, tmp_path: Path) -> None:
     slept.night("first", item(b"a", b"1", 1))
     seq, then = slept.look(lambda now: now.seq), slept.standing()
+    apply(slept.store, memory(6))
+    slept.night("first", item(b"c", b"3", 6))  # the same night goes on with what came meanwhile
     slept.night("second", item(b"a", b"2", 2), item(b"b", b"2"))
     slept.store.fork(tmp_path / "copy.db", seq)
     copy = look(tmp_path / "copy.db", lambda now: (now.derived("digests"), now.nights(10)))
