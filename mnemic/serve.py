@@ -21,6 +21,7 @@ import msgspec
 
 from mnemic.actors.protocol.errors import AlreadyServed, EngineMissing, InvalidValue
 from mnemic.runtime.client.launcher import request_drain
+from mnemic.runtime.engine.engine import SWITCH_S
 from mnemic.runtime.engine.ray.parent import DriverParent, kill_session
 from mnemic.runtime.engine.settings import load_settings
 from mnemic.runtime.logs import log_to
@@ -71,6 +72,7 @@ def serve_home(home: Path, options: ServeOptions, clock: Clock, say: Callable[[s
     """
     if options.child is not None:
         return _run_ray_child(home, options, clock, [int(number) for number in options.child.split(",")])
+    sys.setswitchinterval(SWITCH_S)
     home, options = home.absolute(), _with_absolute_paths(options)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # what it asks for, reading the settings, comes anyway
     engine = "embedded" if options.on_demand else options.engine

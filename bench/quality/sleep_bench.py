@@ -7,13 +7,15 @@ the share of the rarity of its words, of those that had been said before, that t
 each turn with the nearest stretch that is told. The one counts words, as the choice of sentences does; the other knows
 nothing of them.
 
-*Cost.* A night over a synthetic mind, another one with nothing new, and memory above idle.
+*Cost.* A night over a synthetic mind, another one with nothing new, memory above idle, and how long a recall takes that
+finds a night on in the same process, which it wakes.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
@@ -28,16 +30,18 @@ import psutil
 from mnemic.actors.brief.compose import BUDGET_TOKENS, compose_session_start
 from mnemic.actors.protocol.ambient_messages import Brief, BriefingSources, Quote
 from mnemic.actors.protocol.changes import ScopeRef
+from mnemic.actors.protocol.messages import Recall
 from mnemic.actors.protocol.ports import Encoder
 from mnemic.actors.protocol.sleep.messages import NightReport, Sleep
 from mnemic.algorithms.sleep.digest import digest_sentences
 from mnemic.algorithms.text.terms import telling_terms
-from mnemic.bench.harness.homes import MIND_NAME, SyntheticCorpus, actors_of, fill_home, lexical_settings
-from mnemic.bench.harness.measure import Row, goal
+from mnemic.bench.harness.homes import IDLE_SETTINGS, MIND_NAME, SyntheticCorpus, actors_of, fill_home, lexical_settings
+from mnemic.bench.harness.measure import Row, goal, milliseconds
 from mnemic.bench.harness.processes import run_mnemic
 from mnemic.bench.quality.locomo import convert, paired_test
 from mnemic.bench.quality.question_sets import QuestionSet, developers_set, locomo_set
 from mnemic.runtime.clock import SystemClock
+from mnemic.runtime.engine.engine import SWITCH_S
 from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.models.encoders import load_encoder
@@ -46,10 +50,13 @@ from mnemic.runtime.store.read.reader import open_reader
 GOAL_NIGHT_S = 60.0
 """Of 10,000 memories."""
 GOAL_NOTHING_S = 1.0
+GOAL_RATIO = 1.5
+"""Of the p95 of recalls that find a night on to that of recalls awake."""
 GOAL_RSS_MIB = 300.0
 """Above idle."""
 _FIRST_CUT, _EACH = 4, 2  # sessions
 _LEAST_ASKED_CHARS = 30
+_ASKED, _NAP_AFTER_S, _APART_S = 60, 0.1, 0.3
 _STAGES = ("session-digests", "project-digests")
 _ARMS = ("with the night", "without", "the newest sentences instead", "sentences by chance instead")
 
@@ -254,3 +261,46 @@ def _cost(memories: int, texts: Sequence[str], seed: int) -> Iterator[Row]:
             took_s = time.perf_counter() - began_s
             assert not again.changes, again
             yield {**about, "of": "nothing new", "took_s": took_s, **goal("s", took_s, GOAL_NOTHING_S)}
+    interval = sys.getswitchinterval()
+    for switch_s in (interval, SWITCH_S):  # as Python has it, and as a home's process does
+        sys.setswitchinterval(switch_s)
+        try:
+            yield from _beside(memories, texts, seed)
+        finally:
+            sys.setswitchinterval(interval)
+
+
+def _beside(memories: int, texts: Sequence[str], seed: int) -> Iterator[Row]:
+    """How long recalls take awake, and as those that wake a night: each finds one that has just gone on."""
+    corpus, encoder = _Turns(seed, texts), load_encoder(None)
+    with tempfile.TemporaryDirectory(prefix="mnemic-bench-") as folder:
+        home = Path(folder) / "home"
+        settings = IDLE_SETTINGS.replace("sleep_after_s = 86400.0", f"sleep_after_s = {_NAP_AFTER_S}")
+        filled = fill_home(home, memories, seed=seed, encoder=encoder, projects=5, corpus=corpus, settings=settings)
+        asked = corpus.questions(filled, _ASKED)
+        with actors_of(home) as actors:
+
+            def recall(question: str) -> float:
+                return milliseconds(actors.ask, Recall(query=question, k=10, observe=False))
+
+            for question in asked[:20]:  # what is loaded once
+                recall(question)
+            awake = [recall(question) for question in asked]
+            actors.start_ticking(0.01)
+            waking = []
+            for question in asked:
+                time.sleep(_APART_S)
+                night = actors.report().night
+                waking.append((recall(question), night is not None and not night.finished))
+        asleep = [took for took, was_on in waking if was_on]
+        p95 = [float(np.quantile(one, 0.95)) for one in (awake, asleep)]
+        ratio = p95[1] / p95[0]
+        switch_ms = 1e3 * sys.getswitchinterval()
+        row: Row = {
+            "what": "recall",
+            "memories": memories,
+            "switch_ms": switch_ms,
+            "awake_p95_ms": p95[0],
+            "waking_p95_ms": p95[1],
+        }
+        yield {**row, "n": len(asleep), "ratio": ratio, **goal("ratio", ratio, GOAL_RATIO)}

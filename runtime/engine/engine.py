@@ -40,6 +40,10 @@ _MAX_DELIVERIES = 2  # of one message, where instances die of it
 
 _log = logging.getLogger("mnemic.engine")
 
+SWITCH_S = 0.0005
+"""So often threads hand over in a process that serves a home: at Python's own 5 ms a recall that finds a night on waits
+that long each time that it wants the interpreter."""
+
 
 class Placement(msgspec.Struct, frozen=True):
     """What an actor wants of the machine it runs on; an engine without a choice takes no notice."""
