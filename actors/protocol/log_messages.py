@@ -287,3 +287,6 @@ class UseCounted(Message, frozen=True, kw_only=True):
     """Everything in each of them."""
     projects: tuple[ProjectUse, ...]
     """By path."""
+    told_twice: int = 0
+    """How many turns of users state again what one of theirs had stated in another conversation of the project (the
+    same of the same thing) and what their own conversation had not been given before."""

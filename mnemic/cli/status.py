@@ -136,6 +136,9 @@ def usage_lines(use: dict[str, Any], found: dict[str, str]) -> Iterator[str]:
     if weeks:
         yield "by week, from Monday on (UTC):"
         yield from (f"  {week['from']}: {_amount(week)}" for week in weeks)
+    if use["told_twice"]:
+        times = pluralize(use["told_twice"], "time")
+        yield f"told twice: {times} a user said again what memory held and that conversation had not been given"
 
 
 def _amount(use: dict[str, Any]) -> str:

@@ -212,6 +212,7 @@ def usage_view(use: UseCounted) -> dict[str, Any]:
         "projects": [
             {"path": project["path"], **project["total"], "weeks": project["weeks"]} for project in view["projects"]
         ],
+        "told_twice": view["told_twice"],
     }
 
 

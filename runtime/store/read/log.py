@@ -73,6 +73,17 @@ _GIVEN_FOR = (
 _PAGE_BYTES = 4 << 20
 """A page of what was given ends with the one that makes it longer."""
 
+_SAME = "{0}.value_key = n.value_key AND {0}.scope = n.scope AND {0}.subject = n.subject AND {0}.verb = n.verb"
+_TOLD_TWICE = (
+    "SELECT count(DISTINCT n.memory) FROM statements n JOIN memories nm ON nm.id = n.memory"
+    " AND nm.role = 'user' AND nm.retired_at IS NULL JOIN sessions s ON s.id = nm.session"
+    f" WHERE n.value_key != 0 AND n.subject IS NOT NULL AND EXISTS (SELECT 1 FROM statements o JOIN memories om"
+    f" ON om.id = o.memory AND om.role = 'user' AND om.retired_at IS NULL AND om.session != nm.session"
+    f" WHERE {_SAME.format('o')} AND o.said_at < n.said_at) AND NOT EXISTS (SELECT 1 FROM givings g JOIN given_parts p"
+    f" ON p.giving = g.id JOIN statements x ON x.memory = p.memory AND {_SAME.format('x')}"
+    " WHERE g.session = s.name AND g.at <= n.said_at)"
+)
+
 
 class LogQueries:
     """What a snapshot tells of what there is to see; see `mnemic.actors.protocol.snapshot.Snapshot`."""
@@ -214,6 +225,7 @@ class LogQueries:
             weeks=tuple(_MONDAY_US + (this - age) * _WEEK_US for age in range(asked.weeks)),
             all=tuple(_sum([ages[age] for ages in found.values() if age in ages]) for age in range(asked.weeks)),
             projects=projects,
+            told_twice=int(self._db.execute(_TOLD_TWICE).get),
         )
 
     # --- one memory --------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mnemic.actors.knowledge.knowledge import KnowledgeActor
-from mnemic.actors.protocol.changes import ScopeRef
+from mnemic.actors.protocol.changes import DeliveredSpan, ScopeRef
 from mnemic.actors.protocol.errors import InvalidValue, StoreBusy, UnknownConflict, UnknownEntity, UnknownScope
 from mnemic.actors.protocol.knowledge.changes import AddStatements
 from mnemic.actors.protocol.knowledge.messages import (
@@ -23,6 +23,7 @@ from mnemic.actors.protocol.knowledge.messages import (
     ShowEntity,
     UpdateFacts,
 )
+from mnemic.actors.protocol.log_messages import CountUse, NoteDelivery
 from mnemic.actors.protocol.messages import Applied, Forget, Rebuild, Recover
 from mnemic.algorithms.knowledge.extraction.statements import statements
 from tests.clocks import ManualClock
@@ -51,6 +52,12 @@ def say(mind: ActorHarness, text: str, day: int = 0, **fields: Any) -> bytes:
     """Keep a text, said so many days after the first."""
     kept: bytes = mind.keep(text, **({"place": SHELF, "said_at": START_US + day * DAY_US} | fields)).id
     return kept
+
+
+def told_twice(mind: ActorHarness) -> int:
+    """How often users said again what memory held, once all is read."""
+    read(mind)
+    return int(mind.ask(CountUse()).told_twice)
 
 
 def read(mind: ActorHarness) -> None:
@@ -557,3 +564,25 @@ def test_of_two_that_replaced_it_at_once_the_one_that_holds_is_named(mind: Actor
 def test_a_kind_that_is_none_is_refused(mind: ActorHarness) -> None:
     with pytest.raises(InvalidValue, match="it is not known"):
         mind.ask(ListEntities(kind="dragon"))
+
+
+def test_what_a_user_says_again_elsewhere_is_told_twice_unless_that_conversation_had_been_given_it(
+    mind: ActorHarness,
+) -> None:
+    first = say(mind, "Our database is SQLite.", session="one")
+    assert told_twice(mind) == 0
+    say(mind, "As I said, our database is SQLite.", day=1, session="one")
+    assert told_twice(mind) == 0, "in the same conversation"
+    say(mind, "Our database is SQLite.", day=2, session="two", role="assistant")
+    say(mind, "Our database is Postgres 17.", day=3, session="two")
+    say(mind, "Our database is SQLite.", day=4, session="three", place=BOARD)
+    assert told_twice(mind) == 0, "by an assistant, another value, in another project"
+    say(mind, "Remember that our database is SQLite.", day=200, session="four")
+    assert told_twice(mind) == 1
+    given = (DeliveredSpan(memory=first, start=0, stop=9, why="test"),)
+    mind.supervisor.tell(NoteDelivery(assistant="t", session="five", parts=given))
+    until(lambda: mind.look(lambda now: now.delivered_ids("t", "five")))
+    say(mind, "So our database is SQLite.", day=201, session="five")
+    assert told_twice(mind) == 1, "it had been told"
+    mind.ask(Forget(ids=(first,), reason="test"))
+    assert told_twice(mind) == 1, "said in the first conversation twice"

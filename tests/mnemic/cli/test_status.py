@@ -24,7 +24,10 @@ def test_use_is_told_by_project_and_of_the_weeks_that_have_any() -> None:
         ],
         "weeks": [{"from": "2026-11-16", **none, "memories": 3, "text_bytes": 1590}, {"from": "2026-11-09", **none}],
     }
-    assert list(usage_lines(use, {"": "none", "shelf": "git"})) == [
+    assert list(usage_lines(use | {"told_twice": 2}, {}))[-1] == (
+        "told twice: 2 times a user said again what memory held and that conversation had not been given"
+    )
+    assert list(usage_lines(use | {"told_twice": 0}, {"": "none", "shelf": "git"})) == [
         "  (no scope): 1 memory, 90 bytes (none)",
         "  (asked of everything): 0 memories, 0 bytes, 1 token given (1 time)",
         "  shelf: 2 memories, 1.5 kB, 300 tokens given (3 times) (git)",
