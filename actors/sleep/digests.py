@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any, ClassVar, NamedTuple, Self
 
 import msgspec
@@ -24,7 +25,10 @@ from mnemic.algorithms.text.terms import telling_terms
 SESSION_BYTES, TOPIC_BYTES, PROJECT_BYTES = 1600, 1200, 4800
 """What the sentences of a digest may cost together; a project's is cut to what there is room for."""
 _READ_BYTES = 8_192  # of a longer text no more is read
-_MOST_ROWS = 2_000  # of a group, the newest
+_MOST_ROWS, _MOST_BYTES = (
+    2_000,
+    256 << 10,
+)  # of a group, the newest: more would take too long at once
 
 
 class DigestValue(msgspec.Struct, frozen=True, array_like=True):
@@ -77,8 +81,9 @@ class _GroupDigests:
         """The sentences of a group."""
         _, group, scope = key.split(b":")
         rows = snapshot.group_rows(self._grouping, int(group), int(scope))[-_MOST_ROWS:]
-        texts = (to_text(text) for text in snapshot.text_prefixes(rows, _READ_BYTES))
-        return DigestState(rows, digest_sentences(texts))
+        texts = snapshot.text_prefixes(rows, _READ_BYTES)
+        first = len(rows) - sum(read <= _MOST_BYTES for read in accumulate(map(len, reversed(texts))))
+        return DigestState(rows[first:], digest_sentences(map(to_text, texts[first:])))
 
     def plan(self, state: DigestState) -> Derivation:
         """The digest."""

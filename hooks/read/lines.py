@@ -28,7 +28,7 @@ _CHUNK_BYTES = 1 << 20
 FILE_ARGUMENTS = ("file_path", "absolute_path", "filePath", "notebook_path", "path", "target_file")
 # Hosts put the server's name before the tool's, and one or two lines between; Cursor says `MCP:` and the tool alone.
 OWN_TOOL = re.compile(
-    r"(?:mcp_(?!_)(?:\w+_)?)?mnemic_.|.*_mnemic__.|MCP:(?:mnemic:|memory_(?:capture|facts|forget|get|recall|settle|shape|status)$)"
+    r"(?:mcp_(?!_)(?:\w+_)?)?mnemic_.|.*_mnemic__.|MCP:(?:mnemic:|memory_(?:capture|facts|forget|get|recall|settle|shape|sleep|status)$)"
 )
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -27,6 +27,7 @@ from mnemic.actors.protocol.sleep.messages import (
     UndoNights,
 )
 from mnemic.actors.sleep.consolidator import BUILT_IN_STAGES, FAILURES_ALLOWED, ConsolidatorActor, find_stage
+from mnemic.actors.sleep.digests import decode_digest
 from mnemic.actors.sleep.stages import Derivation
 from tests.clocks import ManualClock
 from tests.harness import START_US, ActorHarness
@@ -346,3 +347,15 @@ def test_whoever_wakes_a_night_that_is_not_on_gets_no_answer_and_leaves_no_trace
     assert actor.handle(Preempt(run="night"), context) is None
     assert mind.look(lambda now: now.seq) == before
     actor.close()
+
+
+def test_of_a_very_long_conversation_the_newest_part_is_digested(mind: ActorHarness) -> None:
+    long = " ".join(f"Otter number {number} swims past the old lighthouse at dawn." for number in range(120))
+    for number in range(45):
+        mind.keep(f"{long} {number}", session="s", place=SHELF)
+    newest = [mind.keep(text, session="s", place=SHELF).id for text in TALK]
+    sleep(mind, "first", stages=("session-digests",))
+    (item,) = mind.look(lambda now: now.derived("session-digests"))
+    rows = {one.row for one in item.sources}
+    assert rows & set(mind.look(lambda now: now.rows_of(newest)))
+    assert 0 < decode_digest(item.value).memories < 49

@@ -403,6 +403,7 @@ def test_it_is_told_the_communities_of_its_own_project_and_of_no_other(grouped: 
     assert {hit["text"] for hit in shown["members"]} == {"the otter is in the boat", "the boat's otter is at the rail"}
     with grouped.minds.use("default", True) as mind:
         assert mind.counts().communities == 2
+        until(lambda: mind.log_given().deliveries)  # it is kept after the answer
         (giving,) = mind.log_given().deliveries
     assert {part.why for part in giving.parts} == {"it asked for community 1"}
 
