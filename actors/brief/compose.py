@@ -50,6 +50,7 @@ _END_BYTES = 320
 _HELD_BYTES = 400
 _RECALLED_BYTES = 600
 _DIGEST_BYTES = 2400  # of all its lines; what a longer one covers more is worth less than what it costs
+_PROFILE_LINES = 5
 _DIGEST_HEADING = "From earlier sessions, in their words:"
 _LEAST_BYTES = 48  # a shorter stretch of a longer text says too little
 _ENDS = 2  # sentences that say what is still to be done
@@ -82,6 +83,10 @@ def compose_session_start(
         over = ", in part replaced or over since" if quote.is_partly_over else ""
         if not page.write_quote(f"- {format_day(quote.at)}, {what}{_let_in_label(quote)}{over}: ", quote, _HELD_BYTES):
             break
+    page.start_section("The user says of themselves:")
+    for quote in material.profile[:_PROFILE_LINES]:
+        if not page.contains(quote_inline(quote.text)):
+            page.write_quote(f"- {format_day(quote.at)}: ", quote, _END_BYTES)
     _write_digest(page, material.digest)
     text, parts = page.finish()
     return with_notices(text, notices), parts
@@ -350,6 +355,8 @@ def session_start_reasons(material: BriefingSources) -> dict[bytes, str]:
             found.setdefault(memory, []).append(why)
     for quote in material.in_force:
         found.setdefault(quote.id, []).append(_in_force_reason(quote))
+    for quote in material.profile[:_PROFILE_LINES]:
+        found.setdefault(quote.id, []).append("the user says it of themselves, and it is to last")
     for quote in material.digest:
         found.setdefault(quote.id, []).append("a night chose it as telling most of what is said again and again")
     if material.conflict is not None:

@@ -237,6 +237,8 @@ class BriefingSources(msgspec.Struct, frozen=True, kw_only=True):
     """The newest pair of statements that contradict and are not settled, if there is one."""
     digest: tuple[Quote, ...] = ()
     """Sentences that nights chose from all that was said in the project, the most telling first."""
+    profile: tuple[Quote, ...] = ()
+    """What its user said of themselves that is to last, what was said most often first."""
 
 
 NO_SOURCES = BriefingSources(last_session=None, in_force=())

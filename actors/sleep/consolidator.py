@@ -33,6 +33,7 @@ from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
 from mnemic.actors.sleep.digests import ProjectDigests, SessionDigests, TopicDigests
 from mnemic.actors.sleep.others import Communities, Facts, Meaning
 from mnemic.actors.sleep.procedures import Procedures, SessionSteps
+from mnemic.actors.sleep.profile import Profile
 from mnemic.actors.sleep.stages import AskingStage, DerivingStage, Stage
 
 BUILT_IN_STAGES: dict[str, type[Stage]] = {
@@ -41,6 +42,7 @@ BUILT_IN_STAGES: dict[str, type[Stage]] = {
         *(Meaning, Facts, Communities),
         *(SessionDigests, TopicDigests, ProjectDigests),
         *(SessionSteps, Procedures),
+        Profile,
     )
 }
 """The stages there are without a stranger's, in the order in which a night has them."""

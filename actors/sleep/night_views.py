@@ -15,7 +15,7 @@ from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.messages import Memory, Scopes
 from mnemic.actors.protocol.scopes import asked_scopes
-from mnemic.actors.protocol.sleep.changes import DIGEST_STAGES, SourceSpan
+from mnemic.actors.protocol.sleep.changes import DIGEST_STAGES, PROFILE_STAGE, SourceSpan
 from mnemic.actors.protocol.sleep.messages import (
     Digest,
     DigestSentence,
@@ -29,18 +29,22 @@ from mnemic.actors.protocol.sleep.messages import (
     NightView,
     ProceduresListed,
     ProcedureView,
+    ProfileEntry,
+    ProfileShown,
     ShowNight,
+    ShowProfile,
 )
 from mnemic.actors.protocol.sleep.snapshot import DerivedRecord, NightRecord
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.recall.query import scopes_below
 from mnemic.actors.sleep.digests import decode_digest
 from mnemic.actors.sleep.procedures import PROCEDURES, STEP_BYTES, decode_counted
+from mnemic.actors.sleep.profile import decode_profile
 from mnemic.algorithms.sleep.procedures import step_name
 
-NIGHT_MESSAGES = (ListNights, ShowNight, ListDigests, ListProcedures)
+NIGHT_MESSAGES = (ListNights, ShowNight, ListDigests, ListProcedures, ShowProfile)
 """The messages that are handled here."""
-NightAnswer = NightsListed | NightShown | DigestsListed | ProceduresListed
+NightAnswer = NightsListed | NightShown | DigestsListed | ProceduresListed | ProfileShown
 """What they are answered with."""
 
 _QUOTE_CHARS, _QUOTES = 160, 3
@@ -62,6 +66,8 @@ def answer_nights(message: Any, source: SnapshotSource, context: Context) -> Nig
             return _show(message, snapshot)
         if isinstance(message, ListProcedures):
             return _procedures(message, snapshot)
+        if isinstance(message, ShowProfile):
+            return _profile(message, snapshot, context.clock.now_us())
         return _digests(message, snapshot, context.clock.now_us())
 
 
@@ -210,6 +216,39 @@ def _procedures(message: ListProcedures, snapshot: Snapshot) -> ProceduresListed
                 )
     found.sort(key=lambda one: (-one.times, -one.worked, one.scope, one.before, one.then))
     return ProceduresListed(procedures=tuple(found[: message.k]))
+
+
+def _profile(message: ShowProfile, snapshot: Snapshot, now_us: int) -> ProfileShown:
+    _check("k", message.k)
+    asked = asked_scopes(message.scope)
+    within = None if asked is None else {snapshot.scopes()[one] for one in scopes_below(snapshot, asked)}
+    items = snapshot.derived(PROFILE_STAGE)
+    memories = _living((span for one in items for span in one.sources), snapshot)
+    replaced = {row: clauses for row, (_, clauses) in over_clauses(sorted(memories), now_us, snapshot)}
+    found = []
+    for item in items:
+        for span in item.sources:  # the newest first
+            memory = memories.get(span.row)
+            over = share_over((span.start, span.stop), replaced.get(span.row, ()))
+            if memory is None or over >= MOSTLY or (within is not None and memory.scope not in within):
+                continue
+            value = decode_profile(item.value)
+            found.append(
+                ProfileEntry(
+                    memory=memory.id,
+                    data=_span(memory, span),
+                    start_byte=span.start,
+                    at=memory.recorded_at if memory.said_at is None else memory.said_at,
+                    first_at=value.first_at,
+                    speaker=memory.speaker,
+                    conversations=value.conversations,
+                    projects=value.projects,
+                    scope=memory.scope,
+                )
+            )
+            break
+    found.sort(key=lambda one: (-one.projects, -one.conversations, -one.at, one.memory, one.start_byte))
+    return ProfileShown(entries=tuple(found[: message.k]))
 
 
 def _sentence(memory: Memory, span: SourceSpan, *, replaced: bool) -> DigestSentence:

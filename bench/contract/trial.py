@@ -92,6 +92,7 @@ from mnemic.actors.protocol.sleep.messages import (
     NightReport,
     Preempt,
     ShowNight,
+    ShowProfile,
     Sleep,
     UndoNights,
 )
@@ -362,6 +363,7 @@ def valid_messages(takes: tuple[type, ...], lines: str, ids: tuple[bytes, ...]) 
         ShowNight(id=1),
         ListDigests(of="session", scope="work", k=2),
         ListProcedures(k=2),
+        ShowProfile(k=2),
         UndoNights(),
         Rebuild(),
     ]
@@ -417,6 +419,7 @@ def invalid_messages(takes: tuple[type, ...]) -> list[Any]:
         ShowNight(id=-1),
         ListDigests(scope="no/such/scope"),
         ListProcedures(k=0),
+        ShowProfile(scope="no/such/scope"),
         UndoNights(id=1 << 40),
         Preempt(run="a night that never was"),
     ]

@@ -56,7 +56,7 @@ GOAL_RSS_MIB = 300.0
 """Above idle."""
 _FIRST_CUT, _EACH = 4, 2  # sessions
 _LEAST_ASKED_CHARS = 30
-_ASKED, _NAP_AFTER_S, _APART_S = 60, 0.1, 0.3
+_ASKED, _NAP_AFTER_S, _APART_S = 60, 0.1, 0.16
 _STAGES = ("session-digests", "project-digests")
 _ARMS = ("with the night", "without", "the newest sentences instead", "sentences by chance instead")
 
@@ -285,6 +285,8 @@ def _beside(memories: int, texts: Sequence[str], seed: int) -> Iterator[Row]:
 
             for question in asked[:20]:  # what is loaded once
                 recall(question)
+            # what others do for a night they do awake as well, and go on with it when it is woken
+            _night(actors, "before", ("meaning", "facts", "communities"))
             awake = [recall(question) for question in asked]
             actors.start_ticking(0.01)
             waking = []

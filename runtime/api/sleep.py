@@ -20,7 +20,9 @@ from mnemic.actors.protocol.sleep.messages import (
     NightsUndone,
     Preempt,
     ProceduresListed,
+    ProfileShown,
     ShowNight,
+    ShowProfile,
     Sleep,
     UndoNights,
 )
@@ -106,3 +108,11 @@ class SleepVerbs(FactVerbs):
             UnknownScope, InvalidValue: what was asked for cannot be.
         """
         return self._ask(question(ListProcedures, scope=scope, k=k))
+
+    def profile(self, *, scope: Scopes = "*", k: int = 20) -> ProfileShown:
+        """Give what users said of themselves that is to last.
+
+        Raises:
+            UnknownScope, InvalidValue: what was asked for cannot be.
+        """
+        return self._ask(question(ShowProfile, scope=scope, k=k))

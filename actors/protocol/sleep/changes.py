@@ -26,6 +26,8 @@ DIGEST_STAGES: dict[DigestKind, str] = {
     "topic": "topic-digests",
 }
 """The stage that makes digests of a kind. Their keys are ``kind:…:scope``, numbers."""
+PROFILE_STAGE = "profile"
+"""The stage that finds what lasts of the person."""
 NIGHTS_KEPT = 30
 """So many of the newest nights can be taken back; of older ones what made way is gone."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.message import Id, Message, Text, Time, Verb
 from mnemic.actors.protocol.messages import Scopes
 from mnemic.actors.protocol.sleep.changes import DigestKind, NightReason, StageReport
@@ -166,6 +167,11 @@ class DigestSentence(Message, frozen=True, kw_only=True):
     replaced: bool = False
     """Whether a later statement took the place of something that it says."""
 
+    @property
+    def text(self) -> str:
+        """The same as text; a lone surrogate comes back as one."""
+        return to_text(self.data)
+
 
 class Digest(Message, frozen=True, kw_only=True):
     """A digest."""
@@ -224,3 +230,47 @@ class ProceduresListed(Message, frozen=True, kw_only=True):
 
     procedures: tuple[ProcedureView, ...]
     """Those that come most often first."""
+
+
+class ShowProfile(Verb["ProfileShown"], frozen=True, kw_only=True):
+    """Give what users said of themselves that is to last: what they like and avoid, where they live and work."""
+
+    scope: Scopes = "*"
+    """A scope's path: it and what is below it; ``*`` for everything. Several paths: what is in any of them."""
+    k: int = 20
+    """At most so many, those said in most projects and conversations first."""
+
+
+class ProfileEntry(Message, frozen=True, kw_only=True):
+    """One thing that a user said of themselves."""
+
+    memory: Id
+    """Id of the memory that says so last."""
+    data: Text = msgspec.field(name="text")
+    """The clause, as it stands there."""
+    start_byte: int
+    """Where."""
+    at: Time
+    """When it was said last, else kept."""
+    first_at: Time
+    """When it was said first."""
+    speaker: str | None
+    """Name of who spoke."""
+    conversations: int
+    """In how many conversations it was said."""
+    projects: int
+    """In how many scopes."""
+    scope: str
+    """Path of the scope of that memory."""
+
+    @property
+    def text(self) -> str:
+        """The same as text; a lone surrogate comes back as one."""
+        return to_text(self.data)
+
+
+class ProfileShown(Message, frozen=True, kw_only=True):
+    """Answer to `ShowProfile`."""
+
+    entries: tuple[ProfileEntry, ...]
+    """Those said in most projects and conversations first."""

@@ -5,7 +5,7 @@ Part of `mnemic.actors.protocol.snapshot.Snapshot`; `mnemic.runtime.store.read.s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from mnemic.actors.protocol.sleep.changes import SourceSpan, StageReport
@@ -87,6 +87,27 @@ class StepRecord(NamedTuple):
     """How its text begins; of a result nothing."""
 
 
+class PersonalStatement(NamedTuple):
+    """What a user asserts of themselves."""
+
+    row: int
+    """The memory's row."""
+    session: int
+    """Number of the conversation."""
+    scope: int
+    """Number of the scope."""
+    said_at: int
+    """World time it was said, else kept, microseconds."""
+    subject: int
+    """Number of the entity that the user is."""
+    value_key: int
+    """What equal values have in common."""
+    verb: str
+    """The verb, as a dictionary lists it, with its preposition."""
+    clause: tuple[int, int]
+    """The clause that says so, bytes of the memory's text."""
+
+
 class SleepSnapshot(Protocol):
     """The state as of one `seq`."""
 
@@ -116,6 +137,10 @@ class SleepSnapshot(Protocol):
 
     def stage_failures(self) -> dict[str, tuple[int, str]]:
         """Of each stage that failed when it was had last: in how many nights one after the other, and why."""
+        ...
+
+    def personal_statements(self, verbs: Collection[str]) -> list[PersonalStatement]:
+        """What users assert of themselves with some verbs, the oldest first; not what was forgotten or corrected."""
         ...
 
     def group_states(self, grouping: Grouping) -> list[GroupState]:

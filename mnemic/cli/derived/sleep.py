@@ -1,4 +1,4 @@
-"""The commands `mnemic sleep`, `nights`, `digest` and `procedures`: a night now or one taken back; what nights made."""
+"""The commands `mnemic sleep`, `nights`, `digest`, `procedures` and `profile`: have nights, and see what they made."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from mnemic.actors.protocol.sleep.messages import ListDigests, ListNights, ListProcedures
-from mnemic.cli.context import CLOCK, FOLDER_SCOPE, CommandContext, cli, common_options, verb_options
+from mnemic.actors.protocol.sleep.messages import ListDigests, ListNights, ListProcedures, ShowProfile
+from mnemic.cli.context import CLOCK, FOLDER_SCOPE, MANY_SCOPES, CommandContext, cli, common_options, verb_options
 from mnemic.cli.output import escape_controls, progress_bars, searched_scope
 from mnemic.runtime.api.reports import pluralize
 from mnemic.runtime.api.sleep import NIGHT_S
@@ -128,6 +128,22 @@ def procedures(chosen: CommandContext, scope: tuple[str, ...], k: int) -> None:
         chosen.print_answer(view, lambda: procedure_lines(view))
 
 
+@cli.command()
+@verb_options(ShowProfile, "k", "scope", scope=MANY_SCOPES)
+@common_options
+def profile(chosen: CommandContext, scope: tuple[str, ...], k: int) -> None:
+    """Give what you said of yourself that is to last.
+
+    What you like and avoid, where you live and work: everywhere, unless a scope is named.
+    """
+    from mnemic.runtime.api.views import knowledge_view
+
+    with chosen.open(create=False, asking=True) as mind:
+        looked, found = chosen.resolve_scope(mind, scope or ("*",))
+        view = knowledge_view(mind.profile(scope=looked, k=k), strict=False, scope=looked, found=found)
+        chosen.print_answer(view, lambda: profile_lines(view))
+
+
 # --- lines -----------------------------------------------------------------------------------------------------------
 
 
@@ -207,3 +223,17 @@ def procedure_lines(view: dict[str, Any]) -> Iterator[str]:
         after = f"after {one['before']}{' failed' if one['failed'] else ''}: {one['then']}"
         known = f"; it worked {one['worked']} of {pluralize(one['worked_of'], 'time')}" if one["worked_of"] else ""
         yield escape_controls(f"  {after}, {pluralize(one['times'], 'time')}{known}  [{one['scope'] or 'no scope'}]")
+
+
+def profile_lines(view: dict[str, Any]) -> Iterator[str]:
+    """What users said of themselves."""
+    where = searched_scope(view["scope"], view["scope_found"])
+    if not view["entries"]:
+        yield f"no night has found in {where} what anybody says of themselves: `mnemic sleep` looks now"
+    for one in view["entries"]:
+        said = pluralize(one["conversations"], "conversation")
+        if one["projects"] > 1:
+            said += f" of {pluralize(one['projects'], 'project')}"
+        who = f", {one['speaker']}" if one["speaker"] else ""
+        text = " ".join(one["text"].split())
+        yield escape_controls(f"  {one['at'][:10]}{who}: {text}  (in {said}; {one['scope'] or 'no scope'})")

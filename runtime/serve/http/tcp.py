@@ -87,6 +87,7 @@ ALLOWED_PATHS: Mapping[str, str | None] = {
             "/api/list-nights",
             "/api/list-procedures",
             "/api/show-night",
+            "/api/show-profile",
             "/api/get-memories",
             "/api/find-scope",
             "/api/find-similar",

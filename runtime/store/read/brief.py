@@ -7,7 +7,8 @@ the store, and no clock is read: the same state gives the same material.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import apsw
@@ -26,7 +27,8 @@ from mnemic.actors.protocol.ambient_messages import (
 )
 from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.knowledge.snapshot import StatementRecord
-from mnemic.actors.protocol.sleep.changes import DIGEST_STAGES
+from mnemic.actors.protocol.sleep.changes import DIGEST_STAGES, PROFILE_STAGE, SourceSpan
+from mnemic.actors.sleep.profile import decode_profile
 from mnemic.runtime.store.read.knowledge import KnowledgeQueries
 from mnemic.runtime.store.read.scopes import scope_path_of, scopes_below
 from mnemic.runtime.store.read.sleep import SleepQueries
@@ -36,6 +38,8 @@ from mnemic.runtime.store.texts import text_prefix
 
 _MAX_STATEMENTS = 40
 """So many things that hold, at most, are told of: more than any budget has room for."""
+_MAX_PERSONAL = 8
+"""So many things that the user said of themselves, at most."""
 _MAX_SCANNED = 400
 """So many of the newest texts that hold a telling word are read for them."""
 _REPLIES = 3
@@ -117,6 +121,7 @@ class _BriefingQuery:
             in_force=tuple(held.values())[:_MAX_STATEMENTS],
             conflict=self._conflict(),
             digest=tuple(self._digest()),
+            profile=tuple(islice(self._profile(), _MAX_PERSONAL)),
         )
 
     # --- where we left off -------------------------------------------------------------------------------------------
@@ -249,9 +254,19 @@ class _BriefingQuery:
     def _digest(self) -> Iterator[Quote]:
         """The sentences of the digests of these scopes, without those that hold no more."""
         keys = [b"project:%d" % scope for scope in self._scopes]
-        spans = [
-            span for item in SleepQueries(self._db).derived(DIGEST_STAGES["project"], keys) for span in item.sources
-        ]
+        items = SleepQueries(self._db).derived(DIGEST_STAGES["project"], keys)
+        yield from self._stretches([span for item in items for span in item.sources])
+
+    def _profile(self) -> Iterator[Quote]:
+        """What the user says of themselves in these scopes, each once, without what holds no more."""
+        items = SleepQueries(self._db).derived(PROFILE_STAGE)
+        said = {item.number: decode_profile(item.value) for item in items}
+        items.sort(key=lambda one: (-said[one.number].projects, -said[one.number].conversations, one.key))
+        for item in items:
+            yield from islice(self._stretches(item.sources), 1)
+
+    def _stretches(self, spans: Sequence[SourceSpan]) -> Iterator[Quote]:
+        """Stretches of memories that may be told, and of which most holds still."""
         clauses = {
             row: over for row, (_, over) in over_clauses(sorted({s.row for s in spans}), self._now_us, self._knowledge)
         }

@@ -7,14 +7,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import apsw
 import msgspec
 
 from mnemic.actors.protocol.sleep.changes import SourceSpan, StageReport
-from mnemic.actors.protocol.sleep.snapshot import DerivedRecord, Grouping, GroupState, NightRecord, StepRecord
+from mnemic.actors.protocol.sleep.snapshot import (
+    DerivedRecord,
+    Grouping,
+    GroupState,
+    NightRecord,
+    PersonalStatement,
+    StepRecord,
+)
+from mnemic.runtime.store.read.knowledge import decode_fields
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 from mnemic.runtime.store.texts import text_prefix
 
@@ -70,6 +78,18 @@ class SleepQueries:
     def stage_failures(self) -> dict[str, tuple[int, str]]:
         found: Any = self._db.execute("SELECT stage, nights, why FROM stage_failures ORDER BY stage").fetchall()
         return {stage: (nights, why) for stage, nights, why in found}
+
+    def personal_statements(self, verbs: Collection[str]) -> list[PersonalStatement]:
+        found: Any = self._db.execute(
+            "SELECT x.memory, m.session, x.scope, x.said_at, x.subject, x.value_key, x.fields FROM statements x"
+            f" JOIN memories m ON m.id = x.memory AND m.role = 'user' AND {_SAID}"
+            " WHERE x.subject IN (SELECT id FROM entities WHERE key >= '@' AND key < 'A') AND x.value_key != 0"
+            " ORDER BY x.said_at, x.memory, x.place"
+        ).fetchall()
+        read = ((one, decode_fields(fields)) for *one, fields in found)
+        return [
+            PersonalStatement._make((*one, said.relation, said.clause)) for one, said in read if said.relation in verbs
+        ]
 
     def group_states(self, grouping: Grouping) -> list[GroupState]:
         column, table, which = _GROUPS[grouping]

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import pytest
 
+from mnemic.actors.protocol.ambient_messages import Brief
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.contract import CONTRACT, Context
 from mnemic.actors.protocol.errors import InvalidValue
@@ -23,6 +24,7 @@ from mnemic.actors.protocol.sleep.messages import (
     Preempt,
     ProceduresListed,
     ShowNight,
+    ShowProfile,
     Sleep,
     UndoNights,
 )
@@ -302,6 +304,34 @@ def test_what_is_done_again_and_again_is_told_with_how_often_it_worked(mind: Act
     assert first not in mind.ask(ListProcedures(scope="shelf")).procedures
 
 
+def test_a_profile_tells_what_users_say_of_themselves_and_in_how_many_conversations(mind: ActorHarness) -> None:
+    say(mind, "I hate barrel files.", "I live in Lisbon.", "I am off until Tuesday.", session="one")
+    say(mind, "Rule zero: I hate barrel files.", session="two", place=BOARD)
+    mind.keep("I hate barrel files.", session="three", role="assistant", place=SHELF)
+    stages = ("facts", "profile")
+    assert sleep(mind, "first", stages=stages).changes == 2
+    hated, lives = mind.ask(ShowProfile()).entries
+    assert (hated.text, hated.conversations, hated.projects, hated.scope) == (
+        "Rule zero: I hate barrel files",
+        2,
+        2,
+        "board",
+    )
+    assert (lives.text, lives.conversations, lives.scope) == ("I live in Lisbon", 1, "shelf")
+    assert [one.text for one in mind.ask(ShowProfile(scope="shelf")).entries] == ["I hate barrel files", lives.text]
+    assert sleep(mind, "second", stages=stages).changes == 0
+    told = mind.look(lambda now: now.briefing_sources(Brief(occasion="session-start", place=SHELF), START_US))
+    assert [one.text for one in told.profile] == [b"I hate barrel files", b"I live in Lisbon"]
+    mind.ask(Forget(ids=(lives.memory,), reason="test"))
+    assert [one.text for one in mind.ask(ShowProfile()).entries] == [hated.text]
+    mind.keep("I live in Porto now.", session="four", place=SHELF, supersedes=lives.memory)
+    sleep(mind, "third", stages=("facts", "profile"))
+    assert [one.text for one in mind.ask(ShowProfile(scope="shelf")).entries] == [
+        "I hate barrel files",
+        "I live in Porto now",
+    ]
+
+
 def test_what_was_done_twice_is_no_procedure(mind: ActorHarness) -> None:
     for number in range(2):
         worked(mind, f"s{number}")
@@ -313,6 +343,9 @@ def test_a_digest_of_one_project_tells_nothing_of_another(mind: ActorHarness) ->
     say(mind, *TALK)
     say(mind, *(text.replace("booking", "billing") for text in TALK), session="t", place=BOARD)
     sleep(mind, "first")
+    told = mind.look(lambda now: now.briefing_sources(Brief(occasion="session-start", place=SHELF), START_US)).digest
+    assert told
+    assert all(b"booking" in one.text for one in told)
     assert all("booking" in one for one in digests(mind, scope="shelf")[0])
     assert all("billing" in one for one in digests(mind, scope="board")[0])
     assert len(digests(mind, scope="*")) == 2

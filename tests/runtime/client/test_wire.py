@@ -146,7 +146,7 @@ def test_every_message_is_either_a_faces_or_the_actors_own() -> None:
         "ProjectUse",
     }
     parts |= {"CommunityView", "CommunityEvent", "CommunityNeighbour", "CommunityRole"}
-    parts |= {"NightView", "NightChange", "Digest", "DigestSentence", "ProcedureView"}
+    parts |= {"NightView", "NightChange", "Digest", "DigestSentence", "ProcedureView", "ProfileEntry"}
     parts |= {"Fact", "FactRef", "Conflict", "Entity", "EntityName", "EntityNeighbour"}
     parts |= {"BriefingSources", "LastSession", "Quote", "QuotedPair", "UnresolvedFailure"}
     assert asked | inside | parts == MESSAGES

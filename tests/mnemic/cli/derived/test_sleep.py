@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.cli.derived.sleep import digest_lines, list_lines, night_lines, procedure_lines, shown_lines
+from mnemic.cli.derived.sleep import digest_lines, list_lines, night_lines, procedure_lines, profile_lines, shown_lines
 from tests.processes.faces import Outcome, lines, turn
 
 Command = Callable[..., Outcome]
@@ -108,6 +108,18 @@ def test_what_is_done_again_and_again_is_told_in_a_line(command: Command, known:
     assert command("procedures", "--scope", "boat", "--home", known).out.startswith(
         "no night has found in boat (named)"
     )
+
+
+def test_a_profile_is_told_a_line_each(command: Command, known: Path) -> None:
+    one = {"at": "2026-11-01T10:00:00Z", "speaker": None, "text": "I hate\nbarrel files", "scope": "boat"}
+    view = {"entries": [one | {"conversations": 4, "projects": 3}], "scope": "*", "scope_found": "asked for"}
+    (told,) = profile_lines(view)
+    assert told == "  2026-11-01: I hate barrel files  (in 4 conversations of 3 projects; boat)"
+    (other,) = profile_lines(
+        view | {"entries": [one | {"conversations": 1, "projects": 1, "speaker": "Ida", "scope": ""}]}
+    )
+    assert other == "  2026-11-01, Ida: I hate barrel files  (in 1 conversation; no scope)"
+    assert command("profile", "--home", known).out.startswith("no night has found in everything")
 
 
 def test_one_stage_alone_is_had(command: Command, known: Path) -> None:

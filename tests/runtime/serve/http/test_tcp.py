@@ -119,6 +119,7 @@ ANSWERED = {
         "/api/list-nights",
         "/api/list-procedures",
         "/api/show-night",
+        "/api/show-profile",
         "/api/show-entity",
     ),
     *(
