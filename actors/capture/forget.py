@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from mnemic.actors.capture.prepare import apply_changes
 from mnemic.actors.protocol.changes import Change, Retire, Unretire, idempotency_key
 from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.protocol.errors import InvalidValue, UnknownNight
 from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.messages import (
     Apply,
@@ -57,13 +57,13 @@ def undo_nights(message: UndoNights, context: Context) -> NightsUndone:
     """Take back a night and every later one.
 
     Raises:
-        InvalidValue: that night does not stand, or is too long ago.
+        UnknownNight: that night does not stand, or is too long ago.
         StoreError: nothing was changed.
     """
     standing = [one.id for one in context.ask(ListNights(k=_NIGHTS)).nights if one.undone_at is None]
-    if not message.id and not standing:
-        raise InvalidValue(name="night", value="", why="there is no night to take back", expected="one, first")
-    first = message.id or standing[0]
+    first = standing[0] if message.id is None and standing else message.id
+    if first is None:
+        raise UnknownNight(id="to take back", which="")
     key = idempotency_key("undo", context.trace, b"%d" % first)
     context.ask(Apply(changes=(TakeBackNights(night=first),), key=key, author="capture", run=context.trace))
     return NightsUndone(nights=tuple(one for one in standing if one >= first))

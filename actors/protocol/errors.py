@@ -75,6 +75,7 @@ __all__ = [
     "UnknownCommunity",
     "UnknownConflict",
     "UnknownEntity",
+    "UnknownNight",
     "UnknownRole",
     "UnknownScope",
     "UnknownSession",
@@ -241,6 +242,11 @@ class NoSuchMemory(BadInput):
 class UnknownCommunity(BadInput):
     sentence = "There is no community {id}."
     remedy = "Take its number from `mnemic communities`."
+
+
+class UnknownNight(BadInput):
+    sentence = "There is no night {id}{which}."
+    remedy = "Take its number from `mnemic nights`."
 
 
 class UnknownEntity(BadInput):

@@ -34,7 +34,7 @@ from mnemic.actors.sleep.digests import ProjectDigests, SessionDigests, TopicDig
 from mnemic.actors.sleep.others import Communities, Facts, Meaning
 from mnemic.actors.sleep.procedures import Procedures, SessionSteps
 from mnemic.actors.sleep.profile import Profile
-from mnemic.actors.sleep.stages import AskingStage, DerivingStage, Stage
+from mnemic.actors.sleep.stages import Asked, AskingStage, DerivingStage, Stage
 
 BUILT_IN_STAGES: dict[str, type[Stage]] = {
     stage.name: stage
@@ -51,6 +51,7 @@ FAILURES_ALLOWED = 3
 _SLICE_S = 0.1  # of work for one request: who wakes the mind waits so long
 _ITEMS_AT_ONCE = 32  # kept in one transaction
 _MEMBERS = ({"name", "version", "sources", "read", "plan"}, {"name", "waiting", "ask"})  # of the two kinds of stages
+_HELD = "the last nights were taken back, and nothing was captured since"
 _SET_ASIDE = f"set aside: it failed in {FAILURES_ALLOWED} nights; `mnemic doctor --repair` has it tried again"
 _log = logging.getLogger("mnemic.nights")
 
@@ -69,8 +70,8 @@ def find_stage(name: str) -> type[Stage]:
         raise InvalidValue(name="a stage", value=name, why="there is none of that name", expected=expected)
     try:
         found = getattr(import_module(module), member)
-    except (ImportError, AttributeError) as error:
-        why = f"it cannot be loaded: {error}"
+    except Exception as error:  # whatever a stranger's module does when it is loaded
+        why = f"it cannot be loaded ({type(error).__name__})"
         raise InvalidValue(name="a stage", value=name, why=why, expected=expected) from error
     has = set(dir(found)) if isinstance(found, type) else set()
     if "make" not in has or not any(members <= has for members in _MEMBERS):
@@ -96,8 +97,6 @@ class ConsolidatorActor:
         """Open the store for reading."""
         self._settings: Mapping[str, Any] = ports.settings
         self._names = tuple(ports.settings["sleep.stages"].split())
-        for name in self._names:
-            find_stage(name)
         self._source = ports.open_snapshots()
         self._night: _Night | None = None
 
@@ -113,25 +112,56 @@ class ConsolidatorActor:
             InvalidValue: a stage that is asked for is not there.
         """
         if isinstance(message, Preempt):
-            if self._night is not None and self._night.run == message.run and not self._night.is_over:
+            if self._night is not None and self._night.run == message.run:
                 in_time = context.clock.monotonic_s() < self._night.until_s
                 self._night.end("woken" if in_time else "time", context)
                 self._night = None
             return None
         assert isinstance(message, Sleep)
         if self._night is None or (self._night.run, self._night.asked) != (message.run, _asked(message)):
-            stages = [find_stage(name).make(self._settings) for name in message.stages or self._names]
+            stages: list[Any] = [find_stage(name).make(self._settings) for name in message.stages]
+            if self._night is not None:
+                self._night.end("woken", context)
             until_s = context.clock.monotonic_s() + message.budget_s
-            self._night = _Night(message, stages, self._source, until_s)
-        return self._night.work(context)
+            self._night = _Night(message, stages or self._stages(), self._source, until_s)
+        report = self._night.work(context)
+        if self._night.is_over:  # who asks for it by the same name again has another look taken
+            self._night = None
+        return report
+
+    def _stages(self) -> list[Any]:
+        """Those that the settings name; one that is not there fails by itself."""
+        made: list[Any] = []
+        for name in self._names:
+            try:
+                made.append(find_stage(name).make(self._settings))
+            except Exception as error:  # a stranger's may do anything when it is made
+                made.append(_Missing(name, error))
+        return made
 
     def close(self) -> None:
         """Let go of the store."""
         self._source.close()
 
 
+class _Missing:
+    """A stage that cannot be had: it fails, so that nights and the doctor say so."""
+
+    def __init__(self, name: str, error: Exception) -> None:
+        self.name = name
+        self._error = error
+
+    def waiting(self, snapshot: Any) -> int:
+        """Nothing: it cannot be had."""
+        return 0
+
+    def ask(self, context: Context, timeout_s: float, *, is_first: bool) -> Asked:
+        """Fail for the reason for which it cannot be had."""
+        raise self._error
+
+
 def _asked(message: Sleep) -> tuple[Any, ...]:
-    return message.stages, message.dry_run
+    return message.stages, message.dry_run, message.again
 
 
 class _Night:
@@ -150,7 +180,10 @@ class _Night:
         self._is_begun = False  # whether it has taken a step in that one
         self._todo: list[tuple[bytes, bytes]] = []  # keys, and the state of their sources
         self._ended: list[bytes] = []  # keys of what has no sources any more
+        self._listed: tuple[int, int] | None = None  # generation and line of the log that these are as of
+        self._key_error: Exception | None = None  # the first that a key of this stage failed with
         self._behind = 0
+        self._asking = {one.name for one in stages if not isinstance(one, DerivingStage)}
         self._done = {one.name: StageReport(stage=one.name) for one in stages}
         self._failures: Mapping[str, tuple[int, str]] = {}  # of nights before
 
@@ -159,6 +192,9 @@ class _Night:
         clock = context.clock
         started_s = clock.monotonic_s()
         while not self.is_over and not context.cancelled():
+            if clock.monotonic_s() >= self.until_s:
+                self.end("time", context)
+                break
             changes = self._take_step(context)
             if changes or clock.monotonic_s() - started_s >= _SLICE_S:
                 break
@@ -167,22 +203,24 @@ class _Night:
             run=self.run,
             steps=tuple(one.stage for one in reports if one.changes),
             changes=sum(one.changes for one in reports),
-            finished=self.is_over,
+            finished=self._at == len(self._stages),
             stages=reports,
             behind=self._behind,
+            ended=self.is_over and self._at < len(self._stages),
         )
 
     def end(self, why: NightEnd, context: Context) -> None:
-        """Have the store know how it ended, where it changed something or a stage failed."""
+        """Have the store know how it ended, where it derived something or a stage failed."""
         self.is_over = True
         if self._message.dry_run:
             return
         reports = tuple(self._done.values())
-        changes = sum(one.changes for one in reports)
         told = any(one.state == "failed" or (one.state == "done" and one.stage in self._failures) for one in reports)
-        if changes or told:
-            begun = (BeginNight(run=self.run, reason=self._message.reason),) if changes else ()
-            self._apply((*begun, EndNight(run=self.run, why=why, stages=reports)), context)
+        with self._source.snapshot() as snapshot:
+            night = snapshot.night(self.run)
+        changes = sum(one.changes for one in reports if one.stage not in self._asking)
+        if told or (night is not None and (changes or night.ended_at is None)):
+            self._apply((EndNight(run=self.run, why=why, stages=reports),), context)
 
     # --- stage by stage ----------------------------------------------------------------------------------------------
 
@@ -194,19 +232,22 @@ class _Night:
         stage = self._stages[self._at]
         started_s = context.clock.monotonic_s()
         changes, note, is_done, state = 0, "", True, "done"
+        failed: Exception | None = None
         try:
             if self._is_set_aside(stage):
                 note, state = _SET_ASIDE, ""
             elif isinstance(stage, DerivingStage):
-                changes, is_done = self._derive(stage, context)
+                changes, is_done, note = self._derive(stage, context)
+                failed = self._key_error if is_done else None
             else:
                 changes, is_done, note = self._ask(stage, context)
         except DeadlineExceeded:  # what it asked for goes on by itself, and the next night finds what came of it
             note, state = "its time was used up", ""
-        except MnemicError as error:
-            note, state = str(error), "failed"
-        except Exception as error:  # a stage may be a stranger's: the others go on, and it is told
-            note, state = f"{type(error).__name__} in {raise_location(error)}", "failed"
+        except Exception as error:  # a stage may be a stranger's: the others go on, and it is told, without its words
+            failed = error
+        if failed is not None:
+            code = failed.code if isinstance(failed, MnemicError) else type(failed).__name__
+            note, state = f"{code} in {raise_location(failed)}", "failed"
         if state == "failed":
             _log.warning("a night's stage %s failed: %s", stage.name, note, extra={"trace": self.run})
         took_us = round(1e6 * (context.clock.monotonic_s() - started_s))
@@ -241,49 +282,60 @@ class _Night:
         self._behind = asked.pending
         return asked.changes, not asked.pending, asked.note
 
-    def _derive(self, stage: DerivingStage, context: Context) -> tuple[int, bool]:
-        """Find what is to be derived; then derive some of it, until all is."""
+    def _derive(self, stage: DerivingStage, context: Context) -> tuple[int, bool, str]:
+        """Find what is to be derived; then derive some of it, until all is. What came or changed meanwhile is seen."""
+        with self._source.snapshot() as snapshot:
+            as_of = snapshot.generation, snapshot.log_row
+            if snapshot.are_nights_held() and not self._message.again:
+                return 0, True, _HELD
+            if not self._is_begun or as_of != self._listed:
+                self._list(stage, snapshot)
         if not self._is_begun:
-            with self._source.snapshot() as snapshot:
-                wanted = {key: _stamp(stage, state) for key, state in stage.sources(snapshot).items()}
-                have, refused = snapshot.derived_stamps(stage.name), snapshot.refusals(stage.name)
-            self._todo = [
-                (key, stamp)
-                for key, stamp in sorted(wanted.items(), reverse=True)
-                if have.get(key) != stamp and (key, stamp) not in refused
-            ]
-            self._ended = sorted(key for key in have if key not in wanted and (key, b"") not in refused)
+            self._key_error = None
+        self._listed = as_of
         started_s = context.clock.monotonic_s()
         items: list[DerivedItem] = []
+        told = 0  # of these that tell anything, or told before
         restamped: list[tuple[bytes, bytes]] = []
-        with self._source.snapshot() as snapshot:
-            generation = snapshot.generation
         while self._todo and len(items) < _ITEMS_AT_ONCE and context.clock.monotonic_s() - started_s < _SLICE_S:
             key, stamp = self._todo.pop()
-            with self._source.snapshot() as snapshot:
-                state = stage.read(key, snapshot)
-                standing = snapshot.derived(stage.name, [key])
-            derived = stage.plan(state)
+            try:
+                with self._source.snapshot() as snapshot:
+                    state = stage.read(key, snapshot)
+                    standing = snapshot.derived(stage.name, [key])
+                derived = stage.plan(state)
+            except Exception as error:  # told once the others are derived
+                self._key_error = self._key_error or error
+                continue
             if standing and (standing[0].value, standing[0].sources) == derived:
                 restamped.append((key, stamp))
             else:
                 items.append(DerivedItem(key=key, stamp=stamp, value=derived.value, sources=derived.sources))
+                told += bool(derived.sources or (standing and standing[0].sources))
         ended, self._ended = ([], self._ended) if self._todo else (self._ended, [])
         self._behind = len(self._todo)
-        changes = len(items) + len(ended)
-        if (changes or restamped) and not self._message.dry_run:
+        changes = told + len(ended)
+        if (items or ended or restamped) and not self._message.dry_run:
             kept = KeepDerived(
-                generation=generation,
+                generation=as_of[0],
                 run=self.run,
                 stage=stage.name,
                 items=tuple(items),
                 ended=tuple(ended),
                 restamped=tuple(restamped),
             )
-            begun = (BeginNight(run=self.run, reason=self._message.reason),) if changes else ()
-            if not self._apply((*begun, kept), context):  # made anew or taken back meanwhile: a later night looks
-                changes = 0
-        return changes, not self._todo
+            begun = (BeginNight(run=self.run, reason=self._message.reason),) if items or ended else ()
+            if not self._apply((*begun, kept), context):  # made anew or taken back meanwhile: look again
+                self._listed = None
+                return 0, False, ""
+        return changes, not self._todo, ""
+
+    def _list(self, stage: DerivingStage, snapshot: Any) -> None:
+        """Find what is to be derived."""
+        wanted = {key: _stamp(stage, state) for key, state in stage.sources(snapshot).items()}
+        have = snapshot.derived_stamps(stage.name)
+        self._todo = [(key, stamp) for key, stamp in sorted(wanted.items(), reverse=True) if have.get(key) != stamp]
+        self._ended = sorted(have.keys() - wanted.keys())
 
     def _apply(self, changes: tuple[Any, ...], context: Context) -> bool:
         """Have the store carry out changes; says whether the last one did anything."""

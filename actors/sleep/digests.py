@@ -6,8 +6,6 @@ chosen among the sentences of its conversations' digests, so a night reads those
 
 from __future__ import annotations
 
-import hashlib
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any, ClassVar, NamedTuple, Self
@@ -16,15 +14,16 @@ import msgspec
 
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.sleep.changes import DIGEST_STAGES, SourceSpan
-from mnemic.actors.protocol.sleep.snapshot import Grouping
+from mnemic.actors.protocol.sleep.snapshot import Grouping, GroupState
 from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.sleep.stages import Derivation
+from mnemic.actors.sleep.stages import Derivation, grouped_keys, items_of_project, project_keys
 from mnemic.algorithms.sleep.digest import Sentence, covering_sentences, digest_sentences
 from mnemic.algorithms.text.terms import telling_terms
 
 SESSION_BYTES, TOPIC_BYTES, PROJECT_BYTES = 1600, 1200, 4800
 """What the sentences of a digest may cost together; a project's is cut to what there is room for."""
 _READ_BYTES = 8_192  # of a longer text no more is read
+_MOST_SENTENCES = 2_000  # of the digests of a project's conversations, the newest
 _MOST_ROWS, _MOST_BYTES = (
     2_000,
     256 << 10,
@@ -45,6 +44,8 @@ class DigestState(NamedTuple):
     """Rows of the memories."""
     sentences: Sequence[Sentence]
     """Their sentences; `text` of each is a place in `rows`."""
+    memories: int
+    """How many memories they were chosen from."""
 
 
 encode_value = msgspec.msgpack.Encoder().encode
@@ -55,7 +56,7 @@ def _plan(state: DigestState, budget_bytes: int, *, are_chosen: bool = False) ->
     places = covering_sentences(state.sentences, budget_bytes, are_chosen=are_chosen)
     chosen = [state.sentences[place] for place in places]
     sources = tuple(SourceSpan(state.rows[one.text], one.start, one.stop) for one in chosen)
-    return Derivation(encode_value(DigestValue(memories=len(state.rows))), sources)
+    return Derivation(encode_value(DigestValue(memories=state.memories)), sources)
 
 
 class _GroupDigests:
@@ -65,6 +66,9 @@ class _GroupDigests:
     _grouping: ClassVar[Grouping]
     _bytes: ClassVar[int]
 
+    def __init__(self) -> None:
+        self._groups: Mapping[bytes, GroupState] = {}
+
     @classmethod
     def make(cls, settings: Mapping[str, Any]) -> Self:
         """Make one."""
@@ -72,18 +76,17 @@ class _GroupDigests:
 
     def sources(self, snapshot: Snapshot) -> Mapping[bytes, bytes]:
         """All groups."""
-        return {
-            f"{self._grouping}:{one.group}:{one.scope}".encode(): one.stamp
-            for one in snapshot.group_states(self._grouping)
-        }
+        self._groups = grouped_keys(snapshot, self._grouping)
+        return {key: one.stamp for key, one in self._groups.items()}
 
     def read(self, key: bytes, snapshot: Snapshot) -> DigestState:
         """The sentences of a group."""
-        _, group, scope = key.split(b":")
-        rows = snapshot.group_rows(self._grouping, int(group), int(scope))[-_MOST_ROWS:]
-        texts = snapshot.text_prefixes(rows, _READ_BYTES)
-        first = len(rows) - sum(read <= _MOST_BYTES for read in accumulate(map(len, reversed(texts))))
-        return DigestState(rows[first:], digest_sentences(map(to_text, texts[first:])))
+        of = self._groups[key]
+        rows = snapshot.group_rows(self._grouping, of.group, of.scope)
+        newest = rows[-_MOST_ROWS:]
+        texts = snapshot.text_prefixes(newest, _READ_BYTES)
+        first = len(newest) - sum(read <= _MOST_BYTES for read in accumulate(map(len, reversed(texts))))
+        return DigestState(newest[first:], digest_sentences(map(to_text, texts[first:])), len(rows))
 
     def plan(self, state: DigestState) -> Derivation:
         """The digest."""
@@ -119,17 +122,13 @@ class ProjectDigests:
 
     def sources(self, snapshot: Snapshot) -> Mapping[bytes, bytes]:
         """All scopes that hold a conversation with a digest."""
-        parts: dict[bytes, list[bytes]] = defaultdict(list)
-        for key, stamp in sorted(snapshot.derived_stamps(SessionDigests.name).items()):
-            parts[key.rpartition(b":")[2]].append(key + b"=" + stamp)
-        return {b"project:" + scope: hashlib.sha256(b",".join(of)).digest()[:16] for scope, of in parts.items()}
+        return project_keys(snapshot, SessionDigests.name)
 
     def read(self, key: bytes, snapshot: Snapshot) -> DigestState:
-        """The sentences of the digests of its conversations."""
-        scope = key.partition(b":")[2]
-        keys = [one for one in snapshot.derived_stamps(SessionDigests.name) if one.rpartition(b":")[2] == scope]
-        items = snapshot.derived(SessionDigests.name, keys)
-        spans = sorted({(one.row, one.start, one.stop) for item in items for one in item.sources})
+        """The sentences of the digests of its conversations, of very many those of the newest."""
+        items = items_of_project(key, snapshot, SessionDigests.name)
+        memories = sum(decode_digest(item.value).memories for item in items)
+        spans = sorted({(one.row, one.start, one.stop) for item in items for one in item.sources})[-_MOST_SENTENCES:]
         rows = sorted({row for row, _, _ in spans})
         place = {row: number for number, row in enumerate(rows)}
         texts = snapshot.text_prefixes(rows, _READ_BYTES)
@@ -139,7 +138,7 @@ class ProjectDigests:
             if said not in found:  # of equal sentences the first
                 terms = frozenset(telling_terms(to_text(said)))
                 found[said] = Sentence(place[row], start, stop, terms)
-        return DigestState(rows, list(found.values()))
+        return DigestState(rows, list(found.values()), memories)
 
     def plan(self, state: DigestState) -> Derivation:
         """The digest."""

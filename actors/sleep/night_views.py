@@ -11,7 +11,7 @@ from typing import Any
 
 from mnemic.actors.knowledge.facts import MOSTLY, over_clauses, share_over
 from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.protocol.errors import InvalidValue, UnknownNight
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.messages import Memory, Scopes
 from mnemic.actors.protocol.scopes import asked_scopes
@@ -47,9 +47,9 @@ NIGHT_MESSAGES = (ListNights, ShowNight, ListDigests, ListProcedures, ShowProfil
 NightAnswer = NightsListed | NightShown | DigestsListed | ProceduresListed | ProfileShown
 """What they are answered with."""
 
+_SCOPED = (b"session", b"topic", b"project")  # kinds of keys that end with the number of a scope
 _QUOTE_CHARS, _QUOTES = 160, 3
 _MOST = 1_000
-_ALL_NIGHTS = 1 << 30
 
 
 def answer_nights(message: Any, source: SnapshotSource, context: Context) -> NightAnswer:
@@ -89,48 +89,67 @@ def _view(night: NightRecord) -> NightView:
     )
 
 
+def _last_night(snapshot: Snapshot) -> str:
+    """What there is to say to who finds nothing."""
+    newest = snapshot.nights(1)
+    return "never" if not newest else "stands" if newest[0].undone_at is None else "undone"
+
+
 def _show(message: ShowNight, snapshot: Snapshot) -> NightShown:
-    night = next((one for one in snapshot.nights(_ALL_NIGHTS) if one.number == message.id), None)
+    night = snapshot.night_numbered(message.id)
     if night is None:
-        expected = "one that `mnemic nights` lists"
-        raise InvalidValue(name="a night", value=message.id, why="there is none of that number", expected=expected)
+        raise UnknownNight(id=message.id, which="")
+    _check("k", message.k)
     items = snapshot.derived_at(message.id)
-    memories = _living((span for one in items for span in one.sources[:_QUOTES]), snapshot)
     made = {(one.stage, one.key) for one in items if one.made == message.id}
-    gone = {(one.stage, one.key) for one in items if one.gone == message.id}
+    before = {(one.stage, one.key): one for one in items if one.gone == message.id}
+    changed = [
+        one
+        for one in items
+        if (one.made == message.id or (one.stage, one.key) not in made)
+        and (one.sources or ((one.stage, one.key) in before and before[one.stage, one.key].sources))
+    ]
+    shown = changed[: message.k]
     paths = snapshot.scopes()
-    shown = [one for one in items if one.made == message.id or (one.stage, one.key) not in made]
+    memories = _living((span for one in shown for span in one.sources[:_QUOTES]), snapshot)
     return NightShown(
         night=_view(night),
         changes=tuple(
             NightChange(
                 stage=one.stage,
                 what=_in_words(one, paths, memories),
-                did="ended" if one.made != message.id else "changed" if (one.stage, one.key) in gone else "made",
+                did="ended" if one.made != message.id else "changed" if (one.stage, one.key) in before else "made",
                 quotes=tuple(
                     to_text(_span(memories[span.row], span))[:_QUOTE_CHARS]
-                    for span in one.sources[:_QUOTES]
-                    if span.row in memories
+                    for span in sorted(one.sources[:_QUOTES], key=lambda span: (span.row, span.start))
+                    if span.row in memories and _is_there(one, memories[span.row], paths)
                 ),
+                sources=len(one.sources),
             )
             for one in shown
         ),
+        total=len(changed),
     )
+
+
+def _is_there(item: DerivedRecord, memory: Memory, paths: Mapping[int, str]) -> bool:
+    """Whether a memory is in the scope that an item is of, if it is of one."""
+    return memory.scope == paths.get(_scope(item), memory.scope)
 
 
 def _in_words(item: DerivedRecord, paths: Mapping[int, str], memories: Mapping[int, Memory]) -> str:
     """What an item is of, from its key."""
     kind, *numbers = item.key.decode("ascii", "replace").split(":")
-    scope = paths.get(int(numbers[-1])) if numbers and numbers[-1].isdecimal() else None
+    scope = paths.get(_scope(item))
     within = "" if scope is None else f" in {scope or 'no project'}"
     if kind == "session":
         named = next((memories[one.row].session for one in item.sources if one.row in memories), None)
-        return f"conversation {named or numbers[0]}{within}"
+        return f"{'a conversation' if named is None else f'conversation {named}'}{within}"
     if kind == "topic":
         return f"topic #{numbers[0]}{within}"
     if kind == "project" and scope is not None:
         return f"project {scope}" if scope else "what is in no project"
-    return item.key.decode("ascii", "replace")
+    return "what users say of themselves" if kind == "person" else item.key.decode("ascii", "replace")
 
 
 # --- digests ---------------------------------------------------------------------------------------------------------
@@ -144,7 +163,7 @@ def _digests(message: ListDigests, snapshot: Snapshot, now_us: int) -> DigestsLi
         (one for one in digests_of(items, message.sentences, snapshot, now_us) if one.sentences),
         key=lambda one: (-max(said.at for said in one.sentences), one.of),
     )
-    return DigestsListed(digests=tuple(found[: message.k]))
+    return DigestsListed(digests=tuple(found[: message.k]), last_night=_last_night(snapshot))
 
 
 def _items_in(stage: str, scope: Scopes, snapshot: Snapshot) -> list[DerivedRecord]:
@@ -211,11 +230,18 @@ def _procedures(message: ListProcedures, snapshot: Snapshot) -> ProceduresListed
                         worked=one.worked,
                         worked_of=one.known,
                         scope=scope,
+                        example=_argument(to_text(calls[1].data[:STEP_BYTES])),
                         examples=tuple(call.id for call in calls),
                     )
                 )
     found.sort(key=lambda one: (-one.times, -one.worked, one.scope, one.before, one.then))
-    return ProceduresListed(procedures=tuple(found[: message.k]))
+    return ProceduresListed(procedures=tuple(found[: message.k]), last_night=_last_night(snapshot))
+
+
+def _argument(call: str) -> str:
+    """The first argument of a call, on one line."""
+    lines = call.split("\n", 2)
+    return " ".join(lines[1].partition(": ")[2].split())[:_QUOTE_CHARS] if len(lines) > 1 else ""
 
 
 def _profile(message: ShowProfile, snapshot: Snapshot, now_us: int) -> ProfileShown:
@@ -248,7 +274,7 @@ def _profile(message: ShowProfile, snapshot: Snapshot, now_us: int) -> ProfileSh
             )
             break
     found.sort(key=lambda one: (-one.projects, -one.conversations, -one.at, one.memory, one.start_byte))
-    return ProfileShown(entries=tuple(found[: message.k]))
+    return ProfileShown(entries=tuple(found[: message.k]), last_night=_last_night(snapshot))
 
 
 def _sentence(memory: Memory, span: SourceSpan, *, replaced: bool) -> DigestSentence:
@@ -275,4 +301,7 @@ def _span(memory: Memory, span: SourceSpan) -> bytes:
 
 
 def _scope(item: DerivedRecord) -> int:
-    return int(item.key.rpartition(b":")[2])
+    """Number of the scope that an item is of; -1 of one that is of none."""
+    kind, _, numbers = item.key.partition(b":")
+    scope = numbers.rpartition(b":")[2]
+    return int(scope) if kind in _SCOPED and scope.isdigit() else -1

@@ -7,16 +7,15 @@ of a memory is kept. `mnemic.algorithms.sleep.procedures` counts.
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import msgspec
 
 from mnemic.actors.protocol.sleep.changes import SourceSpan
-from mnemic.actors.protocol.sleep.snapshot import StepRecord
+from mnemic.actors.protocol.sleep.snapshot import GroupState, StepRecord
 from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.sleep.stages import Derivation
+from mnemic.actors.sleep.stages import Derivation, grouped_keys, items_of_project, project_keys
 from mnemic.algorithms.sleep.procedures import LEAST_TIMES, count_procedures, step_name, steps_that_follow
 from mnemic.algorithms.steps.steps import ToolEvent
 
@@ -66,6 +65,9 @@ class SessionSteps:
     name: ClassVar[str] = "session-steps"
     version: ClassVar[int] = 1
 
+    def __init__(self) -> None:
+        self._groups: Mapping[bytes, GroupState] = {}
+
     @classmethod
     def make(cls, settings: Mapping[str, Any]) -> Self:
         """Make one."""
@@ -73,12 +75,13 @@ class SessionSteps:
 
     def sources(self, snapshot: Snapshot) -> Mapping[bytes, bytes]:
         """All conversations with calls of tools, scope by scope."""
-        return {f"session:{one.group}:{one.scope}".encode(): one.stamp for one in snapshot.group_states("steps")}
+        self._groups = grouped_keys(snapshot, "steps")
+        return {key: one.stamp for key, one in self._groups.items()}
 
     def read(self, key: bytes, snapshot: Snapshot) -> list[StepRecord]:
         """The calls and results of a conversation, in order."""
-        _, group, scope = key.split(b":")
-        return snapshot.steps_of(int(group), int(scope), _MOST_STEPS, STEP_BYTES)
+        of = self._groups[key]
+        return snapshot.steps_of(of.group, of.scope, _MOST_STEPS, STEP_BYTES)
 
     def plan(self, state: Sequence[StepRecord]) -> Derivation:
         """What follows what."""
@@ -127,20 +130,15 @@ class Procedures:
 
     def sources(self, snapshot: Snapshot) -> Mapping[bytes, bytes]:
         """All scopes with a conversation whose steps were counted."""
-        parts: dict[bytes, list[bytes]] = defaultdict(list)
-        for key, stamp in sorted(snapshot.derived_stamps(SessionSteps.name).items()):
-            parts[key.rpartition(b":")[2]].append(key + b"=" + stamp)
-        return {b"project:" + scope: hashlib.sha256(b",".join(of)).digest()[:16] for scope, of in parts.items()}
+        return project_keys(snapshot, SessionSteps.name)
 
     def read(self, key: bytes, snapshot: Snapshot) -> list[_Examples]:
         """What was counted in its conversations, the older ones first."""
-        scope = key.partition(b":")[2]
-        keys = [one for one in snapshot.derived_stamps(SessionSteps.name) if one.rpartition(b":")[2] == scope]
-        found = []
-        for item in sorted(snapshot.derived(SessionSteps.name, keys), key=lambda one: int(one.key.split(b":")[1])):
-            for place, one in enumerate(decode_counted(item.value)):
-                found.append(_Examples(one, (item.sources[2 * place], item.sources[2 * place + 1])))
-        return found
+        return [
+            _Examples(one, (item.sources[2 * place], item.sources[2 * place + 1]))
+            for item in items_of_project(key, snapshot, SessionSteps.name)
+            for place, one in enumerate(decode_counted(item.value))
+        ]
 
     def plan(self, state: Sequence[_Examples]) -> Derivation:
         """What comes most often."""

@@ -6,11 +6,14 @@ snapshots and decides; `mnemic.actors.sleep.consolidator` keeps the time and has
 
 from __future__ import annotations
 
+import hashlib
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.sleep.changes import SourceSpan
+from mnemic.actors.protocol.sleep.snapshot import DerivedRecord, Grouping, GroupState
 from mnemic.actors.protocol.snapshot import Snapshot
 
 
@@ -93,3 +96,24 @@ class AskingStage(Protocol):
 
 Stage = DerivingStage | AskingStage
 """A step of a night."""
+
+
+def grouped_keys(snapshot: Snapshot, grouping: Grouping) -> dict[bytes, GroupState]:
+    """All groups of memories by the keys they go by: ``session:…:scope``, ``topic:…:scope``."""
+    kind = "topic" if grouping == "topic" else "session"
+    return {f"{kind}:{one.mark}:{one.scope}".encode(): one for one in snapshot.group_states(grouping)}
+
+
+def project_keys(snapshot: Snapshot, stage: str) -> dict[bytes, bytes]:
+    """The keys of all scopes in which another stage derived something for conversations, each with a hash of that."""
+    parts: dict[bytes, list[bytes]] = defaultdict(list)
+    for key, stamp in sorted(snapshot.derived_stamps(stage).items()):
+        parts[key.rpartition(b":")[2]].append(key + b"=" + stamp)
+    return {b"project:" + scope: hashlib.sha256(b",".join(of)).digest()[:16] for scope, of in parts.items()}
+
+
+def items_of_project(key: bytes, snapshot: Snapshot, stage: str) -> list[DerivedRecord]:
+    """What another stage derived for the conversations of a project, the older ones first."""
+    scope = key.partition(b":")[2]
+    keys = [one for one in snapshot.derived_stamps(stage) if one.rpartition(b":")[2] == scope]
+    return sorted(snapshot.derived(stage, keys), key=lambda one: max((span.row for span in one.sources), default=0))

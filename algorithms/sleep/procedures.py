@@ -77,7 +77,7 @@ def steps_that_follow(happened: Sequence[ToolEvent]) -> list[Follows]:
     found = []
     for at, place in enumerate(calls):
         step, how = ended[at]
-        if how != "failed" and step.action in NEUTRAL_ACTIONS:
+        if how != "failed" and step.action in _DOES_NOTHING:
             continue
         for other in range(at + 1, min(at + 1 + _WITHIN, len(calls))):
             if steps[calls[other]].action not in _DOES_NOTHING:

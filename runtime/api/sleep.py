@@ -18,7 +18,6 @@ from mnemic.actors.protocol.sleep.messages import (
     NightShown,
     NightsListed,
     NightsUndone,
-    Preempt,
     ProceduresListed,
     ProfileShown,
     ShowNight,
@@ -33,6 +32,7 @@ Progress = Callable[[str, int, int | None], None]
 """Told what is being done, how much of it is done, and how much there is."""
 NIGHT_S = 60.0
 """Of one that is asked for: so long at most, unless it is asked for longer."""
+_STEP_S = 60.0  # a step that is begun may end
 
 
 class SleepVerbs(FactVerbs):
@@ -43,29 +43,39 @@ class SleepVerbs(FactVerbs):
         *,
         stages: Sequence[str] = (),
         dry_run: bool = False,
-        more: Callable[[], bool] = lambda: True,
+        again: bool = False,
+        budget_s: float = NIGHT_S,
         progress: Progress | None = None,
     ) -> NightReport:
         """Have a night now: derive digests of what came or changed, and have other actors go on with their work.
 
         Args:
-            more: asked before each bounded while but the first whether there is time for it.
+            stages: these alone.
+            dry_run: say what it would change, and change nothing.
+            again: derive anew what was taken back, though nothing was captured since.
+            budget_s: it lasts at most so long, seconds.
             progress: told which stage it is in, how much of that is done, and how much there is.
 
         Raises:
             InvalidValue: a stage is not there.
         """
-        run = f"asked-{self._ask(Count()).seq}"
-        night = Sleep(run=run, budget_s=NIGHT_S, reason="asked", stages=tuple(stages), dry_run=dry_run)
-        report = self._ask(night)
-        while not report.finished and more():
+        asked = Sleep(
+            run=f"asked-{self._ask(Count()).seq}",
+            budget_s=budget_s,
+            reason="asked",
+            stages=tuple(stages),
+            dry_run=dry_run,
+            again=again,
+        )
+        totals: dict[str, int] = {}
+        while True:
+            report = self._ask(asked, timeout_s=budget_s + _STEP_S)
+            if report.finished or report.ended:
+                return report
+            at = next((one.stage for one in report.stages if not one.state), "")
+            totals[at] = max(totals.get(at, 0), report.behind)
             if progress is not None:
-                at = next((one.stage for one in report.stages if not one.state), "")
-                progress(at, 0, report.behind)
-            report = self._ask(night)
-        if not report.finished:
-            self.actor_system.tell(Preempt(run=run))
-        return report
+                progress(at, totals[at] - report.behind, totals[at])
 
     def nights(self, *, k: int = 30) -> NightsListed:
         """List the nights that changed something, the newest first.
@@ -75,19 +85,19 @@ class SleepVerbs(FactVerbs):
         """
         return self._ask(question(ListNights, k=k))
 
-    def night(self, id: int) -> NightShown:
+    def night(self, id: int, *, k: int = 200) -> NightShown:
         """Show what a night changed.
 
         Raises:
-            InvalidValue: there is none of that number.
+            UnknownNight: there is none of that number.
         """
-        return self._ask(question(ShowNight, id=id))
+        return self._ask(question(ShowNight, id=id, k=k))
 
-    def undo_nights(self, id: int = 0) -> NightsUndone:
+    def undo_nights(self, id: int | None = None) -> NightsUndone:
         """Take back a night and every later one; without a number the newest.
 
         Raises:
-            InvalidValue: that night does not stand, or is too long ago.
+            UnknownNight: that night does not stand, or is too long ago.
         """
         return self._ask(question(UndoNights, id=id))
 

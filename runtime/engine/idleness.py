@@ -345,8 +345,9 @@ class SleepScheduler:
     def _record_outcome(self, run: str, finished: bool | None, code: str) -> None:
         with self._gate:
             self._state = on_sleep_report(self._state, run, self._clock.monotonic_s(), self._habits, finished=finished)
-        level = logging.WARNING if finished is None else logging.INFO
-        _log.log(level, "night %s: %s", run, code, extra={"trace": run, "code": code})
+        if finished is not False:  # and not at each while of it
+            level = logging.WARNING if finished is None else logging.INFO
+            _log.log(level, "night %s: %s", run, code, extra={"trace": run, "code": code})
 
     def _run_ticks(self, tick_s: float) -> None:
         while not self._ended.wait(_NEXT_SLICE_S if self._state.active_run and self._goes_on else tick_s):

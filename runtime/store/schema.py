@@ -256,7 +256,7 @@ CREATE INDEX verdicts_newer ON verdicts(newer);
 CREATE TABLE merges(id INTEGER PRIMARY KEY, entity BLOB NOT NULL UNIQUE, other BLOB NOT NULL) STRICT;
 CREATE TABLE nights(
   id INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE, seq INTEGER NOT NULL, at INTEGER NOT NULL, reason TEXT NOT NULL,
-  undone_at INTEGER) STRICT;
+  undone_at INTEGER, undone_row INTEGER) STRICT;
 CREATE TABLE night_reports(
   night INTEGER PRIMARY KEY, ended_at INTEGER NOT NULL, why TEXT NOT NULL, stages BLOB NOT NULL) STRICT;
 CREATE TABLE stage_failures(
@@ -272,8 +272,6 @@ CREATE TABLE derived_sources(
   memory INTEGER NOT NULL REFERENCES memories(id), start INTEGER NOT NULL, stop INTEGER NOT NULL,
   PRIMARY KEY(derived, place)) STRICT, WITHOUT ROWID;
 CREATE INDEX derived_sources_memory ON derived_sources(memory);
-CREATE TABLE refusals(
-  stage TEXT NOT NULL, key BLOB NOT NULL, stamp BLOB NOT NULL, PRIMARY KEY(stage, key)) STRICT, WITHOUT ROWID;
 CREATE TRIGGER unread_added AFTER INSERT ON memories WHEN new.kind IN ('turn', 'decision', 'note')
   BEGIN INSERT INTO unread VALUES(new.id); END;
 CREATE TRIGGER ungraded_moved AFTER UPDATE OF scope ON memories WHEN new.scope IS NOT old.scope

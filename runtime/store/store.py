@@ -56,7 +56,13 @@ from mnemic.runtime.store.apply.knowledge import KNOWLEDGE_HANDLERS, KNOWLEDGE_T
 from mnemic.runtime.store.apply.meaning import CODE_TABLES, MEANING_HANDLERS, reopen_completeness
 from mnemic.runtime.store.apply.memories import MEMORY_HANDLERS
 from mnemic.runtime.store.apply.scopes import SCOPE_HANDLERS, check_undo
-from mnemic.runtime.store.apply.sleep import DERIVED_TABLES, NIGHT_TABLES, SLEEP_HANDLERS, rewind_nights
+from mnemic.runtime.store.apply.sleep import (
+    DERIVED_TABLES,
+    NIGHT_TABLES,
+    SLEEP_HANDLERS,
+    clear_failures,
+    rewind_nights,
+)
 from mnemic.runtime.store.high_water import HighWaterMark, MarkWriter, newest_transaction, read_mark, unknown_loss
 from mnemic.runtime.store.memory_terms import clear_terms
 from mnemic.runtime.store.schema import (
@@ -217,7 +223,7 @@ class Store:
     def retry_stages(self) -> None:
         """Have stages that failed in nights tried again by the next one."""
         with self._write_transaction():
-            self._db.execute("DELETE FROM stage_failures")
+            clear_failures(self._db)
 
     def apply(self, changes: Iterable[Change], *, at: int, key: bytes, author: str, run: str) -> Applied:
         """Carry out changes in one transaction: all or none.

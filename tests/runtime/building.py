@@ -176,7 +176,7 @@ def held(path: Path, keys: Keys = KEYS) -> dict[str, list[Any]]:
         tables = ["applies", "log", "texts", "scopes", "sessions", "memories", "encoders", "meanings", "windows"]
         tables += ["spool", "occurrences", "aside", "transcripts", "originals", "checks", "scrubbed"]
         tables += ["givings", "given_parts", "erased", "silenced", "backups", "projects"]
-        tables += ["graph_waiting", "boundary_changes", "verdicts", "merges", "nights", "refusals"]
+        tables += ["graph_waiting", "boundary_changes", "verdicts", "merges", "nights"]
         encoders = [row for (row,) in db.execute("SELECT id FROM encoders ORDER BY id").fetchall()]
         found = {table: db.execute(f"SELECT * FROM {table}").fetchall() for table in tables}
         found = {table: sorted(rows, key=lambda row: row[:2]) for table, rows in found.items()}

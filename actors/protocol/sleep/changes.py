@@ -16,8 +16,8 @@ from mnemic.actors.protocol.message import ChangeBase
 
 NightReason = Literal["idle", "asked"]
 """Why a night began: nobody wanted anything, or its owner wanted it."""
-NightEnd = Literal["finished", "time", "woken", "failed"]
-"""Why it ended: nothing was left to do, its time was used up, somebody wanted something, or it could not go on."""
+NightEnd = Literal["finished", "time", "woken"]
+"""Why it ended: nothing was left to do, its time was used up, or somebody wanted something."""
 DigestKind = Literal["project", "session", "topic"]
 """What a digest is of."""
 DIGEST_STAGES: dict[DigestKind, str] = {
@@ -113,26 +113,13 @@ class EndNight(ChangeBase, frozen=True, kw_only=True, tag="end_night"):
     """What each stage did, in order: of one told before, more."""
 
 
-class Refusal(msgspec.Struct, frozen=True, array_like=True):
-    """What is not to be derived again from the same sources."""
-
-    stage: str
-    """The stage."""
-    key: bytes
-    """The key."""
-    stamp: bytes
-    """The state of the sources; empty where that there is nothing any more was taken back."""
-
-
 class TakeBackNights(ChangeBase, frozen=True, kw_only=True, tag="take_back_nights"):
-    """Take back a night and every later one, or one stage of the newest: as if they had never been.
+    """Take back a night and every later one: as if they had never been.
 
-    What was taken back is not made again until its sources change.
+    Nothing is derived from then on, unless it is asked for once more, until something new is captured.
     """
 
     night: int
     """Number of the first one."""
-    stage: str = ""
-    """Of the newest night this stage alone; empty for all of it."""
-    refused: tuple[Refusal, ...] = ()
-    """What that came to; the store writes it."""
+    last_row: int = 0
+    """Row of the newest memory then; the store writes it."""

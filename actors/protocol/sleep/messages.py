@@ -32,6 +32,8 @@ class Sleep(Verb["NightReport"], frozen=True, kw_only=True):
     """These stages alone; empty for those that the settings name."""
     dry_run: bool = False
     """Whether it says what it would change, and changes nothing."""
+    again: bool = False
+    """Whether it derives anew what was taken back, though nothing was captured since."""
 
 
 class Preempt(Message, frozen=True, kw_only=True):
@@ -56,6 +58,8 @@ class NightReport(Message, frozen=True, kw_only=True):
     """What each stage did, in order; of those that the night has not come to, nothing."""
     behind: int = 0
     """How much is left of the stage it is in."""
+    ended: bool = False
+    """Whether its time was used up."""
 
 
 class ListNights(Verb["NightsListed"], frozen=True, kw_only=True):
@@ -98,6 +102,8 @@ class ShowNight(Verb["NightShown"], frozen=True, kw_only=True):
 
     id: int
     """Its number."""
+    k: int = 200
+    """At most so many changes."""
 
 
 class NightChange(Message, frozen=True, kw_only=True):
@@ -110,7 +116,9 @@ class NightChange(Message, frozen=True, kw_only=True):
     did: str
     """``made``, ``changed`` or ``ended``."""
     quotes: tuple[str, ...]
-    """What it points to: how the stretches begin, in the words of memories."""
+    """The most telling of what it points to, three at most: how the stretches begin, in the words of memories."""
+    sources: int
+    """How many stretches it points to."""
 
 
 class NightShown(Message, frozen=True, kw_only=True):
@@ -119,14 +127,16 @@ class NightShown(Message, frozen=True, kw_only=True):
     night: NightView
     """The night."""
     changes: tuple[NightChange, ...]
-    """What it changed, stage by stage, as far as it stands or made way at a night that is kept."""
+    """What it changed, stage by stage; nothing of a night that was taken back."""
+    total: int
+    """How many changes there are."""
 
 
 class UndoNights(Verb["NightsUndone"], frozen=True, kw_only=True):
     """Take back a night and every later one: what they made goes, and what made way stands again."""
 
-    id: int = 0
-    """Number of the first one; 0 for the newest."""
+    id: int | None = None
+    """Number of the first one; the newest where absent."""
 
 
 class NightsUndone(Message, frozen=True, kw_only=True):
@@ -193,6 +203,8 @@ class DigestsListed(Message, frozen=True, kw_only=True):
 
     digests: tuple[Digest, ...]
     """Those of what was spoken of last first."""
+    last_night: str
+    """``never`` where none derived anything yet, ``undone`` where the newest was taken back, else ``stands``."""
 
 
 class ListProcedures(Verb["ProceduresListed"], frozen=True, kw_only=True):
@@ -221,8 +233,10 @@ class ProcedureView(Message, frozen=True, kw_only=True):
     """Of so many times that is known."""
     scope: str
     """The scope's path."""
+    example: str
+    """How the call after it begins in the newest example: its first argument."""
     examples: tuple[Id, ...]
-    """Ids of the two calls of the newest example."""
+    """Ids of the two calls of that."""
 
 
 class ProceduresListed(Message, frozen=True, kw_only=True):
@@ -230,6 +244,8 @@ class ProceduresListed(Message, frozen=True, kw_only=True):
 
     procedures: tuple[ProcedureView, ...]
     """Those that come most often first."""
+    last_night: str
+    """``never`` where none derived anything yet, ``undone`` where the newest was taken back, else ``stands``."""
 
 
 class ShowProfile(Verb["ProfileShown"], frozen=True, kw_only=True):
@@ -274,3 +290,5 @@ class ProfileShown(Message, frozen=True, kw_only=True):
 
     entries: tuple[ProfileEntry, ...]
     """Those said in most projects and conversations first."""
+    last_night: str
+    """``never`` where none derived anything yet, ``undone`` where the newest was taken back, else ``stands``."""

@@ -64,6 +64,8 @@ class GroupState(NamedTuple):
 
     group: int
     """Number of the conversation or of the topic."""
+    mark: int
+    """What it goes by after a rebuild, too."""
     scope: int
     """Number of the scope."""
     stamp: bytes
@@ -119,6 +121,10 @@ class SleepSnapshot(Protocol):
         """The night of a name."""
         ...
 
+    def night_numbered(self, number: int) -> NightRecord | None:
+        """The night of a number."""
+        ...
+
     def derived(self, stage: str, keys: Sequence[bytes] | None = None) -> list[DerivedRecord]:
         """What stands of a stage, by key: under some keys, or under all."""
         ...
@@ -131,8 +137,8 @@ class SleepSnapshot(Protocol):
         """What a night made, and what made way at it, by number."""
         ...
 
-    def refusals(self, stage: str) -> set[tuple[bytes, bytes]]:
-        """What is not to be derived again: keys, and the state of their sources."""
+    def are_nights_held(self) -> bool:
+        """Whether nights were taken back, and nothing was captured since."""
         ...
 
     def stage_failures(self) -> dict[str, tuple[int, str]]:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from mnemic.actors.protocol.sleep.messages import ListDigests, ListNights, ListProcedures, ShowProfile
-from mnemic.cli.context import CLOCK, FOLDER_SCOPE, MANY_SCOPES, CommandContext, cli, common_options, verb_options
+from mnemic.cli.context import FOLDER_SCOPE, MANY_SCOPES, CommandContext, cli, common_options, verb_options
 from mnemic.cli.output import escape_controls, progress_bars, searched_scope
 from mnemic.runtime.api.reports import pluralize
 from mnemic.runtime.api.sleep import NIGHT_S
@@ -17,8 +17,14 @@ _ENDS = {
     "finished": "finished",
     "time": "its time was used up",
     "woken": "woken",
-    "failed": "failed",
     "": "broken off",
+}
+_MADE = {"session-digests": "digest", "topic-digests": "digest", "project-digests": "digest", "session-steps": "steps"}
+_CALLED = {"project": "project", "session": "conversation", "topic": "topic"}
+_WHY_NONE = {
+    "never": "no night was had yet, and `mnemic sleep` has one now",
+    "undone": "the last night was taken back; `mnemic sleep --again` derives anew",
+    "stands": "nights found none so far",
 }
 _REASONS = {"idle": "while nobody wanted anything", "asked": "asked for"}
 
@@ -27,6 +33,7 @@ _REASONS = {"idle": "while nobody wanted anything", "asked": "asked for"}
 @click.argument("what", nargs=-1, metavar="[undo [NIGHT]]")
 @click.option("--stage", "stages", multiple=True, metavar="S", help="This stage alone; may be given again.")
 @click.option("--dry-run", is_flag=True, help="Say what it would change, and change nothing.")
+@click.option("--again", is_flag=True, help="Derive anew what was taken back, though nothing was captured since.")
 @click.option(
     "--for",
     "seconds",
@@ -37,38 +44,37 @@ _REASONS = {"idle": "while nobody wanted anything", "asked": "asked for"}
 )
 @common_options
 def sleep(
-    chosen: CommandContext, what: tuple[str, ...], stages: tuple[str, ...], dry_run: bool, seconds: float
+    chosen: CommandContext, what: tuple[str, ...], stages: tuple[str, ...], dry_run: bool, again: bool, seconds: float
 ) -> None:
     """Have a night now, or take nights back.
 
     It makes digests of what came or changed, and brings topics and facts up to date.
     `undo` takes back the newest night, `undo NIGHT` that one and every later one.
     """
+    if what and (stages or dry_run or again):
+        raise click.UsageError("--stage, --dry-run and --again are for a night; `undo` takes none of them")
     match what:
         case ():
-            _sleep(chosen, stages, dry_run, seconds)
+            _sleep(chosen, stages, seconds, dry_run=dry_run, again=again)
         case ("undo",):
-            _undo(chosen, 0)
+            _undo(chosen, None)
         case ("undo", number) if number.lstrip("#").isdecimal():
             _undo(chosen, int(number.lstrip("#")))
         case _:
             raise click.UsageError(f"{' '.join(what)!r} is nothing that sleep does: `undo` or `undo NIGHT`")
 
 
-def _sleep(chosen: CommandContext, stages: tuple[str, ...], dry_run: bool, seconds: float) -> None:
+def _sleep(chosen: CommandContext, stages: tuple[str, ...], seconds: float, **how: bool) -> None:
     from mnemic.actors.protocol.message import to_json
 
     with chosen.open(create=False) as mind:
-        until_s = CLOCK.monotonic_s() + seconds
         with progress_bars(chosen.as_json) as progress:
-            report = mind.sleep(
-                stages=stages, dry_run=dry_run, more=lambda: CLOCK.monotonic_s() < until_s, progress=progress
-            )
-        view = to_json(report) | {"dry_run": dry_run}
+            report = mind.sleep(stages=stages, budget_s=seconds, progress=progress, **how)
+        view = to_json(report) | {"dry_run": how["dry_run"]}
         chosen.print_answer(view, lambda: night_lines(view))
 
 
-def _undo(chosen: CommandContext, number: int) -> None:
+def _undo(chosen: CommandContext, number: int | None) -> None:
     from mnemic.actors.protocol.message import to_json
 
     with chosen.open(create=False) as mind:
@@ -78,9 +84,9 @@ def _undo(chosen: CommandContext, number: int) -> None:
 
 @cli.command()
 @click.argument("what", nargs=-1, metavar="[[show] NIGHT]")
-@verb_options(ListNights, "k")
+@verb_options(ListNights, "k", k={"default": None, "show_default": False, "more": "Default: 30 nights, 200 changes."})
 @common_options
-def nights(chosen: CommandContext, what: tuple[str, ...], k: int) -> None:
+def nights(chosen: CommandContext, what: tuple[str, ...], k: int | None) -> None:
     """List the last nights, or show one.
 
     Those that changed something: when, why, and what. With a number, every change of that one.
@@ -92,10 +98,10 @@ def nights(chosen: CommandContext, what: tuple[str, ...], k: int) -> None:
         raise click.UsageError(f"{' '.join(what)!r} is no number of a night")
     with chosen.open(create=False, asking=True) as mind:
         if number:
-            shown = to_json(mind.night(int(number)))
+            shown = to_json(mind.night(int(number), k=200 if k is None else k))
             chosen.print_answer(shown, lambda: shown_lines(shown))
         else:
-            listed = to_json(mind.nights(k=k))
+            listed = to_json(mind.nights(k=30 if k is None else k))
             chosen.print_answer(listed, lambda: list_lines(listed))
 
 
@@ -149,11 +155,11 @@ def profile(chosen: CommandContext, scope: tuple[str, ...], k: int) -> None:
 
 def night_lines(view: dict[str, Any]) -> Iterator[str]:
     """What a night did, as it reports it."""
-    would = "would change" if view["dry_run"] else "changed"
-    if view["changes"]:
-        yield f"The night {would} {pluralize(view['changes'], 'thing')}"
+    changes = pluralize(view["changes"], "thing") if view["changes"] else "nothing"
+    if view["dry_run"]:
+        yield f"The night would change {changes} as things stand; what a stage changes may give later ones more to do"
     else:
-        yield f"The night {would} nothing"
+        yield f"The night changed {changes}"
     for one in view["stages"]:
         yield _stage_line(one)
     if not view["finished"]:
@@ -171,7 +177,8 @@ def _stage_line(one: dict[str, Any]) -> str:
 def undo_lines(view: dict[str, Any]) -> Iterator[str]:
     """What was taken back."""
     numbers = ", ".join(f"#{one}" for one in view["nights"])
-    yield f"taken back: {numbers}. What they made is not made again until its memories change."
+    yield f"taken back: {numbers}"
+    yield "Nothing is derived again before something new is captured; `mnemic sleep --again` does so at once."
 
 
 def list_lines(view: dict[str, Any]) -> Iterator[str]:
@@ -186,9 +193,15 @@ def shown_lines(view: dict[str, Any]) -> Iterator[str]:
     """A night with all that it changed."""
     yield _night_line(view["night"])
     yield from (_stage_line(one) for one in view["night"]["stages"])
+    if view["night"]["undone_at"]:
+        yield "  what it changed went when it was taken back"
     for one in view["changes"]:
-        yield escape_controls(f"  {one['did']}: {one['stage']} of {one['what']}")
+        yield escape_controls(f"  {one['did']}: {_MADE.get(one['stage'], one['stage'])} of {one['what']}")
         yield from (escape_controls(f'    "{" ".join(quote.split())}"') for quote in one["quotes"])
+        if one["sources"] > len(one["quotes"]) > 0:
+            yield f"    and {one['sources'] - len(one['quotes'])} more"
+    if view["total"] > len(view["changes"]):
+        yield f"  and {pluralize(view['total'] - len(view['changes']), 'change')} more (-k)"
 
 
 def _night_line(one: dict[str, Any]) -> str:
@@ -204,7 +217,7 @@ def digest_lines(view: dict[str, Any], of: str) -> Iterator[str]:
     """Digests, each sentence with its day and who said it."""
     where = searched_scope(view["scope"], view["scope_found"])
     if not view["digests"]:
-        yield f"no night has made a digest of a {of} in {where} yet: `mnemic sleep` has one now"
+        yield f"no digest of a {_CALLED[of]} in {where}: {_WHY_NONE[view['last_night']]}"
     for one in view["digests"]:
         yield escape_controls(f"{one['of']}, {pluralize(one['memories'], 'memory')}, night #{one['night']}")
         for said in one["sentences"]:
@@ -218,18 +231,21 @@ def procedure_lines(view: dict[str, Any]) -> Iterator[str]:
     """Which step follows which."""
     where = searched_scope(view["scope"], view["scope_found"])
     if not view["procedures"]:
-        yield f"no night has found in {where} what is done again and again: `mnemic sleep` looks now"
+        yield f"nothing that is done three times or more in {where}: {_WHY_NONE[view['last_night']]}"
     for one in view["procedures"]:
         after = f"after {one['before']}{' failed' if one['failed'] else ''}: {one['then']}"
-        known = f"; it worked {one['worked']} of {pluralize(one['worked_of'], 'time')}" if one["worked_of"] else ""
-        yield escape_controls(f"  {after}, {pluralize(one['times'], 'time')}{known}  [{one['scope'] or 'no scope'}]")
+        known = f"; all was well after it {one['worked']} of {pluralize(one['worked_of'], 'time')}"
+        times = f"{pluralize(one['times'], 'time')}{known if one['worked_of'] else ''}"
+        yield escape_controls(f"  {after}, {times}  [{one['scope'] or 'no scope'}]")
+        if one["example"]:
+            yield escape_controls(f"    last: {one['example']}")
 
 
 def profile_lines(view: dict[str, Any]) -> Iterator[str]:
     """What users said of themselves."""
     where = searched_scope(view["scope"], view["scope_found"])
     if not view["entries"]:
-        yield f"no night has found in {where} what anybody says of themselves: `mnemic sleep` looks now"
+        yield f"nothing that anybody says of themselves in {where}: {_WHY_NONE[view['last_night']]}"
     for one in view["entries"]:
         said = pluralize(one["conversations"], "conversation")
         if one["projects"] > 1:

@@ -42,7 +42,6 @@ from mnemic.actors.protocol.sleep.messages import Sleep
 from mnemic.actors.protocol.times import to_iso
 from mnemic.actors.recall.hits import character_start, delivered_span
 from mnemic.runtime.api.mind import Mind
-from mnemic.runtime.api.sleep import NIGHT_S
 from mnemic.runtime.api.views import (
     memory_view,
     model_view,
@@ -76,6 +75,7 @@ PAGE_BYTES = 256 << 10
 HIT_BYTES = 400
 """Of a longer memory, a recall gives so much unless it is asked for more: see docs/decisions/0004-pipe.md."""
 _NAME_CHARS = 64
+_NIGHT_S = 20.0  # an assistant waits for it
 _MOST_SAME = 3
 _NOTHING_RECALLED = {"used_tokens": 0, "left_out": 0, "nothing_fits": True}
 """So many at most of the memories that say the same as a hit are named: each costs its reader 35 tokens."""
@@ -393,9 +393,12 @@ def make_server(
         """Consolidate now."""
 
         def sleep(mind: Mind, caller: Caller, progress: Progress | None) -> dict[str, Any]:
-            until_s = clock.monotonic_s() + NIGHT_S
-            asked = read_arguments(Sleep, given)
-            return to_json(mind.sleep(**asked, more=lambda: clock.monotonic_s() < until_s), strict=True)
+            told = None if progress is None else lambda what, done, total: progress(done, total)
+            report = mind.sleep(**read_arguments(Sleep, given), budget_s=_NIGHT_S, progress=told)
+            view = to_json(report, strict=True)
+            if access(mind, caller).can_read("*"):
+                return view
+            return {name: view[name] for name in ("run", "finished", "ended")}  # the rest counts other projects too
 
         return await answer("memory_sleep", sleep, context)
 

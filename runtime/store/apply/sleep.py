@@ -13,21 +13,20 @@ from typing import Any
 import apsw
 import msgspec
 
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.protocol.errors import UnknownNight
 from mnemic.actors.protocol.sleep.changes import (
     NIGHTS_KEPT,
     BeginNight,
     DerivedItem,
     EndNight,
     KeepDerived,
-    Refusal,
     StageReport,
     TakeBackNights,
 )
 from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
-from mnemic.runtime.store.read.sleep import decode_stages, newest_standing_night
+from mnemic.runtime.store.read.sleep import decode_stages
 
-NIGHT_TABLES = ("nights", "refusals")
+NIGHT_TABLES = ("nights",)
 """What a replay of the log makes again."""
 DERIVED_TABLES = ("derived_sources", "derived")
 """What nights make again."""
@@ -85,9 +84,9 @@ def _keep_item(context: ApplyContext, stage: str, item: DerivedItem, night: int)
 def _make_way(context: ApplyContext, stage: str, key: bytes, night: int) -> bool:
     """Have what stands under a key make way; what the same night made was never there."""
     db, standing = context.db, "stage = ? AND key = ? AND gone IS NULL"
-    let_go(db, f"{standing} AND made = ?", (stage, key, night))
+    own = let_go(db, f"{standing} AND made = ?", (stage, key, night))
     db.execute(f"UPDATE derived SET gone = ?, gone_seq = ? WHERE {standing}", (night, context.seq, stage, key))
-    return bool(db.changes())
+    return bool(own or db.changes())
 
 
 def _end_night(context: ApplyContext, change: EndNight, at: int) -> ChangeResult:
@@ -125,56 +124,29 @@ def _end_night(context: ApplyContext, change: EndNight, at: int) -> ChangeResult
 
 
 def _take_back_nights(context: ApplyContext, change: TakeBackNights, at: int) -> ChangeResult:
-    db = context.db
-    newest = newest_standing_night(db)
-    if context.is_replaying:
-        refused = change.refused
-    elif newest is None or not max(1, newest - NIGHTS_KEPT + 1) <= change.night <= newest:
-        raise InvalidValue(
-            name="a night",
-            value=change.night,
-            why="no such night stands, or it is too long ago",
-            expected="a night that `mnemic nights` lists and does not say to be taken back",
-        )
-    elif change.stage and change.night != newest:
-        raise InvalidValue(
-            name="stage", value=change.stage, why="a later night stands on it", expected="a stage of the newest night"
-        )
-    else:
-        refused = tuple(_refusals(db, change))
-    of_stage, named = (" AND stage = ?", (change.stage,)) if change.stage else ("", ())
+    db, last_row = context.db, change.last_row
     if not context.is_replaying:  # else it stands as it is, and later nights made more since
-        let_go(db, f"made >= ?{of_stage}", (change.night, *named))
-        db.execute(f"UPDATE derived SET gone = NULL, gone_seq = NULL WHERE gone >= ?{of_stage}", (change.night, *named))
-    db.executemany(
-        "INSERT OR REPLACE INTO refusals(stage, key, stamp) VALUES(?, ?, ?)",
-        [(one.stage, one.key, one.stamp) for one in refused],
+        stands = "SELECT 1 FROM nights WHERE id = ? AND undone_at IS NULL AND id > (SELECT max(id) FROM nights) - ?"
+        if db.execute(stands, (change.night, NIGHTS_KEPT)).get is None:
+            raise UnknownNight(id=change.night, which=f" that stands, among the last {NIGHTS_KEPT}")
+        last_row = int(db.execute("SELECT coalesce(max(id), 0) FROM memories").get)
+        let_go(db, "made >= ?", (change.night,))
+        db.execute("UPDATE derived SET gone = NULL, gone_seq = NULL WHERE gone >= ?", (change.night,))
+    db.execute(
+        "UPDATE nights SET undone_at = ?, undone_row = ? WHERE id >= ? AND undone_at IS NULL",
+        (at, last_row, change.night),
     )
-    if not change.stage:
-        db.execute("UPDATE nights SET undone_at = ? WHERE id >= ? AND undone_at IS NULL", (at, change.night))
-    return ChangeResult(logged=msgspec.structs.replace(change, refused=refused))
+    return ChangeResult(logged=msgspec.structs.replace(change, last_row=last_row))
 
 
-def _refusals(db: apsw.Connection, change: TakeBackNights) -> Iterable[Refusal]:
-    """What is not to be made again: what stands of what is taken back, and that nothing stands where it made way."""
-    stage = "AND d.stage = :stage" if change.stage else ""
-    found: list[Any] = db.execute(
-        f"SELECT d.stage, d.key, d.stamp FROM derived d WHERE d.made >= :night AND d.gone IS NULL {stage} UNION ALL"
-        f" SELECT d.stage, d.key, x'' FROM derived d WHERE d.gone >= :night AND d.made < :night {stage} AND NOT EXISTS"
-        " (SELECT 1 FROM derived o WHERE o.stage = d.stage AND o.key = d.key AND o.gone IS NULL) ORDER BY 1, 2",
-        {"night": change.night, "stage": change.stage},
-    ).fetchall()
-    return [Refusal(*one) for one in found]
-
-
-def clear_failures(db: apsw.Connection, stage: str) -> bool:
-    """Have a stage tried again, however often it failed; says whether it had."""
-    db.execute("DELETE FROM stage_failures WHERE stage = ?", (stage,))
+def clear_failures(db: apsw.Connection, stage: str | None = None) -> bool:
+    """Have a stage, or every one, tried again, however often it failed; says whether any had."""
+    db.execute("DELETE FROM stage_failures WHERE stage = coalesce(?, stage)", (stage,))
     return bool(db.changes())
 
 
-def let_go(db: apsw.Connection, which: str, given: tuple[Any, ...]) -> None:
-    """Delete items, and where they point to.
+def let_go(db: apsw.Connection, which: str, given: tuple[Any, ...]) -> int:
+    """Delete items, and where they point to; returns how many.
 
     Args:
         which: a condition on the columns of ``derived``.
@@ -182,6 +154,7 @@ def let_go(db: apsw.Connection, which: str, given: tuple[Any, ...]) -> None:
     items: list[Any] = db.execute(f"SELECT id FROM derived WHERE {which}", given).fetchall()
     db.executemany("DELETE FROM derived_sources WHERE derived = ?", items)  # an erasure works without foreign keys
     db.executemany("DELETE FROM derived WHERE id = ?", items)
+    return len(items)
 
 
 def erase_sources(db: apsw.Connection, rows: Iterable[int]) -> None:

@@ -55,6 +55,10 @@ class SleepQueries:
         found = self._db.execute(f"{_NIGHT} WHERE n.run = ?", (run,)).fetchone()
         return None if found is None else _night(found)
 
+    def night_numbered(self, number: int) -> NightRecord | None:
+        found = self._db.execute(f"{_NIGHT} WHERE n.id = ?", (number,)).fetchone()
+        return None if found is None else _night(found)
+
     def derived(self, stage: str, keys: Sequence[bytes] | None = None) -> list[DerivedRecord]:
         asked = f"{_ITEM} WHERE gone IS NULL AND stage = ?"
         if keys is None:
@@ -71,9 +75,9 @@ class SleepQueries:
     def derived_at(self, night: int) -> list[DerivedRecord]:
         return self._items(self._db.execute(f"{_ITEM} WHERE made = ?1 OR gone = ?1 ORDER BY id", (night,)).fetchall())
 
-    def refusals(self, stage: str) -> set[tuple[bytes, bytes]]:
-        found: Any = self._db.execute("SELECT key, stamp FROM refusals WHERE stage = ?", (stage,)).fetchall()
-        return set(found)
+    def are_nights_held(self) -> bool:
+        held = "SELECT coalesce(max(undone_row), -1) >= (SELECT coalesce(max(id), 0) FROM memories) FROM nights"
+        return bool(self._db.execute(held).get)
 
     def stage_failures(self) -> dict[str, tuple[int, str]]:
         found: Any = self._db.execute("SELECT stage, nights, why FROM stage_failures ORDER BY stage").fetchall()
@@ -97,7 +101,14 @@ class SleepQueries:
             f"SELECT {column}, m.scope, count(*), sum(m.id), sum(m.id * m.id % 1000003), max(m.id) FROM {table}"
             f" WHERE {which} GROUP BY 1, 2 ORDER BY 1, 2"
         ).fetchall()
-        return [GroupState(one[0], one[1], _stamp(one[2:])) for one in found]
+        return [GroupState(one[0], self._mark(grouping, one[0]), one[1], _stamp(one[2:])) for one in found]
+
+    def _mark(self, grouping: Grouping, group: int) -> int:
+        """What a group goes by: of a conversation a hash of its name, since a rebuild may give it another number."""
+        if grouping == "topic":
+            return group
+        named: Any = self._db.execute("SELECT assistant, name FROM sessions WHERE id = ?", (group,)).fetchone()
+        return int.from_bytes(hashlib.sha256("\0".join(named).encode("utf-8", "replace")).digest()[:6], "big")
 
     def group_rows(self, grouping: Grouping, group: int, scope: int) -> list[int]:
         column, table, which = _GROUPS[grouping]
@@ -132,12 +143,6 @@ def sources_of(db: apsw.Connection, item: int) -> tuple[SourceSpan, ...]:
     asked = "SELECT memory, start, stop FROM derived_sources WHERE derived = ? ORDER BY place"
     found: Any = db.execute(asked, (item,)).fetchall()
     return tuple(SourceSpan(*one) for one in found)
-
-
-def newest_standing_night(db: apsw.Connection) -> int | None:
-    """Number of the newest night that was not taken back."""
-    found: int | None = db.execute("SELECT max(id) FROM nights WHERE undone_at IS NULL").get
-    return found
 
 
 def _night(found: Any) -> NightRecord:

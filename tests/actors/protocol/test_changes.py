@@ -70,7 +70,6 @@ from mnemic.actors.protocol.sleep.changes import (
     DerivedItem,
     EndNight,
     KeepDerived,
-    Refusal,
     SourceSpan,
     StageReport,
     TakeBackNights,
@@ -204,7 +203,7 @@ SAMPLES: list[Any] = [
         restamped=((b"project:3", b"t"),),
     ),
     EndNight(run="night-9", why="finished", stages=(StageReport(stage="facts", changes=1, took_us=9, state="done"),)),
-    TakeBackNights(night=2, refused=(Refusal(stage="facts", key=b"project:1", stamp=b"s"),)),
+    TakeBackNights(night=2, last_row=7),
     RedactedChange(),
     RedactedChange(links=((b"1" * 16, b"2" * 16),)),
 ]

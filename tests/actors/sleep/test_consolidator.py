@@ -11,7 +11,7 @@ import pytest
 from mnemic.actors.protocol.ambient_messages import Brief
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.contract import CONTRACT, Context
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.protocol.errors import InvalidValue, UnknownNight
 from mnemic.actors.protocol.events import Event
 from mnemic.actors.protocol.messages import Forget
 from mnemic.actors.protocol.sleep.messages import (
@@ -29,10 +29,11 @@ from mnemic.actors.protocol.sleep.messages import (
     UndoNights,
 )
 from mnemic.actors.sleep.consolidator import BUILT_IN_STAGES, FAILURES_ALLOWED, ConsolidatorActor, find_stage
-from mnemic.actors.sleep.digests import decode_digest
+from mnemic.actors.sleep.digests import DigestState, SessionDigests, decode_digest
 from mnemic.actors.sleep.stages import Derivation
 from tests.clocks import ManualClock
 from tests.harness import START_US, ActorHarness
+from tests.waiting import until
 
 SHELF = ScopeRef(path="shelf", project=None, found="named")
 BOARD = ScopeRef(path="board", project=None, found="named")
@@ -85,10 +86,25 @@ def say(mind: ActorHarness, *texts: str, session: str = "s", place: ScopeRef = S
 
 def sleep(mind: ActorHarness, run: str, **fields: Any) -> NightReport:
     """A whole night."""
-    while True:
+    for _ in range(1000):
         report: NightReport = mind.ask(Sleep(run=run, budget_s=60.0, reason="asked", **fields))
         if report.finished:
             return report
+    pytest.fail("it never ends")
+
+
+def asking(mind: ActorHarness) -> Context:
+    """What an actor of its own is given, which asks the others of a mind."""
+    return Context(
+        trace="night",
+        now=1,
+        clock=mind.clock,
+        seed=b"seed",
+        ask=lambda message, timeout_s: mind.ask(message),
+        tell=lambda message: None,
+        progress=lambda done, total: None,
+        cancelled=lambda: False,
+    )
 
 
 def digests(mind: ActorHarness, of: str = "project", **fields: Any) -> list[list[str]]:
@@ -137,8 +153,8 @@ def test_only_what_has_changed_is_derived_again(mind: ActorHarness) -> None:
     sleep(mind, "first")
     say(mind, "Deploys of the billing API to production are Nadia's from Monday on.", session="two", place=BOARD)
     report = sleep(mind, "second", stages=("session-digests", "project-digests"))
-    assert report.changes <= 2
     made = {one[1] for one in standing(mind) if one[4] == 2}
+    assert 1 <= len(made) == report.changes <= 2
     assert all(key.endswith(b":2") for key in made)  # of the second project
 
 
@@ -154,7 +170,7 @@ def test_a_night_is_listed_and_shown_with_what_it_changed(mind: ActorHarness) ->
     changes = {(one.what, one.did) for one in shown.changes}
     assert {("conversation s in shelf", "made"), ("project shelf", "made")} <= changes
     assert all(quote in TALK for one in shown.changes for quote in one.quotes)
-    with pytest.raises(InvalidValue, match="there is none of that number"):
+    with pytest.raises(UnknownNight, match="There is no night 2"):
         mind.ask(ShowNight(id=2))
 
 
@@ -167,15 +183,20 @@ def test_a_night_taken_back_is_as_if_it_had_never_been_until_something_comes(min
     assert standing(mind) != before
     assert mind.ask(UndoNights()).nights == (2,)
     assert standing(mind) == before
-    assert sleep(mind, "third", stages=("session-digests", "project-digests")).changes == 0
+    held = sleep(mind, "third", stages=("session-digests", "project-digests"))
+    assert held.changes == 0
+    assert "taken back" in held.stages[0].note
     assert standing(mind) == before
+    assert mind.ask(ListDigests(of="topic", scope="*")).last_night == "undone"
+    assert sleep(mind, "again", stages=("session-digests",), again=True).changes
+    mind.ask(UndoNights())
     say(mind, "The booking API has two reviewers in production now, Lukas and Nadia.")
     assert sleep(mind, "fourth").changes
     assert standing(mind) != before
 
 
 def test_taking_back_the_first_night_takes_back_all(mind: ActorHarness) -> None:
-    with pytest.raises(InvalidValue, match="there is no night to take back"):
+    with pytest.raises(UnknownNight, match="There is no night to take back"):
         mind.ask(UndoNights())
     say(mind, *TALK)
     sleep(mind, "first")
@@ -198,9 +219,15 @@ def test_a_night_that_was_broken_off_comes_to_what_one_that_ran_through_does(tmp
         expected = [one[:4] for one in standing(whole)]
     with ActorHarness(tmp_path / "broken") as broken:
         talk(broken)
-        for number in range(6):  # each time in another process, as far as it can tell
-            broken.ask(Sleep(run=f"{number}", budget_s=60.0))
-            broken.ask(Sleep(run=f"{number}", budget_s=60.0))
+        for _ in range(6):  # each time by another actor, which knows nothing of the one before
+            actor = ConsolidatorActor.make(broken.ports)
+            for _ in range(4):
+                report = actor.handle(Sleep(run="night", budget_s=60.0), asking(broken))
+            actor.close()
+            assert report is not None
+            if report.finished:
+                break
+        assert len(broken.ask(ListNights()).nights) == 1
         sleep(broken, "last")
         assert [one[:4] for one in standing(broken)] == expected
 
@@ -223,8 +250,7 @@ def test_whoever_wakes_a_night_has_it_end_and_say_so(mind: ActorHarness) -> None
     while "session-digests" not in (report := mind.ask(Sleep(run="night", budget_s=60.0))).steps:
         assert not report.finished
     mind.supervisor.tell(Preempt(run="night"))
-    while mind.ask(ListNights()).nights[0].ended_at is None:
-        pass
+    until(lambda: mind.ask(ListNights()).nights[0].ended_at is not None)
     (night,) = mind.ask(ListNights()).nights
     assert (night.why, night.reason) == ("woken", "idle")
     assert "done" not in {one.state for one in night.stages if one.stage == "project-digests"}
@@ -293,12 +319,18 @@ def test_what_is_done_again_and_again_is_told_with_how_often_it_worked(mind: Act
         worked(mind, f"s{number}")
     stages = ("session-steps", "procedures")
     assert sleep(mind, "first", stages=stages).changes == 4
+    assert mind.ask(ShowNight(id=1)).total == 4
     listed = mind.ask(ListProcedures(scope="shelf"))
     assert isinstance(listed, ProceduresListed)
-    first = listed.procedures[0]
+    assert [(one.before, one.then) for one in listed.procedures] == [
+        ("edit python", "test python (pytest)"),
+        ("test python (pytest)", "edit python"),
+    ]
+    first = listed.procedures[1]
     assert (first.before, first.failed, first.then) == ("test python (pytest)", True, "edit python")
     assert (first.times, first.worked, first.worked_of, first.scope) == (3, 3, 3, "shelf")
-    assert mind.ask(ListProcedures(scope="*", k=1)).procedures == (first,)
+    assert first.example == "a.py"
+    assert mind.ask(ListProcedures(scope="*", k=1)).procedures == listed.procedures[:1]
     assert sleep(mind, "second", stages=stages).changes == 0
     mind.ask(Forget(ids=(first.examples[0],), reason="test"))
     assert first not in mind.ask(ListProcedures(scope="shelf")).procedures
@@ -351,7 +383,9 @@ def test_a_digest_of_one_project_tells_nothing_of_another(mind: ActorHarness) ->
     assert len(digests(mind, scope="*")) == 2
 
 
-@pytest.mark.parametrize("name", ["dreams", "nowhere:Stage", f"{__name__}:say", f"{__name__}:ActorHarness"])
+@pytest.mark.parametrize(
+    "name", ["dreams", ":x", ".a:b", "nowhere:Stage", f"{__name__}:say", f"{__name__}:ActorHarness"]
+)
 def test_a_stage_that_is_not_there_is_refused_in_a_sentence(mind: ActorHarness, name: str) -> None:
     with pytest.raises(InvalidValue, match="stage"):
         find_stage(name)
@@ -362,6 +396,65 @@ def test_a_stage_that_is_not_there_is_refused_in_a_sentence(mind: ActorHarness, 
 def test_it_keeps_the_contract() -> None:
     assert ConsolidatorActor.contract == CONTRACT
     assert set(ConsolidatorActor.takes) == {Sleep, Preempt}
+
+
+def test_a_night_whose_time_is_used_up_ends_and_says_so(mind: ActorHarness) -> None:
+    for number in range(60):
+        say(mind, *(f"{text} ({number})" for text in TALK), session=f"s{number}")
+    while "session-digests" not in (report := mind.ask(Sleep(run="night", budget_s=5.0))).steps:
+        assert not report.finished
+    mind.clock.advance(6)
+    report = mind.ask(Sleep(run="night", budget_s=5.0))
+    assert (report.finished, report.ended) == (False, True)
+    assert mind.ask(ListNights()).nights[0].why == "time"
+    assert sleep(mind, "night").changes, "by the same name it goes on"
+
+
+def test_another_night_ends_the_one_that_is_on(mind: ActorHarness) -> None:
+    for number in range(60):
+        say(mind, *(f"{text} ({number})" for text in TALK), session=f"s{number}")
+    while "session-digests" not in mind.ask(Sleep(run="one", budget_s=60.0)).steps:
+        pass
+    sleep(mind, "other")
+    assert [(one.run, one.why) for one in mind.ask(ListNights()).nights] == [("other", "finished"), ("one", "woken")]
+
+
+def test_what_is_forgotten_while_a_night_is_on_is_not_derived(mind: ActorHarness) -> None:
+    stages = ("session-digests",)
+    ids = [say(mind, *(f"{text} ({number})" for text in TALK), session=f"s{number}") for number in range(60)]
+    while not (first := mind.ask(Sleep(run="night", budget_s=60.0, stages=stages))).changes:
+        assert not first.finished
+    mind.ask(Forget(ids=tuple(one for some in ids[:20] + ids[40:] for one in some), reason="test"))
+    while not mind.ask(Sleep(run="night", budget_s=60.0, stages=stages)).finished:
+        pass
+    assert len(mind.look(lambda now: now.derived_stamps("session-digests"))) == 20
+    assert sleep(mind, "next", stages=stages).changes == 0
+
+
+def test_a_key_that_fails_keeps_no_other_from_being_derived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Picky(SessionDigests):
+        def plan(self, state: DigestState) -> Derivation:
+            if any("harpsichord" in one.terms for one in state.sentences):
+                raise InvalidValue(name="x", value="words of a memory", why="it is so", expected="another")
+            return super().plan(state)
+
+    monkeypatch.setitem(BUILT_IN_STAGES, "session-digests", Picky)
+    with ActorHarness(tmp_path, **{"sleep.stages": "session-digests"}) as mind:
+        for number in range(5):
+            say(mind, *(f"{text} ({number})" for text in TALK), session=f"s{number}")
+        say(mind, "Otto is picky about the harpsichord and its tuning.", session="picky")
+        report = sleep(mind, "first")
+        assert (report.stages[0].state, report.changes) == ("failed", 5)
+        assert report.stages[0].note.startswith("invalid_value in plan")
+        assert "words" not in report.stages[0].note
+
+
+def test_a_stage_that_is_named_and_not_there_fails_alone(tmp_path: Path) -> None:
+    with ActorHarness(tmp_path, **{"sleep.stages": ":x nowhere:Stage session-digests"}) as mind:
+        say(mind, *TALK)
+        report = sleep(mind, "first")
+        assert [one.state for one in report.stages] == ["failed", "failed", "done"]
+        assert digests(mind, "session")
 
 
 def test_whoever_wakes_a_night_that_is_not_on_gets_no_answer_and_leaves_no_trace(mind: ActorHarness) -> None:
@@ -391,4 +484,5 @@ def test_of_a_very_long_conversation_the_newest_part_is_digested(mind: ActorHarn
     (item,) = mind.look(lambda now: now.derived("session-digests"))
     rows = {one.row for one in item.sources}
     assert rows & set(mind.look(lambda now: now.rows_of(newest)))
-    assert 0 < decode_digest(item.value).memories < 49
+    assert min(rows) > 1, "not the oldest"
+    assert decode_digest(item.value).memories == 49

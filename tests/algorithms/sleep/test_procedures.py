@@ -39,6 +39,7 @@ def test_after_a_failed_test_the_next_step_that_does_something_is_told_and_wheth
     ]
     assert steps_that_follow(happened) == [
         Follows(before=0, failed=True, then=4, worked=True),
+        Follows(before=4, failed=False, then=6, worked=True),
         Follows(before=6, failed=False, then=8, worked=None),
     ]
 

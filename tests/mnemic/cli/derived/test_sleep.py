@@ -44,7 +44,7 @@ def test_a_night_says_what_each_stage_did() -> None:
         "  facts: failed: the disk is full",
     ]
     unfinished = list(night_lines(view | {"changes": 0, "finished": False, "dry_run": True}))
-    assert unfinished[0] == "The night would change nothing"
+    assert unfinished[0].startswith("The night would change nothing as things stand")
     assert unfinished[-1] == "its time was used up before all was done: the next night goes on"
 
 
@@ -59,8 +59,15 @@ def test_nights_are_listed_with_when_why_and_what() -> None:
 
 def test_a_night_is_shown_with_each_change_and_nothing_in_it_can_move_the_cursor() -> None:
     change = {"stage": "topic-digests", "what": "topic #4 in boat", "did": "made", "quotes": ["a\nb \x1b[2J"]}
-    told = list(shown_lines({"night": NIGHT, "changes": [change]}))
-    assert told[-2:] == ["  made: topic-digests of topic #4 in boat", '    "a b \\x1b[2J"']
+    told = list(shown_lines({"night": NIGHT, "changes": [change | {"sources": 3}], "total": 2}))
+    assert told[-4:] == [
+        "  made: digest of topic #4 in boat",
+        '    "a b \\x1b[2J"',
+        "    and 2 more",
+        "  and 1 change more (-k)",
+    ]
+    undone = list(shown_lines({"night": NIGHT | {"undone_at": NIGHT["at"]}, "changes": [], "total": 0}))
+    assert undone[-1] == "  what it changed went when it was taken back"
 
 
 def test_a_digest_tells_days_and_speakers_and_what_is_partly_replaced() -> None:
@@ -71,8 +78,12 @@ def test_a_digest_tells_days_and_speakers_and_what_is_partly_replaced() -> None:
         "project boat, 4 memories, night #3",
         "  2026-11-01  user, in part replaced since: It is so.",
     ]
-    (none,) = digest_lines(view | {"digests": []}, "topic")
-    assert none == "no night has made a digest of a topic in boat (named) yet: `mnemic sleep` has one now"
+    for last, why in (
+        ("never", "no night was had yet, and `mnemic sleep` has one now"),
+        ("stands", "nights found none so far"),
+    ):
+        (none,) = digest_lines(view | {"digests": [], "last_night": last}, "session")
+        assert none == f"no digest of a conversation in boat (named): {why}"
 
 
 def test_a_night_is_had_seen_and_taken_back(command: Command, known: Path) -> None:
@@ -87,23 +98,30 @@ def test_a_night_is_had_seen_and_taken_back(command: Command, known: Path) -> No
     (night,) = command("nights", "--home", known, "--json").json["nights"]
     assert (night["id"], night["reason"], night["why"]) == (1, "asked", "finished")
     shown = command("nights", "show", "1", "--home", known).out
-    assert "made: project-digests of project boat" in shown
+    assert "made: digest of project boat" in shown
     (digest,) = command("digest", "--scope", "boat", "--home", known, "--json").json["digests"]
     assert {one["text"] for one in digest["sentences"]} <= set(TALK)
     assert command("digest", "--of", "session", "--scope", "boat", "--home", known).out.startswith("conversation one")
-    assert command("sleep", "undo", "--home", known).out.startswith("taken back: #1.")
+    assert command("sleep", "undo", "--home", known).out.startswith("taken back: #1\n")
     assert command("digest", "--scope", "boat", "--home", known, "--json").json["digests"] == []
+    assert "`mnemic sleep --again` derives anew" in command("digest", "--scope", "boat", "--home", known).out
+    assert command("sleep", "--home", known).out.startswith("The night changed nothing\n")
+    assert command("sleep", "--again", "--home", known, "--json").json["changes"]
+    assert command("sleep", "undo", "2", "--home", known).out.startswith("taken back: #2\n")
     assert "taken back" in command("nights", "--home", known).out
 
 
 def test_what_is_done_again_and_again_is_told_in_a_line(command: Command, known: Path) -> None:
     one = {"before": "test python (pytest)", "failed": True, "then": "edit python", "times": 9, "scope": "boat"}
+    one |= {"example": "src/a.py"}
     view = {"procedures": [one | {"worked": 7, "worked_of": 9}], "scope": "boat", "scope_found": "named"}
-    (told,) = procedure_lines(view)
-    assert told == "  after test python (pytest) failed: edit python, 9 times; it worked 7 of 9 times  [boat]"
-    (bare,) = procedure_lines(
-        view | {"procedures": [one | {"worked": 0, "worked_of": 0, "failed": False, "scope": ""}]}
+    told, last = procedure_lines(view)
+    assert (
+        told == "  after test python (pytest) failed: edit python, 9 times; all was well after it 7 of 9 times  [boat]"
     )
+    assert last == "    last: src/a.py"
+    unknown = {"worked": 0, "worked_of": 0, "failed": False, "scope": "", "example": ""}
+    (bare,) = procedure_lines(view | {"procedures": [one | unknown]})
     assert bare == "  after test python (pytest): edit python, 9 times  [no scope]"
     assert command("procedures", "--scope", "boat", "--home", known).out.startswith(
         "no night has found in boat (named)"
@@ -119,7 +137,7 @@ def test_a_profile_is_told_a_line_each(command: Command, known: Path) -> None:
         view | {"entries": [one | {"conversations": 1, "projects": 1, "speaker": "Ida", "scope": ""}]}
     )
     assert other == "  2026-11-01, Ida: I hate barrel files  (in 1 conversation; no scope)"
-    assert command("profile", "--home", known).out.startswith("no night has found in everything")
+    assert command("profile", "--home", known).out.startswith("nothing that anybody says of themselves in everything")
 
 
 def test_one_stage_alone_is_had(command: Command, known: Path) -> None:
@@ -132,11 +150,13 @@ def test_one_stage_alone_is_had(command: Command, known: Path) -> None:
     [
         (("sleep", "dream"), "'dream' is nothing that sleep does"),
         (("sleep", "undo", "x"), "'undo x' is nothing that sleep does"),
-        (("sleep", "undo", "7"), "a night cannot be 7: no such night stands"),
-        (("sleep", "undo"), "there is no night to take back"),
+        (("sleep", "undo", "7"), "There is no night 7 that stands"),
+        (("sleep", "undo", "0"), "There is no night 0 that stands"),
+        (("sleep", "undo"), "There is no night to take back"),
+        (("sleep", "undo", "--dry-run"), "`undo` takes none of them"),
         (("sleep", "--stage", "dreams"), "a stage cannot be 'dreams': there is none of that name"),
         (("nights", "x"), "'x' is no number of a night"),
-        (("nights", "9"), "a night cannot be 9: there is none of that number"),
+        (("nights", "9"), "There is no night 9"),
         (("nights", "-k", "0"), "k cannot be 0"),
         (("digest", "--of", "dream"), "dream"),
         (("digest", "--scope", "nowhere"), "nowhere"),

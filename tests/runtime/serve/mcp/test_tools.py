@@ -564,3 +564,21 @@ def test_a_large_answer_arrives_whole(faces: Hosted, tmp_path: Path, over: Trans
         assert memory["text"] == text
 
     with_client(faces, tmp_path, use, over)
+
+
+def test_a_night_is_had_and_says_of_other_projects_only_to_who_may_read_them(faces: Hosted, tmp_path: Path) -> None:
+    said = [f"The booking API listens on port 8443, and Lukas reviews it before deploy {n}." for n in range(3)]
+    capture(faces, lines(tmp_path / "said.jsonl", *(turn(one, id=one, scope="boat") for one in said)))
+
+    async def use(client: Client) -> None:
+        dry = await client.good("memory_sleep", dry_run=True)
+        assert dry["finished"]
+        night = await client.good("memory_sleep")
+        assert night["finished"]
+        assert ("changes" in night) is everything
+
+    for everything in (False, True):
+        faces.settings = {"mcp.allow": ("read-all",) if everything else ()}
+        with_client(faces, tmp_path, use)
+    with faces.minds.use("default", False) as mind:
+        assert mind.digests("session").digests

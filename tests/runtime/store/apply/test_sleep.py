@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.protocol.changes import Retire, Supersede
+from mnemic.actors.protocol.errors import UnknownNight
 from mnemic.actors.protocol.sleep.changes import (
     NIGHTS_KEPT,
     BeginNight,
@@ -27,7 +28,7 @@ from mnemic.actors.protocol.sleep.snapshot import NightRecord
 from mnemic.runtime.store.apply.sleep import erase_sources
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
-from tests.runtime.building import KEYS, apply, held, look, memory
+from tests.runtime.building import KEYS, apply, held, id_of, look, memory
 
 _folders = itertools.count()
 
@@ -50,8 +51,8 @@ class Slept:
         kept = KeepDerived(generation=generation, run=run, stage=stage, items=items, ended=ended)
         return bool(apply(self.store, BeginNight(run=run, reason="asked"), kept).changed[1])
 
-    def take_back(self, night: int, stage: str = "") -> None:
-        apply(self.store, TakeBackNights(night=night, stage=stage), at=2_000_000)
+    def take_back(self, night: int) -> None:
+        apply(self.store, TakeBackNights(night=night), at=2_000_000)
 
     def standing(self) -> dict[str, Any]:
         """What stands, without what only tells of the past."""
@@ -132,13 +133,23 @@ def test_what_was_read_before_a_rebuild_is_not_kept(slept: Slept) -> None:
     assert not apply(slept.store, BeginNight(run="late", reason="idle"), kept).changed[1]
 
 
-def test_what_was_taken_back_is_not_made_again_and_a_late_step_of_it_keeps_nothing(slept: Slept) -> None:
+def test_what_was_taken_back_stays_so_and_a_late_step_of_it_keeps_nothing(slept: Slept) -> None:
     slept.night("first", item(b"a", b"1"))
     slept.night("second", item(b"a", b"2"), item(b"b", b"3"))
     slept.take_back(2)
-    assert slept.look(lambda now: now.refusals("digests")) == {(b"a", b"of 2"), (b"b", b"of 3")}
     assert not slept.night("second", item(b"a", b"2"))
     assert [one.value for one in slept.look(lambda now: now.derived("digests"))] == [b"1"]
+
+
+def test_nights_are_held_until_something_new_is_captured_through_a_rebuild_too(slept: Slept) -> None:
+    slept.night("first", item(b"a"))
+    assert not slept.look(lambda now: now.are_nights_held())
+    slept.take_back(1)
+    assert slept.look(lambda now: now.are_nights_held())
+    slept.store.rebuild(lambda done, total: None, meaning=False)
+    assert slept.look(lambda now: now.are_nights_held())
+    apply(slept.store, memory(6))
+    assert not slept.look(lambda now: now.are_nights_held())
 
 
 def test_that_something_ended_is_taken_back_too(slept: Slept) -> None:
@@ -147,28 +158,31 @@ def test_that_something_ended_is_taken_back_too(slept: Slept) -> None:
     assert slept.look(lambda now: now.derived("digests")) == []
     slept.take_back(2)
     assert [one.key for one in slept.look(lambda now: now.derived("digests"))] == [b"a"]
-    assert slept.look(lambda now: now.refusals("digests")) == {(b"a", b"")}
 
 
-def test_one_stage_of_the_newest_night_is_taken_back_alone(slept: Slept) -> None:
-    slept.night("first", item(b"a", b"1"), stage="digests")
-    slept.night("second", item(b"a", b"2"), stage="digests")
-    slept.night("second", item(b"a", b"2"), stage="profile")
-    slept.take_back(2, stage="digests")
-    assert [one.value for one in slept.look(lambda now: now.derived("digests"))] == [b"1"]
-    assert [one.value for one in slept.look(lambda now: now.derived("profile"))] == [b"2"]
-    assert slept.nights()[0].undone_at is None
-    with pytest.raises(InvalidValue, match="a later night stands on it"):
-        slept.take_back(1, stage="digests")
+def test_what_a_night_made_and_ended_itself_leaves_nothing(slept: Slept) -> None:
+    slept.night("first", item(b"a"))
+    assert slept.night("first", ended=(b"a",))
+    assert held(slept.path)["derived"] == []
 
 
 @pytest.mark.parametrize("night", [0, 2, -1])
 def test_a_night_that_does_not_stand_is_not_taken_back(slept: Slept, night: int) -> None:
     slept.night("first", item(b"a"))
     before = held(slept.path)
-    with pytest.raises(InvalidValue, match="no such night stands"):
+    with pytest.raises(UnknownNight, match=f"There is no night {night} that stands"):
         slept.take_back(night)
     assert held(slept.path) == before
+
+
+def test_a_night_that_was_taken_back_is_not_taken_back_again_with_those_after_it(slept: Slept) -> None:
+    for number in range(1, 3):
+        slept.night(f"night {number}", item(b"a", b"%d" % number))
+    slept.take_back(2)
+    slept.night("night 3", item(b"a", b"3"))
+    with pytest.raises(UnknownNight, match="There is no night 2 that stands"):
+        slept.take_back(2)
+    assert [one.value for one in slept.look(lambda now: now.derived("digests"))] == [b"3"]
 
 
 def test_what_made_way_long_ago_is_let_go_of(slept: Slept) -> None:
@@ -176,7 +190,7 @@ def test_what_made_way_long_ago_is_let_go_of(slept: Slept) -> None:
         slept.night(f"night {number}", item(b"a", b"%d" % number, 1))
     (kept,) = (held(slept.path)["derived"][:1],)
     assert kept[0][5] > 3  # when it made way
-    with pytest.raises(InvalidValue, match="too long ago"):
+    with pytest.raises(UnknownNight, match="among the last 30"):
         slept.take_back(3)
     slept.take_back(4)
     assert [one.value for one in slept.look(lambda now: now.derived("digests"))] == [b"3"]
@@ -190,13 +204,18 @@ def test_what_points_into_an_erased_memory_goes_whichever_night_made_it(slept: S
     assert [row[1:4] for row in held(slept.path)["derived"]] == [(b"a", b"of 2", b"2"), (b"b", b"of 1", b"1")]
 
 
-def test_groups_have_another_stamp_once_a_memory_comes_or_is_corrected(slept: Slept) -> None:
+def test_groups_have_another_stamp_once_a_memory_comes_goes_or_is_corrected(slept: Slept) -> None:
     (before,) = slept.look(lambda now: now.group_states("session"))
     assert slept.look(lambda now: now.group_rows("session", before.group, before.scope)) == [1, 2, 3, 4, 5]
     apply(slept.store, memory(6))
     (after,) = slept.look(lambda now: now.group_states("session"))
-    assert (after.group, after.scope) == (before.group, before.scope)
-    assert after.stamp != before.stamp
+    assert (after.group, after.mark, after.scope) == (before.group, before.mark, before.scope)
+    stamps = [before.stamp, after.stamp]
+    for change in (Supersede(old=id_of(1), new=id_of(6)), Retire(memory=id_of(3), reason="")):
+        apply(slept.store, change)
+        stamps.append(slept.look(lambda now: now.group_states("session"))[0].stamp)
+    assert len(set(stamps)) == 4
+    assert slept.look(lambda now: now.group_rows("session", before.group, before.scope)) == [2, 4, 5, 6]
 
 
 def test_a_copy_of_an_earlier_moment_has_what_nights_had_derived_by_then(slept: Slept, tmp_path: Path) -> None:
@@ -234,24 +253,15 @@ def test_taking_nights_back_leaves_what_stood_before_them(
                 slept.night(f"night {place}", *items, ended=tuple(ended - {one.key for one in items}))
                 stood[slept.nights()[0].number] = before
             elif step[0] == "rebuild":
-                before, refused = slept.standing(), held(slept.path)["refusals"]
+                before, nights = slept.standing(), held(slept.path)["nights"]
                 slept.store.rebuild(lambda done, total: None, meaning=False)
-                assert (slept.standing(), held(slept.path)["refusals"]) == (before, refused)
+                assert (slept.standing(), held(slept.path)["nights"]) == (before, nights)
             else:
                 standing = sorted(one.number for one in slept.nights() if one.undone_at is None)
                 if not standing:
                     continue
                 night = standing[step[1] % len(standing)]
                 slept.take_back(night)
-                assert slept.standing()["derived"] == _without_later_stamps(stood[night], slept)
+                assert slept.standing()["derived"] == stood[night]["derived"]
                 assert all(one.undone_at is not None for one in slept.nights() if one.number >= night)
     assert held(slept.path)  # checks the file, and that nothing points nowhere
-
-
-def _without_later_stamps(stood: dict[str, Any], slept: Slept) -> list[Any]:
-    """What stood; where the same was found again later under another stamp, that stamp is kept."""
-    stamps = {(row[0], row[1]): row[2] for row in slept.standing()["derived"]}
-    return [
-        (stage, key, stamps.get((stage, key), stamp), value, made)
-        for stage, key, stamp, value, made in stood["derived"]
-    ]
