@@ -116,16 +116,14 @@ def test_what_is_done_again_and_again_is_told_in_a_line(command: Command, known:
     one |= {"example": "src/a.py"}
     view = {"procedures": [one | {"worked": 7, "worked_of": 9}], "scope": "boat", "scope_found": "named"}
     told, last = procedure_lines(view)
-    assert (
-        told == "  after test python (pytest) failed: edit python, 9 times; all was well after it 7 of 9 times  [boat]"
-    )
+    well = "all was well after it 7 of 9 times"
+    assert told == f"  after test python (pytest) failed: edit python, 9 times; {well}  [boat]"
     assert last == "    last: src/a.py"
     unknown = {"worked": 0, "worked_of": 0, "failed": False, "scope": "", "example": ""}
     (bare,) = procedure_lines(view | {"procedures": [one | unknown]})
     assert bare == "  after test python (pytest): edit python, 9 times  [no scope]"
-    assert command("procedures", "--scope", "boat", "--home", known).out.startswith(
-        "no night has found in boat (named)"
-    )
+    none = command("procedures", "--scope", "boat", "--home", known).out
+    assert none.startswith("nothing that is done three times or more in boat (named): no night was had yet")
 
 
 def test_a_profile_is_told_a_line_each(command: Command, known: Path) -> None:
