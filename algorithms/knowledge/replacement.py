@@ -174,10 +174,12 @@ def grade(older: Said, newer: Said) -> Graded | None:
     memory the most probable counts: ``moved from A to B`` tells both that ``A`` has ended and that ``B`` holds now.
     """
     old, new = older.statement, newer.statement
-    if newer.said_at <= older.said_at or old.modality != "asserted" or old.negative:
+    if newer.said_at <= older.said_at or old.modality not in ("asserted", "temporary") or old.negative:
         return None
     if over := ended_value(newer):
         return _named_as_over(older, newer, over)
+    if old.modality != "asserted":  # "for now" says itself that it may end, and only by what is named that is sure
+        return None
     if not older.subject or older.subject != newer.subject or newer.instead_of or new.modality != "asserted":
         return None
     if old.speaker != new.speaker and KINDS.get(old.subject.partition(" ")[0].lower(), 0) & ARTICLE:

@@ -35,6 +35,7 @@ REPLACED = {
         ("Redis holds the carts", "Redis was replaced by Valkey"),  # what is over did something for others
         ("The main branch is called develop", "I renamed develop to stable"),
         ("Our queue is RabbitMQ", "NATS has replaced RabbitMQ"),
+        ("The database is Derby for now, and it runs on Gcore", "From now on the database is Oracle 23, not Derby."),
         ("TeamCity builds every pull request of sundial", "Sundial replaced TeamCity with Jenkins for its pipelines"),
     ),
     "ended": (
