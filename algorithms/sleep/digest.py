@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import heapq
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -22,6 +23,9 @@ LEAST_CHARS, MOST_CHARS = 20, 300
 """Of a sentence: a shorter one says nothing by itself, a longer one is hardly one."""
 LEAST_TERMS = 5
 """Of a sentence in a digest: one that tells less ("Three things stand out.") says nothing without what is around it."""
+_DANGLING = re.compile(
+    r"(?:he|she|it|they|that|this|these|those|its|his|her|their|and|but|so|or|yes|no|then|also)\b", re.IGNORECASE
+)
 _COST_POWER = 0.7  # of a sentence's bytes: at 1 the shortest sentences win, at .5 few long ones
 _OVERHEAD_BYTES = 24  # of a sentence in a digest: where it stands and when it was said
 
@@ -37,6 +41,8 @@ class Sentence(NamedTuple):
     """The byte after it."""
     terms: frozenset[str]
     """What it tells, as the word index has it, without stop words."""
+    stands: bool = True
+    """Whether it says something by itself."""
 
     @property
     def cost_bytes(self) -> int:
@@ -52,8 +58,15 @@ def digest_sentences(texts: Iterable[str]) -> list[Sentence]:
             if LEAST_CHARS <= len(sentence) <= MOST_CHARS and sentence not in found:
                 first = len(text[:start].encode("utf-8", "surrogatepass"))
                 size = len(sentence.encode("utf-8", "surrogatepass"))
-                found[sentence] = Sentence(place, first, first + size, frozenset(telling_terms(sentence)))
+                terms = frozenset(telling_terms(sentence))
+                found[sentence] = Sentence(place, first, first + size, terms, _stands(sentence, terms))
     return list(found.values())
+
+
+def _stands(sentence: str, terms: frozenset[str]) -> bool:
+    """Whether a sentence says something without what stood around it: no question, nor what begins with a pronoun."""
+    is_question = sentence.rstrip("\"'”’)]*_ ").endswith("?")
+    return len(terms) >= LEAST_TERMS and not is_question and _DANGLING.match(sentence) is None
 
 
 def covering_sentences(sentences: Sequence[Sentence], budget_bytes: int, *, are_chosen: bool = False) -> list[int]:
@@ -78,7 +91,7 @@ def covering_sentences(sentences: Sequence[Sentence], budget_bytes: int, *, are_
         new = sorted(term for term in sentences[place].terms if term in weights and term not in covered)
         return math.fsum(weights[term] for term in new) / math.pow(sentences[place].cost_bytes, _COST_POWER)
 
-    waiting = [(-gain(place), place) for place, one in enumerate(sentences) if len(one.terms) >= LEAST_TERMS]
+    waiting = [(-gain(place), place) for place, one in enumerate(sentences) if one.stands]
     heapq.heapify(waiting)
     chosen: list[int] = []
     left = budget_bytes

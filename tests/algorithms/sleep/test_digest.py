@@ -17,9 +17,10 @@ _TALK = [
 ]
 _SENTENCES = st.lists(
     st.builds(
-        lambda size, terms: Sentence(0, 0, size, frozenset(terms)),
+        lambda size, terms, stands: Sentence(0, 0, size, frozenset(terms), stands),
         st.integers(20, 300),
         st.frozensets(st.sampled_from("abcdefghij"), max_size=8),
+        st.booleans(),
     ),
     max_size=7,
 )
@@ -33,8 +34,16 @@ def test_what_is_said_once_in_passing_is_not_in_a_digest() -> None:
 
 
 def test_a_sentence_that_says_little_is_in_no_digest() -> None:
-    sentences = digest_sentences([*_TALK, "Three things stand out."])
-    assert all(len(one.terms) >= LEAST_TERMS for one in _chosen(sentences, 10_000))
+    more = [
+        "Three things stand out.",
+        "Should Lukas review the booking API before we deploy it to production?",
+        "It makes Lukas review the booking API before we deploy it to production.",
+    ]
+    sentences = digest_sentences([*_TALK, *more])
+    assert [one.stands for one in sentences[-3:]] == [False] * 3
+    chosen = _chosen(sentences, 10_000)
+    assert chosen
+    assert all(len(one.terms) >= LEAST_TERMS and one.stands for one in chosen)
 
 
 def test_equal_sentences_count_once() -> None:
@@ -82,7 +91,7 @@ def _greedy(sentences: list[Sentence]) -> list[int]:
         gains = [
             (-math.fsum(weights[t] for t in sorted(one.terms - covered) if t in weights) / one.cost_bytes**0.7, place)
             for place, one in enumerate(sentences)
-            if place not in chosen and len(one.terms) >= LEAST_TERMS
+            if place not in chosen and one.stands
         ]
         best, place = min(gains, default=(0.0, 0))
         if best >= 0:
