@@ -203,7 +203,7 @@ class _Night:
             run=self.run,
             steps=tuple(one.stage for one in reports if one.changes),
             changes=sum(one.changes for one in reports),
-            finished=self._at == len(self._stages),
+            finished=self.is_over and self._at == len(self._stages),
             stages=reports,
             behind=self._behind,
             ended=self.is_over and self._at < len(self._stages),

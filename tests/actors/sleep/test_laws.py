@@ -1,0 +1,138 @@
+"""Whatever happened before: a night comes to rest, touches no memory, and is gone once it is taken back."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemic.actors.protocol.changes import RenameScope, ScopeRef
+from mnemic.actors.protocol.errors import BadInput
+from mnemic.actors.protocol.messages import Forget, Rebuild, Recover
+from mnemic.actors.protocol.scopes import ChangeScopes
+from mnemic.actors.protocol.sleep.messages import ListDigests, ListNights, NightReport, ShowProfile, Sleep, UndoNights
+from mnemic.actors.sleep.consolidator import BUILT_IN_STAGES
+from tests.harness import ActorHarness
+from tests.waiting import until
+
+PLACES = tuple(ScopeRef(path=path, project=None, found="named") for path in ("boat", "shelf", "boat/oars"))
+TEXTS = (
+    "Lukas reviews the booking API on Thursdays before we deploy it to production.",
+    "The booking API listens on port 8443 in production since Lukas moved it.",
+    "I hate barrel files.",
+    "Nadia wants the booking API reviewed by Lukas before each production deploy.",
+    "ok",
+    "The database is SQLite for now.",
+    "From now on the database is Postgres, not SQLite.",
+)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("say"), st.integers(0, 6), st.sampled_from("ab"), st.sampled_from(PLACES)),
+        st.tuples(st.just("say"), st.integers(0, 6), st.sampled_from("ab"), st.sampled_from(PLACES)),
+        st.tuples(st.sampled_from(["forget", "recover", "correct"]), st.integers(0, 9)),
+        st.tuples(st.sampled_from(["sleep", "part", "undo", "rename", "rebuild"])),
+    ),
+    min_size=3,
+    max_size=14,
+)
+_runs = itertools.count()
+
+
+def night(mind: ActorHarness, **fields: Any) -> NightReport:
+    """A whole night, once all that waits awake is done."""
+    mind.embed()
+    run = f"night {next(_runs)}"
+    for _ in range(500):
+        report: NightReport = mind.ask(Sleep(run=run, budget_s=60.0, **fields))
+        if report.finished:
+            mind.bind()
+            until(lambda: not mind.supervisor.is_busy())  # others follow what it changed
+            return report
+    pytest.fail("it never ends")
+
+
+def carry_out(mind: ActorHarness, step: tuple[Any, ...], kept: list[bytes]) -> None:
+    """One step of a history; what cannot be is refused, and changes nothing."""
+    match step:
+        case ("say", number, session, place):
+            kept.append(mind.keep(f"{TEXTS[number]} {len(kept)}", session=session, place=place).id)
+        case ("correct", number) if kept:
+            old = kept[number % len(kept)]
+            kept.append(mind.keep(f"No, {TEXTS[number % len(TEXTS)]}", session="a", supersedes=old).id)
+        case ("forget", number) if kept:
+            mind.ask(Forget(ids=(kept[number % len(kept)],), reason="test"))
+        case ("recover", number) if kept:
+            mind.ask(Recover(ids=(kept[number % len(kept)],)))
+        case ("sleep",):
+            night(mind)
+        case ("part",):  # and is broken off
+            mind.ask(Sleep(run=f"part {next(_runs)}", budget_s=60.0))
+        case ("undo",):
+            mind.ask(UndoNights())
+        case ("rename",):
+            mind.ask(ChangeScopes(changes=(RenameScope(path="shelf", to="attic"),)))
+        case ("rebuild",):
+            mind.ask(Rebuild())
+
+
+def derived(mind: ActorHarness) -> list[Any]:
+    """What stands of nights, without when it was made."""
+
+    def read(now: Any) -> list[Any]:
+        return [(one.stage, one.key, one.value, one.sources) for stage in BUILT_IN_STAGES for one in now.derived(stage)]
+
+    found = mind.look(read)
+    assert isinstance(found, list)
+    return found
+
+
+def told(mind: ActorHarness) -> list[Any]:
+    """What is told of it."""
+    digests = [mind.ask(ListDigests(of=of, k=99)).digests for of in ("project", "session", "topic")]  # type: ignore[arg-type]
+    return [[(one.scope, one.memories, one.sentences) for one in each] for each in digests] + [
+        mind.ask(ShowProfile()).entries
+    ]
+
+
+@settings(max_examples=25)
+@given(steps=STEPS)
+def test_a_night_comes_to_rest_and_is_gone_once_taken_back(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[Any, ...]]
+) -> None:
+    with ActorHarness(tmp_path_factory.mktemp("laws")) as mind:
+        kept: list[bytes] = []
+        for step in steps:
+            try:
+                carry_out(mind, step, kept)
+            except BadInput:
+                continue
+        kept.append(mind.keep(TEXTS[0], session="last", place=PLACES[0]).id)  # no night is held
+        mind.embed()
+        night(mind, stages=("meaning", "facts", "communities"))
+        before, texts = derived(mind), mind.texts()
+        standing = [one.id for one in mind.ask(ListNights()).nights if one.undone_at is None]
+        night(mind)
+        after, says = derived(mind), told(mind)
+
+        seq = mind.look(lambda now: now.seq)
+        assert night(mind).changes == 0, "it has come to rest"
+        assert mind.look(lambda now: now.seq) == seq, "and writes nothing"
+
+        rows = set(mind.look(lambda now: now.memory_columns(0).row.tolist()))
+        assert {span.row for one in after for span in one[3]} <= rows
+        mind.ask(Rebuild())
+        night(mind, stages=("meaning", "facts", "communities"))
+        assert derived(mind) == after, "a rebuild keeps it"
+        assert told(mind)[0] == says[0]
+
+        newest = [one.id for one in mind.ask(ListNights()).nights if one.undone_at is None]
+        if newest != standing:
+            mind.ask(UndoNights(id=min(set(newest) - set(standing))))
+        assert derived(mind) == before, "as if it had never been"
+        assert night(mind).changes == 0, "and it stays so"
+        night(mind, again=True)
+        assert [one[:2] for one in derived(mind)] == [one[:2] for one in after]
+        assert mind.texts() == texts, "no memory is touched"
