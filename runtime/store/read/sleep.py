@@ -28,7 +28,12 @@ from mnemic.runtime.store.texts import text_prefix
 
 decode_stages = msgspec.msgpack.Decoder(tuple[StageReport, ...]).decode
 _STANDING = "m.retired_at IS NULL AND m.superseded_by IS NULL AND m.kind IN"
-_SAID, _DONE = f"{_STANDING} ('turn', 'decision', 'note')", f"{_STANDING} ('tool_call', 'tool_result')"
+# What agents say to each other is told to nobody at a session's start, so no digest is made of it.
+_AMONG_PEOPLE = "(SELECT mode FROM sessions z WHERE z.id = m.session) != 'subagent'"
+_SAID, _DONE = (
+    f"{_STANDING} ('turn', 'decision', 'note') AND {_AMONG_PEOPLE}",
+    f"{_STANDING} ('tool_call', 'tool_result')",
+)
 _NIGHT = (
     "SELECT n.id, n.run, n.seq, n.at, n.reason, r.ended_at, coalesce(r.why, ''), n.undone_at, r.stages FROM nights n"
     " LEFT JOIN night_reports r ON r.night = n.id"

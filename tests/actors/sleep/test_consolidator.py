@@ -124,6 +124,19 @@ def standing(mind: ActorHarness) -> list[Any]:
     )
 
 
+def test_no_digest_is_made_of_what_agents_say_to_each_other(mind: ActorHarness) -> None:
+    about: dict[str, Any] = {"assistant": "t", "session": "one/agent", "kind": "turn", "role": "user", "scope": "shelf"}
+    mind.sources["agent"] = [
+        Event(text=text.encode(), subagent=True, said_at=START_US + number, **about) for number, text in enumerate(TALK)
+    ]
+    mind.take("agent")
+    sleep(mind, "first", stages=("session-digests", "project-digests"))
+    assert digests(mind, "session") == digests(mind) == []
+    say(mind, *TALK)
+    sleep(mind, "second", stages=("session-digests", "project-digests"))
+    assert len(digests(mind, "session")) == 1
+
+
 def test_a_night_makes_digests_of_what_is_said_again_and_again(mind: ActorHarness) -> None:
     say(mind, *TALK)
     report = sleep(mind, "first")
