@@ -53,7 +53,9 @@ def setting(home: Path, lines: str) -> None:
 
 
 def log_of(home: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (home / "serve.log").read_text("utf-8").splitlines()]
+    """The whole lines of a process's log: one still being written is left for the next look."""
+    lines = (home / "serve.log").read_text("utf-8").splitlines(keepends=True)
+    return [json.loads(line) for line in lines if line.endswith("\n")]
 
 
 # --- one process for all ---------------------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ def test_the_inspector_lists_and_calls(faces: Hosted, tmp_path: Path) -> None:
     tools = inspect(faces, tmp_path, "--method", "tools/list")["tools"]
     assert [tool["name"] for tool in tools] == [
         *("memory_recall", "memory_shape", "memory_capture", "memory_get", "memory_forget"),
-        *("memory_facts", "memory_settle", "memory_status"),
+        *("memory_facts", "memory_settle", "memory_sleep", "memory_status"),
     ]
     called = ("--method", "tools/call", "--tool-name", "memory_capture", "--tool-arg", "text=an otter on the pier")
     assert inspect(faces, tmp_path, *called)["structuredContent"]["created"]
