@@ -18,7 +18,7 @@ from mnemic.actors.protocol.community_changes import MarkBoundary, PlaceMembers,
 from mnemic.actors.protocol.events import Kind, Outcome, Role
 from mnemic.actors.protocol.knowledge.changes import AddStatements, GradeStatements, MergeEntities, SettleStatements
 from mnemic.actors.protocol.message import ChangeBase, Id
-from mnemic.actors.protocol.sleep.changes import BeginNight, EndNight, KeepDerived, TakeBackNights
+from mnemic.actors.protocol.sleep.changes import BeginNight, EndNight, KeepDerived, KeepVerdict, TakeBackNights
 
 
 class ScopeRef(msgspec.Struct, frozen=True):
@@ -493,6 +493,7 @@ UnloggedChange = Union[  # noqa: UP007 - as above
     AddStatements,
     GradeStatements,
     KeepDerived,
+    KeepVerdict,
     EndNight,
     RecordDelivery,
     AdvanceSpool,

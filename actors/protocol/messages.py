@@ -12,6 +12,7 @@ import msgspec
 from mnemic.actors.protocol.changes import Change, EncoderName, RenameScope, ScopeRef
 from mnemic.actors.protocol.events import DEFAULT_KINDS, Kind, Role
 from mnemic.actors.protocol.message import Id, MemoryExcerpt, MemoryText, Message, Request, Text, Time, Verb
+from mnemic.actors.protocol.sleep.effects import Trial
 
 
 class FindSimilar(Verb["SimilarFound"], frozen=True, kw_only=True):
@@ -39,7 +40,7 @@ class SimilarFound(Message, frozen=True, kw_only=True):
 
 Scopes = str | tuple[str, ...]
 """One scope's path, or several."""
-SignalName = Literal["dense", "lexical", "session", "structural", "validity"]
+SignalName = Literal["dense", "lexical", "session", "structural", "validity", "use"]
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):
@@ -381,9 +382,9 @@ class Recall(Verb["Recalled"], frozen=True, kw_only=True):
     hit_bytes: int | None = None
     """Of a longer memory, at most so many bytes: the stretch that answers best. The setting recall.hit_bytes is the
     most, and holds where absent."""
-    signals: tuple[SignalName, ...] = ("dense", "lexical", "session", "structural", "validity")
+    signals: tuple[SignalName, ...] = ("dense", "lexical", "session", "structural", "validity", "use")
     """Which signals to use; ``structural`` says something where the question names a day, ``validity`` where it asks
-    for what holds or held, beside both meaning and words."""
+    for what holds or held, beside both meaning and words, and ``use`` where nights found that a memory was of use."""
     private: bool = False
     """Whether the question itself is not kept, only what was given: nothing of its session is captured. In a pause no
     question is kept."""
@@ -391,6 +392,8 @@ class Recall(Verb["Recalled"], frozen=True, kw_only=True):
     """Whether it is kept what was given; measuring leaves no trace."""
     trace: bool = False
     """Whether to give the candidates with each signal's own score."""
+    trial: Trial | None = None
+    """A stage of nights that is examined."""
     assistant: str = ""
     """The assistant that asks, as it names itself; empty where its owner does. What is given is kept."""
     asking_session: str = ""

@@ -9,11 +9,12 @@ round.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.messages import SameMemory
+from mnemic.actors.protocol.messages import Memory, SameMemory
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.protocol.times import day_of
 from mnemic.actors.recall.recall_index import RecallIndex
@@ -27,6 +28,22 @@ _DAY_US = 86_400_000_000
 _MOST_KNOWN = 20_000  # memories, some 300 bytes each; then it begins anew
 
 
+def said_alike(memory: Memory) -> tuple[Hashable, ...]:
+    """What is equal of memories of one scope that say the same."""
+    said_on = day_of(memory.recorded_at if memory.said_at is None else memory.said_at)
+    who = (memory.kind, memory.role, memory.speaker, memory.tool, memory.outcome, memory.files, memory.branch)
+    return fingerprint(memory.text, said_on), who
+
+
+class Copies(NamedTuple):
+    """What nights found of `n` memories that say the same."""
+
+    group: NDArray[np.int64]
+    """``(n,)``: the group of each; -1 of one that is in none, or not known yet."""
+    surplus: NDArray[np.bool_]
+    """``(n,)``: those that are not ranked, since others of their group are."""
+
+
 class Folder:
     """Folds candidates; what memories say is kept as recalls come upon them."""
 
@@ -36,7 +53,7 @@ class Folder:
         self._known: dict[int, Hashable] = {}
 
     def fold(
-        self, order: NDArray[np.int64], snapshot: Snapshot, as_of: int | None, *, by_day: bool
+        self, order: NDArray[np.int64], snapshot: Snapshot, as_of: int | None, copies: Copies, *, by_day: bool
     ) -> Iterator[tuple[int, list[int]]]:
         """Go through candidates, each with those after it that say the same; these do not come again.
 
@@ -44,10 +61,12 @@ class Folder:
             order: ``(m,)``: positions of memories, best first; those behind the first `MOST_FOLDED` are not compared.
             snapshot: which the index is as of.
             as_of: corrections made later are unknown.
+            copies: what is known to say the same; what is not ranked is named with the first one that is.
             by_day: whether what was said on another day is another matter, since it was asked what was when.
         """
         columns, compared = self._index.columns, order[:MOST_FOLDED]
         vectors = self._index.first_vectors(compared)
+        group, any_surplus = copies.group[compared], copies.surplus.any()
         waits, days = np.ones(len(compared), np.bool_), columns.said_at[compared] // _DAY_US
         for place in range(len(compared)):
             if not waits[place]:
@@ -56,11 +75,17 @@ class Folder:
             may = waits & ~(vectors @ vectors[place] < _LEAST_COSINE)  # and where one has no vector
             for column in (columns.scope[compared], columns.kind[compared], *((days,) if by_day else ())):
                 may &= column == column[place]
-            suspects = np.flatnonzero(may)
+            own = int(group[place])
+            known = waits & (group == own) if own >= 0 else np.zeros(len(waits), np.bool_)
+            suspects = np.flatnonzero(may & ~known & ((group < 0) | (own < 0)))
             said, *others = self._said(order[[place, *suspects]], snapshot, as_of) if len(suspects) else [None]
-            same = suspects[[other == said for other in others]]
+            known[suspects[[other == said for other in others]]] = True
+            same = np.flatnonzero(known)
             waits[same] = False
-            yield int(order[place]), order[same].tolist()
+            alike = order[same].tolist()
+            if any_surplus:
+                alike += np.flatnonzero(copies.surplus & np.isin(copies.group, group[[place, *same]])).tolist()
+            yield int(order[place]), alike
         yield from ((int(position), []) for position in order[MOST_FOLDED:])
 
     def name(self, positions: Sequence[int], snapshot: Snapshot) -> list[SameMemory]:
@@ -77,9 +102,7 @@ class Folder:
         rows = self._index.columns.row[positions].tolist()
         unknown = [row for row in rows if row not in self._known]
         for row, memory in zip(unknown, snapshot.load_memories(unknown), strict=True):
-            said_on = day_of(memory.recorded_at if memory.said_at is None else memory.said_at)
-            who = (memory.role, memory.speaker, memory.tool, memory.outcome, memory.files, memory.branch)
-            self._known[row] = (fingerprint(memory.text, said_on), who)
+            self._known[row] = said_alike(memory)
         return [
             (self._known[row], self._index.replacement(row, as_of), *self._index.replaced(row, as_of)) for row in rows
         ]

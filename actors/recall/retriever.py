@@ -49,9 +49,10 @@ from mnemic.actors.protocol.shape_messages import ListRoles, RolesListed, Shape,
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.protocol.times import day_of
 from mnemic.actors.recall.day_signal import WEIGHT, day_nearness, days_in_question, end_of_day
-from mnemic.actors.recall.folding import MOST_FOLDED, Folder
+from mnemic.actors.recall.folding import MOST_FOLDED, Copies, Folder
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, make_hit, token_count
 from mnemic.actors.recall.list_memories import BROWSE_MESSAGES, browse, record_question
+from mnemic.actors.recall.night_effects import NightEffects, surplus_copies
 from mnemic.actors.recall.query import QuestionWord, query_vector, question_words
 from mnemic.actors.recall.recall_index import Cosines, RecallIndex
 from mnemic.actors.recall.replaced import Replacements, read_replacements
@@ -131,6 +132,7 @@ class RetrieverActor:
         self._reranker = Reranker(self._index)
         self._validity = Validity(self._index)
         self._folder = Folder(self._index)
+        self._nights = NightEffects(self._index)
         self._shaper = ShapeQueryEngine(self._source, self._index, ports.seed, settings, ports.unwritable)
 
     @classmethod
@@ -249,8 +251,13 @@ class RetrieverActor:
                 signals.append(SignalScores("structural", day_nearness(days, said_at), weight))
             fused = fuse(signals, visible)
             limit = max(4 * k, _CANDIDATES_TRACED)
-            pool = rank(fused.scores, visible, said_at, limit)
-            validity = np.zeros_like(fused.scores)
+            self._nights.sync(snapshot, recall.trial)
+            # Where it is asked what was when, what was said on another day stands for itself.
+            alike = np.full(len(visible), -1) if days else self._nights.group_of(recall.as_of)
+            surplus = surplus_copies(alike, visible, fused.scores, said_at)
+            ranked = visible & ~surplus
+            pool = rank(fused.scores, ranked, said_at, limit)
+            validity, use = np.zeros_like(fused.scores), np.zeros_like(fused.scores)
             # What was known at an earlier time tells nothing of what replaced it since.
             sought = pool[: 0 if recall.as_of is not None else _RERANKED]
             terms = [stem_of(term) for one in words for term in one.terms]
@@ -261,32 +268,38 @@ class RetrieverActor:
                 weighed = self._validity.contributions(best, asked_for, days, now_us, recall.as_of, kept, snapshot)
                 validity[visible] = weighed.min(initial=0.0)  # what is not among the best passes none of them by it
                 validity[best] = weighed
+            calibration = FULL if first is not None else WORDS if found is None else MEANING
+            if "use" in recall.signals:
+                gained = self._nights.added(pool[:_RERANKED], recall.as_of) / calibration.slope
+                use[visible] = gained.min(initial=0.0)
+                use[pool[:_RERANKED]] = gained
             speaking = fused.scores > 0
             if found is not None:
                 speaking |= ~np.isnan(found.best)  # meaning speaks for all it knows: the nearest, however far
-            speaking &= visible
-            total = fused.scores + validity
+            speaking &= ranked
+            total = fused.scores + validity + use
             before = total.copy()
             # What is lifted may pass others; these stand among each other as before.
             pool = np.union1d(pool, self._lift_corrections(recall.as_of, total, speaking))
             if asked_for != "before" and "validity" in recall.signals:
                 pool = np.union1d(pool, self._lift_heirs(kept, total, speaking, visible))
-            order = pool[rank(total[pool], speaking[pool] & visible[pool], said_at[pool], limit)]
-            calibration = FULL if first is not None else WORDS if found is None else MEANING
-            # what hardly holds may fit all the same
-            fitting = total[order[:1]] - validity[order[:1]]
+            order = pool[rank(total[pool], speaking[pool] & ranked[pool], said_at[pool], limit)]
+            # what hardly holds may fit all the same, and what was of use fits no better
+            fitting = (total - validity - use)[order[:1]]
             nothing_fits = not len(order) or calibration.probability(float(fitting[0])) < UNLIKELY
 
             def give(order: NDArray[np.int64]) -> tuple[list[Hit], int, int]:
-                shares = fused.contributions(order) | ({"validity": validity[order]} if validity.any() else {})
+                shares = fused.contributions(order)
+                shares |= {name: one[order] for name, one in (("validity", validity), ("use", use)) if one.any()}
                 prior = (total - before)[order]
-                groups = self._folder.fold(order, snapshot, recall.as_of, by_day=bool(days))
+                copies = Copies(alike, surplus)
+                groups = self._folder.fold(order, snapshot, recall.as_of, copies, by_day=bool(days))
                 ranking = _Ranking(order, prior, shares, found, calibration)
                 return self._hits(recall, k, snapshot, terms, groups, ranking, at_us)
 
             hits, left_out, used = give(order)
             if len(hits) < k and len(order) == limit < MOST_FOLDED and not left_out:  # most of these say the same
-                order = rank(total, speaking & visible, said_at, MOST_FOLDED)
+                order = rank(total, speaking & ranked, said_at, MOST_FOLDED)
                 hits, left_out, used = give(order)
             candidates = self._candidates(snapshot, signals, order, found) if recall.trace else ()
         if recall.observe:

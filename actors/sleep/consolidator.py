@@ -31,15 +31,20 @@ from mnemic.actors.protocol.sleep.changes import (
 )
 from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
 from mnemic.actors.sleep.digests import ProjectDigests, SessionDigests, TopicDigests
+from mnemic.actors.sleep.duplicates import Duplicates, Fingerprints
+from mnemic.actors.sleep.exam import Exam
 from mnemic.actors.sleep.others import Communities, Facts, Meaning
 from mnemic.actors.sleep.procedures import Procedures, SessionSteps
 from mnemic.actors.sleep.profile import Profile
-from mnemic.actors.sleep.stages import Asked, AskingStage, DerivingStage, Stage
+from mnemic.actors.sleep.stages import Asked, AskingStage, DerivingStage, Stage, check_effect, effect_of
+from mnemic.actors.sleep.uses import Strengths, Uses
 
 BUILT_IN_STAGES: dict[str, type[Stage]] = {
     stage.name: stage
     for stage in (
-        *(Meaning, Facts, Communities),
+        Meaning,
+        *(Fingerprints, Duplicates, Uses, Strengths),
+        *(Communities, Facts),
         *(SessionDigests, TopicDigests, ProjectDigests),
         *(SessionSteps, Procedures),
         Profile,
@@ -182,6 +187,7 @@ class _Night:
         self._ended: list[bytes] = []  # keys of what has no sources any more
         self._listed: tuple[int, int] | None = None  # generation and line of the log that these are as of
         self._key_error: Exception | None = None  # the first that a key of this stage failed with
+        self._exam: Exam | None = None  # of this stage, once all is derived
         self._behind = 0
         self._asking = {one.name for one in stages if not isinstance(one, DerivingStage)}
         self._done = {one.name: StageReport(stage=one.name) for one in stages}
@@ -236,9 +242,13 @@ class _Night:
         try:
             if self._is_set_aside(stage):
                 note, state = _SET_ASIDE, ""
+            elif self._exam is not None:
+                is_done, note = self._examine(stage, context)
             elif isinstance(stage, DerivingStage):
                 changes, is_done, note = self._derive(stage, context)
                 failed = self._key_error if is_done else None
+                if is_done and failed is None and not note:
+                    is_done, note = self._examine(stage, context)
             else:
                 changes, is_done, note = self._ask(stage, context)
         except DeadlineExceeded:  # what it asked for goes on by itself, and the next night finds what came of it
@@ -246,6 +256,7 @@ class _Night:
         except Exception as error:  # a stage may be a stranger's: the others go on, and it is told, without its words
             failed = error
         if failed is not None:
+            self._exam = None
             code = failed.code if isinstance(failed, MnemicError) else type(failed).__name__
             note, state = f"{code} in {raise_location(failed)}", "failed"
         if state == "failed":
@@ -304,6 +315,7 @@ class _Night:
                     state = stage.read(key, snapshot)
                     standing = snapshot.derived(stage.name, [key])
                 derived = stage.plan(state)
+                check_effect(stage, derived)
             except Exception as error:  # told once the others are derived
                 self._key_error = self._key_error or error
                 continue
@@ -329,6 +341,29 @@ class _Night:
                 self._listed = None
                 return 0, False, ""
         return changes, not self._todo, ""
+
+    def _examine(self, stage: Stage, context: Context) -> tuple[bool, str]:
+        """Examine what a stage derived, if recalls are to go by it and it was not examined yet; says whether that is
+        over, and what came of it.
+        """
+        effect = effect_of(stage)
+        if effect is None or self._message.dry_run:
+            return True, ""
+        if self._exam is None:
+            with self._source.snapshot() as snapshot:
+                night, verdict = snapshot.newest_change(stage.name), snapshot.verdicts().get(stage.name)
+                if night <= (0 if verdict is None else verdict.examined):
+                    return True, ""
+                self._exam = Exam(stage.name, effect, night, snapshot)
+        started_s = context.clock.monotonic_s()
+        while self._exam.left and context.clock.monotonic_s() - started_s < _SLICE_S:
+            self._exam.ask_one(context)
+        self._behind = self._exam.left
+        if self._exam.left:
+            return False, ""
+        verdict_kept, self._exam = self._exam.verdict(), None
+        self._apply((verdict_kept,), context)
+        return True, verdict_kept.why
 
     def _list(self, stage: DerivingStage, snapshot: Any) -> None:
         """Find what is to be derived."""

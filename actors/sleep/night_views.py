@@ -38,8 +38,10 @@ from mnemic.actors.protocol.sleep.snapshot import DerivedRecord, NightRecord
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.recall.query import scopes_below
 from mnemic.actors.sleep.digests import decode_digest
+from mnemic.actors.sleep.duplicates import Duplicates, Fingerprints
 from mnemic.actors.sleep.procedures import PROCEDURES, STEP_BYTES, decode_counted
 from mnemic.actors.sleep.profile import decode_profile
+from mnemic.actors.sleep.uses import Strengths, Uses
 from mnemic.algorithms.sleep.procedures import step_name
 
 NIGHT_MESSAGES = (ListNights, ShowNight, ListDigests, ListProcedures, ShowProfile)
@@ -48,6 +50,14 @@ NightAnswer = NightsListed | NightShown | DigestsListed | ProceduresListed | Pro
 """What they are answered with."""
 
 _SCOPED = (b"session", b"topic", b"project")  # kinds of keys that end with the number of a scope
+_STAGES = {
+    PROFILE_STAGE: "what users say of themselves",
+    Fingerprints.name: "hashes of what memories say",
+    Duplicates.name: "memories that say the same",
+    Uses.name: "what a conversation used of what it was given",
+    Strengths.name: "how often memories were of use",
+}
+"""What items are of that are of no scope."""
 _QUOTE_CHARS, _QUOTES = 160, 3
 _MOST = 1_000
 
@@ -120,7 +130,7 @@ def _show(message: ShowNight, snapshot: Snapshot) -> NightShown:
                 what=_in_words(one, paths, memories),
                 did="ended" if one.made != message.id else "changed" if (one.stage, one.key) in before else "made",
                 quotes=tuple(
-                    to_text(_span(memories[span.row], span))[:_QUOTE_CHARS]
+                    to_text(_span(memories[span.row], span) or memories[span.row].data)[:_QUOTE_CHARS]
                     for span in sorted(one.sources[:_QUOTES], key=lambda span: (span.row, span.start))
                     if span.row in memories and _is_there(one, memories[span.row], paths)
                 ),
@@ -149,7 +159,7 @@ def _in_words(item: DerivedRecord, paths: Mapping[int, str], memories: Mapping[i
         return f"topic #{numbers[0]}{within}"
     if kind == "project" and scope is not None:
         return f"project {scope}" if scope else "what is in no project"
-    return "what users say of themselves" if kind == "person" else item.key.decode("ascii", "replace")
+    return _STAGES.get(item.stage, item.key.decode("ascii", "replace"))
 
 
 # --- digests ---------------------------------------------------------------------------------------------------------

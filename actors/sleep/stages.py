@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.sleep.changes import SourceSpan
+from mnemic.actors.protocol.sleep.effects import RecallEffect, decode_groups, decode_weights
 from mnemic.actors.protocol.sleep.snapshot import DerivedRecord, Grouping, GroupState
 from mnemic.actors.protocol.snapshot import Snapshot
 
@@ -30,6 +31,9 @@ class Derivation(NamedTuple):
 class DerivingStage(Protocol):
     """Derives an item for each key. What it derives depends on the sources of the key alone: on no clock, on no chance
     and on no earlier night, so that a night which is broken off, repeated or had anew comes to the same.
+
+    One whose items change recalls has an ``effect: ClassVar[RecallEffect]`` besides, by which its values are made
+    (`mnemic.actors.protocol.sleep.effects`); recalls go by them once they passed an exam on the mind's own past.
     """
 
     name: ClassVar[str]
@@ -96,6 +100,28 @@ class AskingStage(Protocol):
 
 Stage = DerivingStage | AskingStage
 """A step of a night."""
+
+
+def effect_of(stage: Stage) -> RecallEffect | None:
+    """What a stage's items do to recalls, if anything."""
+    return getattr(stage, "effect", None)
+
+
+def check_effect(stage: Stage, derived: Derivation) -> None:
+    """Refuse an item that recalls could not go by.
+
+    Raises:
+        ValueError: Its value is not what the stage's effect asks for.
+    """
+    match effect_of(stage):
+        case None:
+            return
+        case "weigh":
+            decode_weights(derived.value, derived.sources)
+        case "fold":
+            decode_groups(derived.value, derived.sources)
+        case other:
+            raise ValueError(f"there is no effect {other!r}")
 
 
 def grouped_keys(snapshot: Snapshot, grouping: Grouping) -> dict[bytes, GroupState]:

@@ -18,7 +18,7 @@ from mnemic.runtime.engine.supervisor import Supervisor
 DEPTH = 100
 """Hits asked for; what comes later counts 0."""
 RULES: dict[str, tuple[SignalName, ...]] = {
-    "fused": ("dense", "lexical", "session", "structural", "validity"),
+    "fused": ("dense", "lexical", "session", "structural", "validity", "use"),
     "fused without validity": ("dense", "lexical", "session", "structural"),
     "meaning alone": ("dense",),
     "words alone": ("lexical",),

@@ -55,7 +55,7 @@ _RECALL_DEPTH = 300
 _CLAIMS = 200  # of LoCoMo's, where no number is given
 _MAIN = "about"
 _FUSED: tuple[SignalName, ...] = ("dense", "lexical", "session")
-_ALL: tuple[SignalName, ...] = (*_FUSED, "structural", "validity")
+_ALL: tuple[SignalName, ...] = (*_FUSED, "structural", "validity", "use")
 _BY_WORDS: dict[str, tuple[SignalName, ...]] = {
     "meaning": ("dense",),
     "BM25": ("lexical",),

@@ -347,11 +347,17 @@ def rebind(target: Target) -> str:
 
 
 def check_nights(target: Target) -> Iterator[Check]:
-    """Which stages failed in the nights that had them last, and which of them are set aside for that."""
+    """Which stages failed in the nights that had them last, and which of them are set aside for that; and what recalls
+    do not go by, since it would make them worse.
+    """
     if not target.readable:
         return
     with target.store() as connection:
-        failures = SleepQueries(connection).stage_failures()
+        nights = SleepQueries(connection)
+        failures, verdicts = nights.stage_failures(), nights.verdicts()
+    for stage, one in verdicts.items():
+        if one.examined > one.passed:
+            yield Check("nights", "ok", f"recalls do not go by what the stage {stage} derived last: {one.why}")
     if not failures:
         yield Check("nights", "ok", "no stage of a night fails")
         return

@@ -86,6 +86,24 @@ class KeepDerived(ChangeBase, frozen=True, kw_only=True, tag="keep_derived"):
     """Keys of which the same was derived from other sources, and the state of these."""
 
 
+class KeepVerdict(ChangeBase, frozen=True, kw_only=True, tag="keep_verdict"):
+    """Say whether what a stage derived by a night passed its exam; recalls go by what passed last.
+
+    Nothing where that night was taken back, or where it was said before.
+    """
+
+    stage: str
+    """The stage."""
+    effect: Literal["weigh", "fold"]
+    """What its items do to recalls; see `mnemic.actors.protocol.sleep.effects`."""
+    night: int
+    """Number of the newest night that it derived anything in."""
+    passed: bool
+    """Whether recalls go by it from now on."""
+    why: str
+    """What the exam found."""
+
+
 class StageReport(msgspec.Struct, frozen=True):
     """What one stage did in one night."""
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from mnemic.actors.protocol.sleep.changes import SourceSpan, StageReport
+from mnemic.actors.protocol.sleep.effects import RecallEffect
 
 Grouping = Literal["session", "topic", "steps"]
 """What memories are grouped by: what was said by conversations, or by the communities it belongs to; or calls of tools
@@ -110,6 +111,75 @@ class PersonalStatement(NamedTuple):
     """The clause that says so, bytes of the memory's text."""
 
 
+class Verdict(NamedTuple):
+    """What exams said of a stage."""
+
+    examined: int
+    """Number of the newest night that it was examined after; 0 for none."""
+    passed: int
+    """Number of the newest night that it passed after; 0 for none. Recalls go by what stood then."""
+    seq: int
+    """Number of the transaction that said so last."""
+    effect: RecallEffect
+    """What its items do to recalls."""
+    why: str
+    """What the last one found."""
+
+
+class DeliverySession(NamedTuple):
+    """A conversation that was given memories."""
+
+    assistant: str
+    """The assistant."""
+    session: str
+    """The conversation."""
+    stamp: bytes
+    """What tells what it was given and what was said since, 16 bytes."""
+
+
+class GivenPart(NamedTuple):
+    """A stretch of a memory that a conversation was given."""
+
+    giving: int
+    """Number of the delivery."""
+    at: int
+    """System time of that, microseconds."""
+    occasion: str
+    """As in `mnemic.actors.protocol.changes.RecordDelivery`."""
+    query: str
+    """What was asked, if anything was."""
+    row: int
+    """The memory's row."""
+    start: int
+    """First byte of the stretch."""
+    stop: int
+    """The byte after its last."""
+    corrected_at: int | None
+    """System time at which the memory was corrected, microseconds."""
+
+
+class SaidTurn(NamedTuple):
+    """A turn of a conversation that was given memories."""
+
+    row: int
+    """The memory's row."""
+    at: int
+    """When it was said, else kept, microseconds."""
+    is_reply: bool
+    """Whether the assistant said it; else the user did."""
+
+
+class PastQuestion(NamedTuple):
+    """What was asked once."""
+
+    at: int
+    """System time, microseconds."""
+    scopes: tuple[str, ...]
+    """Paths that it was asked of; ``*`` for everything."""
+    query: str
+    """The question."""
+
+
 class SleepSnapshot(Protocol):
     """The state as of one `seq`."""
 
@@ -163,4 +233,50 @@ class SleepSnapshot(Protocol):
         Args:
             most_bytes: of a longer call no more is read.
         """
+        ...
+
+    # --- what nights do to recalls ------------------------------------------------------------------------------------
+
+    def verdicts(self) -> dict[str, Verdict]:
+        """What exams said, by stage."""
+        ...
+
+    def newest_change(self, stage: str) -> int:
+        """Number of the newest night that made an item of a stage or had one make way; 0 for none."""
+        ...
+
+    def derived_after(self, stage: str, night: int) -> list[DerivedRecord]:
+        """What stood of a stage after a night, by key."""
+        ...
+
+    def derived_values(self, stage: str) -> dict[bytes, bytes]:
+        """The values of what stands of a stage, by key."""
+        ...
+
+    def row_blocks(self, size: int) -> dict[int, bytes]:
+        """Of each block of so many rows, by number from 0, what tells which memories of it are neither forgotten nor
+        corrected, and in which scopes; 16 bytes.
+        """
+        ...
+
+    def rows_in_block(self, size: int, block: int) -> list[int]:
+        """Rows of those memories of a block, ascending."""
+        ...
+
+    def delivery_sessions(self) -> list[DeliverySession]:
+        """The conversations of assistants that were given memories."""
+        ...
+
+    def given_to(self, assistant: str, session: str, most: int) -> list[GivenPart]:
+        """What such a conversation was given of memories that are not forgotten, by delivery: the newest parts, at most
+        so many.
+        """
+        ...
+
+    def turns_after(self, assistant: str, session: str, at: int, most: int) -> list[SaidTurn]:
+        """What was said in a conversation from a time on, the oldest first, at most so many turns."""
+        ...
+
+    def past_questions(self, givings: Sequence[int]) -> dict[int, PastQuestion]:
+        """What was asked in some deliveries, by their numbers; what is not kept is left out."""
         ...

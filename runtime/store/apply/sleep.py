@@ -20,6 +20,7 @@ from mnemic.actors.protocol.sleep.changes import (
     DerivedItem,
     EndNight,
     KeepDerived,
+    KeepVerdict,
     StageReport,
     TakeBackNights,
 )
@@ -28,8 +29,12 @@ from mnemic.runtime.store.read.sleep import decode_stages
 
 NIGHT_TABLES = ("nights",)
 """What a replay of the log makes again."""
-DERIVED_TABLES = ("derived_sources", "derived")
+DERIVED_TABLES = ("derived_sources", "derived", "verdicts_of_stages")
 """What nights make again."""
+_UNUSED = (
+    "gone <= coalesce((SELECT max(night) FROM verdicts_of_stages v WHERE v.stage = derived.stage AND v.passed), gone)"
+)
+"""Of what made way: but for what recalls go by until its stage passes an exam again."""
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -42,7 +47,7 @@ def _begin_night(context: ApplyContext, change: BeginNight, at: int) -> ChangeRe
         (change.run, context.seq, at, change.reason),
     )
     if not context.is_replaying:
-        let_go(db, "gone <= ?", (db.last_insert_rowid() - NIGHTS_KEPT,))
+        let_go(db, f"gone <= ? AND {_UNUSED}", (db.last_insert_rowid() - NIGHTS_KEPT,))
     return CHANGED
 
 
@@ -58,6 +63,8 @@ def _keep_derived(context: ApplyContext, change: KeepDerived, at: int) -> Change
     night = db.execute("SELECT id FROM nights WHERE run = ? AND undone_at IS NULL", (change.run,)).get
     if night is None:
         return result
+    if change.items or change.ended:  # what was examined in this night was not yet all
+        db.execute("DELETE FROM verdicts_of_stages WHERE stage = ? AND night = ?", (change.stage, night))
     for item in change.items:
         _make_way(context, change.stage, item.key, night)
         _keep_item(context, change.stage, item, night)
@@ -87,6 +94,15 @@ def _make_way(context: ApplyContext, stage: str, key: bytes, night: int) -> bool
     own = let_go(db, f"{standing} AND made = ?", (stage, key, night))
     db.execute(f"UPDATE derived SET gone = ?, gone_seq = ? WHERE {standing}", (night, context.seq, stage, key))
     return bool(own or db.changes())
+
+
+def _keep_verdict(context: ApplyContext, change: KeepVerdict, at: int) -> ChangeResult:
+    context.db.execute(
+        "INSERT OR IGNORE INTO verdicts_of_stages SELECT ?, id, ?, ?, ?, ? FROM nights"
+        " WHERE id = ? AND undone_at IS NULL",
+        (change.stage, context.seq, change.effect, int(change.passed), change.why, change.night),
+    )
+    return ChangeResult(changed=bool(context.db.changes()))
 
 
 def _end_night(context: ApplyContext, change: EndNight, at: int) -> ChangeResult:
@@ -132,6 +148,7 @@ def _take_back_nights(context: ApplyContext, change: TakeBackNights, at: int) ->
         last_row = int(db.execute("SELECT coalesce(max(id), 0) FROM memories").get)
         let_go(db, "made >= ?", (change.night,))
         db.execute("UPDATE derived SET gone = NULL, gone_seq = NULL WHERE gone >= ?", (change.night,))
+        db.execute("DELETE FROM verdicts_of_stages WHERE night >= ?", (change.night,))
     db.execute(
         "UPDATE nights SET undone_at = ?, undone_row = ? WHERE id >= ? AND undone_at IS NULL",
         (at, last_row, change.night),
@@ -168,11 +185,13 @@ def rewind_nights(db: apsw.Connection, at_seq: int) -> None:
     let_go(db, "made_seq > ?", (at_seq,))
     db.execute("UPDATE derived SET gone = NULL, gone_seq = NULL WHERE gone_seq > ?", (at_seq,))
     db.execute("DELETE FROM night_reports WHERE night NOT IN (SELECT id FROM nights WHERE seq <= ?)", (at_seq,))
+    db.execute("DELETE FROM verdicts_of_stages WHERE seq > ?", (at_seq,))
 
 
 SLEEP_HANDLERS: dict[type, Handler] = {
     BeginNight: _begin_night,
     KeepDerived: _keep_derived,
+    KeepVerdict: _keep_verdict,
     EndNight: _end_night,
     TakeBackNights: _take_back_nights,
 }

@@ -15,25 +15,32 @@ import msgspec
 
 from mnemic.actors.protocol.sleep.changes import SourceSpan, StageReport
 from mnemic.actors.protocol.sleep.snapshot import (
+    DeliverySession,
     DerivedRecord,
+    GivenPart,
     Grouping,
     GroupState,
     NightRecord,
+    PastQuestion,
     PersonalStatement,
+    SaidTurn,
     StepRecord,
+    Verdict,
 )
 from mnemic.runtime.store.read.knowledge import decode_fields
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 from mnemic.runtime.store.texts import text_prefix
 
 decode_stages = msgspec.msgpack.Decoder(tuple[StageReport, ...]).decode
-_STANDING = "m.retired_at IS NULL AND m.superseded_by IS NULL AND m.kind IN"
+_STANDS = "m.retired_at IS NULL AND m.superseded_by IS NULL"
+_STANDING = f"{_STANDS} AND m.kind IN"
 # What agents say to each other is told to nobody at a session's start, so no digest is made of it.
 _AMONG_PEOPLE = "(SELECT mode FROM sessions z WHERE z.id = m.session) != 'subagent'"
 _SAID, _DONE = (
     f"{_STANDING} ('turn', 'decision', 'note') AND {_AMONG_PEOPLE}",
     f"{_STANDING} ('tool_call', 'tool_result')",
 )
+_TOLD = "m.kind = 'turn' AND m.role IN ('user', 'assistant') AND m.retired_at IS NULL"
 _NIGHT = (
     "SELECT n.id, n.run, n.seq, n.at, n.reason, r.ended_at, coalesce(r.why, ''), n.undone_at, r.stages FROM nights n"
     " LEFT JOIN night_reports r ON r.night = n.id"
@@ -138,6 +145,79 @@ class SleepQueries:
             )
             for row, is_call, tool, outcome, files, text in reversed(found)
         ]
+
+    # --- what nights do to recalls ------------------------------------------------------------------------------------
+
+    def verdicts(self) -> dict[str, Verdict]:
+        found: Any = self._db.execute(
+            "SELECT stage, night, passed, seq, effect, why FROM verdicts_of_stages ORDER BY stage, night"
+        )
+        last: dict[str, Verdict] = {}
+        for stage, night, passed, seq, effect, why in found.fetchall():
+            before = last[stage].passed if stage in last else 0
+            last[stage] = Verdict(night, night if passed else before, seq, effect, why)
+        return last
+
+    def newest_change(self, stage: str) -> int:
+        newest = "SELECT max(coalesce(max(made), 0), coalesce(max(gone), 0)) FROM derived WHERE stage = ?"
+        return int(self._db.execute(newest, (stage,)).get)
+
+    def derived_after(self, stage: str, night: int) -> list[DerivedRecord]:
+        stood = "stage = ?1 AND made <= ?2 AND (gone IS NULL OR gone > ?2)"
+        return self._items(self._db.execute(f"{_ITEM} WHERE {stood} ORDER BY key", (stage, night)).fetchall())
+
+    def derived_values(self, stage: str) -> dict[bytes, bytes]:
+        found: Any = self._db.execute("SELECT key, value FROM derived WHERE gone IS NULL AND stage = ?", (stage,))
+        return dict(found.fetchall())
+
+    def row_blocks(self, size: int) -> dict[int, bytes]:
+        found: Any = self._db.execute(
+            "SELECT m.id / ?1, count(*), sum(m.id), sum(m.id * m.id % 1000003), sum(m.id * m.scope % 1000003)"
+            f" FROM memories m WHERE {_STANDS} GROUP BY 1 ORDER BY 1",
+            (size,),
+        ).fetchall()
+        return {block: _stamp(rest) for block, *rest in found}
+
+    def rows_in_block(self, size: int, block: int) -> list[int]:
+        within = f"SELECT m.id FROM memories m WHERE m.id >= ? AND m.id < ? AND {_STANDS} ORDER BY m.id"
+        found: Any = self._db.execute(within, (size * block, size * (block + 1))).fetchall()
+        return [row for (row,) in found]
+
+    def delivery_sessions(self) -> list[DeliverySession]:
+        found: Any = self._db.execute(
+            "SELECT g.assistant, g.session, count(*), max(g.id), sum(g.erased), (SELECT count(*) FROM memories m"
+            f" WHERE m.session = s.id AND {_TOLD}), (SELECT coalesce(sum(m.superseded_at), 0) + count(m.retired_at)"
+            " FROM givings h JOIN given_parts p ON p.giving = h.id JOIN memories m ON m.id = p.memory"
+            " WHERE h.session = g.session AND h.assistant = g.assistant) FROM givings g"
+            " LEFT JOIN sessions s ON s.assistant = g.assistant AND s.name = g.session"
+            " WHERE g.assistant != '' AND g.session != '' GROUP BY g.assistant, g.session ORDER BY 1, 2"
+        ).fetchall()
+        return [DeliverySession(assistant, session, _stamp(rest)) for assistant, session, *rest in found]
+
+    def given_to(self, assistant: str, session: str, most: int) -> list[GivenPart]:
+        found: Any = self._db.execute(
+            "SELECT g.id, g.at, g.occasion, g.query, p.memory, p.start, p.stop, m.superseded_at FROM givings g"
+            " JOIN given_parts p ON p.giving = g.id JOIN memories m ON m.id = p.memory AND m.retired_at IS NULL"
+            " WHERE g.session = ? AND g.assistant = ? ORDER BY g.id DESC, p.place DESC LIMIT ?",
+            (session, assistant, most),
+        ).fetchall()
+        return [GivenPart._make(one) for one in reversed(found)]
+
+    def turns_after(self, assistant: str, session: str, at: int, most: int) -> list[SaidTurn]:
+        found: Any = self._db.execute(
+            f"SELECT m.id, {SAID_OR_KEPT}, m.role = 'assistant' FROM memories m WHERE {_TOLD} AND {SAID_OR_KEPT} >= ?"
+            " AND m.session = (SELECT id FROM sessions WHERE assistant = ? AND name = ?)"
+            f" ORDER BY {SAID_OR_KEPT}, m.id LIMIT ?",
+            (at, assistant, session, most),
+        ).fetchall()
+        return [SaidTurn(row, said_at, bool(is_reply)) for row, said_at, is_reply in found]
+
+    def past_questions(self, givings: Sequence[int]) -> dict[int, PastQuestion]:
+        asked = "SELECT at, scope, query FROM givings WHERE id = ? AND query != '' AND NOT erased"
+        each = ((giving, self._db.execute(asked, (giving,)).fetchone()) for giving in sorted(set(givings)))
+        return {
+            giving: PastQuestion(one[0], tuple(one[1].split("\n")), one[2]) for giving, one in each if one is not None
+        }
 
     def _items(self, found: Sequence[Any]) -> list[DerivedRecord]:
         return [DerivedRecord._make((*one, sources_of(self._db, one[0]))) for one in found]

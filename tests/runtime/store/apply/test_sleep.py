@@ -20,6 +20,7 @@ from mnemic.actors.protocol.sleep.changes import (
     DerivedItem,
     EndNight,
     KeepDerived,
+    KeepVerdict,
     SourceSpan,
     StageReport,
     TakeBackNights,
@@ -265,3 +266,67 @@ def test_taking_nights_back_leaves_what_stood_before_them(
                 assert slept.standing()["derived"] == stood[night]["derived"]
                 assert all(one.undone_at is not None for one in slept.nights() if one.number >= night)
     assert held(slept.path)  # checks the file, and that nothing points nowhere
+
+
+# --- exams -----------------------------------------------------------------------------------------------------------
+
+
+def say_of(slept: Slept, night: int, passed: bool, stage: str = "digests") -> bool:
+    verdict = KeepVerdict(stage=stage, effect="weigh", night=night, passed=passed, why=f"{night}: {passed}")
+    return bool(apply(slept.store, verdict).changed[0])
+
+
+def values_after(slept: Slept, night: int, stage: str = "digests") -> list[bytes]:
+    return [one.value for one in slept.look(lambda now: now.derived_after(stage, night))]
+
+
+def test_what_passed_last_is_found_as_it_stood_after_its_night(slept: Slept) -> None:
+    slept.night("first", item(b"a", b"1", 1), item(b"b", b"2", 2))
+    assert say_of(slept, 1, True)
+    slept.night("second", item(b"a", b"3", 1), ended=(b"b",))
+    assert slept.look(lambda now: now.newest_change("digests")) == 2
+    assert say_of(slept, 2, False)
+    verdict = slept.look(lambda now: now.verdicts())["digests"]
+    assert (verdict.examined, verdict.passed, verdict.effect, verdict.why) == (2, 1, "weigh", "2: False")
+    assert values_after(slept, 1) == [b"1", b"2"]
+    assert values_after(slept, 2) == [b"3"]
+    assert not say_of(slept, 2, True), "it is said once"
+    assert not say_of(slept, 9, True), "there was no such night"
+    assert slept.look(lambda now: now.verdicts()) == {"digests": verdict}
+    assert slept.look(lambda now: now.newest_change("others")) == 0
+
+
+def test_what_passed_stays_while_others_are_refused_night_after_night(slept: Slept) -> None:
+    slept.night("0", item(b"a", b"0", 1))
+    assert say_of(slept, 1, True)
+    for number in range(1, NIGHTS_KEPT + 9):
+        slept.night(str(number), item(b"a", b"%d" % number, 1))
+        say_of(slept, number + 1, False)
+    assert values_after(slept, 1) == [b"0"]
+    assert slept.look(lambda now: now.verdicts())["digests"].passed == 1
+
+
+def test_taking_back_a_night_takes_back_what_its_exam_said(slept: Slept) -> None:
+    for night in (1, 2, 3):
+        slept.night(str(night), item(b"a", b"%d" % night, 1))
+        say_of(slept, night, night < 3)
+    slept.take_back(2)
+    verdict = slept.look(lambda now: now.verdicts())["digests"]
+    assert (verdict.examined, verdict.passed) == (1, 1)
+    assert values_after(slept, 1) == [b"1"]
+
+
+def test_what_a_night_adds_to_what_was_examined_is_examined_once_more(slept: Slept) -> None:
+    slept.night("first", item(b"a", b"1", 1))
+    say_of(slept, 1, True)
+    slept.night("first", item(b"b", b"2", 2))
+    assert slept.look(lambda now: now.verdicts()) == {}
+
+
+def test_a_rebuild_keeps_what_exams_said_and_one_with_meaning_does_not(slept: Slept) -> None:
+    slept.night("first", item(b"a", b"1", 1))
+    say_of(slept, 1, True)
+    slept.store.rebuild(lambda done, total: None, meaning=False)
+    assert slept.look(lambda now: now.verdicts())["digests"].passed == 1
+    slept.store.rebuild(lambda done, total: None, meaning=True)
+    assert slept.look(lambda now: now.verdicts()) == {}

@@ -1,0 +1,157 @@
+"""What nights add to recalls: strengths of memories by their use, and groups of those that say the same.
+
+Part of `mnemic.actors.recall.retriever`. Taken up is what stood of each stage when it passed its exam last; of one that
+is examined, what stands now. What a memory's use adds is never less than 0, and ages count back from the newest use in
+the mind: in a mind that nobody uses, nothing fades.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.actors.protocol.sleep.effects import RECENT_USES, Trial, decode_groups, decode_weights
+from mnemic.actors.protocol.sleep.snapshot import DerivedRecord
+from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.recall.recall_index import RecallIndex
+from mnemic.algorithms.sleep.activation import base_level, wanted_again
+
+USE_WEIGHT = 0.25
+"""Of the log-odds, what a memory that is surely wanted again gains; docs/decisions/0022-uses.md."""
+COPIES = 4
+"""So many copies of one text are ranked for themselves: those that fit best."""
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class _Weights(NamedTuple):
+    """Of `n` memories what was derived of their use; a row stands as often as stages weigh it."""
+
+    row: Ints
+    """``(n,)``, ascending."""
+    weight: Floats
+    uses: Ints
+    first_at: Ints
+    recent: Ints
+    """``(n, RECENT_USES)``; -1 for none."""
+
+
+class NightEffects:
+    """Follows what passed."""
+
+    def __init__(self, index: RecallIndex) -> None:
+        self._index = index
+        self._known: object = None
+        self._weights = _weights(())
+        self._row = self._group = np.empty(0, np.int64)
+        self._placed: tuple[object, Ints] = None, self._row
+
+    def sync(self, snapshot: Snapshot, trial: Trial | None) -> None:
+        """Take up what passed by a snapshot; the index is as of it, too."""
+        verdicts = snapshot.verdicts()
+        going = {stage: (one.effect, one.passed) for stage, one in verdicts.items()}
+        if trial is not None:
+            going[trial.stage] = trial.effect, snapshot.newest_change(trial.stage)
+        known = snapshot.generation, trial, tuple(going.items()), tuple(one.seq for one in verdicts.values())
+        if known == self._known:
+            return
+        found: dict[str, list[DerivedRecord]] = {"weigh": [], "fold": []}
+        for stage, (effect, night) in going.items():
+            found[effect] += snapshot.derived_after(stage, night) if night else ()
+        self._weights = _weights(found["weigh"])
+        groups = [rows for one in found["fold"] for rows in decode_groups(one.value, one.sources)]
+        row = np.array([one for rows in groups for one in rows], np.int64)
+        group = np.repeat(np.arange(len(groups)), [len(rows) for rows in groups])
+        order = np.argsort(row, kind="stable")
+        self._row, first = np.unique(row[order], return_index=True)  # of two groups of two stages the first counts
+        self._group = group[order][first]
+        self._known, self._placed = known, (None, self._row)
+
+    def added(self, positions: Ints, as_of: int | None) -> Floats:
+        """What is added to the log-odds of some memories, ``(m,)``.
+
+        Args:
+            positions: ``(m,)``: theirs in the index.
+            as_of: later uses are unknown.
+        """
+        known, gained = self._weights, np.zeros(len(positions))
+        times = known.recent if as_of is None else known.recent[known.recent <= as_of]
+        newest = int(times.max(initial=-1))
+        rows = self._index.columns.row[positions]
+        place = np.flatnonzero(np.isin(known.row, rows)) if len(known.row) else known.row
+        if not len(place):
+            return gained
+        added = known.weight[place]
+        if newest >= 0:
+            added += USE_WEIGHT * wanted_again(
+                base_level(known.uses[place], known.first_at[place], known.recent[place], newest)
+            )
+        order = np.argsort(rows)
+        np.add.at(gained, order[np.searchsorted(rows, known.row[place], sorter=order)], added)
+        return gained
+
+    def group_of(self, as_of: int | None) -> Ints:
+        """The group of each memory of the index, ``(n,)``; -1 of one that stands for itself, as all do that replace
+        something or are replaced.
+        """
+        rows = self._index.columns.row
+        if self._placed[0] is not rows:
+            of = np.full(len(rows), -1)
+            at = np.searchsorted(rows, self._row)
+            here = at < len(rows)
+            here[here] = rows[at[here]] == self._row[here]
+            scopes = self._index.columns.scope[at[here]]  # what was moved since stands for itself
+            of[at[here]] = np.unique(np.stack((self._group[here], scopes)), axis=1, return_inverse=True)[1].ravel()
+            self._placed = rows, of
+        of = self._placed[1]
+        linked = np.concatenate(self._index.superseded(as_of))
+        if len(linked) and len(self._row):
+            of = of.copy()
+            of[linked] = -1
+        return of
+
+
+def surplus_copies(
+    groups: Ints, visible: NDArray[np.bool_], scores: NDArray[np.floating[Any]], times: Ints
+) -> NDArray[np.bool_]:
+    """Which visible memories are copies of better ones, ``(n,) bool``: of each group the best `COPIES` are none.
+
+    Args:
+        groups: ``(n,)``: of each memory, -1 for none.
+        visible: ``(n,)``.
+        scores: ``(n,)``.
+        times: ``(n,)``, when each was said: of equal ones the newest are better.
+    """
+    surplus = np.zeros(len(visible), np.bool_)
+    own = np.flatnonzero(visible & (groups >= 0))
+    sizes = np.bincount(groups[own]) if len(own) else own
+    if sizes.max(initial=0) <= COPIES:
+        return surplus
+    own = own[sizes[groups[own]] > COPIES]
+    order = own[np.lexsort((own, ~times[own], -scores[own], groups[own]))]
+    starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    within = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order)))
+    surplus[order[within >= COPIES]] = True
+    return surplus
+
+
+def _weights(items: list[DerivedRecord] | tuple[()]) -> _Weights:
+    found = [
+        (span.row, one)
+        for item in items
+        for span, one in zip(item.sources, decode_weights(item.value, item.sources), strict=True)
+    ]
+    found.sort(key=lambda one: one[0])
+    recent = np.full((len(found), RECENT_USES), -1)
+    for place, (_, one) in enumerate(found):
+        recent[place, : len(one.recent)] = one.recent
+    return _Weights(
+        np.array([row for row, _ in found], np.int64),
+        np.array([one.weight for _, one in found], np.float64),
+        np.array([one.uses for _, one in found], np.int64),
+        np.array([one.first_at for _, one in found], np.int64),
+        recent,
+    )

@@ -1,0 +1,50 @@
+"""What tests of nights share: whole nights over a mind, and conversations that are given memories."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from mnemic.actors.protocol.changes import DeliveredSpan, ScopeRef
+from mnemic.actors.protocol.log_messages import NoteDelivery
+from mnemic.actors.protocol.messages import Recalled
+from mnemic.actors.protocol.sleep.messages import NightReport, Sleep
+from tests.harness import ActorHarness
+from tests.waiting import until
+
+SHELF = ScopeRef(path="shelf", project=None, found="named")
+_runs = itertools.count()
+
+
+def whole_night(mind: ActorHarness, **fields: Any) -> NightReport:
+    """A night, once all that waits awake is done."""
+    mind.embed()
+    run = f"whole night {next(_runs)}"
+    for _ in range(2000):
+        report: NightReport = mind.ask(Sleep(run=run, budget_s=600.0, **fields))
+        if report.finished:
+            until(lambda: not mind.supervisor.is_busy())
+            return report
+    raise AssertionError("it never ends")
+
+
+def ask_as(mind: ActorHarness, session: str, query: str, **fields: Any) -> Recalled:
+    """What an assistant is given that asks in a conversation; that is kept."""
+    mind.clock.advance(1)
+    found = mind.recall(query, observe=True, assistant="claude", asking_session=session, **fields)
+    until(lambda: not mind.supervisor.is_busy())
+    return found
+
+
+def open_as(mind: ActorHarness, session: str, id: bytes) -> None:
+    """An assistant looks at a whole memory in a conversation."""
+    mind.clock.advance(1)
+    part = DeliveredSpan(memory=id, start=0, stop=1, why="asked")
+    mind.supervisor.tell(NoteDelivery(assistant="claude", session=session, parts=(part,)))
+    until(lambda: not mind.supervisor.is_busy())
+
+
+def reply_as(mind: ActorHarness, session: str, text: str) -> bytes:
+    """What an assistant says in a conversation."""
+    mind.clock.advance(1)
+    return mind.keep(text, session=session, role="assistant", place=SHELF, assistant="claude").id

@@ -1,0 +1,123 @@
+"""Nights settle what says the same: a recall finds what it found before, and more where one text hid all others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemic.actors.protocol.changes import RenameScope, ScopeRef
+from mnemic.actors.protocol.messages import Forget, Rebuild, Recalled
+from mnemic.actors.protocol.scopes import ChangeScopes
+from mnemic.actors.recall.night_effects import COPIES
+from tests.actors.sleep.sleeping import SHELF, whole_night
+from tests.harness import ActorHarness
+
+STAGES = ("fingerprints", "duplicates")
+BOARD = ScopeRef(path="board", project=None, found="named")
+
+
+@pytest.fixture
+def mind(tmp_path: Path) -> Iterator[ActorHarness]:
+    with ActorHarness(tmp_path) as mind:
+        yield mind
+
+
+def told(found: Recalled) -> list[tuple[bytes, list[bytes]]]:
+    """Hits with what they stand for."""
+    return [(hit.id, sorted(one.id for one in hit.same)) for hit in found.hits]
+
+
+def test_a_text_said_more_often_than_a_recall_compares_hides_nothing_after_a_night(mind: ActorHarness) -> None:
+    copies = [mind.keep("Run the tests again.", session=str(n), place=SHELF).id for n in range(1010)]
+    others = [mind.keep(f"Run the tests again with option {n}", place=SHELF).id for n in range(12)]
+    signals = ("lexical", "session")
+    assert len(mind.recall("run the tests again", signals=signals).hits) == 1
+    whole_night(mind, stages=STAGES)
+    found = mind.recall("run the tests again", signals=signals)
+    assert len(found.hits) == 10
+    assert found.searched == len(copies) + len(others)
+    (stands,) = (hit for hit in found.hits if hit.same)
+    assert {stands.id, *(one.id for one in stands.same)} == set(copies)
+
+
+def test_the_groups_are_told_with_the_words_they_rest_on(mind: ActorHarness) -> None:
+    for n in range(3):
+        mind.keep("the kettle is on" if n else "The kettle is on.", session=str(n), place=SHELF)
+    mind.keep("the kettle is off", place=SHELF)
+    report = whole_night(mind, stages=STAGES)
+    assert [(one.stage, one.changes) for one in report.stages] == [("fingerprints", 1), ("duplicates", 1)]
+    (item,) = mind.look(lambda now: now.derived("duplicates"))
+    assert [one.row for one in item.sources] == [1, 2, 3]
+
+
+@settings(max_examples=12)
+@given(
+    said=st.lists(
+        st.tuples(
+            *(
+                st.sampled_from(
+                    ("The crane is broken", "the crane is broken.", "fix the crane", "the crane moved today")
+                ),
+            ),
+            *(st.sampled_from((SHELF, BOARD)), st.sampled_from(("user", "assistant")), st.booleans()),
+        ),
+        min_size=2,
+        max_size=14,
+    )
+)
+def test_where_no_text_is_said_often_a_recall_is_what_it_was(
+    tmp_path_factory: pytest.TempPathFactory, said: list[tuple[str, ScopeRef, str, bool]]
+) -> None:
+    with ActorHarness(tmp_path_factory.mktemp("same")) as mind:
+        kept: list[bytes] = []
+        for number, (text, place, role, corrects) in enumerate(said):
+            fields = {"supersedes": kept[-1]} if corrects and kept else {}
+            kept.append(mind.keep(text, session=str(number), place=place, role=role, **fields).id)
+        mind.embed()
+        asked = [("what about the crane", "*"), ("crane broken", "shelf"), ("what happened to the crane today", "*")]
+        asked = [one for one in asked if one[1] == "*" or any(place == SHELF for _, place, *_ in said)]
+        before = [mind.recall(query, scope=scope, k=50) for query, scope in asked]
+        whole_night(mind, stages=STAGES)
+        after = [mind.recall(query, scope=scope, k=50) for query, scope in asked]
+        few = max(sum(one[:3] == other[:3] for other in said) for one in said) <= COPIES
+        for one, other in zip(before, after, strict=True):
+            assert {id for hit, same in told(other) for id in (hit, *same)} == {
+                id for hit, same in told(one) for id in (hit, *same)
+            }, "nothing is hidden"
+            if few:
+                assert told(one) == told(other)
+
+
+def test_what_is_forgotten_moved_or_corrected_since_is_not_folded(mind: ActorHarness) -> None:
+    ids = [mind.keep("the crane is broken", session=str(n), place=SHELF).id for n in range(9)]
+    whole_night(mind, stages=STAGES)
+    mind.ask(Forget(ids=(ids[0],), reason="test"))
+    corrected = mind.keep("the crane works", session="9", place=SHELF, supersedes=ids[1]).id
+    found = dict(told(mind.recall("what about the crane", k=50)))
+    assert sorted(map(len, found.values())) == [0, 0, 6]
+    assert {corrected, ids[1]} <= found.keys()
+    assert ids[0] not in {id for one in found.items() for id in (one[0], *one[1])}
+
+
+def test_two_projects_that_become_one_do_not_mix_before_the_next_night(mind: ActorHarness) -> None:
+    for n in range(6):
+        mind.keep("the crane is broken", session=str(n), place=SHELF if n % 2 else BOARD)
+    whole_night(mind, stages=STAGES)
+    assert sorted(len(same) for _, same in told(mind.recall("crane", k=50))) == [2, 2]
+    mind.ask(ChangeScopes(changes=(RenameScope(path="board", to="attic"),)))
+    assert sorted(len(same) for _, same in told(mind.recall("crane", k=50))) == [2, 2]
+    mind.ask(Rebuild())
+    assert sorted(len(same) for _, same in told(mind.recall("crane", k=50))) == [2, 2]
+
+
+def test_a_question_for_a_day_folds_no_two_days(mind: ActorHarness) -> None:
+    day_us = 86_400_000_000
+    for n in range(8):
+        mind.keep("the crane is broken", session=str(n), place=SHELF, said_at=mind.clock.now_us() - n % 2 * day_us)
+    whole_night(mind, stages=STAGES)
+    assert [len(same) for _, same in told(mind.recall("what about the crane", k=50))] == [7]
+    assert [len(same) for _, same in told(mind.recall("what about the crane yesterday", k=50))] == [3, 3]
