@@ -25,6 +25,7 @@ from mnemic.actors.protocol.changes import (
     EncoderName,
     ScopeRef,
 )
+from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.ports import Encoder, Source
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.actor_system import start_actor_system
@@ -178,15 +179,17 @@ def lexical_settings(home: Path) -> str:
 
 
 @contextmanager
-def actors_of(home: Path) -> Iterator[Supervisor]:
-    """The actors of a home, in this process, with its settings; they read no transcripts."""
+def actors_of(home: Path, clock: Clock | None = None) -> Iterator[Supervisor]:
+    """The actors of a home, in this process, with its settings, by the system's clock or another; they read no
+    transcripts.
+    """
 
     def refuse(path: str, format: str) -> Source:
         raise ValueError("a bench captures by the command")
 
     folder, keys = open_mind(home, MIND_NAME)
     settings = load_settings(home / "mnemic.toml")
-    actor_system = start_actor_system(folder, keys, settings, SystemClock(), opener=refuse, code="bench")
+    actor_system = start_actor_system(folder, keys, settings, clock or SystemClock(), opener=refuse, code="bench")
     try:
         yield actor_system
     finally:

@@ -55,6 +55,7 @@ from mnemic.runtime.minds.projects import NO_SCOPE
 from mnemic.runtime.serve.mcp.access import Access
 from mnemic.runtime.serve.mcp.community_resources import communities_of, deliver_community
 from mnemic.runtime.serve.mcp.fact_tools import deliver_facts, settle_conflict
+from mnemic.runtime.serve.mcp.night_resources import deliver_made
 from mnemic.runtime.serve.mcp.tool_schemas import (
     IDEMPOTENT_ADD,
     IDEMPOTENT_HIDE,
@@ -84,7 +85,7 @@ _SCOPE_PARAMETER = (str | None, None)
 _CAPTURE_TOOLS = ("memory_capture",)
 _RECALL_TOOLS = (
     *("memory_recall", "memory_shape", "memory_get", "memory_facts", "memory_settle", "memory"),
-    *("communities", "community"),
+    *("communities", "community", "night"),
 )
 _UNKNOWN_SCOPE = "no memory is in this folder's project ({path}) yet"
 _MIN_TIME = -(1 << 63)
@@ -436,6 +437,13 @@ def make_server(
 
         return await read("community", show)
 
+    async def night(context: Context[Any, Any], made: str) -> str:
+        def show(mind: Mind, caller: Caller) -> dict[str, Any]:
+            told = _assistant_name(context)
+            return deliver_made(made, mind, told, caller.session, *_resolve_scope(mind, caller, None, access))
+
+        return await read("night", show)
+
     if not logging.getLogger().handlers:  # else the SDK would put one there that writes to standard error
         logging.getLogger().addHandler(logging.NullHandler())
     server: MCPServer[Any] = MCPServer(
@@ -461,6 +469,7 @@ def make_server(
         server.add_resource(FunctionResource(uri=uri, name=name, mime_type="application/json", fn=read_one))
     server.resource("mnemic://memory/{id}", mime_type="application/json")(memory)
     server.resource("mnemic://community/{id}", mime_type="application/json")(community)
+    server.resource("mnemic://night/{made}", mime_type="application/json")(night)
     return server
 
 

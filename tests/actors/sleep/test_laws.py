@@ -15,6 +15,7 @@ from mnemic.actors.protocol.messages import Forget, Rebuild, Recover
 from mnemic.actors.protocol.scopes import ChangeScopes
 from mnemic.actors.protocol.sleep.messages import ListDigests, ListNights, NightReport, ShowProfile, Sleep, UndoNights
 from mnemic.actors.sleep.consolidator import BUILT_IN_STAGES
+from tests.actors.sleep.sleeping import ask_as, open_as, reply_as
 from tests.harness import ActorHarness
 from tests.waiting import until
 
@@ -33,6 +34,7 @@ STEPS = st.lists(
         st.tuples(st.just("say"), st.integers(0, 6), st.sampled_from("ab"), st.sampled_from(PLACES)),
         st.tuples(st.just("say"), st.integers(0, 6), st.sampled_from("ab"), st.sampled_from(PLACES)),
         st.tuples(st.sampled_from(["forget", "recover", "correct"]), st.integers(0, 9)),
+        st.tuples(st.sampled_from(["ask", "open", "answer"]), st.integers(0, 6)),
         st.tuples(st.sampled_from(["sleep", "part", "undo", "rename", "rebuild"])),
     ),
     min_size=3,
@@ -66,6 +68,12 @@ def carry_out(mind: ActorHarness, step: tuple[Any, ...], kept: list[bytes]) -> N
             mind.ask(Forget(ids=(kept[number % len(kept)],), reason="test"))
         case ("recover", number) if kept:
             mind.ask(Recover(ids=(kept[number % len(kept)],)))
+        case ("ask", number):
+            ask_as(mind, "b", TEXTS[number], k=3)
+        case ("open", number) if kept:
+            open_as(mind, "b", kept[number % len(kept)])
+        case ("answer", number):
+            kept.append(reply_as(mind, "b", f"{TEXTS[number]} {len(kept)}"))
         case ("sleep",):
             night(mind)
         case ("part",):  # and is broken off
@@ -136,3 +144,49 @@ def test_a_night_comes_to_rest_and_is_gone_once_taken_back(
         night(mind, again=True)
         assert [one[:2] for one in derived(mind)] == [one[:2] for one in after]
         assert mind.texts() == texts, "no memory is touched"
+
+
+@settings(max_examples=8)
+@given(steps=STEPS)
+def test_nights_alone_change_no_ranking_from_the_second_on(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[Any, ...]]
+) -> None:
+    with ActorHarness(tmp_path_factory.mktemp("laws")) as mind:
+        kept: list[bytes] = []
+        for step in steps:
+            try:
+                carry_out(mind, step, kept)
+            except BadInput:
+                continue
+        mind.keep(TEXTS[0], session="last", place=PLACES[0])  # no night is held
+        night(mind)
+        seq = mind.look(lambda now: now.seq)
+        before = [[(hit.id, hit.same) for hit in mind.recall(text).hits] for text in TEXTS]
+        for _ in range(30):
+            mind.clock.advance(86_400)
+            assert night(mind).changes == 0
+        assert [[(hit.id, hit.same) for hit in mind.recall(text).hits] for text in TEXTS] == before
+        assert mind.look(lambda now: now.seq) == seq
+
+
+@settings(max_examples=12)
+@given(steps=STEPS, number=st.integers(0, 6))
+def test_a_memory_that_is_of_use_loses_no_rank_by_it(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[Any, ...]], number: int
+) -> None:
+    with ActorHarness(tmp_path_factory.mktemp("laws")) as mind:
+        kept: list[bytes] = []
+        for step in steps:
+            try:
+                carry_out(mind, step, kept)
+            except BadInput:
+                continue
+        mind.keep(TEXTS[0], session="last", place=PLACES[0])
+        night(mind)
+        before = [hit.id for hit in mind.recall(TEXTS[number]).hits]
+        for _ in range(3):
+            given_hits = ask_as(mind, "c", TEXTS[number]).hits
+            open_as(mind, "c", given_hits[-1].id)
+        night(mind)
+        after = [hit.id for hit in mind.recall(TEXTS[number]).hits]
+        assert after.index(given_hits[-1].id) <= before.index(given_hits[-1].id)

@@ -178,7 +178,7 @@ def test_every_slot_answers(mind: tuple[MindFolder, Keys]) -> None:
     assert running.ask(Recall(query="tea", observe=False)).hits[0].data == SECRET
     night = running.ask(Sleep(run="n1", seed=bytes(32), budget_s=1.0))
     assert isinstance(night, NightReport)
-    assert (night.run, night.steps, night.changes, night.finished) == ("n1", ("communities",), 1, False)
+    assert (night.run, night.steps, night.changes, night.finished) == ("n1", ("fingerprints",), 1, False)
     assert running.ask(ListCommunities()).total == 0
     assert running.ask(UpdateFacts()).done == 1
     running.stop()

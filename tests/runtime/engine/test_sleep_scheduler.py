@@ -437,7 +437,7 @@ def test_the_default_consolidator_is_reached_from_the_idleness_of_a_real_mind(tm
         while (report := actor_system.supervisor.report()).night is None or not report.night.finished:
             actor_system.supervisor._nights.tick()
         assert report.night.run == sleep_run_name(actor_system.keys.seed, seq)
-        assert report.night.steps == ("communities",)
+        assert report.night.steps == ("fingerprints", "communities")
         assert {one.state for one in report.night.stages} == {"done"}
         handled = {one.actor: one.handled for one in report.actors}["consolidator"]
         seq = actor_system.supervisor.ask(Count(), idle=True).seq

@@ -429,3 +429,37 @@ def test_no_communities_are_told_without_a_folder_or_where_recall_is_off(grouped
     assert nothing["degraded"] == ["this caller has named no folder, and so no project"]
     for uri in ("mnemic://communities", "mnemic://community/1"):
         assert read(grouped, project, uri, off="recall").startswith("switched_off: ")
+
+
+@pytest.fixture
+def slept(faces: Hosted) -> Hosted:
+    """The same, after a night over what two projects say again and again."""
+    with faces.minds.use("default", True) as mind:
+        for place in ("boat", "bank"):
+            mind.remember(f"I prefer the {place}'s otter fed with herring at noon.", scope=place, session=f"{place} 1")
+            mind.remember(f"The {place}'s otter was fed with herring at noon again.", scope=place, session=f"{place} 1")
+        mind.sleep()
+    return faces
+
+
+def test_it_is_told_what_nights_made_of_its_own_project_and_of_no_other(slept: Hosted, project: Path) -> None:
+    digest = read(slept, project, "mnemic://night/digest")
+    said = [one["text"] for each in digest["digests"] for one in each["sentences"]]
+    assert said
+    assert all("boat" in one for one in said)
+    profile = read(slept, project, "mnemic://night/profile")
+    assert [one["text"] for one in profile["entries"]] == ["I prefer the boat's otter fed with herring at noon"]
+    assert read(slept, project, "mnemic://night/procedures")["procedures"] == []
+    with slept.minds.use("default", True) as mind:
+        until(lambda: len(mind.log_given().deliveries) >= 2)
+        told = {part.why: part.data.decode() for one in mind.log_given().deliveries for part in one.parts}
+    assert told.keys() == {"it asked for the digest", "it asked for the profile"}
+    assert "bank" not in str(told)
+
+
+def test_nights_made_nothing_else_and_nothing_without_a_project(slept: Hosted, project: Path) -> None:
+    refused = "invalid_value: what nights made cannot be 'dreams': it is not known. Give digest, procedures, profile."
+    assert read(slept, project, "mnemic://night/dreams") == refused
+    nothing = read(slept, None, "mnemic://night/digest")
+    assert nothing["degraded"] == ["this caller has named no folder, and so no project"]
+    assert read(slept, project, "mnemic://night/digest", off="recall").startswith("switched_off: ")

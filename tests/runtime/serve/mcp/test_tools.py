@@ -25,7 +25,7 @@ from tests.processes.mcp_client import Client, Transport, over_http, over_stream
 from tests.waiting import BOUND_S
 
 SCHEMA_TOKENS = 1_000  # of four bytes, for all tools
-OFFERED_TOKENS = 1_203  # with resources and instructions
+OFFERED_TOKENS = 1_225  # with resources and instructions
 TOOLS = {
     "memory_recall": {
         "query",
@@ -506,7 +506,9 @@ def test_the_status_and_each_memory_are_resources(faces: Hosted, tmp_path: Path,
         listed = (await client.session.list_resources()).resources
         templates = (await client.session.list_resource_templates()).resource_templates
         assert [str(one.uri) for one in listed] == ["mnemic://status", "mnemic://communities"]
-        assert [one.uri_template for one in templates] == ["mnemic://memory/{id}", "mnemic://community/{id}"]
+        assert [one.uri_template for one in templates] == [
+            *("mnemic://memory/{id}", "mnemic://community/{id}", "mnemic://night/{made}")
+        ]
         kept = await client.good("memory_capture", text="an otter, ä€𝄞")
         for uri, check in (
             ("mnemic://status", lambda value: value["counts"]["memories"] == 1),

@@ -1,0 +1,1 @@
+"""What nights are worth, and what they cost: the parts of the sleep bench."""
