@@ -205,6 +205,8 @@ class _Night:
             if changes or clock.monotonic_s() - started_s >= _SLICE_S:
                 break
         reports = tuple(self._done.values())
+        with self._source.snapshot() as snapshot:
+            night = snapshot.night(self.run)
         return NightReport(
             run=self.run,
             steps=tuple(one.stage for one in reports if one.changes),
@@ -213,6 +215,7 @@ class _Night:
             stages=reports,
             behind=self._behind,
             ended=self.is_over and self._at < len(self._stages),
+            number=None if night is None else night.number,
         )
 
     def end(self, why: NightEnd, context: Context) -> None:

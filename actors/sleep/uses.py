@@ -17,17 +17,20 @@ import msgspec
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.sleep.changes import SourceSpan
 from mnemic.actors.protocol.sleep.effects import RECENT_USES, MemoryWeight, RecallEffect, encode_effect
-from mnemic.actors.protocol.sleep.snapshot import DeliverySession, DerivedRecord, GivenPart, SaidTurn
+from mnemic.actors.protocol.sleep.snapshot import DeliveryBlock, DerivedRecord, GivenPart, SaidTurn
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.sleep.stages import Derivation
 from mnemic.algorithms.sleep.activation import DAY_US, summarise
 from mnemic.algorithms.sleep.quotes import takes_up
+from mnemic.algorithms.text.terms import telling_terms
 
 UseKind = Literal["quoted", "opened", "corrected"]
 """What a memory was of use for."""
-_MOST_PARTS = 512  # of what a conversation was given, the newest
-_MOST_TURNS = 6  # after a delivery, in which it is looked for
-_MOST_BYTES = 16_384  # of a longer reply or memory no more is read
+_DELIVERIES = 8  # looked at together
+_MOST_PARTS = 20  # of one, the first
+_MOST_TURNS = 6  # after one, in which it is looked for
+_MOST_BYTES = 4_096  # of a longer reply or stretch no more counts
+_MOST_READ = 1 << 16  # bytes of a memory; what is given of a longer one is not looked for
 _CORRECTED_WITHIN_US = DAY_US
 _BLOCK = 1024  # rows
 
@@ -57,8 +60,8 @@ class _Given(NamedTuple):
     """What a conversation was given, and what was said after it."""
 
     parts: Sequence[GivenPart]
-    texts: Mapping[int, str]
-    """By row, those of its turns too."""
+    terms: Mapping[tuple[int, int, int], Sequence[str]]
+    """The telling words of each stretch of a memory, and of each turn, which is one from 0 to 0."""
     turns: Mapping[int, Sequence[SaidTurn]]
     """By the time of a delivery, those after it."""
 
@@ -70,7 +73,7 @@ class Uses:
     version: ClassVar[int] = 1
 
     def __init__(self) -> None:
-        self._sessions: Mapping[bytes, DeliverySession] = {}
+        self._blocks: Mapping[bytes, DeliveryBlock] = {}
 
     @classmethod
     def make(cls, settings: Mapping[str, Any]) -> Self:
@@ -78,58 +81,63 @@ class Uses:
         return cls()
 
     def sources(self, snapshot: Snapshot) -> Mapping[bytes, bytes]:
-        """All conversations that were given memories."""
-        self._sessions = {_key(one): one for one in snapshot.delivery_sessions()}
-        return {key: one.stamp for key, one in self._sessions.items()}
+        """All deliveries to conversations, eight numbers at a time."""
+        self._blocks = {_key(one): one for one in snapshot.delivery_blocks(_DELIVERIES, _DELIVERIES * _MOST_TURNS)}
+        return {key: one.stamp for key, one in self._blocks.items()}
 
     def read(self, key: bytes, snapshot: Snapshot) -> _Given:
-        """What one was given, and what was said after each time."""
-        of = self._sessions[key]
-        parts = snapshot.given_to(of.assistant, of.session, _MOST_PARTS)
-        times = {one.at for one in parts}
-        turns = {at: snapshot.turns_after(of.assistant, of.session, at, _MOST_TURNS) for at in times}
-        rows = sorted({one.row for one in parts} | {one.row for said in turns.values() for one in said})
-        loaded = snapshot.text_prefixes(rows, _MOST_BYTES)
-        return _Given(parts, dict(zip(rows, map(to_text, loaded), strict=True)), turns)
+        """What was given, and what was said after each time."""
+        of = self._blocks[key]
+        parts = snapshot.given_in(of, _DELIVERIES, _MOST_PARTS)
+        turns = {
+            at: snapshot.turns_after(of.assistant, of.session, at, _MOST_TURNS) for at in {one.at for one in parts}
+        }
+        said = {(one.row, 0, 0) for some in turns.values() for one in some}
+        stretches = sorted(said | {(one.row, one.start, one.stop) for one in parts if turns[one.at]})
+        rows = sorted({row for row, _, _ in stretches})
+        texts = dict(zip(rows, snapshot.text_prefixes(rows, _MOST_READ), strict=True))
+        terms = {one: telling_terms(to_text(_stretch(texts[one[0]], one[1], one[2]))) for one in stretches}
+        return _Given(parts, terms, turns)
 
     def plan(self, state: _Given) -> Derivation:
         """What was taken up, opened or corrected."""
-        found: dict[tuple[int, UseKind, int], MemoryUse] = {}
-        answered: dict[int, GivenPart] = {}  # by row, the last time it was given with others
+        found: set[tuple[int, int, UseKind, int]] = set()  # deliveries, rows, what for and when
         for part in state.parts:
             if part.occasion == "get":
-                before = answered.get(part.row)
-                if before is not None:
-                    use = MemoryUse(before.giving, "opened", part.at)
-                    found[part.row, use.kind, use.at] = use
+                if part.before is not None:
+                    found.add((part.before, part.row, "opened", part.at))
                 continue
-            answered[part.row] = part
-            for use in _taken_up(part, state):
-                found[part.row, use.kind, use.at] = use
+            at = _taken_up_at(part, state)
+            if at is not None:
+                found.add((part.giving, part.row, "quoted", at))
             if part.corrected_at is not None and 0 <= part.corrected_at - part.at <= _CORRECTED_WITHIN_US:
-                use = MemoryUse(part.giving, "corrected", part.corrected_at)
-                found[part.row, use.kind, use.at] = use
-        ordered = sorted(found.items(), key=lambda one: (one[1].giving, one[0]))
+                found.add((part.giving, part.row, "corrected", part.corrected_at))
+        ordered = sorted(found)
         return Derivation(
-            _encode(tuple(use for _, use in ordered)), tuple(SourceSpan(row, 0, 0) for (row, _, _), _ in ordered)
+            _encode(tuple(MemoryUse(giving, kind, at) for giving, _, kind, at in ordered)),
+            tuple(SourceSpan(row, 0, 0) for _, row, _, _ in ordered),
         )
 
 
-def _taken_up(part: GivenPart, state: _Given) -> Iterator[MemoryUse]:
-    """The first reply after a delivery that takes a memory up."""
-    memory = state.texts[part.row].encode("utf-8", "surrogatepass")[part.start : part.stop].decode("utf-8", "replace")
-    otherwise = [part.query]
+def _stretch(text: bytes, start: int, stop: int) -> bytes:
+    return text[start : min(stop or len(text), start + _MOST_BYTES)]
+
+
+def _taken_up_at(part: GivenPart, state: _Given) -> int | None:
+    """When a reply after a delivery takes a memory up, if one does."""
+    known = set(telling_terms(part.query))
     for turn in state.turns[part.at]:
+        said = state.terms[turn.row, 0, 0]
         if not turn.is_reply:
-            otherwise.append(state.texts[turn.row])
-        elif turn.row != part.row and takes_up(state.texts[turn.row], memory, otherwise):
-            yield MemoryUse(part.giving, "quoted", turn.at)
-            return
+            known.update(said)
+        elif turn.row != part.row and takes_up(said, state.terms[part.row, part.start, part.stop], known):
+            return turn.at
+    return None
 
 
-def _key(of: DeliverySession) -> bytes:
+def _key(of: DeliveryBlock) -> bytes:
     digest = hashlib.sha256(f"{of.assistant}\0{of.session}".encode("utf-8", "replace")).digest()
-    return b"asked:%d" % int.from_bytes(digest[:6], "big")
+    return b"asked:%d:%d" % (int.from_bytes(digest[:6], "big"), of.block)
 
 
 class Strengths:

@@ -7,29 +7,26 @@ more; or four in a row, as the memory has them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
-from mnemic.algorithms.text.terms import telling_terms
+from collections.abc import Collection, Sequence
 
 _LEAST_TERMS = 3
 _LEAST_SHARE = 1 / 3
 _RUN = 4
 
 
-def takes_up(reply: str, memory: str, said_otherwise: Iterable[str]) -> bool:
+def takes_up(reply: Sequence[str], memory: Sequence[str], known: Collection[str]) -> bool:
     """Whether a reply takes up what a memory says.
 
     Args:
-        said_otherwise: the question, and what else the assistant was told.
+        reply, memory: their telling words (`mnemic.algorithms.text.terms.telling_terms`), in order.
+        known: those of the question, and of what else the assistant was told.
     """
-    terms, answered = telling_terms(memory), telling_terms(reply)
-    known = {term for text in said_otherwise for term in telling_terms(text)}
-    new = set(terms) - known
-    shared = new & set(answered)
+    new = set(memory) - set(known)
+    shared = new.intersection(reply)
     if len(shared) >= _LEAST_TERMS and len(shared) >= _LEAST_SHARE * len(new):
         return True
-    runs = _runs(answered)
-    return any(run in runs and not known.issuperset(run) for run in _runs(terms))
+    runs = _runs(reply)
+    return any(run in runs and not new.isdisjoint(run) for run in _runs(memory))
 
 
 def _runs(terms: Sequence[str]) -> set[tuple[str, ...]]:

@@ -119,7 +119,8 @@ def _actor_lines(actor_system: dict[str, Any]) -> Iterator[str]:
     night = actor_system["night"]
     if night is not None:
         done = "finished" if night["finished"] else "not finished"
-        yield f"  last night {night['run']}: {pluralize(night['changes'], 'change')}, {done}"
+        name = night["run"] if night["number"] is None else f"#{night['number']}"
+        yield f"  last night {name}: {pluralize(night['changes'], 'change')}, {done}"
 
 
 def usage_lines(use: dict[str, Any], found: dict[str, str]) -> Iterator[str]:

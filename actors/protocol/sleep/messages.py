@@ -60,6 +60,8 @@ class NightReport(Message, frozen=True, kw_only=True):
     """How much is left of the stage it is in."""
     ended: bool = False
     """Whether its time was used up."""
+    number: int | None = None
+    """Its number among nights; absent as long as it derived nothing."""
 
 
 class ListNights(Verb["NightsListed"], frozen=True, kw_only=True):

@@ -126,13 +126,15 @@ class Verdict(NamedTuple):
     """What the last one found."""
 
 
-class DeliverySession(NamedTuple):
-    """A conversation that was given memories."""
+class DeliveryBlock(NamedTuple):
+    """Some deliveries to one conversation of an assistant."""
 
     assistant: str
     """The assistant."""
     session: str
     """The conversation."""
+    block: int
+    """Number of the delivery by the size of blocks, rounded down."""
     stamp: bytes
     """What tells what it was given and what was said since, 16 bytes."""
 
@@ -156,6 +158,8 @@ class GivenPart(NamedTuple):
     """The byte after its last."""
     corrected_at: int | None
     """System time at which the memory was corrected, microseconds."""
+    before: int | None
+    """Number of the last delivery before that gave that memory to the same conversation, other than by its id."""
 
 
 class SaidTurn(NamedTuple):
@@ -263,14 +267,16 @@ class SleepSnapshot(Protocol):
         """Rows of those memories of a block, ascending."""
         ...
 
-    def delivery_sessions(self) -> list[DeliverySession]:
-        """The conversations of assistants that were given memories."""
+    def delivery_blocks(self, size: int, most_said: int) -> list[DeliveryBlock]:
+        """All deliveries to conversations of assistants, by conversation and so many numbers in a row.
+
+        Args:
+            most_said: what is said after so many turns more changes nothing.
+        """
         ...
 
-    def given_to(self, assistant: str, session: str, most: int) -> list[GivenPart]:
-        """What such a conversation was given of memories that are not forgotten, by delivery: the newest parts, at most
-        so many.
-        """
+    def given_in(self, of: DeliveryBlock, size: int, most: int) -> list[GivenPart]:
+        """What these gave of memories that are not forgotten, the oldest first, of each delivery at most so many."""
         ...
 
     def turns_after(self, assistant: str, session: str, at: int, most: int) -> list[SaidTurn]:

@@ -159,7 +159,8 @@ def night_lines(view: dict[str, Any]) -> Iterator[str]:
     if view["dry_run"]:
         yield f"The night would change {changes} as things stand; what a stage changes may give later ones more to do"
     else:
-        yield f"The night changed {changes}"
+        number = "" if view["number"] is None else f" #{view['number']}"
+        yield f"The night{number} changed {changes}"
     for one in view["stages"]:
         yield _stage_line(one)
     if not view["finished"]:
@@ -252,4 +253,6 @@ def profile_lines(view: dict[str, Any]) -> Iterator[str]:
             said += f" of {pluralize(one['projects'], 'project')}"
         who = f", {one['speaker']}" if one["speaker"] else ""
         text = " ".join(one["text"].split())
-        yield escape_controls(f"  {one['at'][:10]}{who}: {text}  (in {said}; {one['scope'] or 'no scope'})")
+        yield escape_controls(
+            f"  {one['at'][:10]}{who}: {text}  (in {said}; {one['scope'] or 'no scope'}; {one['memory']})"
+        )

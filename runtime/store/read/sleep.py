@@ -15,7 +15,7 @@ import msgspec
 
 from mnemic.actors.protocol.sleep.changes import SourceSpan, StageReport
 from mnemic.actors.protocol.sleep.snapshot import (
-    DeliverySession,
+    DeliveryBlock,
     DerivedRecord,
     GivenPart,
     Grouping,
@@ -183,25 +183,33 @@ class SleepQueries:
         found: Any = self._db.execute(within, (size * block, size * (block + 1))).fetchall()
         return [row for (row,) in found]
 
-    def delivery_sessions(self) -> list[DeliverySession]:
+    def delivery_blocks(self, size: int, most_said: int) -> list[DeliveryBlock]:
         found: Any = self._db.execute(
-            "SELECT g.assistant, g.session, count(*), max(g.id), sum(g.erased), (SELECT count(*) FROM memories m"
-            f" WHERE m.session = s.id AND {_TOLD}), (SELECT coalesce(sum(m.superseded_at), 0) + count(m.retired_at)"
-            " FROM givings h JOIN given_parts p ON p.giving = h.id JOIN memories m ON m.id = p.memory"
-            " WHERE h.session = g.session AND h.assistant = g.assistant) FROM givings g"
-            " LEFT JOIN sessions s ON s.assistant = g.assistant AND s.name = g.session"
-            " WHERE g.assistant != '' AND g.session != '' GROUP BY g.assistant, g.session ORDER BY 1, 2"
+            "SELECT g.assistant, g.session, g.id / ?, count(*), max(g.id), sum(g.erased), min(g.at), s.id,"
+            " (SELECT coalesce(sum(m.superseded_at % 1000003), 0) + count(m.retired_at) FROM given_parts p"
+            "  JOIN memories m ON m.id = p.memory WHERE p.giving >= min(g.id) AND p.giving <= max(g.id))"
+            " FROM givings g LEFT JOIN sessions s ON s.assistant = g.assistant AND s.name = g.session"
+            " WHERE g.assistant != '' AND g.session != '' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
+            (size,),
         ).fetchall()
-        return [DeliverySession(assistant, session, _stamp(rest)) for assistant, session, *rest in found]
+        turns = f"SELECT 1 FROM memories m WHERE m.session = ? AND {_TOLD} AND {SAID_OR_KEPT} >= ? LIMIT ?"
+        blocks = []
+        for assistant, name, block, *rest, first_at, session, changed in found:
+            since = self._db.execute(f"SELECT count(*) FROM ({turns})", (session, first_at, most_said)).get
+            blocks.append(DeliveryBlock(assistant, name, block, _stamp((*rest, changed, since))))
+        return blocks
 
-    def given_to(self, assistant: str, session: str, most: int) -> list[GivenPart]:
+    def given_in(self, of: DeliveryBlock, size: int, most: int) -> list[GivenPart]:
         found: Any = self._db.execute(
-            "SELECT g.id, g.at, g.occasion, g.query, p.memory, p.start, p.stop, m.superseded_at FROM givings g"
-            " JOIN given_parts p ON p.giving = g.id JOIN memories m ON m.id = p.memory AND m.retired_at IS NULL"
-            " WHERE g.session = ? AND g.assistant = ? ORDER BY g.id DESC, p.place DESC LIMIT ?",
-            (session, assistant, most),
+            "SELECT g.id, g.at, g.occasion, g.query, p.memory, p.start, p.stop, m.superseded_at, (SELECT max(h.id)"
+            "  FROM givings h JOIN given_parts o ON o.giving = h.id AND o.memory = p.memory WHERE h.id < g.id"
+            "  AND h.session = g.session AND h.assistant = g.assistant AND h.occasion != 'get') FROM givings g"
+            " JOIN given_parts p ON p.giving = g.id AND p.place < ?"
+            " JOIN memories m ON m.id = p.memory AND m.retired_at IS NULL"
+            " WHERE g.session = ? AND g.assistant = ? AND g.id >= ? AND g.id < ? ORDER BY g.id, p.place",
+            (most, of.session, of.assistant, size * of.block, size * (of.block + 1)),
         ).fetchall()
-        return [GivenPart._make(one) for one in reversed(found)]
+        return [GivenPart._make(one) for one in found]
 
     def turns_after(self, assistant: str, session: str, at: int, most: int) -> list[SaidTurn]:
         found: Any = self._db.execute(

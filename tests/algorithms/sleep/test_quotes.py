@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from mnemic.algorithms.sleep.quotes import takes_up
+from mnemic.algorithms.sleep.quotes import takes_up as terms_taken_up
+from mnemic.algorithms.text.terms import telling_terms
 
 PORT = "The booking API listens on port 8443 in production since Lukas moved it."
 DUMP = "Before each release we dump the database with pg_dump --clean and keep three copies on the harbour NAS."
 TEA = "Nadia drinks Darjeeling without milk, never coffee after noon."
 FLAKE = "test_tide_table fails when it runs at midnight UTC, because the almanac rolls over; freeze the clock at 11:30."
+
+
+def takes_up(reply: str, memory: str, otherwise: list[str]) -> bool:
+    """By the words of texts."""
+    known = {term for text in otherwise for term in telling_terms(text)}
+    return terms_taken_up(telling_terms(reply), telling_terms(memory), known)
 
 
 @pytest.mark.parametrize(

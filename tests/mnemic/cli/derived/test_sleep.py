@@ -37,9 +37,9 @@ def known(home: Path, tmp_path: Path, command: Command) -> Path:
 
 
 def test_a_night_says_what_each_stage_did() -> None:
-    view = {"changes": 2, "finished": True, "stages": [STAGE, FAILED], "dry_run": False}
+    view = {"changes": 2, "finished": True, "stages": [STAGE, FAILED], "dry_run": False, "number": 7}
     assert list(night_lines(view)) == [
-        "The night changed 2 things",
+        "The night #7 changed 2 things",
         "  topic-digests: 2 changes, 1.2 s",
         "  facts: failed: the disk is full",
     ]
@@ -128,13 +128,14 @@ def test_what_is_done_again_and_again_is_told_in_a_line(command: Command, known:
 
 def test_a_profile_is_told_a_line_each(command: Command, known: Path) -> None:
     one = {"at": "2026-11-01T10:00:00Z", "speaker": None, "text": "I hate\nbarrel files", "scope": "boat"}
+    one |= {"memory": "01"}
     view = {"entries": [one | {"conversations": 4, "projects": 3}], "scope": "*", "scope_found": "asked for"}
     (told,) = profile_lines(view)
-    assert told == "  2026-11-01: I hate barrel files  (in 4 conversations of 3 projects; boat)"
+    assert told == "  2026-11-01: I hate barrel files  (in 4 conversations of 3 projects; boat; 01)"
     (other,) = profile_lines(
         view | {"entries": [one | {"conversations": 1, "projects": 1, "speaker": "Ida", "scope": ""}]}
     )
-    assert other == "  2026-11-01, Ida: I hate barrel files  (in 1 conversation; no scope)"
+    assert other == "  2026-11-01, Ida: I hate barrel files  (in 1 conversation; no scope; 01)"
     assert command("profile", "--home", known).out.startswith("nothing that anybody says of themselves in everything")
 
 
