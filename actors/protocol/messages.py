@@ -384,7 +384,8 @@ class Recall(Verb["Recalled"], frozen=True, kw_only=True):
     most, and holds where absent."""
     signals: tuple[SignalName, ...] = ("dense", "lexical", "session", "structural", "validity", "use")
     """Which signals to use; ``structural`` says something where the question names a day, ``validity`` where it asks
-    for what holds or held, beside both meaning and words, and ``use`` where nights found that a memory was of use."""
+    for what holds or held, beside both meaning and words, and ``use`` where nights found what a memory was of use for,
+    and the question asks for no time."""
     private: bool = False
     """Whether the question itself is not kept, only what was given: nothing of its session is captured. In a pause no
     question is kept."""

@@ -70,12 +70,13 @@ class NightEffects:
         self._group = group[order][first]
         self._known, self._placed = known, (None, self._row)
 
-    def added(self, positions: Ints, as_of: int | None) -> Floats:
+    def added(self, positions: Ints, as_of: int | None, *, by_use: bool) -> Floats:
         """What is added to the log-odds of some memories, ``(m,)``.
 
         Args:
             positions: ``(m,)``: theirs in the index.
             as_of: later uses are unknown.
+            by_use: whether uses count, and not only what stages add for good.
         """
         known, gained = self._weights, np.zeros(len(positions))
         times = known.recent if as_of is None else known.recent[known.recent <= as_of]
@@ -85,7 +86,7 @@ class NightEffects:
         if not len(place):
             return gained
         added = known.weight[place]
-        if newest >= 0:
+        if newest >= 0 and by_use:
             added += USE_WEIGHT * wanted_again(
                 base_level(known.uses[place], known.first_at[place], known.recent[place], newest)
             )

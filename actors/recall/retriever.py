@@ -270,7 +270,8 @@ class RetrieverActor:
                 validity[best] = weighed
             calibration = FULL if first is not None else WORDS if found is None else MEANING
             if "use" in recall.signals:
-                gained = self._nights.added(pool[:_RERANKED], recall.as_of) / calibration.slope
+                by_use = asked_for == "any"  # what was of use once need not hold now, nor then
+                gained = self._nights.added(pool[:_RERANKED], recall.as_of, by_use=by_use) / calibration.slope
                 use[visible] = gained.min(initial=0.0)
                 use[pool[:_RERANKED]] = gained
             speaking = fused.scores > 0

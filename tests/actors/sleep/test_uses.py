@@ -58,6 +58,8 @@ def test_what_a_reply_takes_up_was_of_use(mind: ActorHarness, ids: dict[str, byt
     assert after.score > before.score
     assert hit_of(mind, ids["dump"]).why.get("use", 0.0) == 0.0
     assert "use" not in hit_of(mind, ids["port"], signals=("dense", "lexical")).why
+    held = mind.recall("on which port does the booking API listen now?").hits
+    assert all(hit.why.get("use", 0.0) == 0.0 for hit in held), "what was of use once need not hold"
     assert hit_of(mind, ids["port"], as_of=mind.clock.now_us() - 1_500_000).why.get("use", 0.0) == 0.0, "not yet then"
 
 

@@ -28,7 +28,7 @@ TURNS = [
 def made_set() -> QuestionSet:
     questions = [
         LabelledQuestion(
-            question=f"where is the {thing} {n}",
+            question=f"tell me of the {thing} {n}",
             kind="made",
             answers=frozenset({f"{thing}-attic"}),
             scope="made/one",
