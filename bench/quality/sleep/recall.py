@@ -2,7 +2,7 @@
 
 Half of a set's questions, drawn by chance, are asked over thirty days by an assistant that opens what answers, where
 that is among the first ten; the others are asked before any night and after some, leaving no trace, and compared with
-themselves. So are the questions of lives whose facts change, of which what held once may come first (poison), and
+themselves. So are questions about facts that change, of which what held once may come first (poison), and
 LoCoMo's in a mind where one turn in twenty is said again, set otherwise. Beside the production rule stand the cosine,
 folded as the production rule is, and BM25. Intervals are bootstrapped over questions. Part of
 `mnemic.bench.quality.sleep_bench`.
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ from mnemic.bench.harness.homes import actors_of
 from mnemic.bench.harness.measure import Row
 from mnemic.bench.harness.processes import run_mnemic
 from mnemic.bench.quality.asking import RULES
-from mnemic.bench.quality.facts.change_sets import made_lives
+from mnemic.bench.quality.facts.change_sets import ChangeSet
 from mnemic.bench.quality.locomo import any_at, paired_test, reciprocal_rank
 from mnemic.bench.quality.question_sets import QuestionSet
 from mnemic.bench.quality.sleep.nights import have_night
@@ -37,7 +37,7 @@ _TOLD_AFTER = (0, 1, 2, DAYS)  # nights
 _DAY_US = 86_400_000_000
 _OPENED, _DEPTH = 10, 50
 _COPIED = 20  # every so many-th turn is said again
-_LIVES = (1, 2, 3, 4)
+_EACH_CHANGING = 3
 _ARMS = {"fused": "mnemic", "meaning alone": "cosine, folded", "words alone": "BM25"}
 _DRAWS = 1000
 _NO_NIGHTS = "[runtime]\nsleep_after_s = 86400.0\nidle_exit_s = 86400.0\n"
@@ -62,16 +62,16 @@ class _Days(SystemClock):
         return super().now_us() + self.days * _DAY_US
 
 
-def recall_rows(sets: Sequence[QuestionSet], seed: int) -> Iterator[Row]:
-    """Rows for each set, for LoCoMo's with copies, and for made lives."""
+def recall_rows(sets: Sequence[QuestionSet], changing: Mapping[str, ChangeSet], seed: int) -> Iterator[Row]:
+    """Rows for each set, for LoCoMo's with copies, and for those whose facts change, of which every third question."""
     for one in sets:
         asked = [_Asked(each.question, each.scope, each.answers, frozenset()) for each in one.questions]
         yield from _rows(one.name, list(one.turns), asked, seed)
         if one.name == "locomo":
             yield from _rows("locomo with copies", *_with_copies(one, asked), seed)
-    lives = made_lives(_LIVES)
-    asked = [_Asked(each.question, each.slot[0], each.gold, each.stale) for each in lives.questions]
-    yield from _rows("lives", lives.turns, asked, seed)
+    for name, of in changing.items():
+        asked = [_Asked(each.question, each.slot[0], each.gold, each.stale) for each in of.questions[::_EACH_CHANGING]]
+        yield from _rows(name, of.turns, asked, seed)
 
 
 def _with_copies(of: QuestionSet, asked: Sequence[_Asked]) -> tuple[list[dict[str, Any]], list[_Asked]]:

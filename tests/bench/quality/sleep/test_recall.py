@@ -43,8 +43,7 @@ def made_set() -> QuestionSet:
 def test_each_arm_is_told_before_and_after_nights(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recall, "DAYS", 2)
     monkeypatch.setattr(recall, "_TOLD_AFTER", (0, 1, 2))
-    monkeypatch.setattr(recall, "made_lives", lambda seeds: _no_lives())
-    rows: list[dict[str, Any]] = list(recall.recall_rows([made_set()], 0))
+    rows: list[dict[str, Any]] = list(recall.recall_rows([made_set()], {"changing": _changing()}, 0))
     told = [row for row in rows if row["set"] == "made" and "nights" in row]
     assert [(row["of"], row["nights"]) for row in told] == [
         (arm, nights) for nights in (0, 1, 2) for arm in ("mnemic", "cosine, folded", "BM25")
@@ -55,20 +54,15 @@ def test_each_arm_is_told_before_and_after_nights(monkeypatch: pytest.MonkeyPatc
     after = {row["of"]: row["mrr_minus_before"] for row in told if row["nights"] == 2}
     assert after["mnemic"] > 0, "what was used once is asked for once more"
     assert after["cosine, folded"] == after["BM25"] == 0
+    assert all("poison@1" in row for row in rows if row["set"] == "changing" and "nights" in row)
     (changes,) = [row["changes"] for row in rows if row["set"] == "made" and "changes" in row]
     assert changes
 
 
-def _no_lives() -> Any:
-
-    slot = ("made/one", "place", "crane")
-    asked = [
-        ChangeQuestion(
-            "where is the crane", "now", frozenset({"crane-attic"}), frozenset({stale}), frozenset(), slot, "x"
-        )
-        for stale in ("crane-harbour", "kettle-attic")
-    ]
-    return ChangeSet(TURNS[:4], {}, asked)
+def _changing() -> ChangeSet:
+    slot, gold = ("made/one", "place", "crane"), frozenset({"crane-attic"})
+    asked = ChangeQuestion("where is the crane", "now", gold, frozenset({"crane-harbour"}), frozenset(), slot, "x")
+    return ChangeSet(TURNS[:4], {}, [asked] * 4)
 
 
 def test_a_twentieth_is_said_again_and_answers_as_well() -> None:
