@@ -27,8 +27,8 @@ from mnemic.actors.protocol.knowledge.messages import (
 from mnemic.actors.protocol.knowledge.snapshot import PairRecord, StatementRecord
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.protocol.times import day_of
-from mnemic.actors.recall.day_signal import end_of_day
 from mnemic.actors.recall.query import asked_scope_numbers, where_asked
+from mnemic.actors.recall.ranking.day_signal import end_of_day
 from mnemic.actors.recall.validate import check_count
 
 _LOOKED_THROUGH = 2_000  # statements, where no thing is named

@@ -245,8 +245,8 @@ class RecordDelivery(ChangeBase, frozen=True, kw_only=True, tag="record_delivery
     """Keep what somebody was given, asked or unasked: which stretches of which memories."""
 
     occasion: str = "recall"
-    """What was asked for: ``recall``, memories by their structure (``shape``), or by their ids (``get``); or, where it
-    was told unasked: ``session-start``, ``prompt``."""
+    """What was asked for: ``recall``, memories by their structure (``shape``), by their ids (``get``), or what is made
+    of them (``read``); or, where it was told unasked: ``session-start``, ``prompt``."""
     assistant: str = ""
     """The assistant, as it names itself; empty for the owner."""
     session: str = ""

@@ -83,7 +83,7 @@ class MemoriesListed(Message, frozen=True, kw_only=True):
 
 
 class NoteDelivery(Message, frozen=True, kw_only=True):
-    """Keep that an assistant was given memories that it named itself."""
+    """Keep that an assistant was given memories that it named itself, or read in what is made of them."""
 
     assistant: str
     """Who asked, as it names itself."""
@@ -91,6 +91,8 @@ class NoteDelivery(Message, frozen=True, kw_only=True):
     """The conversation, where it is known."""
     parts: tuple[DeliveredSpan, ...]
     """What was given of each."""
+    named: bool = True
+    """Whether it named them by their ids; else it read facts, a community, a digest."""
 
 
 class ListDeliveries(Verb["DeliveriesListed"], frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """Folds the hits of a recall that say the same: the best stands for them, and names the others.
 
-Below `mnemic.actors.recall.retriever`; which texts say the same is `mnemic.algorithms.text.near_duplicates`. Memories
+Below `mnemic.actors.recall.recaller`; which texts say the same is `mnemic.algorithms.text.near_duplicates`. Memories
 are folded only where they are of one scope, kind, speaker, branch and outcome, where nothing or the same replaces them,
 and where they replace nothing or the same: what was corrected never hides behind its correction, nor the other way
 round.
@@ -61,7 +61,8 @@ class Folder:
             order: ``(m,)``: positions of memories, best first; those behind the first `MOST_FOLDED` are not compared.
             snapshot: which the index is as of.
             as_of: corrections made later are unknown.
-            copies: what is known to say the same; what is not ranked is named with the first one that is.
+            copies: what is known to say the same; what is not ranked is named with the first one that is, as far as a
+                hit names any: the first `MOST_FOLDED`.
             by_day: whether what was said on another day is another matter, since it was asked what was when.
         """
         columns, compared = self._index.columns, order[:MOST_FOLDED]
@@ -85,7 +86,7 @@ class Folder:
             alike = order[same].tolist()
             if any_surplus:
                 alike += np.flatnonzero(copies.surplus & np.isin(copies.group, group[[place, *same]])).tolist()
-            yield int(order[place]), alike
+            yield int(order[place]), alike[:MOST_FOLDED]
         yield from ((int(position), []) for position in order[MOST_FOLDED:])
 
     def name(self, positions: Sequence[int], snapshot: Snapshot) -> list[SameMemory]:

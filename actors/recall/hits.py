@@ -1,6 +1,6 @@
 """Builds the `Hit` returned for a memory, and the note of which bytes of it were delivered.
 
-Below `mnemic.actors.recall.retriever` and `mnemic.actors.shape.shape_recall`.
+Below `mnemic.actors.recall.recaller` and `mnemic.actors.shape.shape_recall`.
 
 Excerpts: which stretch of a long memory a hit shows, and how long a text counts in a token budget.
 """

@@ -39,7 +39,6 @@ BrowseAnswer = MemoriesListed | DeliveriesListed | MemoriesShown | UseCounted
 """What they are answered with."""
 
 _MOST_WEEKS = 520
-_OCCASION = "get"
 
 
 def browse(
@@ -104,7 +103,7 @@ def _record_delivery(message: NoteDelivery, context: Context) -> None:
         session=str(escape_surrogates(message.session)),
         parts=message.parts,
         tokens=-(-size // BYTES_PER_TOKEN),
-        occasion=_OCCASION,
+        occasion="get" if message.named else "read",
     )
     _keep(record, context, *(b"%s %d %d" % (part.memory, part.start, part.stop) for part in message.parts))
 

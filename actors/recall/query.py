@@ -1,7 +1,7 @@
 """What a question is looked up by: its scope, the vector of its text, and the stems of its words.
 
 Without an Embedder there is no vector: the question is answered degraded and says so. Nothing heavy is imported here,
-for the start of a session's sake. Below `mnemic.actors.recall.retriever`.
+for the start of a session's sake. Below `mnemic.actors.recall.recaller`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Refuses a recall that nothing could answer, in a sentence; below `mnemic.actors.recall.retriever`."""
+"""Refuses a recall that nothing could answer, in a sentence; below `mnemic.actors.recall.recaller`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The words of memories and their vectors, kept as recalls come upon them.
 
-A cache of what the store and the Embedder would say again; `mnemic.actors.recall.reranker` asks it. A mind's words are
-few beside its memories, so most recalls find all of theirs here.
+A cache of what the store and the Embedder would say again; `mnemic.actors.recall.ranking.reranker` asks it. A mind's
+words are few beside its memories, so most recalls find all of theirs here.
 """
 
 from __future__ import annotations

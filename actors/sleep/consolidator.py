@@ -26,13 +26,14 @@ from mnemic.actors.protocol.sleep.changes import (
     DerivedItem,
     EndNight,
     KeepDerived,
+    KeepVerdict,
     NightEnd,
     StageReport,
 )
 from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
 from mnemic.actors.sleep.digests import ProjectDigests, SessionDigests, TopicDigests
 from mnemic.actors.sleep.duplicates import Duplicates, Fingerprints
-from mnemic.actors.sleep.exam import Exam
+from mnemic.actors.sleep.exam import LEAST_QUESTIONS, Exam, past_exam_questions
 from mnemic.actors.sleep.others import Communities, Facts, Meaning
 from mnemic.actors.sleep.procedures import Procedures, SessionSteps
 from mnemic.actors.sleep.profile import Profile
@@ -178,6 +179,7 @@ class _Night:
         self.until_s = until_s
         """Monotonic time at which its time is used up."""
         self.is_over = False
+        self._why: NightEnd | None = None
         self._message = message
         self._source = source
         self._stages = stages
@@ -187,7 +189,7 @@ class _Night:
         self._ended: list[bytes] = []  # keys of what has no sources any more
         self._listed: tuple[int, int] | None = None  # generation and line of the log that these are as of
         self._key_error: Exception | None = None  # the first that a key of this stage failed with
-        self._exam: Exam | None = None  # of this stage, once all is derived
+        self._exams: list[Exam] | None = None  # that are left, the next one last, once all stages are had
         self._behind = 0
         self._asking = {one.name for one in stages if not isinstance(one, DerivingStage)}
         self._done = {one.name: StageReport(stage=one.name) for one in stages}
@@ -211,18 +213,21 @@ class _Night:
             run=self.run,
             steps=tuple(one.stage for one in reports if one.changes),
             changes=sum(one.changes for one in reports),
-            finished=self.is_over and self._at == len(self._stages),
+            finished=self._why == "finished",
             stages=reports,
             behind=self._behind,
-            ended=self.is_over and self._at < len(self._stages),
+            ended=self._why in ("time", "woken"),
             number=None if night is None else night.number,
         )
 
     def end(self, why: NightEnd, context: Context) -> None:
         """Have the store know how it ended, where it derived something or a stage failed."""
-        self.is_over = True
+        self.is_over, self._why = True, why
         if self._message.dry_run:
             return
+        for one in self._exams or ():
+            if one.has_told:  # what is asked by now tells enough
+                self._keep(one.verdict(self.run), context)
         reports = tuple(self._done.values())
         told = any(one.state == "failed" or (one.state == "done" and one.stage in self._failures) for one in reports)
         with self._source.snapshot() as snapshot:
@@ -236,7 +241,8 @@ class _Night:
     def _take_step(self, context: Context) -> int:
         """Take a bounded step; returns how many changes it made."""
         if self._at == len(self._stages):
-            self.end("finished", context)
+            if self._examine(context):
+                self.end("finished", context)
             return 0
         stage = self._stages[self._at]
         started_s = context.clock.monotonic_s()
@@ -245,13 +251,9 @@ class _Night:
         try:
             if self._is_set_aside(stage):
                 note, state = _SET_ASIDE, ""
-            elif self._exam is not None:
-                is_done, note = self._examine(stage, context)
             elif isinstance(stage, DerivingStage):
                 changes, is_done, note = self._derive(stage, context)
                 failed = self._key_error if is_done else None
-                if is_done and failed is None and not note:
-                    is_done, note = self._examine(stage, context)
             else:
                 changes, is_done, note = self._ask(stage, context)
         except DeadlineExceeded:  # what it asked for goes on by itself, and the next night finds what came of it
@@ -259,7 +261,6 @@ class _Night:
         except Exception as error:  # a stage may be a stranger's: the others go on, and it is told, without its words
             failed = error
         if failed is not None:
-            self._exam = None
             code = failed.code if isinstance(failed, MnemicError) else type(failed).__name__
             note, state = f"{code} in {raise_location(failed)}", "failed"
         if state == "failed":
@@ -345,28 +346,59 @@ class _Night:
                 return 0, False, ""
         return changes, not self._todo, ""
 
-    def _examine(self, stage: Stage, context: Context) -> tuple[bool, str]:
-        """Examine what a stage derived, if recalls are to go by it and it was not examined yet; says whether that is
-        over, and what came of it.
-        """
-        effect = effect_of(stage)
-        if effect is None or self._message.dry_run:
-            return True, ""
-        if self._exam is None:
-            with self._source.snapshot() as snapshot:
-                night, verdict = snapshot.newest_change(stage.name), snapshot.verdicts().get(stage.name)
-                if night <= (0 if verdict is None else verdict.examined):
-                    return True, ""
-                self._exam = Exam(stage.name, effect, night, snapshot)
+    # --- exams -------------------------------------------------------------------------------------------------------
+
+    def _examine(self, context: Context) -> bool:
+        """Examine what recalls are to go by, once all stages are had, for a bounded while; says whether it is over."""
+        if self._message.dry_run:
+            return True
+        if self._exams is None:
+            self._exams = self._choose_exams(context)
         started_s = context.clock.monotonic_s()
-        while self._exam.left and context.clock.monotonic_s() - started_s < _SLICE_S:
-            self._exam.ask_one(context)
-        self._behind = self._exam.left
-        if self._exam.left:
-            return False, ""
-        verdict_kept, self._exam = self._exam.verdict(), None
-        self._apply((verdict_kept,), context)
-        return True, verdict_kept.why
+        while self._exams and context.clock.monotonic_s() - started_s < _SLICE_S:
+            if self._exams[-1].left:
+                self._exams[-1].ask_one(context)
+            else:
+                self._keep(self._exams.pop().verdict(self.run), context)
+        self._behind = sum(one.left for one in self._exams)
+        return not self._exams
+
+    def _choose_exams(self, context: Context) -> list[Exam]:
+        """Exams of the stages whose items changed since their last one, or that had none for want of questions."""
+        with self._source.snapshot() as snapshot:
+            if snapshot.are_nights_held() and not self._message.again:
+                return []
+            verdicts, due = snapshot.verdicts(), []
+            for stage in self._stages:
+                effect, night = effect_of(stage), snapshot.newest_change(stage.name)
+                last = verdicts.get(stage.name)
+                if effect is None or not night or self._done[stage.name].state != "done":
+                    continue
+                if last is None or last.night != night or last.questions < LEAST_QUESTIONS:
+                    due.append((stage.name, effect, night))
+            questions = past_exam_questions(snapshot) if due else []
+            few = len(questions) < LEAST_QUESTIONS
+            exams = [
+                Exam(name, effect, night, questions)
+                for name, effect, night in reversed(due)
+                if not few or name not in verdicts or verdicts[name].night != night
+            ]
+        if not self._message.stages:
+            for name in sorted(verdicts.keys() - self._done.keys()):
+                one = verdicts[name]
+                if one.passed:
+                    why = "it is no stage of nights any more: recalls go on without it"
+                    kept = KeepVerdict(
+                        run=self.run, stage=name, effect=one.effect, night=one.night, questions=0, passed=False, why=why
+                    )
+                    self._keep(kept, context)
+        return exams
+
+    def _keep(self, verdict: KeepVerdict, context: Context) -> None:
+        """Keep what an exam said, and tell it with its stage."""
+        self._apply((BeginNight(run=self.run, reason=self._message.reason), verdict), context)
+        told = self._done.get(verdict.stage, StageReport(stage=verdict.stage, state="done"))
+        self._done[verdict.stage] = msgspec.structs.replace(told, note=verdict.why)
 
     def _list(self, stage: DerivingStage, snapshot: Any) -> None:
         """Find what is to be derived."""
@@ -386,4 +418,5 @@ class _Night:
 
 def _stamp(stage: DerivingStage, state: bytes) -> bytes:
     """What tells the state of a key's sources from another, and by which version of the stage it is read."""
-    return hashlib.sha256(b"%d " % stage.version + state).digest()[:16]
+    effect = effect_of(stage)  # what is to be examined is made anew
+    return hashlib.sha256(b"%d %s" % (stage.version, (effect or "").encode()) + state).digest()[:16]

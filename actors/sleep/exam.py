@@ -1,56 +1,78 @@
 """The exam of a stage whose items change recalls: the mind's own past questions, with and without them.
 
 A question is a recall of an assistant's whose hits were of use: taken up in its reply, opened, or corrected
-(`mnemic.actors.sleep.uses`). It is asked again as of its time, so neither it nor what came of it counts, once by what
-passed before and once by what stands now. Where the first hit that was of use comes later, beyond chance, recalls go on
-as before. Too few questions tell nothing: then what stands passes, and the report says so.
+(`mnemic.actors.sleep.uses`). It is asked again as of its time, so neither it nor what came of it counts, once by
+nothing that the stage derived and once by what stands of it. Where the first hit that was of use comes later, beyond
+chance, recalls go by nothing of the stage. Too few questions tell nothing: then what stands passes, the report says so,
+and it is examined once there are enough.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import BadInput
-from mnemic.actors.protocol.messages import Recall
+from mnemic.actors.protocol.messages import Hit, Memory, Recall
 from mnemic.actors.protocol.sleep.changes import KeepVerdict
 from mnemic.actors.protocol.sleep.effects import RecallEffect, Trial
 from mnemic.actors.protocol.sleep.snapshot import PastQuestion
 from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.protocol.times import day_of
 from mnemic.actors.sleep.uses import Uses, uses_of
 from mnemic.algorithms.sleep.exam import probability_by_chance
+from mnemic.algorithms.text.near_duplicates import fingerprint
 
 LEAST_QUESTIONS = 20
 """Fewer tell nothing."""
-MOST_QUESTIONS = 200
+MOST_QUESTIONS = 100
 """The newest are asked."""
 UNLIKELY = 0.05
 """What is worse, and so by chance less often than this, is not taken up."""
 _HITS = 20
 
 
+class ExamQuestion(NamedTuple):
+    """One of the mind's past questions."""
+
+    question: PastQuestion
+    """What was asked."""
+    useful: Mapping[bytes, bytes]
+    """Ids of the memories that were of use, each with the fingerprint of its text."""
+
+
+def past_exam_questions(snapshot: Snapshot) -> list[ExamQuestion]:
+    """The newest questions whose hits were of use, the oldest first."""
+    useful: dict[int, set[int]] = defaultdict(set)
+    for row, use in uses_of(snapshot.derived(Uses.name)):
+        useful[use.giving].add(row)
+    asked = sorted(snapshot.past_questions(list(useful)).items())[-MOST_QUESTIONS:]
+    found = []
+    for giving, question in asked:
+        memories = snapshot.load_memories(sorted(useful[giving]))
+        found.append(ExamQuestion(question, {one.id: _said(one) for one in memories}))
+    return found
+
+
+def _said(memory: Memory) -> bytes:
+    return fingerprint(memory.text, day_of(memory.recorded_at if memory.said_at is None else memory.said_at))
+
+
 class Exam:
     """One stage's exam, as far as it is."""
 
-    def __init__(self, stage: str, effect: RecallEffect, night: int, snapshot: Snapshot) -> None:
-        """Choose the questions.
+    def __init__(self, stage: str, effect: RecallEffect, night: int, questions: list[ExamQuestion]) -> None:
+        """Begin.
 
         Args:
             night: number of the newest night that the stage derived anything in.
         """
-        self._stage, self._effect, self._night = stage, effect, night
-        useful: dict[int, set[int]] = defaultdict(set)
-        for row, use in uses_of(snapshot.derived(Uses.name)):
-            useful[use.giving].add(row)
-        asked = sorted(snapshot.past_questions(list(useful)).items())[-MOST_QUESTIONS:]
-        self._todo: list[tuple[PastQuestion, frozenset[bytes]]] = [
-            (question, frozenset(snapshot.ids_of(sorted(useful[giving])))) for giving, question in asked
-        ]
-        if len(self._todo) < LEAST_QUESTIONS:
-            self._note = f"{len(self._todo)} past questions, fewer than {LEAST_QUESTIONS}: not examined"
-            self._todo = []
-        else:
-            self._note = ""
+        self.stage = stage
+        self._effect, self._night = effect, night
+        self._found = len(questions)
+        self._todo = list(questions) if len(questions) >= LEAST_QUESTIONS else []
         self._differences: list[float] = []
 
     @property
@@ -58,37 +80,59 @@ class Exam:
         """How many questions are left."""
         return len(self._todo)
 
-    def ask_one(self, context: Context) -> None:
-        """Ask the next question, both ways."""
-        question, useful = self._todo.pop()
-        try:
-            before, after = (
-                _reciprocal_rank(question, useful, trial, context) for trial in (None, Trial(self._stage, self._effect))
-            )
-        except BadInput:  # what it was asked of is there no more
-            return
-        self._differences.append(after - before)
+    @property
+    def has_told(self) -> bool:
+        """Whether enough were asked."""
+        return len(self._differences) >= LEAST_QUESTIONS
 
-    def verdict(self) -> KeepVerdict:
-        """What came of it, once no question is left."""
-        note, passed = self._note, True
-        if not note:
-            asked, worse = self._differences, sum(one < 0 for one in self._differences)
-            mean = sum(asked) / max(1, len(asked))
-            probability = probability_by_chance(asked)
+    def ask_one(self, context: Context) -> None:
+        """Ask the next question, both ways; the newest come first."""
+        asked = self._todo.pop()
+        try:
+            without, by_it = (
+                _reciprocal_rank(asked, Trial(self.stage, self._effect, night), context) for night in (0, self._night)
+            )
+        except BadInput:  # what it was asked of is there no more: `has_told` counts those that were asked
+            return
+        self._differences.append(by_it - without)
+
+    def verdict(self, run: str) -> KeepVerdict:
+        """What came of it, as far as it was had."""
+        asked = self._differences
+        passed = True
+        if not self.has_told:
+            found = min(self._found, len(asked) or self._found)
+            note = f"{found} past questions, fewer than {LEAST_QUESTIONS}: not examined"
+        else:
+            mean, probability = sum(asked) / len(asked), probability_by_chance(asked)
             passed = mean >= 0 or probability >= UNLIKELY
             note = (
-                f"{len(asked)} past questions: {sum(one > 0 for one in asked)} answered better, {worse} worse,"
-                f" mean reciprocal rank {mean:+.3f} (p {probability:.3f})"
+                f"{len(asked)} past questions: {sum(one > 0 for one in asked)} answered better,"
+                f" {sum(one < 0 for one in asked)} worse, mean reciprocal rank {mean:+.3f} (p {probability:.3f})"
             )
             note += "" if passed else ": recalls go on without it"
-        return KeepVerdict(stage=self._stage, effect=self._effect, night=self._night, passed=passed, why=note)
+        return KeepVerdict(
+            run=run,
+            stage=self.stage,
+            effect=self._effect,
+            night=self._night,
+            questions=len(asked),
+            passed=passed,
+            why=note,
+        )
 
 
-def _reciprocal_rank(question: PastQuestion, useful: frozenset[bytes], trial: Trial | None, context: Context) -> float:
+def _reciprocal_rank(asked: ExamQuestion, trial: Trial, context: Context) -> float:
+    question = asked.question
     scope = "*" if question.scopes == ("*",) else question.scopes
-    asked = Recall(query=question.query, k=_HITS, scope=scope, as_of=question.at, observe=False, trial=trial)
-    for rank, hit in enumerate(context.ask(asked).hits, 1):
-        if hit.id in useful or not useful.isdisjoint(one.id for one in hit.same):
+    recall = Recall(query=question.query, k=_HITS, scope=scope, as_of=question.at, observe=False, trial=trial)
+    for rank, hit in enumerate(context.ask(recall).hits, 1):
+        if hit.id in asked.useful or _says_the_same(hit, asked.useful):
             return 1.0 / rank
     return 0.0
+
+
+def _says_the_same(hit: Hit, useful: Mapping[bytes, bytes]) -> bool:
+    """Whether a hit stands for a memory that was of use, and says what that says: a stage may fold unlike things."""
+    folded = [useful[one.id] for one in hit.same if one.id in useful]
+    return bool(folded) and fingerprint(hit.text, day_of(hit.said_at or 0)) in folded

@@ -28,7 +28,7 @@ UseKind = Literal["quoted", "opened", "corrected"]
 """What a memory was of use for."""
 _DELIVERIES = 8  # looked at together
 _MOST_PARTS = 20  # of one, the first
-_MOST_TURNS = 6  # after one, in which it is looked for
+_TURNS_BEFORE, _TURNS_AFTER = 2, 6  # one: what the user says before it is known, and it is looked for in what follows
 _MOST_BYTES = 4_096  # of a longer reply or stretch no more counts
 _MOST_READ = 1 << 16  # bytes of a memory; what is given of a longer one is not looked for
 _CORRECTED_WITHIN_US = DAY_US
@@ -52,8 +52,14 @@ _decode = msgspec.msgpack.Decoder(tuple[MemoryUse, ...]).decode
 
 def uses_of(items: Sequence[DerivedRecord]) -> Iterator[tuple[int, MemoryUse]]:
     """Rows of memories with their uses, from what `Uses` derived."""
+    opened: set[tuple[int, int]] = set()
     for item in items:
-        yield from zip((span.row for span in item.sources), _decode(item.value), strict=True)
+        for span, use in zip(item.sources, _decode(item.value), strict=True):
+            if use.kind == "opened":  # page by page, or again, it is one use
+                if (span.row, use.giving) in opened:
+                    continue
+                opened.add((span.row, use.giving))
+            yield span.row, use
 
 
 class _Given(NamedTuple):
@@ -63,7 +69,7 @@ class _Given(NamedTuple):
     terms: Mapping[tuple[int, int, int], Sequence[str]]
     """The telling words of each stretch of a memory, and of each turn, which is one from 0 to 0."""
     turns: Mapping[int, Sequence[SaidTurn]]
-    """By the time of a delivery, those after it."""
+    """By the time of a delivery, those around it."""
 
 
 class Uses:
@@ -82,7 +88,7 @@ class Uses:
 
     def sources(self, snapshot: Snapshot) -> Mapping[bytes, bytes]:
         """All deliveries to conversations, eight numbers at a time."""
-        self._blocks = {_key(one): one for one in snapshot.delivery_blocks(_DELIVERIES, _DELIVERIES * _MOST_TURNS)}
+        self._blocks = {_key(one): one for one in snapshot.delivery_blocks(_DELIVERIES)}
         return {key: one.stamp for key, one in self._blocks.items()}
 
     def read(self, key: bytes, snapshot: Snapshot) -> _Given:
@@ -90,7 +96,8 @@ class Uses:
         of = self._blocks[key]
         parts = snapshot.given_in(of, _DELIVERIES, _MOST_PARTS)
         turns = {
-            at: snapshot.turns_after(of.assistant, of.session, at, _MOST_TURNS) for at in {one.at for one in parts}
+            at: snapshot.turns_around(of, scope, at, _TURNS_BEFORE, _TURNS_AFTER)
+            for at, scope in {one.at: one.scope for one in parts}.items()
         }
         said = {(one.row, 0, 0) for some in turns.values() for one in some}
         stretches = sorted(said | {(one.row, one.start, one.stop) for one in parts if turns[one.at]})
@@ -127,10 +134,12 @@ def _taken_up_at(part: GivenPart, state: _Given) -> int | None:
     """When a reply after a delivery takes a memory up, if one does."""
     known = set(telling_terms(part.query))
     for turn in state.turns[part.at]:
+        if turn.row == part.row:
+            continue
         said = state.terms[turn.row, 0, 0]
         if not turn.is_reply:
             known.update(said)
-        elif turn.row != part.row and takes_up(said, state.terms[part.row, part.start, part.stop], known):
+        elif turn.at >= part.at and takes_up(said, state.terms[part.row, part.start, part.stop], known):
             return turn.at
     return None
 

@@ -1,7 +1,7 @@
 """Tells which time a question asks for: what holds now, what held before, what held on a day, or none of these.
 
 By cue words, English: a question in another language asks for no time, and is answered as it would be without this.
-Above stands `mnemic.actors.recall.validity`.
+Above stands `mnemic.actors.recall.ranking.validity`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """How probably a text asserts what it says, as a rate by its cue words.
 
 What somebody plans, asks, quotes, did once or had for a while is worded much like what holds, and stands as near to a
-question. So `mnemic.actors.recall.validity` weighs each candidate by the share of the statements with such cues that
-asserted something for good. A rate and no filter: a third of what is told as past tells what holds as well ("it was in
-the garage, now it is by the church"). Where the words tell for which days it holds ("until Friday", "from 1 December"),
-the day asked for decides. English; what is in other languages counts as asserted. Below it stand
+question. So `mnemic.actors.recall.ranking.validity` weighs each candidate by the share of the statements with such cues
+that asserted something for good. A rate and no filter: a third of what is told as past tells what holds as well ("it
+was in the garage, now it is by the church"). Where the words tell for which days it holds ("until Friday", "from 1
+December"), the day asked for decides. English; what is in other languages counts as asserted. Below it stand
 `mnemic.algorithms.knowledge.extraction.modality`, which reads one clause, and
 `mnemic.algorithms.knowledge.extraction.statements`.
 

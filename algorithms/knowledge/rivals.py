@@ -2,8 +2,9 @@
 
 A slot is an attribute of something that has one value at a time ("where Nadia works"). No clusters and no thresholds:
 each newer statement takes from an older one as probably as it is of the same slot and asserts something. What holds now
-is what none has taken from; what held before is what was taken from last. Above stands `mnemic.actors.recall.validity`;
-docs/decisions/0019-what-holds-now.md says what was tried, and against what it was judged.
+is what none has taken from; what held before is what was taken from last. Above stands
+`mnemic.actors.recall.ranking.validity`; docs/decisions/0019-what-holds-now.md says what was tried, and against what it
+was judged.
 """
 
 from __future__ import annotations

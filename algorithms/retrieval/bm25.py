@@ -1,6 +1,6 @@
 """BM25 over postings: how well the words of a query fit a memory, and how well they fit its whole session.
 
-Above it stands `mnemic.actors.recall.retriever`, which reads the postings of a query's terms from the word index; below
+Above it stands `mnemic.actors.recall.recaller`, which reads the postings of a query's terms from the word index; below
 it stands NumPy alone. All functions take their counts (documents, those that hold a term, the average length) from the
 visible rows only. So a recall as of last week ranks as it did last week, and a scope's words never weigh in another.
 

@@ -1,6 +1,6 @@
 """How probably a memory answers a question, from what its signals add up to: Platt's scaling.
 
-Above stands `mnemic.actors.recall.retriever`. The curves were fitted on half of the questions of three unlike sets,
+Above stands `mnemic.actors.recall.recaller`. The curves were fitted on half of the questions of three unlike sets,
 each asked where its answer is and where it is not, and checked on the other half: docs/decisions/0013-recall.md.
 
 Source: J. Platt, "Probabilistic Outputs for Support Vector Machines" (1999).

@@ -1,9 +1,9 @@
 """What the words of a text and its neighbours in a conversation add to how well it answers a question.
 
-Above stands `mnemic.actors.recall.reranker`, which looks at the best memories of a first pass in this way; below stands
-NumPy alone. Two things that the first pass cannot see: a question's word that a text meets by another word of nearly
-the same meaning, and an answer that is understood only by what was said before it. What both rest on was measured on
-unlike data: docs/decisions/0013-recall.md.
+Above stands `mnemic.actors.recall.ranking.reranker`, which looks at the best memories of a first pass in this way;
+below stands NumPy alone. Two things that the first pass cannot see: a question's word that a text meets by another word
+of nearly the same meaning, and an answer that is understood only by what was said before it. What both rest on was
+measured on unlike data: docs/decisions/0013-recall.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Fuses several ranking signals into one score: a weighted sum, each on an absolute scale of its own.
 
-Above it stand `mnemic.actors.recall.retriever` and `mnemic.actors.shape.about`, which compute the signals; below it
+Above it stand `mnemic.actors.recall.recaller` and `mnemic.actors.shape.about`, which compute the signals; below it
 stands NumPy alone. No signal is divided by the best of this recall: stretched over its own range, a weak match of one
 common word counts as much as a perfect one, and buries meaning. So the unit of words is the share of what the question
 says that a memory says too, and that of meaning the cosine itself; docs/decisions/0002-fusion.md has what was measured.

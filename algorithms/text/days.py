@@ -1,6 +1,6 @@
 """Extracts the dates that a question names ("last Tuesday", "in May", ISO 8601).
 
-Above it stands `mnemic.actors.recall.day_signal`; below it the languages' words and patterns
+Above it stands `mnemic.actors.recall.ranking.day_signal`; below it the languages' words and patterns
 (`mnemic.algorithms.text.languages`): ``7 July 2023``, ``Oct. 13th``, ``im Mai``, ``ayer``, ``il y a deux semaines``,
 ``last Tuesday``. ISO 8601, ``10.11.2026`` (dots: the day before the month) and so many units ago
 (``hace dos semanas``) are read in any of them. What could as well be something else is left alone ("you may 10 times",

@@ -32,6 +32,7 @@ _OCCASIONS = {
     "recall": "as it asked",
     "shape": "as it asked by structure",
     "get": "as it named them",
+    "read": "as it read what is made of them",
 }
 _LET_IN_BY = {
     "hook": "a hook of its host",

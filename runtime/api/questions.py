@@ -140,15 +140,19 @@ class QuestionVerbs(PauseVerbs):
         """
         return self._ask(CountUse(weeks=weeks), idle=True)
 
-    def note_delivery(self, assistant: str, session: str, parts: Sequence[DeliveredSpan]) -> None:
-        """Keep that an assistant was given memories that it named itself.
+    def note_delivery(
+        self, assistant: str, session: str, parts: Sequence[DeliveredSpan], *, named: bool = False
+    ) -> None:
+        """Keep that an assistant was given memories that it named itself, or read in what is made of them.
 
         Args:
             assistant: who asked, as it names itself.
             session: the conversation, where it is known.
             parts: what was given of each, and why.
+            named: whether it named them by their ids.
         """
-        self.actor_system.tell(NoteDelivery(assistant=assistant, session=session, parts=tuple(parts)))
+        told = NoteDelivery(assistant=assistant, session=session, parts=tuple(parts), named=named)
+        self.actor_system.tell(told)
 
 
 def question(kind: type[QuestionT], /, **asked: Any) -> QuestionT:

@@ -273,8 +273,9 @@ CREATE TABLE derived_sources(
   PRIMARY KEY(derived, place)) STRICT, WITHOUT ROWID;
 CREATE INDEX derived_sources_memory ON derived_sources(memory);
 CREATE TABLE verdicts_of_stages(
-  stage TEXT NOT NULL, night INTEGER NOT NULL, seq INTEGER NOT NULL, effect TEXT NOT NULL, passed INTEGER NOT NULL,
-  why TEXT NOT NULL, PRIMARY KEY(stage, night)) STRICT, WITHOUT ROWID;
+  stage TEXT NOT NULL, night INTEGER NOT NULL, examined_in INTEGER NOT NULL, seq INTEGER NOT NULL, effect TEXT NOT NULL,
+  questions INTEGER NOT NULL, passed INTEGER NOT NULL, why TEXT NOT NULL, PRIMARY KEY(stage, examined_in))
+  STRICT, WITHOUT ROWID;
 CREATE TRIGGER unread_added AFTER INSERT ON memories WHEN new.kind IN ('turn', 'decision', 'note')
   BEGIN INSERT INTO unread VALUES(new.id); END;
 CREATE TRIGGER ungraded_moved AFTER UPDATE OF scope ON memories WHEN new.scope IS NOT old.scope

@@ -87,19 +87,23 @@ class KeepDerived(ChangeBase, frozen=True, kw_only=True, tag="keep_derived"):
 
 
 class KeepVerdict(ChangeBase, frozen=True, kw_only=True, tag="keep_verdict"):
-    """Say whether what a stage derived by a night passed its exam; recalls go by what passed last.
+    """Say whether what a stage derived passed its exam in a night: recalls go by it, or by nothing of the stage.
 
-    Nothing where that night was taken back, or where it was said before.
+    Nothing where that night did not begin, or was taken back.
     """
 
+    run: str
+    """Name of the night."""
     stage: str
     """The stage."""
     effect: Literal["weigh", "fold"]
     """What its items do to recalls; see `mnemic.actors.protocol.sleep.effects`."""
     night: int
     """Number of the newest night that it derived anything in."""
+    questions: int
+    """How many were asked."""
     passed: bool
-    """Whether recalls go by it from now on."""
+    """Whether recalls go by what stands after that night."""
     why: str
     """What the exam found."""
 

@@ -20,8 +20,10 @@ they have memories stand for each other that say the same; their values tell how
 """
 MOST_WEIGHT = 1.0
 """A weight lies between this and its negative."""
-RECENT_USES = 4
+RECENT_USES = 16
 """Of so many uses of a memory the times are kept."""
+
+_MOST = (1 << 62) - 1
 
 
 class MemoryWeight(msgspec.Struct, frozen=True, array_like=True):
@@ -38,12 +40,14 @@ class MemoryWeight(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Trial(msgspec.Struct, frozen=True, array_like=True):
-    """A stage that is examined: a recall goes by what it has derived by now, whether it has passed or not."""
+    """A stage that is examined: a recall goes by what it has derived by now, or by nothing of it."""
 
     stage: str
     """The stage."""
     effect: RecallEffect
     """What its items do to recalls."""
+    night: int
+    """Number of the night after which its items stand so; 0 for none of them."""
 
 
 encode_effect = msgspec.msgpack.Encoder().encode
@@ -64,7 +68,9 @@ def decode_weights(value: bytes, sources: tuple[SourceSpan, ...]) -> tuple[Memor
     for one in weights:
         if not math.isfinite(one.weight) or abs(one.weight) > MOST_WEIGHT:
             raise ValueError(f"a weight of {one.weight}: it has to lie between -{MOST_WEIGHT:g} and {MOST_WEIGHT:g}")
-        if len(one.recent) > min(RECENT_USES, one.uses) or one.first_at < 0 or min(one.recent, default=0) < 0:
+        times = (one.first_at, *one.recent)
+        are_known = len(one.recent) <= min(RECENT_USES, one.uses) and one.uses <= _MOST
+        if not are_known or not 0 <= min(times) <= max(times) <= _MOST:
             raise ValueError(f"{one.uses} uses of which {len(one.recent)} have a time, the first at {one.first_at}")
     return weights
 

@@ -112,18 +112,20 @@ class PersonalStatement(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What exams said of a stage."""
+    """What the last exam said of a stage."""
 
-    examined: int
-    """Number of the newest night that it was examined after; 0 for none."""
-    passed: int
-    """Number of the newest night that it passed after; 0 for none. Recalls go by what stood then."""
+    night: int
+    """Number of the newest night that the stage had derived anything in."""
     seq: int
-    """Number of the transaction that said so last."""
+    """Number of the transaction that said so."""
     effect: RecallEffect
     """What its items do to recalls."""
+    questions: int
+    """How many were asked; fewer than an exam takes where it passed without one."""
+    passed: bool
+    """Whether recalls go by what stood after that night; else they go by nothing of the stage."""
     why: str
-    """What the last one found."""
+    """What was found."""
 
 
 class DeliveryBlock(NamedTuple):
@@ -150,6 +152,8 @@ class GivenPart(NamedTuple):
     """As in `mnemic.actors.protocol.changes.RecordDelivery`."""
     query: str
     """What was asked, if anything was."""
+    scope: str
+    """What it was asked of: a path, several lines of them, or ``*``."""
     row: int
     """The memory's row."""
     start: int
@@ -242,7 +246,7 @@ class SleepSnapshot(Protocol):
     # --- what nights do to recalls ------------------------------------------------------------------------------------
 
     def verdicts(self) -> dict[str, Verdict]:
-        """What exams said, by stage."""
+        """What the last exams said, by stage."""
         ...
 
     def newest_change(self, stage: str) -> int:
@@ -267,20 +271,20 @@ class SleepSnapshot(Protocol):
         """Rows of those memories of a block, ascending."""
         ...
 
-    def delivery_blocks(self, size: int, most_said: int) -> list[DeliveryBlock]:
-        """All deliveries to conversations of assistants, by conversation and so many numbers in a row.
-
-        Args:
-            most_said: what is said after so many turns more changes nothing.
-        """
+    def delivery_blocks(self, size: int) -> list[DeliveryBlock]:
+        """All deliveries to conversations of assistants, by conversation and so many numbers in a row."""
         ...
 
     def given_in(self, of: DeliveryBlock, size: int, most: int) -> list[GivenPart]:
-        """What these gave of memories that are not forgotten, the oldest first, of each delivery at most so many."""
+        """What these gave of memories that are not forgotten and of other conversations, the oldest first, of each
+        delivery at most so many.
+        """
         ...
 
-    def turns_after(self, assistant: str, session: str, at: int, most: int) -> list[SaidTurn]:
-        """What was said in a conversation from a time on, the oldest first, at most so many turns."""
+    def turns_around(self, of: DeliveryBlock, scope: str, at: int, before: int, after: int) -> list[SaidTurn]:
+        """The last turns before a delivery and the first after it, at most so many each, in their order: of its
+        conversation, or where no memory is of that, what was said in its project within a quarter of an hour.
+        """
         ...
 
     def past_questions(self, givings: Sequence[int]) -> dict[int, PastQuestion]:

@@ -22,6 +22,8 @@ _MADE: Mapping[str, Callable[[Mind, Scopes], NightListed]] = {
     "procedures": lambda mind, scope: mind.procedures(scope=scope),
     "profile": lambda mind, scope: mind.profile(scope=scope),
 }
+_NOT_TOLD = ("projects", "conversations", "first_at", "example")
+"""What counts other projects too, and what a call says word for word."""
 
 
 def deliver_made(
@@ -48,7 +50,11 @@ def deliver_made(
     ]
     if parts:
         mind.note_delivery(assistant, session, parts)
-    return knowledge_view(listed, strict=True, scope=scope, found=found)
+    view = knowledge_view(listed, strict=True, scope=scope, found=found)
+    for one in (*view.get("entries", ()), *view.get("procedures", ())):
+        for other in _NOT_TOLD:
+            one.pop(other, None)
+    return view
 
 
 def _given(listed: NightListed) -> Iterable[tuple[bytes, int, int]]:
@@ -59,4 +65,4 @@ def _given(listed: NightListed) -> Iterable[tuple[bytes, int, int]]:
     elif isinstance(listed, ProfileShown):
         yield from ((one.memory, one.start_byte, one.start_byte + len(one.data)) for one in listed.entries)
     else:
-        yield from ((id, 0, len(one.example.encode())) for one in listed.procedures for id in one.examples[1:])
+        yield from ((id, 0, 0) for one in listed.procedures for id in one.examples)  # no word of them is given

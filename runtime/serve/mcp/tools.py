@@ -580,7 +580,7 @@ def _deliver_pages(
             )
         limit -= end - page["offset"]
     if parts:
-        mind.note_delivery(assistant, caller.session, parts)
+        mind.note_delivery(assistant, caller.session, parts, named=True)
     return pages
 
 

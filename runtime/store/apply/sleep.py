@@ -31,10 +31,6 @@ NIGHT_TABLES = ("nights",)
 """What a replay of the log makes again."""
 DERIVED_TABLES = ("derived_sources", "derived", "verdicts_of_stages")
 """What nights make again."""
-_UNUSED = (
-    "gone <= coalesce((SELECT max(night) FROM verdicts_of_stages v WHERE v.stage = derived.stage AND v.passed), gone)"
-)
-"""Of what made way: but for what recalls go by until its stage passes an exam again."""
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -47,7 +43,10 @@ def _begin_night(context: ApplyContext, change: BeginNight, at: int) -> ChangeRe
         (change.run, context.seq, at, change.reason),
     )
     if not context.is_replaying:
-        let_go(db, f"gone <= ? AND {_UNUSED}", (db.last_insert_rowid() - NIGHTS_KEPT,))
+        last = (db.last_insert_rowid() - NIGHTS_KEPT,)
+        let_go(db, "gone <= ?", last)
+        newest = "SELECT max(examined_in) FROM verdicts_of_stages v WHERE v.stage = verdicts_of_stages.stage"
+        db.execute(f"DELETE FROM verdicts_of_stages WHERE examined_in <= ? AND examined_in < ({newest})", last)
     return CHANGED
 
 
@@ -64,7 +63,7 @@ def _keep_derived(context: ApplyContext, change: KeepDerived, at: int) -> Change
     if night is None:
         return result
     if change.items or change.ended:  # what was examined in this night was not yet all
-        db.execute("DELETE FROM verdicts_of_stages WHERE stage = ? AND night = ?", (change.stage, night))
+        db.execute("DELETE FROM verdicts_of_stages WHERE stage = ? AND examined_in = ?", (change.stage, night))
     for item in change.items:
         _make_way(context, change.stage, item.key, night)
         _keep_item(context, change.stage, item, night)
@@ -97,10 +96,11 @@ def _make_way(context: ApplyContext, stage: str, key: bytes, night: int) -> bool
 
 
 def _keep_verdict(context: ApplyContext, change: KeepVerdict, at: int) -> ChangeResult:
+    said = (change.stage, change.night, context.seq, change.effect, change.questions, int(change.passed), change.why)
     context.db.execute(
-        "INSERT OR IGNORE INTO verdicts_of_stages SELECT ?, id, ?, ?, ?, ? FROM nights"
-        " WHERE id = ? AND undone_at IS NULL",
-        (change.stage, context.seq, change.effect, int(change.passed), change.why, change.night),
+        "INSERT OR REPLACE INTO verdicts_of_stages(stage, night, seq, effect, questions, passed, why, examined_in)"
+        " SELECT ?, ?, ?, ?, ?, ?, ?, id FROM nights WHERE run = ? AND undone_at IS NULL",
+        (*said, change.run),
     )
     return ChangeResult(changed=bool(context.db.changes()))
 
@@ -148,7 +148,7 @@ def _take_back_nights(context: ApplyContext, change: TakeBackNights, at: int) ->
         last_row = int(db.execute("SELECT coalesce(max(id), 0) FROM memories").get)
         let_go(db, "made >= ?", (change.night,))
         db.execute("UPDATE derived SET gone = NULL, gone_seq = NULL WHERE gone >= ?", (change.night,))
-        db.execute("DELETE FROM verdicts_of_stages WHERE night >= ?", (change.night,))
+        db.execute("DELETE FROM verdicts_of_stages WHERE examined_in >= ?", (change.night,))
     db.execute(
         "UPDATE nights SET undone_at = ?, undone_row = ? WHERE id >= ? AND undone_at IS NULL",
         (at, last_row, change.night),

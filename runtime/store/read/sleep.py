@@ -41,6 +41,12 @@ _SAID, _DONE = (
     f"{_STANDING} ('tool_call', 'tool_result')",
 )
 _TOLD = "m.kind = 'turn' AND m.role IN ('user', 'assistant') AND m.retired_at IS NULL"
+_REPLY_US = 900_000_000
+_IN_SCOPE = (
+    f"m.scope = (SELECT id FROM scopes WHERE path = ?) AND {SAID_OR_KEPT} >= ? AND {SAID_OR_KEPT} < ?"
+    f" AND {_AMONG_PEOPLE}"
+)
+"""Where nobody tells which conversation was given something: those of its project, a quarter of an hour around."""
 _NIGHT = (
     "SELECT n.id, n.run, n.seq, n.at, n.reason, r.ended_at, coalesce(r.why, ''), n.undone_at, r.stages FROM nights n"
     " LEFT JOIN night_reports r ON r.night = n.id"
@@ -149,14 +155,12 @@ class SleepQueries:
     # --- what nights do to recalls ------------------------------------------------------------------------------------
 
     def verdicts(self) -> dict[str, Verdict]:
+        newest = "SELECT max(examined_in) FROM verdicts_of_stages v WHERE v.stage = o.stage"
         found: Any = self._db.execute(
-            "SELECT stage, night, passed, seq, effect, why FROM verdicts_of_stages ORDER BY stage, night"
-        )
-        last: dict[str, Verdict] = {}
-        for stage, night, passed, seq, effect, why in found.fetchall():
-            before = last[stage].passed if stage in last else 0
-            last[stage] = Verdict(night, night if passed else before, seq, effect, why)
-        return last
+            "SELECT stage, night, seq, effect, questions, passed, why FROM verdicts_of_stages o"
+            f" WHERE examined_in = ({newest}) ORDER BY stage"
+        ).fetchall()
+        return {one[0]: Verdict(one[1], one[2], one[3], one[4], bool(one[5]), one[6]) for one in found}
 
     def newest_change(self, stage: str) -> int:
         newest = "SELECT max(coalesce(max(made), 0), coalesce(max(gone), 0)) FROM derived WHERE stage = ?"
@@ -183,45 +187,75 @@ class SleepQueries:
         found: Any = self._db.execute(within, (size * block, size * (block + 1))).fetchall()
         return [row for (row,) in found]
 
-    def delivery_blocks(self, size: int, most_said: int) -> list[DeliveryBlock]:
+    def delivery_blocks(self, size: int) -> list[DeliveryBlock]:
         found: Any = self._db.execute(
-            "SELECT g.assistant, g.session, g.id / ?, count(*), max(g.id), sum(g.erased), min(g.at), s.id,"
-            " (SELECT coalesce(sum(m.superseded_at % 1000003), 0) + count(m.retired_at) FROM given_parts p"
-            "  JOIN memories m ON m.id = p.memory WHERE p.giving >= min(g.id) AND p.giving <= max(g.id))"
-            " FROM givings g LEFT JOIN sessions s ON s.assistant = g.assistant AND s.name = g.session"
+            "SELECT g.assistant, g.session, g.id / ?, count(*), max(g.id), sum(g.erased), min(g.at), max(g.at),"
+            " max(g.scope), s.id FROM givings g"
+            " LEFT JOIN sessions s ON s.assistant = g.assistant AND s.name = g.session"
             " WHERE g.assistant != '' AND g.session != '' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
             (size,),
         ).fetchall()
-        turns = f"SELECT 1 FROM memories m WHERE m.session = ? AND {_TOLD} AND {SAID_OR_KEPT} >= ? LIMIT ?"
+        told = f"SELECT m.session, count(*), sum(m.id), sum(m.id * m.id % 1000003) FROM memories m WHERE {_TOLD} AND"
+        sessions = sorted({one[-1] for one in found} - {None})
+        within = f"m.session IN ({','.join(map(str, sessions))}) GROUP BY 1"
+        counted: Any = self._db.execute(f"{told} {within}").fetchall()
+        said = {one: rest for one, *rest in counted}
+        changed = self._changed_parts(size)
         blocks = []
-        for assistant, name, block, *rest, first_at, session, changed in found:
-            since = self._db.execute(f"SELECT count(*) FROM ({turns})", (session, first_at, most_said)).get
-            blocks.append(DeliveryBlock(assistant, name, block, _stamp((*rest, changed, since))))
+        for assistant, name, block, *rest, first_at, last_at, scope, session in found:
+            since = said.get(session)
+            if session is None:
+                since = self._db.execute(f"{told} {_IN_SCOPE}", (scope, first_at, last_at + _REPLY_US)).fetchone()
+            stamp = _stamp((*rest, changed.get(block, 0), *(since or ())))
+            blocks.append(DeliveryBlock(assistant, name, block, stamp))
         return blocks
+
+    def _changed_parts(self, size: int) -> dict[int, int]:
+        """For each block of deliveries what tells which of its parts were forgotten or corrected."""
+        found: Any = self._db.execute(
+            "SELECT p.giving / ?, sum(p.memory * 7 + coalesce(m.superseded_at, 0) % 1000003 + (m.retired_at IS NULL))"
+            " FROM (SELECT id FROM memories WHERE retired_at IS NOT NULL"
+            "  UNION SELECT id FROM memories WHERE superseded_by IS NOT NULL) c JOIN given_parts p ON p.memory = c.id"
+            " JOIN memories m ON m.id = c.id GROUP BY 1",
+            (size,),
+        ).fetchall()
+        return dict(found)
 
     def given_in(self, of: DeliveryBlock, size: int, most: int) -> list[GivenPart]:
         found: Any = self._db.execute(
-            "SELECT g.id, g.at, g.occasion, g.query, p.memory, p.start, p.stop, m.superseded_at, (SELECT max(h.id)"
-            "  FROM givings h JOIN given_parts o ON o.giving = h.id AND o.memory = p.memory WHERE h.id < g.id"
-            "  AND h.session = g.session AND h.assistant = g.assistant AND h.occasion != 'get') FROM givings g"
+            "SELECT g.id, g.at, g.occasion, g.query, g.scope, p.memory, p.start, p.stop, m.superseded_at,"
+            " (SELECT max(h.id) FROM givings h JOIN given_parts o ON o.giving = h.id AND o.memory = p.memory"
+            "  WHERE h.id < g.id AND h.session = g.session AND h.assistant = g.assistant"
+            "  AND h.occasion NOT IN ('get', 'read')) FROM givings g"
             " JOIN given_parts p ON p.giving = g.id AND p.place < ?"
             " JOIN memories m ON m.id = p.memory AND m.retired_at IS NULL"
+            " JOIN sessions s ON s.id = m.session AND NOT (s.assistant = g.assistant AND s.name = g.session)"
             " WHERE g.session = ? AND g.assistant = ? AND g.id >= ? AND g.id < ? ORDER BY g.id, p.place",
             (most, of.session, of.assistant, size * of.block, size * (of.block + 1)),
         ).fetchall()
         return [GivenPart._make(one) for one in found]
 
-    def turns_after(self, assistant: str, session: str, at: int, most: int) -> list[SaidTurn]:
-        found: Any = self._db.execute(
-            f"SELECT m.id, {SAID_OR_KEPT}, m.role = 'assistant' FROM memories m WHERE {_TOLD} AND {SAID_OR_KEPT} >= ?"
-            " AND m.session = (SELECT id FROM sessions WHERE assistant = ? AND name = ?)"
-            f" ORDER BY {SAID_OR_KEPT}, m.id LIMIT ?",
-            (at, assistant, session, most),
-        ).fetchall()
+    def turns_around(self, of: DeliveryBlock, scope: str, at: int, before: int, after: int) -> list[SaidTurn]:
+        named = "SELECT id FROM sessions WHERE assistant = ? AND name = ?"
+        session = self._db.execute(named, (of.assistant, of.session)).get
+        where: str = "m.session = ?"
+        given: tuple[Any, ...] = (session,)
+        if session is None:
+            where, given = _IN_SCOPE, (scope, at - _REPLY_US, at + _REPLY_US)
+        found: list[Any] = []
+        for side, order, most in (("<", "DESC", before), (">=", "ASC", after)):
+            part: Any = self._db.execute(
+                f"SELECT m.id, {SAID_OR_KEPT}, m.role = 'assistant' FROM memories m WHERE {_TOLD} AND {where}"
+                f" AND {SAID_OR_KEPT} {side} ? ORDER BY {SAID_OR_KEPT} {order}, m.id {order} LIMIT ?",
+                (*given, at, most),
+            ).fetchall()
+            found += part if order == "ASC" else reversed(part)
         return [SaidTurn(row, said_at, bool(is_reply)) for row, said_at, is_reply in found]
 
     def past_questions(self, givings: Sequence[int]) -> dict[int, PastQuestion]:
-        asked = "SELECT at, scope, query FROM givings WHERE id = ? AND query != '' AND NOT erased"
+        asked = (
+            "SELECT at, scope, query FROM givings WHERE id = ? AND occasion = 'recall' AND query != '' AND NOT erased"
+        )
         each = ((giving, self._db.execute(asked, (giving,)).fetchone()) for giving in sorted(set(givings)))
         return {
             giving: PastQuestion(one[0], tuple(one[1].split("\n")), one[2]) for giving, one in each if one is not None

@@ -204,7 +204,9 @@ SAMPLES: list[Any] = [
         restamped=((b"project:3", b"t"),),
     ),
     EndNight(run="night-9", why="finished", stages=(StageReport(stage="facts", changes=1, took_us=9, state="done"),)),
-    KeepVerdict(stage="strengths", effect="weigh", night=3, passed=True, why="30 past questions"),
+    KeepVerdict(
+        run="night-9", stage="strengths", effect="weigh", night=3, questions=30, passed=True, why="30 past questions"
+    ),
     TakeBackNights(night=2, last_row=7),
     RedactedChange(),
     RedactedChange(links=((b"1" * 16, b"2" * 16),)),

@@ -36,11 +36,11 @@ def ask_as(mind: ActorHarness, session: str, query: str, **fields: Any) -> Recal
     return found
 
 
-def open_as(mind: ActorHarness, session: str, id: bytes) -> None:
-    """An assistant looks at a whole memory in a conversation."""
+def open_as(mind: ActorHarness, session: str, id: bytes, *, named: bool = True) -> None:
+    """An assistant looks at a whole memory in a conversation, or reads what is made of it."""
     mind.clock.advance(1)
     part = DeliveredSpan(memory=id, start=0, stop=1, why="asked")
-    mind.supervisor.tell(NoteDelivery(assistant="claude", session=session, parts=(part,)))
+    mind.supervisor.tell(NoteDelivery(assistant="claude", session=session, parts=(part,), named=named))
     until(lambda: not mind.supervisor.is_busy())
 
 

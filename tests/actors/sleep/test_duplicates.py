@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +13,9 @@ from hypothesis import strategies as st
 from mnemic.actors.protocol.changes import RenameScope, ScopeRef
 from mnemic.actors.protocol.messages import Forget, Rebuild, Recalled
 from mnemic.actors.protocol.scopes import ChangeScopes
-from mnemic.actors.recall.night_effects import COPIES
+from mnemic.actors.recall.folding import MOST_FOLDED
+from mnemic.actors.recall.ranking.night_effects import COPIES, NightEffects
+from mnemic.actors.recall.recall_index import RecallIndex
 from tests.actors.sleep.sleeping import SHELF, whole_night
 from tests.harness import ActorHarness
 
@@ -41,7 +44,8 @@ def test_a_text_said_more_often_than_a_recall_compares_hides_nothing_after_a_nig
     assert len(found.hits) == 10
     assert found.searched == len(copies) + len(others)
     (stands,) = (hit for hit in found.hits if hit.same)
-    assert {stands.id, *(one.id for one in stands.same)} == set(copies)
+    assert {stands.id, *(one.id for one in stands.same)} <= set(copies)
+    assert len(stands.same) == MOST_FOLDED, "no more are named"
 
 
 def test_the_groups_are_told_with_the_words_they_rest_on(mind: ActorHarness) -> None:
@@ -121,3 +125,26 @@ def test_a_question_for_a_day_folds_no_two_days(mind: ActorHarness) -> None:
     whole_night(mind, stages=STAGES)
     assert [len(same) for _, same in told(mind.recall("what about the crane", k=50))] == [7]
     assert [len(same) for _, same in told(mind.recall("what about the crane yesterday", k=50))] == [3, 3]
+
+
+def test_what_was_replaced_never_passes_what_stands_for_it_by_being_copied(mind: ActorHarness) -> None:
+    for number in range(6):
+        mind.keep("Our database becomes Postgres 17.", session=str(number), place=SHELF)
+    mind.keep("Our database becomes SQLite.", session="6", place=SHELF)
+    mind.keep("Our database becomes Postgres 17.", session="7", place=SHELF)
+    whole_night(mind, stages=("meaning", "facts"))
+    asked = ("Which database is our database, SQLite?", "what is our database now")
+    before = [[hit.text for hit in mind.recall(one).hits] for one in asked]
+    whole_night(mind)
+    assert [[hit.text for hit in mind.recall(one).hits] for one in asked] == before
+
+
+def test_copies_of_two_scopes_are_no_group_even_where_a_night_made_one_of_them() -> None:
+    index = RecallIndex()
+    scopes = np.array([1, 2, 1, 2, 1], np.int64)
+    row = np.arange(1, 6)
+    index.columns = index.columns._replace(row=row, scope=scopes)
+    effects = NightEffects(index)
+    effects._state = effects._state._replace(row=row, group=np.zeros(5, np.int64))
+    groups = effects.group_of(None)
+    assert groups[0] == groups[2] == groups[4] != groups[1] == groups[3]

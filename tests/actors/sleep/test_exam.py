@@ -5,14 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar, Self
 
 import pytest
 
+from mnemic.actors.protocol.changes import RenameScope
+from mnemic.actors.protocol.errors import BadInput
+from mnemic.actors.protocol.messages import Recall
+from mnemic.actors.protocol.scopes import ChangeScopes
 from mnemic.actors.protocol.sleep.changes import SourceSpan
 from mnemic.actors.protocol.sleep.effects import MemoryWeight, encode_effect
 from mnemic.actors.protocol.sleep.messages import ListNights, NightReport, Preempt, Sleep, UndoNights
-from mnemic.actors.sleep.exam import LEAST_QUESTIONS, Exam
+from mnemic.actors.protocol.sleep.snapshot import PastQuestion
+from mnemic.actors.sleep.exam import LEAST_QUESTIONS, Exam, ExamQuestion
 from mnemic.actors.sleep.stages import Derivation
 from tests.actors.sleep.sleeping import SHELF, ask_as, open_as, whole_night
 from tests.harness import ActorHarness
@@ -107,21 +113,103 @@ def test_a_stage_that_harms_is_not_taken_up_and_says_by_how_much(mind: ActorHarn
     assert mind.look(lambda now: now.seq) == seq
 
 
-def test_one_that_helps_is_taken_up_until_it_is_taken_back(mind: ActorHarness, weights: dict[int, float]) -> None:
+def test_one_that_helps_is_taken_up_until_it_harms_or_is_taken_back(
+    mind: ActorHarness, weights: dict[int, float]
+) -> None:
     ask_all(mind)
     before = ranking(mind)
     weights |= dict.fromkeys(rows(mind, "attic"), -0.5)
     assert "0 worse" in told(whole_night(mind, stages=(WEIGHING,)))
     after = ranking(mind)
     assert after != before
-    weights |= dict.fromkeys(rows(mind, "attic"), 1.0)  # and harms from now on: recalls go by what passed
+    weights |= dict.fromkeys(rows(mind, "attic"), 1.0)
     weights |= dict.fromkeys(rows(mind, "harbour"), -1.0)
     assert "go on without it" in told(whole_night(mind, stages=(WEIGHING,)))
-    assert ranking(mind) == after
+    assert ranking(mind) == before
     mind.ask(UndoNights())
     assert ranking(mind) == after
     mind.ask(UndoNights())
     assert ranking(mind) == before
+
+
+def test_one_that_is_left_out_changes_nothing_any_more(tmp_path: Path, weights: dict[int, float]) -> None:
+    before: Any = None
+    for stages in (f"uses {WEIGHING}", "uses"):
+        with ActorHarness(tmp_path, **{"sleep.stages": stages}) as mind:
+            if "weighing" not in stages.casefold():
+                report = whole_night(mind)
+                assert [(one.stage, one.note) for one in report.stages if one.stage == "weighing"] == [
+                    ("weighing", "it is no stage of nights any more: recalls go on without it")
+                ]
+                assert ranking(mind) == before
+                assert whole_night(mind).number is None
+                continue
+            for place in PLACES:
+                mind.keep(f"the crane is in the {place}", place=SHELF, session=place)
+            mind.embed()
+            before = ranking(mind)
+            weights |= dict.fromkeys(rows(mind, "attic"), -0.5)
+            whole_night(mind)
+            assert ranking(mind) != before
+
+
+def test_what_passed_for_want_of_questions_is_examined_once_there_are_enough(
+    mind: ActorHarness, weights: dict[int, float]
+) -> None:
+    weights |= dict.fromkeys(rows(mind, "attic"), 1.0) | dict.fromkeys(rows(mind, "harbour"), -1.0)
+    before = ranking(mind)
+    assert told(whole_night(mind, stages=(WEIGHING,))) == "0 past questions, fewer than 20: not examined"
+    assert ranking(mind) != before
+    ask_all(mind)
+    assert "go on without it" in told(whole_night(mind, stages=(WEIGHING,)))
+    assert ranking(mind) == before
+
+
+class Folding(Weighing):
+    """A stage that has all memories say the same."""
+
+    name: ClassVar[str] = "folding"
+    effect: ClassVar[str] = "fold"
+
+    def plan(self, state: Any) -> Derivation:
+        return Derivation(encode_effect((len(state),)), tuple(SourceSpan(row, 0, 0) for row, _ in state))
+
+
+def test_folding_what_says_something_else_is_no_answer(mind: ActorHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask_all(mind)
+    before = ranking(mind)
+    monkeypatch.setattr(Weighing, "weights", dict.fromkeys(range(1, 23), 0.0))
+    assert "go on without it" in told(whole_night(mind, stages=(f"{__name__}:Folding",)))
+    assert ranking(mind) == before
+
+
+def test_where_most_cannot_be_asked_any_more_there_is_no_exam(mind: ActorHarness, weights: dict[int, float]) -> None:
+    for number in range(22):
+        found = ask_as(mind, f"session {number}", f"is the {THINGS[number % 11]} in the harbour", scope="shelf", k=50)
+        open_as(mind, f"session {number}", found.hits[0].id)
+    whole_night(mind, stages=("uses",))
+    mind.ask(ChangeScopes(changes=(RenameScope(path="shelf", to="attic"),)))
+    weights |= dict.fromkeys(rows(mind, "attic"), -0.5)
+    assert told(whole_night(mind, stages=(WEIGHING,))).endswith("fewer than 20: not examined")
+
+
+def test_a_question_is_asked_as_of_its_time_without_a_trace_and_the_newest_first() -> None:
+    asked: list[Recall] = []
+
+    def ask(message: Any, timeout_s: float) -> Any:
+        asked.append(message)
+        raise BadInput
+
+    context: Any = SimpleNamespace(ask=lambda message: ask(message, 1.0))
+    questions = [ExamQuestion(PastQuestion(at, ("boat", "pier"), f"question {at}"), {}) for at in range(30)]
+    exam = Exam("some", "weigh", 7, questions)
+    exam.ask_one(context)
+    assert exam.left == 29
+    (first,) = asked
+    assert (first.query, first.as_of, first.scope, first.observe) == ("question 29", 29, ("boat", "pier"), False)
+    assert first.trial is not None
+    assert first.trial.night == 0
+    assert not exam.has_told
 
 
 def test_a_few_questions_tell_nothing(mind: ActorHarness, weights: dict[int, float]) -> None:
@@ -145,7 +233,8 @@ def test_an_exam_that_is_broken_off_is_had_by_the_next_night(
     monkeypatch.setattr(Exam, "ask_one", ask_slowly)
     before = ranking(mind)
     weights |= dict.fromkeys(rows(mind, "attic"), -0.5)
-    report = mind.ask(Sleep(run="broken off", budget_s=60.0, stages=(WEIGHING,)))
+    for _ in range(2):
+        report = mind.ask(Sleep(run="broken off", budget_s=60.0, stages=(WEIGHING,)))
     assert (report.changes, report.behind, report.finished) == (1, 21, False)
     mind.ask(Preempt(run="broken off"))
     assert ranking(mind) == before, "what was not examined changes nothing"
@@ -153,8 +242,34 @@ def test_an_exam_that_is_broken_off_is_had_by_the_next_night(
     assert ranking(mind) != before
 
 
+def test_an_exam_whose_time_is_used_up_says_what_it_knows_by_then(
+    mind: ActorHarness, weights: dict[int, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask_all(mind)
+    ask_one = Exam.ask_one
+
+    def ask_slowly(exam: Exam, context: Any) -> None:
+        mind.clock.advance(1)
+        ask_one(exam, context)
+
+    monkeypatch.setattr(Exam, "ask_one", ask_slowly)
+    weights |= dict.fromkeys(rows(mind, "attic"), -0.5)
+    while not (report := mind.ask(Sleep(run="short", budget_s=21.0, stages=(WEIGHING,)))).ended:
+        pass
+    assert told(report).startswith("21 past questions"), report
+
+
 @pytest.mark.parametrize(
-    "weight", [MemoryWeight(weight=2.0), MemoryWeight(weight=float("nan")), MemoryWeight(uses=1, recent=(5, 4))]
+    "weight",
+    [
+        MemoryWeight(weight=2.0),
+        MemoryWeight(weight=float("nan")),
+        MemoryWeight(uses=1, recent=(5, 4)),
+        MemoryWeight(uses=1 << 63),
+        MemoryWeight(uses=1, first_at=1 << 63),
+        MemoryWeight(uses=1, recent=(1 << 63,)),
+        MemoryWeight(uses=1, recent=(-1,)),
+    ],
 )
 def test_a_weight_that_is_none_fails_its_stage_alone(
     mind: ActorHarness, weights: dict[int, float], monkeypatch: pytest.MonkeyPatch, weight: MemoryWeight

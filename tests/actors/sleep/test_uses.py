@@ -10,7 +10,7 @@ import pytest
 
 from mnemic.actors.protocol.messages import Forget, Hit, Rebuild
 from mnemic.actors.protocol.sleep.messages import UndoNights
-from mnemic.actors.recall.night_effects import USE_WEIGHT
+from mnemic.actors.recall.ranking.night_effects import USE_WEIGHT
 from mnemic.actors.sleep.uses import uses_of
 from tests.actors.sleep.sleeping import SHELF, ask_as, open_as, reply_as, whole_night
 from tests.harness import ActorHarness
@@ -145,5 +145,63 @@ def test_nothing_is_said_of_what_was_forgotten(mind: ActorHarness, ids: dict[str
     ask_as(mind, "new", ASKED)
     open_as(mind, "new", ids["port"])
     mind.ask(Forget(ids=(ids["port"],), reason="test"))
+    whole_night(mind, stages=STAGES)
+    assert uses(mind) == []
+
+
+def test_what_a_conversation_itself_said_and_what_the_prompt_said_is_no_use(mind: ActorHarness) -> None:
+    own = mind.keep(PORT, session="new", assistant="claude", place=SHELF).id
+    mind.embed()
+    given = ask_as(mind, "new", ASKED)
+    assert [hit.id for hit in given.hits] == [own]
+    reply_as(mind, "new", "It listens on port 8443, on the harbour machine.")
+    whole_night(mind, stages=STAGES)
+    assert uses(mind) == []
+
+
+def test_what_the_user_says_just_before_is_known(mind: ActorHarness, ids: dict[str, bytes]) -> None:
+    mind.keep("Why is port 8443 of the harbour machine slow?", session="new", assistant="claude", place=SHELF)
+    ask_as(mind, "new", ASKED)
+    reply_as(mind, "new", "I do not know why port 8443 of the harbour machine is slow.")
+    whole_night(mind, stages=STAGES)
+    assert uses(mind) == []
+
+
+def test_where_nobody_names_the_conversation_its_project_tells(mind: ActorHarness, ids: dict[str, bytes]) -> None:
+    ask_as(mind, "mcp-17", ASKED, scope="shelf")
+    reply_as(mind, "the host's own name", "It listens on port 8443, on the harbour machine.")
+    ask_as(mind, "mcp-18", ASKED, scope="shelf")
+    mind.clock.advance(3600)
+    reply_as(mind, "another", "It is dumped with pg_dump before each release.")
+    whole_night(mind, stages=STAGES)
+    assert uses(mind) == [(1, "quoted")]
+
+
+def test_a_reply_that_is_forgotten_is_no_use_any_more(mind: ActorHarness, ids: dict[str, bytes]) -> None:
+    ask_as(mind, "new", ASKED)
+    reply = reply_as(mind, "new", "It listens on port 8443, on the harbour machine.")
+    whole_night(mind, stages=STAGES)
+    assert uses(mind) == [(1, "quoted")]
+    mind.ask(Forget(ids=(reply,), reason="test"))
+    reply_as(mind, "new", "Never mind.")
+    whole_night(mind, stages=STAGES)
+    assert uses(mind) == []
+
+
+def test_opening_it_again_and_reading_what_is_made_of_it_is_no_further_use(
+    mind: ActorHarness, ids: dict[str, bytes]
+) -> None:
+    ask_as(mind, "new", ASKED)
+    for _ in range(3):
+        open_as(mind, "new", ids["port"])
+        open_as(mind, "new", ids["dump"], named=False)
+    whole_night(mind, stages=STAGES)
+    assert uses(mind) == [(1, "opened")]
+
+
+def test_a_correction_days_later_says_nothing_of_what_was_given(mind: ActorHarness, ids: dict[str, bytes]) -> None:
+    ask_as(mind, "new", ASKED)
+    mind.clock.advance(2 * 86_400)
+    mind.keep("The booking API listens on port 9443.", place=SHELF, session="new", supersedes=ids["port"])
     whole_night(mind, stages=STAGES)
     assert uses(mind) == []

@@ -162,7 +162,8 @@ def test_what_an_assistant_was_given_is_printed_word_for_word(command: Command, 
         asker = {"assistant": "claude-code", "asking_session": "mcp-1"}
         (hit,) = mind.recall("nine books", k=1, scope="work/shelf", **asker).hits
         mind.recall("my own question", k=1)
-        mind.note_delivery("claude-code", "mcp-1", [DeliveredSpan(memory=hit.id, start=4, stop=9, why="it named it")])
+        part = DeliveredSpan(memory=hit.id, start=4, stop=9, why="it named it")
+        mind.note_delivery("claude-code", "mcp-1", [part], named=True)
         until(lambda: len(mind.log_given().deliveries) == 3 and len(mind.log_given(own=True).deliveries) == 1)
     got, recalled, start_ = entries(command("log", "--injected", "--home", shelf, "--json"))
     assert (start_["tokens"], start_["assistant"]) == (told.tokens, "codex")

@@ -27,7 +27,7 @@ from mnemic.actors.protocol.errors import (
     UnknownScope,
 )
 from mnemic.actors.protocol.messages import Recalled
-from mnemic.actors.recall.retriever import NOT_NATIVE
+from mnemic.actors.recall.ranking.first_pass import NOT_NATIVE
 from mnemic.algorithms.retrieval.scan import NATIVE
 from mnemic.hooks.read.lines import LineSource
 from mnemic.open_mind import open_here

@@ -341,7 +341,7 @@ SAMPLES: dict[type, Change] = {
     MergeEntities: MergeEntities(entity=b"e" * 32, into=b"f" * 32),
     BeginNight: BeginNight(run="second", reason="asked"),
     KeepDerived: derived("first", b"again"),
-    KeepVerdict: KeepVerdict(stage="digests", effect="weigh", night=1, passed=True, why=""),
+    KeepVerdict: KeepVerdict(run="first", stage="digests", effect="weigh", night=1, questions=0, passed=True, why=""),
     EndNight: EndNight(run="first", why="finished", stages=()),
     TakeBackNights: TakeBackNights(night=1),
 }

@@ -271,9 +271,18 @@ def test_taking_nights_back_leaves_what_stood_before_them(
 # --- exams -----------------------------------------------------------------------------------------------------------
 
 
-def say_of(slept: Slept, night: int, passed: bool, stage: str = "digests") -> bool:
-    verdict = KeepVerdict(stage=stage, effect="weigh", night=night, passed=passed, why=f"{night}: {passed}")
+def say_of(slept: Slept, run: str, night: int, passed: bool, stage: str = "digests", effect: Any = "weigh") -> bool:
+    """Keep what an exam said in a night of what stands after another, or the same."""
+    verdict = KeepVerdict(
+        run=run, stage=stage, effect=effect, night=night, questions=20, passed=passed, why=f"{night}: {passed}"
+    )
     return bool(apply(slept.store, verdict).changed[0])
+
+
+def verdict_of(slept: Slept) -> tuple[int, bool]:
+    """Of the stage the night it was examined after, and whether it passed."""
+    found = slept.look(lambda now: now.verdicts())["digests"]
+    return found.night, found.passed
 
 
 def values_after(slept: Slept, night: int, stage: str = "digests") -> list[bytes]:
@@ -282,51 +291,68 @@ def values_after(slept: Slept, night: int, stage: str = "digests") -> list[bytes
 
 def test_what_passed_last_is_found_as_it_stood_after_its_night(slept: Slept) -> None:
     slept.night("first", item(b"a", b"1", 1), item(b"b", b"2", 2))
-    assert say_of(slept, 1, True)
+    assert say_of(slept, "first", 1, True, effect="fold")
     slept.night("second", item(b"a", b"3", 1), ended=(b"b",))
     assert slept.look(lambda now: now.newest_change("digests")) == 2
-    assert say_of(slept, 2, False)
-    verdict = slept.look(lambda now: now.verdicts())["digests"]
-    assert (verdict.examined, verdict.passed, verdict.effect, verdict.why) == (2, 1, "weigh", "2: False")
+    assert verdict_of(slept) == (1, True)
     assert values_after(slept, 1) == [b"1", b"2"]
+    assert say_of(slept, "second", 2, False)
+    found = slept.look(lambda now: now.verdicts())["digests"]
+    assert (found.night, found.passed, found.effect, found.questions, found.why) == (2, False, "weigh", 20, "2: False")
     assert values_after(slept, 2) == [b"3"]
-    assert not say_of(slept, 2, True), "it is said once"
-    assert not say_of(slept, 9, True), "there was no such night"
-    assert slept.look(lambda now: now.verdicts()) == {"digests": verdict}
+    assert not say_of(slept, "never", 2, True), "there was no such night"
+    assert verdict_of(slept) == (2, False)
     assert slept.look(lambda now: now.newest_change("others")) == 0
 
 
-def test_what_passed_stays_while_others_are_refused_night_after_night(slept: Slept) -> None:
+def test_what_an_exam_said_goes_with_the_night_that_had_it(slept: Slept) -> None:
+    for night in (1, 2):
+        slept.night(str(night), item(b"a", b"%d" % night, 1))
+    say_of(slept, "1", 1, True)
+    slept.night("3")  # examines what the second derived
+    say_of(slept, "3", 2, False)
+    slept.take_back(3)
+    assert verdict_of(slept) == (1, True)
+    slept.take_back(1)
+    assert slept.look(lambda now: now.verdicts()) == {}
+    assert not say_of(slept, "1", 1, True), "its night was taken back"
+
+
+def test_verdicts_are_let_go_of_with_nights_but_for_the_newest_of_each_stage(slept: Slept) -> None:
     slept.night("0", item(b"a", b"0", 1))
-    assert say_of(slept, 1, True)
+    say_of(slept, "0", 1, True)
+    say_of(slept, "0", 1, True, stage="others")
     for number in range(1, NIGHTS_KEPT + 9):
         slept.night(str(number), item(b"a", b"%d" % number, 1))
-        say_of(slept, number + 1, False)
-    assert values_after(slept, 1) == [b"0"]
-    assert slept.look(lambda now: now.verdicts())["digests"].passed == 1
-
-
-def test_taking_back_a_night_takes_back_what_its_exam_said(slept: Slept) -> None:
-    for night in (1, 2, 3):
-        slept.night(str(night), item(b"a", b"%d" % night, 1))
-        say_of(slept, night, night < 3)
-    slept.take_back(2)
-    verdict = slept.look(lambda now: now.verdicts())["digests"]
-    assert (verdict.examined, verdict.passed) == (1, 1)
-    assert values_after(slept, 1) == [b"1"]
+        say_of(slept, str(number), number + 1, False)
+    with closing(connect(slept.path, KEYS)) as store:
+        assert store.execute("SELECT count(*) FROM verdicts_of_stages").get == NIGHTS_KEPT + 1
+    assert verdict_of(slept) == (NIGHTS_KEPT + 9, False)
+    assert slept.look(lambda now: now.verdicts())["others"].passed
 
 
 def test_what_a_night_adds_to_what_was_examined_is_examined_once_more(slept: Slept) -> None:
     slept.night("first", item(b"a", b"1", 1))
-    say_of(slept, 1, True)
+    say_of(slept, "first", 1, True)
     slept.night("first", item(b"b", b"2", 2))
     assert slept.look(lambda now: now.verdicts()) == {}
 
 
 def test_a_rebuild_keeps_what_exams_said_and_one_with_meaning_does_not(slept: Slept) -> None:
     slept.night("first", item(b"a", b"1", 1))
-    say_of(slept, 1, True)
+    say_of(slept, "first", 1, True)
     slept.store.rebuild(lambda done, total: None, meaning=False)
-    assert slept.look(lambda now: now.verdicts())["digests"].passed == 1
+    assert verdict_of(slept) == (1, True)
     slept.store.rebuild(lambda done, total: None, meaning=True)
     assert slept.look(lambda now: now.verdicts()) == {}
+
+
+def test_a_copy_as_of_before_knows_nothing_of_a_later_exam(slept: Slept, tmp_path: Path) -> None:
+    slept.night("first", item(b"a", b"1", 1))
+    say_of(slept, "first", 1, True)
+    seq = slept.look(lambda now: now.seq)
+    slept.night("second", item(b"a", b"2", 1))
+    say_of(slept, "second", 2, False)
+    slept.store.fork(tmp_path / "copy.db", seq)
+    found = look(tmp_path / "copy.db", lambda now: now.verdicts())["digests"]
+    assert (found.night, found.passed) == (1, True)

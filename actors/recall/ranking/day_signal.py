@@ -1,6 +1,6 @@
 """The structural signal of a recall: how near to the days that a question names each memory was said.
 
-Beside meaning and words in `mnemic.actors.recall.retriever`; below it stands `mnemic.algorithms.text.days`, which reads
+Beside meaning and words in `mnemic.actors.recall.recaller`; below it stands `mnemic.algorithms.text.days`, which reads
 questions. A question that names no day is answered as without it. The days are read off the column of times, so that
 two minds of the same memories answer alike; hypervectors did as well
 (docs/decisions/0011-structural-signal.md, docs/decisions/0014-latency.md).

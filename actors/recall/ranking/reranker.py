@@ -1,6 +1,6 @@
 """The second look of a recall: its best memories again, by the meaning of single words and by what stands around them.
 
-`mnemic.actors.recall.retriever` brings the best of a first pass, which compares whole texts and equal words. Here a
+`mnemic.actors.recall.recaller` brings the best of a first pass, which compares whole texts and equal words. Here a
 question's word is met by a word of nearly the same meaning, too (``sings`` by ``choir``); what a memory leaves unsaid
 may stand in the one before or after it, or elsewhere in its conversation; and a text counts together with its
 neighbours, as far as they are of one matter. What is added up is in `mnemic.algorithms.retrieval.context`.

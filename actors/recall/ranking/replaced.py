@@ -1,7 +1,7 @@
 """What recall takes over from the statements of memories: which of them were replaced, and what contradicts.
 
-Beside `mnemic.actors.recall.validity`, which weighs likelihoods anew for each question; here is what is kept, as the
-knowledge actor graded it or somebody settled it. Above stands `mnemic.actors.recall.retriever`.
+Beside `mnemic.actors.recall.ranking.validity`, which weighs likelihoods anew for each question; here is what is kept,
+as the knowledge actor graded it or somebody settled it. Above stands `mnemic.actors.recall.recaller`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.messages import Recalled
 from mnemic.actors.protocol.shape_messages import BindPending, BindProgress
-from mnemic.actors.recall.day_signal import WEIGHT, day_nearness, days_in_question
+from mnemic.actors.recall.ranking.day_signal import WEIGHT, day_nearness, days_in_question
 from mnemic.algorithms.text.days import DateRange
 from tests.clocks import ManualClock
 from tests.harness import ActorHarness

@@ -1,12 +1,13 @@
 """What nights add to recalls: strengths of memories by their use, and groups of those that say the same.
 
-Part of `mnemic.actors.recall.retriever`. Taken up is what stood of each stage when it passed its exam last; of one that
+Part of `mnemic.actors.recall.recaller`. Taken up is what stood of each stage when it passed its exam last; of one that
 is examined, what stands now. What a memory's use adds is never less than 0, and ages count back from the newest use in
 the mind: in a mind that nobody uses, nothing fades.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from mnemic.algorithms.sleep.activation import base_level, wanted_again
 
 USE_WEIGHT = 0.25
 """Of the log-odds, what a memory that is surely wanted again gains; docs/decisions/0022-uses.md."""
+_STATES = 3
 COPIES = 4
 """So many copies of one text are ranked for themselves: those that fit best."""
 
@@ -39,36 +41,41 @@ class _Weights(NamedTuple):
     """``(n, RECENT_USES)``; -1 for none."""
 
 
+class _State(NamedTuple):
+    """What recalls go by."""
+
+    weights: _Weights
+    row: Ints
+    """``(m,)``, ascending: memories that are in a group."""
+    group: Ints
+    """``(m,)``: which."""
+
+
 class NightEffects:
     """Follows what passed."""
 
     def __init__(self, index: RecallIndex) -> None:
         self._index = index
-        self._known: object = None
-        self._weights = _weights(())
-        self._row = self._group = np.empty(0, np.int64)
-        self._placed: tuple[object, Ints] = None, self._row
+        self._states: dict[object, _State] = {}  # the usual one, and two of a stage that is examined
+        self._state = _read_state((), ())
+        self._placed: tuple[object, object, Ints] = None, None, self._state.row
 
     def sync(self, snapshot: Snapshot, trial: Trial | None) -> None:
         """Take up what passed by a snapshot; the index is as of it, too."""
-        verdicts = snapshot.verdicts()
-        going = {stage: (one.effect, one.passed) for stage, one in verdicts.items()}
+        going = {
+            stage: (one.effect, one.night if one.passed else 0, one.seq) for stage, one in snapshot.verdicts().items()
+        }
         if trial is not None:
-            going[trial.stage] = trial.effect, snapshot.newest_change(trial.stage)
-        known = snapshot.generation, trial, tuple(going.items()), tuple(one.seq for one in verdicts.values())
-        if known == self._known:
-            return
-        found: dict[str, list[DerivedRecord]] = {"weigh": [], "fold": []}
-        for stage, (effect, night) in going.items():
-            found[effect] += snapshot.derived_after(stage, night) if night else ()
-        self._weights = _weights(found["weigh"])
-        groups = [rows for one in found["fold"] for rows in decode_groups(one.value, one.sources)]
-        row = np.array([one for rows in groups for one in rows], np.int64)
-        group = np.repeat(np.arange(len(groups)), [len(rows) for rows in groups])
-        order = np.argsort(row, kind="stable")
-        self._row, first = np.unique(row[order], return_index=True)  # of two groups of two stages the first counts
-        self._group = group[order][first]
-        self._known, self._placed = known, (None, self._row)
+            going[trial.stage] = trial.effect, trial.night, 0
+        known = snapshot.generation, trial is not None, tuple(going.items())
+        if known not in self._states:
+            found: dict[str, list[DerivedRecord]] = {"weigh": [], "fold": []}
+            for stage, (effect, night, _) in going.items():
+                found[effect] += snapshot.derived_after(stage, night) if night else ()
+            while len(self._states) >= _STATES:
+                self._states.pop(next(iter(self._states)))
+            self._states[known] = _read_state(found["weigh"], found["fold"])
+        self._state = self._states[known]
 
     def added(self, positions: Ints, as_of: int | None, *, by_use: bool) -> Floats:
         """What is added to the log-odds of some memories, ``(m,)``.
@@ -78,7 +85,7 @@ class NightEffects:
             as_of: later uses are unknown.
             by_use: whether uses count, and not only what stages add for good.
         """
-        known, gained = self._weights, np.zeros(len(positions))
+        known, gained = self._state.weights, np.zeros(len(positions))
         times = known.recent if as_of is None else known.recent[known.recent <= as_of]
         newest = int(times.max(initial=-1))
         rows = self._index.columns.row[positions]
@@ -98,18 +105,18 @@ class NightEffects:
         """The group of each memory of the index, ``(n,)``; -1 of one that stands for itself, as all do that replace
         something or are replaced.
         """
-        rows = self._index.columns.row
-        if self._placed[0] is not rows:
+        rows, state = self._index.columns.row, self._state
+        if self._placed[0] is not rows or self._placed[1] is not state:
             of = np.full(len(rows), -1)
-            at = np.searchsorted(rows, self._row)
+            at = np.searchsorted(rows, state.row)
             here = at < len(rows)
-            here[here] = rows[at[here]] == self._row[here]
+            here[here] = rows[at[here]] == state.row[here]
             scopes = self._index.columns.scope[at[here]]  # what was moved since stands for itself
-            of[at[here]] = np.unique(np.stack((self._group[here], scopes)), axis=1, return_inverse=True)[1].ravel()
-            self._placed = rows, of
-        of = self._placed[1]
+            of[at[here]] = np.unique(np.stack((state.group[here], scopes)), axis=1, return_inverse=True)[1].ravel()
+            self._placed = rows, state, of
+        of = self._placed[2]
         linked = np.concatenate(self._index.superseded(as_of))
-        if len(linked) and len(self._row):
+        if len(linked) and len(state.row):
             of = of.copy()
             of[linked] = -1
         return of
@@ -118,7 +125,8 @@ class NightEffects:
 def surplus_copies(
     groups: Ints, visible: NDArray[np.bool_], scores: NDArray[np.floating[Any]], times: Ints
 ) -> NDArray[np.bool_]:
-    """Which visible memories are copies of better ones, ``(n,) bool``: of each group the best `COPIES` are none.
+    """Which visible memories are copies of better ones, ``(n,) bool``: of each group the best `COPIES` are none, and
+    the newest is none, which may stand for something that it replaced.
 
     Args:
         groups: ``(n,)``: of each memory, -1 for none.
@@ -136,10 +144,21 @@ def surplus_copies(
     starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
     within = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order)))
     surplus[order[within >= COPIES]] = True
+    newest = own[np.lexsort((own, times[own], groups[own]))]
+    surplus[newest[np.flatnonzero(np.diff(groups[newest], append=-1))]] = False
     return surplus
 
 
-def _weights(items: list[DerivedRecord] | tuple[()]) -> _Weights:
+def _read_state(weighing: Sequence[DerivedRecord], folding: Sequence[DerivedRecord]) -> _State:
+    groups = [rows for one in folding for rows in decode_groups(one.value, one.sources)]
+    row = np.array([one for rows in groups for one in rows], np.int64)
+    group = np.repeat(np.arange(len(groups)), [len(rows) for rows in groups])
+    order = np.argsort(row, kind="stable")
+    row, first = np.unique(row[order], return_index=True)  # of two groups of two stages the first counts
+    return _State(_weights(weighing), row, group[order][first])
+
+
+def _weights(items: Sequence[DerivedRecord]) -> _Weights:
     found = [
         (span.row, one)
         for item in items

@@ -1,6 +1,6 @@
 """The validity signal of a recall: whether each of its best still holds, or held at the time that is asked for.
 
-Beside the others in `mnemic.actors.recall.retriever`, and of the same unit: what it adds to a score. It changes ranks
+Beside the others in `mnemic.actors.recall.recaller`, and of the same unit: what it adds to a score. It changes ranks
 and stores nothing. Where facts changed in passing, an old statement is as near to the question as the new one, and so
 is what was only planned; this signal weighs both by rates and by newer rivals (`mnemic.algorithms.knowledge.rivals`,
 `mnemic.algorithms.knowledge.assertion`). A question that asks for no time is answered as without it. What a person
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.protocol.times import day_of
-from mnemic.actors.recall.day_signal import end_of_day
+from mnemic.actors.recall.ranking.day_signal import end_of_day
+from mnemic.actors.recall.ranking.replaced import Replacements
 from mnemic.actors.recall.recall_index import RecallIndex
-from mnemic.actors.recall.replaced import Replacements
 from mnemic.algorithms.knowledge.asked_time import AskedTime
 from mnemic.algorithms.knowledge.assertion import Assertion, read_assertion
 from mnemic.algorithms.knowledge.rivals import MAX_CHARS, held_last, same_slot, still_holds

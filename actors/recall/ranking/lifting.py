@@ -1,0 +1,57 @@
+"""Lifts what stands for another memory above it: corrections, and what facts surely replaced.
+
+Part of `mnemic.actors.recall.recaller`. Scores, ``(n,)``, and which memories speak, ``(n,)``, are changed in place.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.actors.recall.ranking.replaced import Replacements
+from mnemic.actors.recall.recall_index import RecallIndex
+
+_CORRECTION_MARGIN = 1e-3  # a correction stands this much above what it replaces
+
+Floats = NDArray[np.floating[Any]]
+
+
+def lift_corrections(
+    index: RecallIndex, as_of: int | None, scores: Floats, speaking: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Lift each correction above what it replaces, and have it speak; returns the positions of those lifted.
+
+    What is not looked through passes a lift on: who corrects a correction stands above both.
+    """
+    old, new = index.superseded(as_of)
+    lifted = [new[:0]]
+    rising = np.arange(len(old))
+    for _ in range(len(old)):  # no chain is longer
+        least = scores[old[rising]] + _CORRECTION_MARGIN
+        above = speaking[old[rising]] & (scores[new[rising]] < least)
+        rising, least = rising[above], least[above]
+        if not len(rising):
+            break
+        lifted.append(new[rising])
+        np.maximum.at(scores, lifted[-1], least)
+        speaking[lifted[-1]] = True
+        at = np.minimum(np.searchsorted(old, lifted[-1]), len(old) - 1)
+        rising = at[old[at] == lifted[-1]]  # what replaces those, in their turn
+    return np.unique(np.concatenate(lifted))
+
+
+def lift_heirs(
+    index: RecallIndex, kept: Replacements, scores: Floats, speaking: NDArray[np.bool_], visible: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Lift what stands for a memory right above it; returns the positions of those lifted."""
+    rows = index.columns.row
+    lifted = []
+    for one in sorted(kept.successions, key=lambda each: each.at):  # who stands for an heir stands above both
+        older, heir = np.searchsorted(rows, (one.older, one.heir)).tolist()
+        if heir < len(rows) and rows[heir] == one.heir and visible[heir] and speaking[older]:
+            scores[heir] = max(scores[heir], scores[older] + _CORRECTION_MARGIN)
+            speaking[heir] = True
+            lifted.append(heir)
+    return np.array(lifted, np.int64)

@@ -1,0 +1,273 @@
+"""Recalls: ranks memories for a query by fusing embedding, word, session and date signals, and makes hits of the best.
+
+Part of `mnemic.actors.recall.retriever`. It keeps the columns, words and vectors of all memories in memory and follows
+the store by `seq`. Ranking itself is `mnemic.algorithms`: BM25 over turns and over whole sessions, cosines, fusion.
+Where a question names a day, what was said near it counts more (`mnemic.actors.recall.ranking.day_signal`); where it
+asks for what holds or held, what holds no more counts less (`mnemic.actors.recall.ranking.validity`); and what was of
+use before counts more where it asks for no time (`mnemic.actors.recall.ranking.night_effects`). A question is embedded
+by the Embedder, before anything that is only pending; without a model, words answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.actors.protocol.contract import Context
+from mnemic.actors.protocol.messages import Candidate, Hit, Recall, Recalled
+from mnemic.actors.protocol.ports import Ports
+from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.protocol.times import day_of
+from mnemic.actors.recall.folding import MOST_FOLDED, Copies, Folder
+from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, make_hit, token_count
+from mnemic.actors.recall.list_memories import record_question
+from mnemic.actors.recall.query import query_vector, question_words
+from mnemic.actors.recall.ranking.day_signal import WEIGHT, day_nearness, days_in_question, end_of_day
+from mnemic.actors.recall.ranking.first_pass import first_signals
+from mnemic.actors.recall.ranking.lifting import lift_corrections, lift_heirs
+from mnemic.actors.recall.ranking.night_effects import NightEffects, surplus_copies
+from mnemic.actors.recall.ranking.replaced import read_replacements
+from mnemic.actors.recall.ranking.reranker import Reranker
+from mnemic.actors.recall.ranking.validity import DAY_WEIGHT, Validity
+from mnemic.actors.recall.recall_index import Cosines, RecallIndex
+from mnemic.actors.recall.validate import validate_recall
+from mnemic.algorithms.knowledge.asked_time import asked_time
+from mnemic.algorithms.retrieval.calibration import FULL, MEANING, UNLIKELY, WORDS, Calibration
+from mnemic.algorithms.retrieval.fusion import SignalScores, fuse, rank
+from mnemic.algorithms.text.days import DateRange
+from mnemic.algorithms.text.terms import stem_of
+
+_CANDIDATES_TRACED = 200
+_RERANKED = 50  # of the first pass; 30 to 200 make no difference
+_LEAST_EXCERPT_BYTES = 256  # a shorter stretch of a longer text tells too little: that text is left out
+
+Floats = NDArray[np.floating[Any]]
+
+
+class Recaller:
+    """Answers recalls, over an index that others look at too."""
+
+    def __init__(
+        self, ports: Ports, source: SnapshotSource, index: RecallIndex, is_paused: Callable[[int], bool]
+    ) -> None:
+        """Make one.
+
+        Args:
+            is_paused: whether the memory is paused at a time: then no question is kept.
+        """
+        self._source, self._index, self._is_paused = source, index, is_paused
+        self._unwritable = ports.unwritable
+        self._k, self._hit_bytes = ports.settings["recall.k"], ports.settings["recall.hit_bytes"]
+        self._reranker = Reranker(index)
+        self._validity = Validity(index)
+        self._folder = Folder(index)
+        self._nights = NightEffects(index)
+
+    def recall(self, recall: Recall, context: Context) -> Recalled:
+        """Find the memories that matter.
+
+        Raises:
+            UnknownScope, UnknownSession, InvalidValue: what was asked for cannot be.
+        """
+        validate_recall(recall)
+        k = self._k if recall.k is None else recall.k
+        degraded: list[str] = []
+        loaded = context.progress if self._index.empty else lambda done, total: None
+        loaded(0, 2)  # the first time takes long: the model comes before the two parts that `sync` tells of
+        by_meaning = "dense" in recall.signals
+        asked = query_vector(recall.query, context, degraded, "Words alone answered.") if by_meaning else None
+        with self._source.snapshot() as snapshot:
+            if recall.place is not None:
+                known = snapshot.scope_path_of(recall.place)
+                if known is None:
+                    return _nothing_known(recall.place.path)
+                recall = msgspec.structs.replace(recall, scope=known)
+            self._index.sync(snapshot, asked.encoder if asked else None, loaded)
+            visible = self._index.visible(
+                snapshot,
+                recall.scope,
+                recall.session,
+                kinds=recall.kinds,
+                since=recall.since,
+                until=recall.until,
+                as_of=recall.as_of,
+            )
+            words = question_words(recall.query, snapshot, degraded)
+            signals, first, found = first_signals(self._index, recall, k, words, visible, asked, degraded)
+            said_at = self._index.columns.said_at
+            now_us = context.clock.now_us() if recall.as_of is None else recall.as_of
+            days = days_in_question(recall.query, now_us, said_at[visible], snapshot.languages())
+            asked_for = asked_time(recall.query, names_days=bool(days)) if "validity" in recall.signals else "any"
+            if recall.at is not None:
+                days, asked_for = [DateRange(day_of(recall.at), day_of(recall.at))], "day"
+            at_us = min(now_us, end_of_day(days[-1].last)) if asked_for == "day" else now_us
+            if days and "structural" in recall.signals:
+                weight = WEIGHT if asked_for == "any" or first is None else WEIGHT * DAY_WEIGHT
+                signals.append(SignalScores("structural", day_nearness(days, said_at), weight))
+            fused = fuse(signals, visible)
+            limit = max(4 * k, _CANDIDATES_TRACED)
+            self._nights.sync(snapshot, recall.trial)
+            # Where it is asked what was when, what was said on another day stands for itself.
+            alike = np.full(len(visible), -1) if days else self._nights.group_of(recall.as_of)
+            surplus = surplus_copies(alike, visible, fused.scores, said_at)
+            ranked = visible & ~surplus
+            pool = rank(fused.scores, ranked, said_at, limit)
+            validity, use = np.zeros_like(fused.scores), np.zeros_like(fused.scores)
+            # What was known at an earlier time tells nothing of what replaced it since.
+            sought = pool[: 0 if recall.as_of is not None else _RERANKED]
+            terms = [stem_of(term) for one in words for term in one.terms]
+            kept = read_replacements(self._index.columns.row[sought].tolist(), at_us, snapshot, terms)
+            if first is not None:
+                best = pool[:_RERANKED]
+                fused.replace(best, self._reranker.contributions(best, first, snapshot, context, degraded))
+                weighed = self._validity.contributions(best, asked_for, days, now_us, recall.as_of, kept, snapshot)
+                validity[visible] = weighed.min(initial=0.0)  # what is not among the best passes none of them by it
+                validity[best] = weighed
+            calibration = FULL if first is not None else WORDS if found is None else MEANING
+            if "use" in recall.signals:
+                by_use = asked_for == "any"  # what was of use once need not hold now, nor then
+                gained = self._nights.added(pool[:_RERANKED], recall.as_of, by_use=by_use) / calibration.slope
+                use[visible] = gained.min(initial=0.0)
+                use[pool[:_RERANKED]] = gained
+            speaking = fused.scores > 0
+            if found is not None:
+                speaking |= ~np.isnan(found.best)  # meaning speaks for all it knows: the nearest, however far
+            speaking &= ranked
+            total = fused.scores + validity + use
+            before = total.copy()
+            # What is lifted may pass others; these stand among each other as before.
+            pool = np.union1d(pool, lift_corrections(self._index, recall.as_of, total, speaking))
+            if asked_for != "before" and "validity" in recall.signals:
+                heirs = lift_heirs(self._index, kept, total, speaking, visible)
+                ranked[heirs], surplus[heirs] = True, False
+                pool = np.union1d(pool, heirs)
+            order = pool[rank(total[pool], speaking[pool] & ranked[pool], said_at[pool], limit)]
+            # what hardly holds may fit all the same, and what was of use fits no better
+            fitting = (total - validity - use)[order[:1]]
+            nothing_fits = not len(order) or calibration.probability(float(fitting[0])) < UNLIKELY
+
+            def give(order: NDArray[np.int64]) -> tuple[list[Hit], int, int]:
+                shares = fused.contributions(order)
+                shares |= {name: one[order] for name, one in (("validity", validity), ("use", use)) if one.any()}
+                prior = (total - before)[order]
+                copies = Copies(alike, surplus)
+                groups = self._folder.fold(order, snapshot, recall.as_of, copies, by_day=bool(days))
+                ranking = _Ranking(order, prior, shares, found, calibration)
+                return self._hits(recall, k, snapshot, terms, groups, ranking, at_us)
+
+            hits, left_out, used = give(order)
+            if len(hits) < k and len(order) == limit < MOST_FOLDED and not left_out:  # most of these say the same
+                order = rank(total, speaking & ranked, said_at, MOST_FOLDED)
+                hits, left_out, used = give(order)
+            candidates = self._candidates(snapshot, signals, order, found) if recall.trace else ()
+        if recall.observe:
+            unkept = recall.private or self._is_paused(context.clock.now_us())
+            degraded += record_question(
+                "recall", recall, recall.query, hits, context, unkept=unkept, unwritable=self._unwritable()
+            )
+        return Recalled(
+            hits=tuple(hits),
+            scope=recall.scope,
+            searched=int(np.count_nonzero(visible)),
+            used_tokens=used,
+            left_out=left_out,
+            nothing_fits=nothing_fits,
+            degraded=tuple(degraded),
+            candidates=candidates,
+        )
+
+    def _hits(
+        self,
+        recall: Recall,
+        k: int,
+        snapshot: Snapshot,
+        terms: list[str],
+        groups: Iterator[tuple[int, list[int]]],
+        ranking: _Ranking,
+        at_us: int,
+    ) -> tuple[list[Hit], int, int]:
+        hits: list[Hit] = []
+        hit_bytes = min(self._hit_bytes, recall.hit_bytes or self._hit_bytes)
+        left_out = used = 0
+        within = self._index.within(snapshot, recall.scope)
+        calibration, place_of = ranking.calibration, {int(one): place for place, one in enumerate(ranking.order)}
+        numbered = enumerate(groups)
+        while some := list(islice(numbered, k - len(hits))):
+            rows = self._index.columns.row[[position for _, (position, _) in some]].tolist()
+            memories, linked = snapshot.load_memories(rows), self._index.links(rows, snapshot, recall.as_of, within)
+            kept = read_replacements([] if recall.as_of is not None else rows, at_us, snapshot)
+            for (number, (position, same)), row, memory, links in zip(some, rows, memories, linked, strict=True):
+                start = -1 if ranking.found is None else ranking.found.start_of_best(position)
+                room = hit_bytes
+                if recall.budget_tokens is not None:
+                    room = min(room, BYTES_PER_TOKEN * (recall.budget_tokens - used))
+                if len(memory.data) > room < min(hit_bytes, _LEAST_EXCERPT_BYTES):
+                    left_out += number < k
+                    continue
+                part, offset = excerpt(memory.data, room, start, terms)
+                used += token_count(part)
+                place = place_of[position]
+                evidence = {name: float(share[place]) for name, share in ranking.contributions.items()}
+                if ranking.prior[place]:
+                    evidence["prior"] = float(ranking.prior[place])
+                why = {"base": calibration.intercept}
+                why |= {name: calibration.slope * share for name, share in evidence.items()}
+                score = calibration.probability(sum(evidence.values()))
+                names, marks = self._folder.name(same, snapshot), (kept.replaced, kept.contradicts)
+                hits.append(
+                    make_hit(memory, part, offset, why, links, score, names, *(one.get(row, ()) for one in marks))
+                )
+        return hits, left_out, used
+
+    def _candidates(
+        self, snapshot: Snapshot, signals: list[SignalScores], order: NDArray[np.int64], found: Cosines | None
+    ) -> tuple[Candidate, ...]:
+        def is_own(name: str, index: int) -> bool:  # and not what is taken for it until it is embedded
+            return name != "dense" or (found is not None and not np.isnan(found.best[index]))
+
+        return tuple(
+            Candidate(
+                id=memory,
+                raw={
+                    one.name: float(one.scores[index])
+                    for one in signals
+                    if is_own(one.name, int(index)) and not np.isnan(one.scores[index])
+                },
+            )
+            for index, memory in zip(order, snapshot.ids_of(self._index.columns.row[order].tolist()), strict=True)
+        )
+
+
+def _nothing_known(scope: str) -> Recalled:
+    """What is answered of a project that nothing is known of."""
+    return Recalled(
+        hits=(),
+        scope=scope,
+        scope_known=False,
+        searched=0,
+        used_tokens=0,
+        left_out=0,
+        nothing_fits=True,
+        degraded=(),
+        candidates=(),
+    )
+
+
+class _Ranking(NamedTuple):
+    """What a recall ranked, best first, `m` memories."""
+
+    order: NDArray[np.int64]
+    """``(m,)``: positions."""
+    prior: Floats
+    """``(m,)``: what corrections take over from what they replace."""
+    contributions: dict[str, Floats]
+    """``(m,)`` for each signal."""
+    found: Cosines | None
+    """What meaning knows of them."""
+    calibration: Calibration
+    """Makes probabilities of the scores."""
