@@ -2,9 +2,9 @@
 
 Half of a set's questions, drawn by chance, are asked over thirty days by an assistant that opens what answers, where
 that is among the first ten; the others are asked before any night and after some, leaving no trace, and compared with
-themselves. So are questions about facts that change, of which what held once may come first (poison), and
-LoCoMo's in a mind where one turn in twenty is said again, set otherwise. Beside the production rule stand the cosine,
-folded as the production rule is, and BM25. Intervals are bootstrapped over questions. Part of
+themselves; then the halves change places. So are questions about facts that change, of which what held once may come
+first (poison), and LoCoMo's in a mind where one turn in twenty is said again, set otherwise. Beside the production rule
+stand the cosine, folded as the production rule is, and BM25. Intervals are bootstrapped over questions. Part of
 `mnemic.bench.quality.sleep_bench`.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -86,8 +87,34 @@ def _with_copies(of: QuestionSet, asked: Sequence[_Asked]) -> tuple[list[dict[st
 
 def _rows(name: str, turns: Sequence[dict[str, Any]], asked: Sequence[_Asked], seed: int) -> Iterator[Row]:
     order = np.random.default_rng(seed).permutation(len(asked))
-    used, held = ([asked[place] for place in part] for part in (order[::2], order[1::2]))
-    scores: dict[tuple[int, str], list[Row]] = {}
+    halves = [[asked[place] for place in order[first::2]] for first in (0, 1)]
+    scores: dict[tuple[int, str], list[Row]] = defaultdict(list)
+    changes = 0
+    for used, held in (halves, halves[::-1]):
+        changes += _live(turns, used, held, scores)
+    for (nights, arm), each in scores.items():
+        row: Row = {"what": "recall", "set": name, "of": arm, "nights": nights, "questions": len(each)}
+        for metric in [one for one in each[0] if one != "poison@1" or any(asked.stale for asked in halves[1])]:
+            values = np.array([one[metric] for one in each], np.float64)
+            row[metric] = float(values.mean())
+            if metric == "mrr":
+                row["mrr_low"], row["mrr_high"] = _interval(values)
+            if nights:
+                before = np.array([one[metric] for one in scores[0, arm]], np.float64)
+                row[f"{metric}_minus_before"], row[f"p_{metric}"] = paired_test(values, before, seed=1)
+        yield row
+    yield {"what": "recall", "set": name, "of": f"changes in {DAYS} nights", "changes": changes}
+
+
+def _live(
+    turns: Sequence[dict[str, Any]],
+    used: Sequence[_Asked],
+    held: Sequence[_Asked],
+    scores: dict[tuple[int, str], list[Row]],
+) -> int:
+    """Live through the days, in which some questions are asked, and score the others; returns how many changes nights
+    made.
+    """
     changes = 0
     with tempfile.TemporaryDirectory(prefix="mnemic-bench-") as folder:
         home, corpus = Path(folder) / "home", Path(folder) / "corpus.jsonl"
@@ -106,19 +133,8 @@ def _rows(name: str, turns: Sequence[dict[str, Any]], asked: Sequence[_Asked], s
                     clock.days += 1
                 if nights in _TOLD_AFTER:
                     for rule, arm in _ARMS.items():
-                        scores[nights, arm] = [_score(_ask(actors, one, rule), one) for one in held]
-    for (nights, arm), each in scores.items():
-        row: Row = {"what": "recall", "set": name, "of": arm, "nights": nights, "questions": len(each)}
-        for metric in [one for one in each[0] if one != "poison@1" or any(asked.stale for asked in held)]:
-            values = np.array([one[metric] for one in each], np.float64)
-            row[metric] = float(values.mean())
-            if metric == "mrr":
-                row["mrr_low"], row["mrr_high"] = _interval(values)
-            if nights:
-                before = np.array([one[metric] for one in scores[0, arm]], np.float64)
-                row[f"{metric}_minus_before"], row[f"p_{metric}"] = paired_test(values, before, seed=1)
-        yield row
-    yield {"what": "recall", "set": name, "of": f"changes in {DAYS} nights", "changes": changes}
+                        scores[nights, arm] += [_score(_ask(actors, one, rule), one) for one in held]
+    return changes
 
 
 def _ask(actors: Supervisor, one: _Asked, rule: str, **fields: Any) -> tuple[Hit, ...]:

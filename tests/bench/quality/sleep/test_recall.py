@@ -48,7 +48,7 @@ def test_each_arm_is_told_before_and_after_nights(monkeypatch: pytest.MonkeyPatc
     assert [(row["of"], row["nights"]) for row in told] == [
         (arm, nights) for nights in (0, 1, 2) for arm in ("mnemic", "cosine, folded", "BM25")
     ]
-    assert {row["questions"] for row in told} == {6}
+    assert {row["questions"] for row in told} == {12}
     assert all(row["mrr_low"] <= row["mrr"] <= row["mrr_high"] for row in told)
     assert all("poison@1" not in row for row in told), "nothing is stale here"
     after = {row["of"]: row["mrr_minus_before"] for row in told if row["nights"] == 2}
