@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from mnemic.cli.main import main
+from mnemic.runtime.keys import key_slots
 from tests.processes.faces import EXAMPLE, Outcome, run
 from tests.processes.ray_fixture import local_ray as local_ray
 from tests.processes.serving import end
@@ -66,6 +67,14 @@ def _no_user_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Point everything that looks for a home at a folder of this run."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MNEMIC_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cheap_passphrases() -> Iterator[None]:
+    """A passphrase that is set in this process costs nothing, whoever asks for it: what it costs stands in the card."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(key_slots, "SCRYPT", (1 << 4, 8, 1))
         yield
 
 

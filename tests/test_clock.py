@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pytest
 
@@ -39,12 +39,13 @@ SQL = re.compile(
 def violations(source: str, path: str) -> list[str]:
     """List where the source of a module reads a clock or draws without a seed; `path` says what it may."""
     tree = ast.parse(source)
-    names = _origins(tree)
-    calls = {id(node.func): node for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    annotations = {id(part) for node in ast.walk(tree) for part in _annotated(node)}
+    nodes = list(ast.walk(tree))
+    names = _origins(nodes)
+    calls = {id(node.func): node for node in nodes if isinstance(node, ast.Call)}
+    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    annotations = {id(part) for node in nodes for part in _annotated(node)}
     found = []
-    for node in ast.walk(tree):
+    for node in nodes:
         if id(node) in annotations:
             continue
         if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
@@ -66,10 +67,10 @@ def _annotated(node: ast.AST) -> Iterator[ast.AST]:
             yield from ast.walk(annotation)
 
 
-def _origins(tree: ast.Module) -> dict[str, str]:
+def _origins(nodes: Iterable[ast.AST]) -> dict[str, str]:
     """Map each name that an import binds to what it stands for, dotted."""
     origins = {"hash": "builtins.hash"}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 first = alias.name.split(".")[0]

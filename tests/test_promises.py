@@ -27,7 +27,7 @@ from tests.processes.faces import EXAMPLE, Outcome, finish, run, start, turn
 from tests.processes.serving import end
 from tests.waiting import until
 
-EXAMPLES = settings(max_examples=40)
+EXAMPLES = settings(max_examples=20)  # each makes a mind
 RUN_BYTES = 16
 DAY_US = 86_400 * 1_000_000
 START_US = 1_760_000_000_000_000
@@ -66,7 +66,7 @@ def everything(mind: Mind, query: str = "otter", **options: Any) -> list[Any]:
 # --- 1 and 2: byte for byte, and once --------------------------------------------------------------------------------
 
 
-@EXAMPLES
+@settings(max_examples=40)
 @given(texts=st.lists(TEXTS, min_size=1, max_size=6))
 def test_1_and_2_what_was_captured_comes_back_byte_for_byte_and_is_stored_once(minds: Any, texts: list[str]) -> None:
     mind, path = minds()

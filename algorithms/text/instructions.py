@@ -8,6 +8,7 @@ no harm has to stand where nobody takes it for an instruction, whatever this say
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 
@@ -76,7 +77,6 @@ _SIGNS = (
     r"|permanent)"
     r" (?:permission|approval|authori[sz]ation|consent)\b",
 )
-_SIGN = re.compile("|".join(f"(?:{sign})" for sign in _SIGNS), re.IGNORECASE | re.MULTILINE)
 _SPACED = re.compile(r"\b(?:\w[ ._-]){4,}\w\b")
 _LOOKALIKE = str.maketrans("аеорсухіјѕԁһοαεικνρτυ", "aeopcyxijsdhoaeikvptu")
 _MIXED = re.compile(r"\b(?=\w*[a-z])(?=\w*[Ͱ-ϿЀ-ԯ])\w+\b", re.IGNORECASE)
@@ -88,4 +88,10 @@ def reads_as_instruction(text: str) -> bool:
         folded = unicodedata.normalize("NFKC", text)
         visible = "".join(letter for letter in folded if unicodedata.category(letter) != "Cf")
         text = _MIXED.sub(lambda word: word[0].lower().translate(_LOOKALIKE), visible)
-    return _SIGN.search(_SPACED.sub(lambda word: re.sub(r"[ ._-]", "", word[0]), text)) is not None
+    return _sign().search(_SPACED.sub(lambda word: re.sub(r"[ ._-]", "", word[0]), text)) is not None
+
+
+@functools.cache
+def _sign() -> re.Pattern[str]:
+    """All of them. Made when it is first asked for: that takes 5 ms."""
+    return re.compile("|".join(f"(?:{sign})" for sign in _SIGNS), re.IGNORECASE | re.MULTILINE)

@@ -47,7 +47,7 @@ _RUN = f"[{_HAN}]+|[{_HIRAGANA}][{_HIRAGANA}\u30fc]*|[{_KATAKANA}]+|[{_THAI}]+"
 _SPACELESS = re.compile(f"[{_HAN}{_HIRAGANA}{_KATAKANA}{_THAI}]")
 _CHARACTER = re.compile(".[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u3099\u309a]*")  # with the marks that stand on it
 _LATIN_WORD = re.compile(r"[^\W_]+")
-_OTHER_SCRIPT = re.compile("[\u0300-\u1fff\u2c00-\U0010ffff]")
+_OTHER_SCRIPT = re.compile("[^\0-\u02ff\u2000-\u2bff]")  # said by what it is not, which is ten times as quick to make
 _MARKED_FROM = ((0x0300, 0x1E00), (0x20D0, 0x2100), (0x2CEF, 0x2E00), (0xA66F, 0xABFF), (0xFE20, 0xFE30))
 
 

@@ -182,7 +182,7 @@ def test_with_nothing_to_do_a_step_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", ["in the background", "for somebody who waits", "for both"])
 def test_a_question_waits_for_the_one_window_in_progress_and_no_other(tmp_path: Path, how: str) -> None:
     with ActorHarness(
-        tmp_path, encoder=Held(), sources={"a": turns([f"text {n}" for n in range(1000)])}
+        tmp_path, encoder=Held(), sources={"a": turns([f"text {n}" for n in range(100)])}
     ) as actor_system:
         if how == "for somebody who waits":
             actor_system.take_quietly("a")

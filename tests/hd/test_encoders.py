@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -78,6 +78,7 @@ def by_hand(space: Space, record: Record) -> NDArray[np.uint64]:
     return pack(np.where(votes == 0, tie, votes > 0))
 
 
+@settings(max_examples=40)
 @given(records=st.lists(RECORDS, max_size=4))
 def test_a_record_is_the_majority_of_its_bound_pairs(bound: RecordEncoder, records: list[Record]) -> None:
     codes = bound.encode_records(records)

@@ -56,8 +56,7 @@ _NAMED = "|".join(
 _ANY_YEAR = re.compile(r"\d{4}")
 _ANY_MONTH = re.compile(rf"\b{_MONTH}", re.IGNORECASE)
 _COUNT = rf"(?:{_any(_COUNTS)}|\d{{1,3}})"
-_PHRASE = re.compile(
-    rf"""\b(?:
+_PHRASE = rf"""\b(?:
     from\ (?:the\ )?(?P<a>{_NAMED}|\d{{1,2}})\ ?(?:to|until|till|through|-|–)\ ?
         (?:(?:the\ )?end\ of\ )?(?P<b>{_NAMED})
     |(?!from\ \d{{4}}(?!-|\ on))(?P<start>since|from|as\ of|effective
@@ -67,9 +66,7 @@ _PHRASE = re.compile(
         (?P<last>{_NAMED}|(?<=end\ of\ )(?:week|month|year)\b)
     |(?:for|over|during)\ the\ (?:next|coming)\ (?:(?P<count>{_COUNT})\ )?(?P<unit>{_any(_UNITS)})
     |(?P<now>this\ (?:week|month)(?!'s)|today(?!['’]s))
-    )(?!\w)(?!:\d|\ ?[ap]m\b)""",
-    re.IGNORECASE | re.VERBOSE | re.ASCII,  # so that what matches is in the tables in lower case
-)
+    )(?!\w)(?!:\d|\ ?[ap]m\b)"""
 TRIGGERS = frozenset(
     [
         "since",
@@ -120,8 +117,14 @@ class DayPhrase(NamedTuple):
 
 def day_phrases(text: str) -> Iterator[DayPhrase]:
     """The phrases of a text, in order."""
-    for match in _PHRASE.finditer(text):
+    for match in _phrase().finditer(text):
         yield DayPhrase(match.start(), match.end(), match)
+
+
+@functools.cache
+def _phrase() -> re.Pattern[str]:
+    """Made when it is first asked for: that takes 5 ms."""
+    return re.compile(_PHRASE, re.IGNORECASE | re.VERBOSE | re.ASCII)  # so that matches are in the tables in lower case
 
 
 def holding_days(text: str, said_on: date, *, past: bool = False) -> tuple[date | None, date | None]:

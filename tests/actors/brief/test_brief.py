@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,10 +28,19 @@ def filler(count: int = 250) -> list[str]:
     return [f"number {number} says word{number} and word{number * 7 % 251}" for number in range(count)]
 
 
-@pytest.fixture
-def actor_system(tmp_path: Path) -> Iterator[ActorHarness]:
-    with ActorHarness(tmp_path, sources={"f": turns(filler(), session="filler", scope="shelf")}) as actor_system:
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home of turns about nothing in particular. Not to be written to."""
+    home = tmp_path_factory.mktemp("filled")
+    with ActorHarness(home, sources={"f": turns(filler(), session="filler", scope="shelf")}) as actor_system:
         actor_system.take("f")
+        actor_system.embed()
+    return home
+
+
+@pytest.fixture
+def actor_system(filled: Path, tmp_path: Path) -> Iterator[ActorHarness]:
+    with ActorHarness(Path(shutil.copytree(filled, tmp_path / "home"))) as actor_system:
         yield actor_system
 
 
@@ -189,11 +199,11 @@ def test_a_start_is_inside_the_budget_that_is_asked_for_else_the_settings(tmp_pa
         assert started(actor_system, budget_tokens=0) == Briefed(text="", memories=(), tokens=0)
 
 
-def test_subagents_are_told_nothing_unless_the_settings_say_so(actor_system: ActorHarness, tmp_path: Path) -> None:
+def test_subagents_are_told_nothing_unless_the_settings_say_so(actor_system: ActorHarness) -> None:
     keep(actor_system, LANTERN, kind="decision")
     assert started(actor_system, "new/agent") == Briefed(text="", memories=(), tokens=0)
     assert prompted(actor_system, session="new/agent").memories == ()
-    with ActorHarness(tmp_path, **{"brief.subagents": True}) as asked_for:
+    with ActorHarness(actor_system.home, **{"brief.subagents": True}) as asked_for:
         assert started(asked_for, "new/agent").memories
 
 

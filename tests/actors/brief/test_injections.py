@@ -61,11 +61,12 @@ def unquoted(text: str) -> str:
     return re.sub(r'"[^"\n]*"', "", framed[1]) if framed else text
 
 
-@pytest.fixture
-def actor_system(tmp_path: Path) -> Iterator[ActorHarness]:
+@pytest.fixture(scope="module")
+def actor_system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ActorHarness]:
+    """All of them, as tools answered them and as an assistant repeated them; each in a scope of its own."""
     sources = {f"heard-{n}": session(f"heard-{n}", text, "It does not build yet.") for n, text in HEARD}
     sources |= {f"said-{n}": session(f"said-{n}", text, f"It says: {text}") for n, text in HEARD}
-    with ActorHarness(tmp_path, sources=sources) as actor_system:
+    with ActorHarness(tmp_path_factory.mktemp("injections"), sources=sources) as actor_system:
         for source in sources:
             actor_system.take(source)
         yield actor_system

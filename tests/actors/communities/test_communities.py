@@ -253,7 +253,7 @@ def test_a_rebuild_finds_the_same_under_the_same_numbers(tmp_path: Path) -> None
         assert kept(one) == before
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.lists(st.sampled_from(["boats", "bread", "music", "forget", "shelf"]), min_size=4, max_size=14), st.data())
 def test_who_begins_anew_at_a_boundary_finds_what_one_finds_that_went_on(
     tmp_path_factory: pytest.TempPathFactory, steps: list[str], data: st.DataObject

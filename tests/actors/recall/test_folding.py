@@ -196,7 +196,7 @@ def test_folding_hides_nothing_crosses_nothing_and_is_the_same_each_time(
 LONG = st.tuples(st.integers(1, 40), st.booleans()).map(lambda of: ("the crane " if of[1] else "kettle ") * 4 * of[0])
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(
     texts=st.lists(LONG, min_size=1, max_size=10),
     asked=st.lists(st.tuples(st.integers(1, 400), st.integers(1, 6)), min_size=1, max_size=6),

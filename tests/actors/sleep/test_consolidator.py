@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import pytest
 
@@ -74,6 +75,33 @@ FAILING = f"{__name__}:Failing"
 @pytest.fixture
 def mind(tmp_path: Path) -> Iterator[ActorHarness]:
     with ActorHarness(tmp_path) as mind:
+        yield mind
+
+
+class Talked(NamedTuple):
+    """A home of many sessions, not to be written to: one night's digests of them take several steps."""
+
+    home: Path
+    at_us: int
+    ids: list[list[bytes]]
+    """By session."""
+
+    def copy(self, home: Path) -> ActorHarness:
+        return ActorHarness(Path(shutil.copytree(self.home, home)), clock=ManualClock(self.at_us))
+
+
+@pytest.fixture(scope="module")
+def talked(tmp_path_factory: pytest.TempPathFactory) -> Talked:
+    home = tmp_path_factory.mktemp("talked")
+    with ActorHarness(home) as mind:
+        ids = [say(mind, *(f"{text} ({number})" for text in TALK), session=f"s{number}") for number in range(60)]
+    return Talked(home, mind.clock.now_us(), ids)
+
+
+@pytest.fixture
+def busy(talked: Talked, tmp_path: Path) -> Iterator[ActorHarness]:
+    """A mind of many sessions."""
+    with talked.copy(tmp_path / "busy") as mind:
         yield mind
 
 
@@ -221,17 +249,11 @@ def test_taking_back_the_first_night_takes_back_all(mind: ActorHarness) -> None:
     assert [one.undone_at is not None for one in mind.ask(ListNights()).nights] == [True, True]
 
 
-def test_a_night_that_was_broken_off_comes_to_what_one_that_ran_through_does(tmp_path: Path) -> None:
-    def talk(mind: ActorHarness) -> None:
-        for number in range(40):
-            say(mind, *(f"{text} ({number})" for text in TALK), session=f"s{number}")
-
-    with ActorHarness(tmp_path / "whole") as whole:
-        talk(whole)
+def test_a_night_that_was_broken_off_comes_to_what_one_that_ran_through_does(talked: Talked, tmp_path: Path) -> None:
+    with talked.copy(tmp_path / "whole") as whole:
         sleep(whole, "night")
         expected = [one[:4] for one in standing(whole)]
-    with ActorHarness(tmp_path / "broken") as broken:
-        talk(broken)
+    with talked.copy(tmp_path / "broken") as broken:
         for _ in range(6):  # each time by another actor, which knows nothing of the one before
             actor = ConsolidatorActor.make(broken.ports)
             for _ in range(4):
@@ -257,14 +279,12 @@ def test_a_dry_run_says_what_would_change_and_changes_nothing(mind: ActorHarness
     assert mind.ask(ListNights()).nights == ()
 
 
-def test_whoever_wakes_a_night_has_it_end_and_say_so(mind: ActorHarness) -> None:
-    for number in range(60):
-        say(mind, *(f"{text} ({number})" for text in TALK), session=f"s{number}")
-    while "session-digests" not in (report := mind.ask(Sleep(run="night", budget_s=60.0))).steps:
+def test_whoever_wakes_a_night_has_it_end_and_say_so(busy: ActorHarness) -> None:
+    while "session-digests" not in (report := busy.ask(Sleep(run="night", budget_s=60.0))).steps:
         assert not report.finished
-    mind.supervisor.tell(Preempt(run="night"))
-    until(lambda: mind.ask(ListNights()).nights[0].ended_at is not None)
-    (night,) = mind.ask(ListNights()).nights
+    busy.supervisor.tell(Preempt(run="night"))
+    until(lambda: busy.ask(ListNights()).nights[0].ended_at is not None)
+    (night,) = busy.ask(ListNights()).nights
     assert (night.why, night.reason) == ("woken", "idle")
     assert "done" not in {one.state for one in night.stages if one.stage == "project-digests"}
 
@@ -411,37 +431,33 @@ def test_it_keeps_the_contract() -> None:
     assert set(ConsolidatorActor.takes) == {Sleep, Preempt}
 
 
-def test_a_night_whose_time_is_used_up_ends_and_says_so(mind: ActorHarness) -> None:
-    for number in range(60):
-        say(mind, *(f"{text} ({number})" for text in TALK), session=f"s{number}")
-    while "session-digests" not in (report := mind.ask(Sleep(run="night", budget_s=5.0))).steps:
+def test_a_night_whose_time_is_used_up_ends_and_says_so(busy: ActorHarness) -> None:
+    while "session-digests" not in (report := busy.ask(Sleep(run="night", budget_s=5.0))).steps:
         assert not report.finished
-    mind.clock.advance(6)
-    report = mind.ask(Sleep(run="night", budget_s=5.0))
+    busy.clock.advance(6)
+    report = busy.ask(Sleep(run="night", budget_s=5.0))
     assert (report.finished, report.ended) == (False, True)
-    assert mind.ask(ListNights()).nights[0].why == "time"
-    assert sleep(mind, "night").changes, "by the same name it goes on"
+    assert busy.ask(ListNights()).nights[0].why == "time"
+    assert sleep(busy, "night").changes, "by the same name it goes on"
 
 
-def test_another_night_ends_the_one_that_is_on(mind: ActorHarness) -> None:
-    for number in range(60):
-        say(mind, *(f"{text} ({number})" for text in TALK), session=f"s{number}")
-    while "session-digests" not in mind.ask(Sleep(run="one", budget_s=60.0)).steps:
+def test_another_night_ends_the_one_that_is_on(busy: ActorHarness) -> None:
+    while "session-digests" not in busy.ask(Sleep(run="one", budget_s=60.0)).steps:
         pass
-    sleep(mind, "other")
-    assert [(one.run, one.why) for one in mind.ask(ListNights()).nights] == [("other", "finished"), ("one", "woken")]
+    sleep(busy, "other")
+    assert [(one.run, one.why) for one in busy.ask(ListNights()).nights] == [("other", "finished"), ("one", "woken")]
 
 
-def test_what_is_forgotten_while_a_night_is_on_is_not_derived(mind: ActorHarness) -> None:
+def test_what_is_forgotten_while_a_night_is_on_is_not_derived(talked: Talked, busy: ActorHarness) -> None:
     stages = ("session-digests",)
-    ids = [say(mind, *(f"{text} ({number})" for text in TALK), session=f"s{number}") for number in range(60)]
-    while not (first := mind.ask(Sleep(run="night", budget_s=60.0, stages=stages))).changes:
+    ids = talked.ids
+    while not (first := busy.ask(Sleep(run="night", budget_s=60.0, stages=stages))).changes:
         assert not first.finished
-    mind.ask(Forget(ids=tuple(one for some in ids[:20] + ids[40:] for one in some), reason="test"))
-    while not mind.ask(Sleep(run="night", budget_s=60.0, stages=stages)).finished:
+    busy.ask(Forget(ids=tuple(one for some in ids[:20] + ids[40:] for one in some), reason="test"))
+    while not busy.ask(Sleep(run="night", budget_s=60.0, stages=stages)).finished:
         pass
-    assert len(mind.look(lambda now: now.derived_stamps("session-digests"))) == 20
-    assert sleep(mind, "next", stages=stages).changes == 0
+    assert len(busy.look(lambda now: now.derived_stamps("session-digests"))) == 20
+    assert sleep(busy, "next", stages=stages).changes == 0
 
 
 def test_a_key_that_fails_keeps_no_other_from_being_derived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from mnemic.actors.recall.folding import MOST_FOLDED
 from mnemic.actors.recall.ranking.night_effects import COPIES, NightEffects
 from mnemic.actors.recall.recall_index import RecallIndex
 from tests.actors.sleep.sleeping import SHELF, whole_night
-from tests.harness import ActorHarness
+from tests.harness import ActorHarness, turns
 
 STAGES = ("fingerprints", "duplicates")
 BOARD = ScopeRef(path="board", project=None, found="named")
@@ -35,7 +35,12 @@ def told(found: Recalled) -> list[tuple[bytes, list[bytes]]]:
 
 
 def test_a_text_said_more_often_than_a_recall_compares_hides_nothing_after_a_night(mind: ActorHarness) -> None:
-    copies = [mind.keep("Run the tests again.", session=str(n), place=SHELF).id for n in range(1010)]
+    said = [one for n in range(1010) for one in turns(["Run the tests again."], session=str(n), scope=SHELF.path)]
+    mind.sources["said"] = said
+    mind.take("said")
+    mind.embed()
+    copies = mind.look(lambda now: now.ids_of(now.memory_columns(0).row.tolist()))
+    assert len(copies) == 1010
     others = [mind.keep(f"Run the tests again with option {n}", place=SHELF).id for n in range(12)]
     signals = ("lexical", "session")
     assert len(mind.recall("run the tests again", signals=signals).hits) == 1

@@ -105,7 +105,7 @@ def told(mind: ActorHarness) -> list[Any]:
     ]
 
 
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(steps=STEPS)
 def test_a_night_comes_to_rest_and_is_gone_once_taken_back(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[Any, ...]]

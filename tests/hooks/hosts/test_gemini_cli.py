@@ -443,7 +443,9 @@ LINES = st.fixed_dictionaries(
         "id": st.sampled_from(["a", "b"]) | VALUES,
         "content": VALUES,
         "thoughts": VALUES,
-        "toolCalls": st.lists(st.fixed_dictionaries({"name": VALUES}, optional={"result": VALUES, "args": VALUES})),
+        "toolCalls": st.lists(
+            st.fixed_dictionaries({"name": VALUES}, optional={"result": VALUES, "args": VALUES}), max_size=2
+        ),
         "$set": st.fixed_dictionaries({"messages": VALUES}),
         "sessionId": VALUES,
         "projectHash": VALUES,

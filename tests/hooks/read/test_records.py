@@ -47,7 +47,7 @@ TOOLS = st.sampled_from(
 INNER = st.sampled_from(
     ["stdout", "stderr", "file", "filenames", "content", "mode", "type", "filePath", "isError", "structuredContent"]
 )
-ANSWERS = st.dictionaries(INNER, JSON | st.dictionaries(st.text(), JSON, max_size=2))
+ANSWERS = st.dictionaries(INNER, JSON | st.dictionaries(st.text(), JSON, max_size=2), max_size=4)
 
 
 def record(payload: object, assistant: str = "claude-code", **more: Any) -> HookRecord:
@@ -81,7 +81,12 @@ def why(told: HookRecord) -> str:
 
 
 @pytest.mark.parametrize("assistant", ADAPTERS)
-@given(payload=st.dictionaries(FIELDS, JSON | st.text(min_size=1)), event=EVENTS, tool=TOOLS, answer=JSON | ANSWERS)
+@given(
+    payload=st.dictionaries(FIELDS, JSON | st.text(min_size=1), max_size=5),
+    event=EVENTS,
+    tool=TOOLS,
+    answer=JSON | ANSWERS,
+)
 def test_any_object_is_understood_or_refused_with_a_reason(
     assistant: str, payload: dict[str, Any], event: str, tool: str, answer: Any
 ) -> None:

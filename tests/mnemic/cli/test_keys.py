@@ -18,7 +18,6 @@ import pytest
 import mnemic
 from mnemic.actors.protocol.errors import NotOnRay
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.keys import key_slots
 from mnemic.runtime.keys.key_slots import format_recovery_key
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from tests.paths import PYTHON_HOOK
@@ -33,12 +32,6 @@ WORDS = "nine books on a shelf"
 OTHER = "ten jars on a sill"
 RECOVERY = re.compile(r"([A-Z2-7]{4}-){13}[A-Z2-7]{4}")
 PAYLOAD = json.dumps({"session_id": "new", "source": "startup", "hook_event_name": "SessionStart"}).encode()
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A passphrase that costs nothing, where this process makes the mind."""
-    monkeypatch.setattr(key_slots, "SCRYPT", (1 << 4, 8, 1))
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import mnemic
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.cli.recall import answer_lines, read_pattern
 from mnemic.hd.roles import ROLES
@@ -95,12 +97,14 @@ def step(minute: int, tool: str, text: str, outcome: str, file: str) -> Iterator
     )
 
 
-@pytest.fixture
-def boat(command: Command, home: Path, tmp_path: Path) -> Path:
-    """A home in which a test of the oars failed and was mended, and somebody spoke of the pier."""
+@pytest.fixture(scope="module")
+def boathouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The minds' folder of `boat`. Not to be written to."""
+    home = tmp_path_factory.mktemp("boathouse")
+    (home / "mnemic.toml").write_text(f'[embedder]\nmodel = "{home / "no model"}"\n', "utf-8")
     run, oars = "command: pytest tests/test_oars.py", "/work/boat/oars.py"
     source = lines(
-        tmp_path / "a.jsonl",
+        home / "a.jsonl",
         turn("the oars float", session="b", scope="work/boat", said_at="2026-11-03T10:00:00Z"),
         *step(1, "Edit", f"file_path: {oars}", "ok", oars),
         *step(2, "Bash", run, "failed", "tests/test_oars.py"),
@@ -108,7 +112,15 @@ def boat(command: Command, home: Path, tmp_path: Path) -> Path:
         *step(4, "Bash", run, "ok", "tests/test_oars.py"),
         turn("the pier is 40 m", session="a pier", speaker="Ida", scope="work/pier", said_at="2026-11-20T18:00:00Z"),
     )
-    assert command("capture", source, "--home", home).code == 0
+    with mnemic.open(home) as mind:
+        mind.capture(source)
+    return home / "minds"
+
+
+@pytest.fixture
+def boat(boathouse: Path, home: Path) -> Path:
+    """A home in which a test of the oars failed and was mended, and somebody spoke of the pier."""
+    shutil.copytree(boathouse, home / "minds")
     return home
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -35,13 +36,23 @@ SAID = [
 ]
 
 
-@pytest.fixture
-def mind(home: Path, tmp_path: Path) -> Iterator[Mind]:
-    """A mind without a model, of two projects; in one a statement replaced another, and two contradict."""
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The minds' folder of a home with two projects. Not to be written to."""
+    home = tmp_path_factory.mktemp("graded")
+    (home / "mnemic.toml").write_text(f'[embedder]\nmodel = "{home / "no model"}"\n', "utf-8")
     turns = [turn(text, scope=scope, id=text, said_at=at) for scope, at, text in SAID]
     with mnemic.open(home) as mind:
-        mind.capture(lines(tmp_path / "a.jsonl", *turns))
+        mind.capture(lines(home / "a.jsonl", *turns))
         grade_pair(mind, home, "Nadia works in Porto", "Nadia works in Lisbon")
+    return home / "minds"
+
+
+@pytest.fixture
+def mind(graded: Path, home: Path) -> Iterator[Mind]:
+    """A mind without a model, of two projects; in one a statement replaced another, and two contradict."""
+    shutil.copytree(graded, home / "minds")
+    with mnemic.open(home) as mind:
         yield mind
 
 

@@ -15,7 +15,6 @@ from mnemic.open_mind import open_served
 from mnemic.runtime.api import lock
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.files import atomic_replace
-from mnemic.runtime.keys import key_slots
 from mnemic.runtime.keys.key_slots import format_recovery_key, is_recovery_key
 from mnemic.runtime.minds import ask_passphrase
 from mnemic.runtime.minds.homes import create_mind, open_mind
@@ -25,12 +24,6 @@ from tests.processes.serving import serving
 WORDS = "nine books on a shelf"
 OTHER = "ten jars on a sill"
 RECOVERY = bytes(range(32))
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A passphrase that costs nothing."""
-    monkeypatch.setattr(key_slots, "SCRYPT", (1 << 4, 8, 1))
 
 
 @pytest.fixture

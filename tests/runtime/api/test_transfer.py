@@ -36,7 +36,6 @@ from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.restore import restore
 from mnemic.runtime.capture.hook_files import install_hook_files
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.keys import key_slots
 from mnemic.runtime.keys.key_slots import format_recovery_key
 from mnemic.runtime.keys.keys import write_private
 from mnemic.runtime.minds.homes import create_mind, open_mind
@@ -52,12 +51,6 @@ WORDS = "nine books on a shelf"
 OTHER = "ten jars on a sill"
 START_US = 1_760_000_000_000_000
 RECOVERY = bytes(range(32))
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A passphrase that costs nothing, where this process makes it."""
-    monkeypatch.setattr(key_slots, "SCRYPT", (1 << 4, 8, 1))
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import string
 import types
@@ -50,6 +51,7 @@ MESSAGES = {
 ANSWERS = [wire._ANSWERS[name] for name in sorted(wire._ANSWERS)]
 
 
+@functools.cache
 def values(hint: Any) -> st.SearchStrategy[Any]:
     """Values of a type that a message's field has."""
     plain = {

@@ -12,7 +12,6 @@ from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.doctor import mind as mind_checks
 from mnemic.runtime.doctor.checks import Check
 from mnemic.runtime.files.atomic_replace import lock_exclusive
-from mnemic.runtime.keys import key_slots
 from mnemic.runtime.keys.keys import Keys, generate_key
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.minds.rekey import rekey_mind
@@ -22,12 +21,6 @@ from tests.runtime.targets import target_of
 
 CLOCK = SystemClock()
 WORDS = "nine books on a shelf"
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A passphrase that costs nothing."""
-    monkeypatch.setattr(key_slots, "SCRYPT", (1 << 4, 8, 1))
 
 
 def a_mind(home: Path, passphrase: str | None = None) -> tuple[MindFolder, Keys]:

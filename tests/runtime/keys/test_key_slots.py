@@ -47,12 +47,6 @@ WORDS = "nine books on a shelf"
 keys_32 = st.binary(min_size=32, max_size=32)
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A passphrase that costs nothing."""
-    monkeypatch.setattr(key_slots, "SCRYPT", (1 << 4, 8, 1))
-
-
 def a_card() -> KeyHeader:
     return new_key_header(KEYS, 7, file=FILE, passphrase=WORDS, recovery=RECOVERY)
 

@@ -34,12 +34,6 @@ SECRET = b"the shelf holds nine books and a secret"
 RECOVERY = b"r" * 32
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A passphrase that costs nothing."""
-    monkeypatch.setattr(key_slots, "SCRYPT", (1 << 4, 8, 1))
-
-
 def a_mind(home: Path, fence: str | None = None) -> tuple[MindFolder, Keys]:
     """A mind that holds words, vectors and a writer's fence."""
     create_mind(home, "default", CLOCK, recovery=RECOVERY)

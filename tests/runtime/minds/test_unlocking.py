@@ -12,7 +12,6 @@ from mnemic.process import ServerProcess
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.files.atomic_replace import lock_exclusive
-from mnemic.runtime.keys import key_slots
 from mnemic.runtime.keys.keys import Keys, Secrets
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.minds.rekey import rekey_mind
@@ -22,12 +21,6 @@ from tests.clocks import ManualClock
 from tests.runtime.building import files_of, said
 
 WORDS = "nine books on a shelf"
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A passphrase that costs nothing."""
-    monkeypatch.setattr(key_slots, "SCRYPT", (1 << 4, 8, 1))
 
 
 @pytest.fixture

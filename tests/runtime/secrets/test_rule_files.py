@@ -204,8 +204,8 @@ def test_around_a_secret_everything_stays_byte_for_byte(both: Scrub, before: str
     ],
 )
 def test_a_long_hostile_text_is_gone_through_in_time(both: Scrub, piece: bytes) -> None:
-    """A quadratic step would take hours."""
-    text = b"farcorp " + piece * (200_000 // len(piece))
+    """A quadratic step would take many minutes."""
+    text = b"farcorp " + piece * (70_000 // len(piece))
     done = both(text)
     assert both(done.text) == Scrubbed(done.text, ())
 

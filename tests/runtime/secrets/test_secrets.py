@@ -286,8 +286,8 @@ def test_without_scrubbing_only_what_is_private_goes() -> None:
     ],
 )
 def test_a_long_hostile_text_is_gone_through_in_time(piece: bytes) -> None:
-    """A quadratic step would take hours."""
-    text = piece * (300_000 // len(piece))
+    """A quadratic step would take many minutes."""
+    text = piece * (100_000 // len(piece))
     assert len(SCRUB(text).text) <= 2 * len(text)
 
 
@@ -296,7 +296,7 @@ def test_a_long_hostile_text_is_gone_through_in_time(piece: bytes) -> None:
 )
 @pytest.mark.parametrize("piece", [b"?password=a1b2c3&", b"?sig=a&", b"://a:b1c@d/"])
 def test_what_waits_for_its_end_does_not_hold_up_what_is_found_meanwhile(before: bytes, piece: bytes) -> None:
-    text = before + piece * (300_000 // len(piece))
+    text = before + piece * (100_000 // len(piece))
     assert len(SCRUB(text).text) <= 2 * len(text)
 
 

@@ -367,7 +367,7 @@ def test_of_two_corrections_of_one_memory_the_later_one_stands_in_both_minds(pla
     assert [(one.superseded, one.apart, one.contrary) for one in again] == [(0, (), ())] * 2
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(
     one=st.lists(st.integers(0, 40), min_size=1, max_size=4, unique=True),
     other=st.lists(st.integers(0, 40), min_size=1, max_size=4, unique=True),
@@ -430,7 +430,7 @@ RENAMES = st.builds(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     st.lists(st.one_of(st.sampled_from([*FOLDERS[:3], *BY_HAND]), RENAMES), min_size=1, max_size=6),
     st.lists(st.one_of(st.sampled_from([*FOLDERS[3:], *BY_HAND, *NAMED]), RENAMES), min_size=1, max_size=8),

@@ -178,7 +178,7 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(
     st.lists(MADE, min_size=6, max_size=10, unique_by=lambda one: one.id),
     st.lists(CHANGES, min_size=6, max_size=12),

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.changes import (
@@ -129,6 +129,7 @@ def test_a_project_gets_no_name_of_what_is_known_or_lies_above_it(store: Store, 
 NAMES = st.sampled_from(["a", "a/b", "a/b/c", "b", "b/c", "c"])
 
 
+@settings(max_examples=30)
 @given(named=st.lists(NAMES, unique=True), projects=st.lists(st.sampled_from(["a", "b", "c"])))
 def test_what_its_owner_named_first_lies_below_no_folder(
     tmp_path_factory: pytest.TempPathFactory, named: list[str], projects: list[str]

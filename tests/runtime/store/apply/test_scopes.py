@@ -257,7 +257,7 @@ FILES = [
 ]
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.lists(st.sampled_from([*FOLDERS, *FILES]), min_size=1, max_size=10))
 def test_in_any_order_no_folder_is_told_what_a_file_of_its_owner_names(captured: list[ScopeRef]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -286,7 +286,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=80)
+@settings(max_examples=30)
 @given(st.lists(STEPS, min_size=2, max_size=12))
 @example([FOLDERS[0], FOLDERS[1], RenameScope(path="b", to="a/x"), FILES[3], "undo"])
 def test_whatever_is_renamed_and_taken_back_no_folder_is_told_but_its_own(steps: list[Change | ScopeRef | str]) -> None:

@@ -28,7 +28,7 @@ def snapshot(store: Store) -> Iterator[StoreSnapshot]:
         yield now
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(
     times=st.lists(st.none() | st.integers(0, 3), max_size=9),
     limit=st.integers(1, 4),
