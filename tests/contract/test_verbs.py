@@ -93,7 +93,10 @@ METHODS: dict[Struct, Offer] = {
 }
 COMMANDS: dict[Struct, Offer] = {
     Recall: offer(
-        "recall", lacks="place signals observe private trace assistant asking_session", own="explain", unlike="scope"
+        "recall",
+        lacks="place signals observe private trace trial assistant asking_session",
+        own="explain",
+        unlike="scope",
     ),
     Shape: offer(
         "shape",
@@ -115,7 +118,7 @@ COMMANDS: dict[Struct, Offer] = {
 }
 TOOLS: dict[Struct, Offer] = {
     Recall: offer(
-        "memory_recall", lacks="at place signals observe private trace assistant asking_session", own="explain"
+        "memory_recall", lacks="at place signals observe private trace trial assistant asking_session", own="explain"
     ),
     Shape: offer("memory_shape", lacks="analogy session since until observe private assistant asking_session"),
     CaptureText: offer("memory_capture", lacks="place assistant speaker occurrence folder", own="scope"),

@@ -35,6 +35,7 @@ from tests.grouped import group
 from tests.harness import ActorHarness
 from tests.runtime.building import apply
 from tests.shaped import answers, bind, shape
+from tests.waiting import until
 
 SMALL = {"binder.dimensions": 2048}
 TIDE, BREAD = "the tide of the harbour rises by {} metres", "bread needs yeast and flour and {} hours"
@@ -49,8 +50,11 @@ def keep(one: ActorHarness, text: str, number: int, place: ScopeRef = BOAT) -> i
 
 
 def settled(one: ActorHarness) -> BindProgress:
+    """Embed and bind all, and wait for what others make of it."""
     one.embed()
-    return bind(one)
+    found = bind(one)
+    until(lambda: not one.supervisor.is_busy())
+    return found
 
 
 def grouped(one: ActorHarness, topics: Mapping[int, Sequence[int]], **more: Any) -> None:
