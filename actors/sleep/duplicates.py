@@ -20,8 +20,9 @@ from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.recall.folding import said_alike
 from mnemic.actors.sleep.stages import Derivation
 
-_BLOCK = 256  # rows
+_BLOCK = 64  # rows
 _SHARDS = 64  # what is said again changes one part of the groups, and not all
+_MOST_ALIKE = 1024  # of what is said more often, later copies make a further group
 _HASHED = np.dtype([("row", "<i8"), ("hash", "<u8")])
 
 
@@ -65,7 +66,7 @@ class Duplicates:
     effect: ClassVar[RecallEffect] = "fold"
 
     def __init__(self) -> None:
-        self._shards: Mapping[bytes, NDArray[Any]] = {}
+        self._parts: Mapping[bytes, NDArray[Any]] = {}
 
     @classmethod
     def make(cls, settings: Mapping[str, Any]) -> Self:
@@ -73,21 +74,24 @@ class Duplicates:
         return cls()
 
     def sources(self, snapshot: Snapshot) -> Mapping[bytes, bytes]:
-        """The parts that hold such a group: hashes are dealt out among 64."""
+        """The parts that hold such a group: hashes are dealt out among 64, and of one hash copies by their number."""
         values = snapshot.derived_values(Fingerprints.name)
-        hashed = np.concatenate(
-            [np.empty(0, _HASHED), *(np.frombuffer(values[key], _HASHED) for key in sorted(values))]
-        )
+        hashed = np.frombuffer(b"".join(values[key] for key in sorted(values)), _HASHED)
         hashed = hashed[np.lexsort((hashed["row"], hashed["hash"]))]
-        same = hashed["hash"][1:] == hashed["hash"][:-1]
-        hashed = hashed[(np.append(same, False) | np.insert(same, 0, False))[: len(hashed)]]
-        shard = hashed["hash"] % _SHARDS
-        self._shards = {b"alike:%d" % number: hashed[shard == number] for number in np.unique(shard).tolist()}
-        return {key: hashlib.sha256(of.tobytes()).digest()[:16] for key, of in self._shards.items()}
+        starts = np.flatnonzero(np.append(True, hashed["hash"][1:] != hashed["hash"][:-1])[: len(hashed)])
+        sizes = np.diff(starts, append=len(hashed))
+        number = (np.arange(len(hashed)) - np.repeat(starts, sizes)) // _MOST_ALIKE
+        left = np.repeat(sizes, sizes) - number * _MOST_ALIKE
+        part = (hashed["hash"] % _SHARDS).astype(np.int64) + _SHARDS * number
+        self._parts = {
+            b"alike:%d:%d" % (one % _SHARDS, one // _SHARDS): hashed[(part == one) & (left > 1)]
+            for one in np.unique(part[left > 1]).tolist()
+        }
+        return {key: hashlib.sha256(of.tobytes()).digest()[:16] for key, of in self._parts.items()}
 
     def read(self, key: bytes, snapshot: Snapshot) -> NDArray[Any]:
         """Rows with their hashes, those with equal ones together, the oldest first."""
-        return self._shards[key]
+        return self._parts[key]
 
     def plan(self, state: NDArray[Any]) -> Derivation:
         """The groups."""

@@ -43,7 +43,7 @@ _SAID, _DONE = (
 _TOLD = "m.kind = 'turn' AND m.role IN ('user', 'assistant') AND m.retired_at IS NULL"
 _REPLY_US = 900_000_000
 _IN_SCOPE = (
-    f"m.scope = (SELECT id FROM scopes WHERE path = ?) AND {SAID_OR_KEPT} >= ? AND {SAID_OR_KEPT} < ?"
+    f"+m.scope = (SELECT id FROM scopes WHERE path = ?) AND {SAID_OR_KEPT} >= ? AND {SAID_OR_KEPT} < ?"  # +: by time
     f" AND {_AMONG_PEOPLE}"
 )
 """Where nobody tells which conversation was given something: those of its project, a quarter of an hour around."""

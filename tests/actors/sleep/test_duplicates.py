@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +15,11 @@ from hypothesis import strategies as st
 from mnemic.actors.protocol.changes import RenameScope, ScopeRef
 from mnemic.actors.protocol.messages import Forget, Rebuild, Recalled
 from mnemic.actors.protocol.scopes import ChangeScopes
+from mnemic.actors.protocol.sleep.effects import decode_groups
 from mnemic.actors.recall.folding import MOST_FOLDED
 from mnemic.actors.recall.ranking.night_effects import COPIES, NightEffects
 from mnemic.actors.recall.recall_index import RecallIndex
+from mnemic.actors.sleep import duplicates
 from tests.actors.sleep.sleeping import SHELF, whole_night
 from tests.harness import ActorHarness, turns
 
@@ -153,3 +157,20 @@ def test_copies_of_two_scopes_are_no_group_even_where_a_night_made_one_of_them()
     effects._state = effects._state._replace(row=row, group=np.zeros(5, np.int64))
     groups = effects.group_of(None)
     assert groups[0] == groups[2] == groups[4] != groups[1] == groups[3]
+
+
+@settings(max_examples=40)
+@given(hashes=st.lists(st.integers(0, 9), max_size=60), most=st.integers(2, 9))
+def test_equal_hashes_are_groups_of_so_many_at_most_in_their_order(hashes: list[int], most: int) -> None:
+    hashed = np.array([(row, one) for row, one in enumerate(hashes, 1)], duplicates._HASHED)
+    snapshot: Any = SimpleNamespace(derived_values=lambda stage: {b"rows:0": hashed.tobytes()})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(duplicates, "_MOST_ALIKE", most)
+        stage = duplicates.Duplicates()
+        found = [stage.plan(stage.read(key, snapshot)) for key in stage.sources(snapshot)]
+    groups = [tuple(group) for one in found for group in decode_groups(one.value, one.sources)]
+    wanted = []
+    for one in set(hashes):
+        rows = [row for row, other in enumerate(hashes, 1) if other == one]
+        wanted += [tuple(rows[at : at + most]) for at in range(0, len(rows), most) if len(rows[at : at + most]) > 1]
+    assert sorted(groups) == sorted(wanted)
