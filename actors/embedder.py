@@ -21,10 +21,7 @@ from mnemic.actors.protocol.changes import AddEncoder, AddVectors, Change, DropE
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import DeviceExhausted, MnemicError, NotEmbeddable
 from mnemic.actors.protocol.events import DEFAULT_KINDS, to_text
-from mnemic.actors.protocol.message import format_id
-from mnemic.actors.protocol.messages import (
-    Apply,
-    Committed,
+from mnemic.actors.protocol.meaning.messages import (
     DescribeEncoder,
     EmbedMore,
     EmbedPending,
@@ -35,8 +32,10 @@ from mnemic.actors.protocol.messages import (
     QueryEmbedded,
     WordsEmbedded,
 )
+from mnemic.actors.protocol.message import format_id
 from mnemic.actors.protocol.ports import IMPLEMENTATIONS, Encoder, Ports, Window
 from mnemic.actors.protocol.snapshot import Pending
+from mnemic.actors.protocol.store.messages import Apply, Committed
 
 _FETCH = 8  # memories read at once: a text may be as long as it likes
 _BUNDLE_WINDOWS = 64  # windows kept by one transaction

@@ -14,12 +14,12 @@ from mnemic.actors.protocol.changes import (
     SplitScope,
     Unretire,
 )
-from mnemic.actors.protocol.community_changes import SetCommunities
-from mnemic.actors.protocol.community_messages import CommunitiesChanged
+from mnemic.actors.protocol.communities.changes import SetCommunities
+from mnemic.actors.protocol.communities.messages import CommunitiesChanged
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
-from mnemic.actors.protocol.messages import Applied, Apply, Checkpoint, Checkpointed, Committed, Rebuild, Rebuilt
 from mnemic.actors.protocol.ports import Ports, StorePort
-from mnemic.actors.protocol.shape_messages import VectorsChanged
+from mnemic.actors.protocol.shape.messages import VectorsChanged
+from mnemic.actors.protocol.store.messages import Applied, Apply, Checkpoint, Checkpointed, Committed, Rebuild, Rebuilt
 
 _TO_EMBED = (AddMemory, Unretire)
 _TO_BIND = (AddVectors, DropEncoder, Retire, RenameScope, MergeScopes, SplitScope)

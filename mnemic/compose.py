@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mnemic.actors.protocol.community_messages import UpdateMore
+from mnemic.actors.protocol.communities.messages import UpdateMore
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import (
     InvalidValue,
@@ -19,7 +19,7 @@ from mnemic.actors.protocol.errors import (
     Rekeyed,
 )
 from mnemic.actors.protocol.knowledge.messages import FactsMore
-from mnemic.actors.protocol.shape_messages import BindMore
+from mnemic.actors.protocol.shape.messages import BindMore
 from mnemic.hooks.read.formats import open_transcript
 from mnemic.hooks.read.records import read_record
 from mnemic.runtime.engine.actor_system import start_actor_system

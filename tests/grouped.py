@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from mnemic.actors.protocol.changes import Change
-from mnemic.actors.protocol.community_changes import CommunityRow, LineageEvent, MarkBoundary, SetCommunities
-from mnemic.actors.protocol.messages import Apply
+from mnemic.actors.protocol.communities.changes import CommunityRow, LineageEvent, MarkBoundary, SetCommunities
 from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.protocol.store.messages import Apply
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.minds.homes import open_mind
 from mnemic.runtime.store.read.reader import open_reader

@@ -16,21 +16,14 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.actors.protocol.capture.messages import CaptureText, CaptureTranscript, TextCaptured, TranscriptCaptured
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import ModelMissing
 from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, MalformedLine, to_bytes
-from mnemic.actors.protocol.messages import (
-    CaptureText,
-    CaptureTranscript,
-    EmbedPending,
-    EmbedProgress,
-    Recall,
-    Recalled,
-    TextCaptured,
-    TranscriptCaptured,
-)
+from mnemic.actors.protocol.meaning.messages import EmbedPending, EmbedProgress
 from mnemic.actors.protocol.ports import FileStat, Ports, Scrubbed, Source, SpoolBatch, UndecodedRecord, Window
-from mnemic.actors.protocol.shape_messages import BindPending, BindProgress
+from mnemic.actors.protocol.recall.messages import Recall, Recalled
+from mnemic.actors.protocol.shape.messages import BindPending, BindProgress
 from mnemic.runtime.engine.actor_health import RestartPolicy
 from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS

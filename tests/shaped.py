@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mnemic.actors.protocol.events import Event, Kind, Outcome, Role, to_bytes
-from mnemic.actors.protocol.shape_messages import Answer, BindPending, BindProgress, Shape, Shaped
+from mnemic.actors.protocol.shape.messages import Answer, BindPending, BindProgress, Shape, Shaped
 from mnemic.algorithms.knowledge.triples import Triple
 from tests.harness import START_US, ActorHarness
 

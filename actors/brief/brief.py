@@ -33,8 +33,9 @@ from mnemic.actors.protocol.changes import DeliveredSpan, RecordDelivery, idempo
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import NoSuchMemory, RuntimeFault, StoreError
 from mnemic.actors.protocol.events import HookRecord, escape_surrogates, to_bytes, to_text
-from mnemic.actors.protocol.messages import Apply, Recall, Recalled, SignalName
+from mnemic.actors.protocol.recall.messages import Recall, Recalled, SignalName
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.protocol.store.messages import Apply
 from mnemic.actors.recall.hits import densest_excerpt, token_count
 from mnemic.actors.recall.query import question_words, scopes_below
 from mnemic.algorithms.text.terms import index_terms, stem_of

@@ -12,7 +12,7 @@ from itertools import islice
 from mnemic.actors.knowledge.facts import begins, last_heir
 from mnemic.actors.protocol.ambient_messages import Quote, QuotedPair
 from mnemic.actors.protocol.knowledge.snapshot import StatementRecord
-from mnemic.actors.protocol.messages import Memory
+from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.actors.protocol.snapshot import Snapshot
 
 MOST_UPDATES = 2

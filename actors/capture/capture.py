@@ -25,24 +25,17 @@ from mnemic.actors.protocol.ambient_messages import (
     QueueTranscripts,
     RetryQuarantined,
 )
+from mnemic.actors.protocol.capture.messages import CaptureText, CaptureTranscript, Forget, Recover, TextCaptured
 from mnemic.actors.protocol.changes import Change, RecordBackup, Supersede, idempotency_key
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import KINDS, MCP_PREFIX, ROLES, Event
 from mnemic.actors.protocol.message import Message, check_fields
-from mnemic.actors.protocol.messages import (
-    BackupNoted,
-    CaptureText,
-    CaptureTranscript,
-    Forget,
-    NoteBackup,
-    Recover,
-    TextCaptured,
-)
 from mnemic.actors.protocol.ports import Ports
 from mnemic.actors.protocol.scopes import ChangeScopes, ForgetSelection
 from mnemic.actors.protocol.sleep.messages import UndoNights
 from mnemic.actors.protocol.snapshot import SnapshotSource
+from mnemic.actors.protocol.store.messages import BackupNoted, NoteBackup
 
 OWNER = "direct"
 """Who gives a text as its `CaptureText.assistant` where no assistant does, but the owner of the mind: that is always

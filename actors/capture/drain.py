@@ -47,9 +47,9 @@ from mnemic.actors.protocol.events import (
     to_bytes,
     to_text,
 )
-from mnemic.actors.protocol.messages import Checkpoint
 from mnemic.actors.protocol.ports import RecordReader, Scrub, SpoolBatch, SpoolPort, UndecodedRecord
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.protocol.store.messages import Checkpoint
 
 _log = logging.getLogger("mnemic.capture")
 

@@ -11,23 +11,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mnemic.actors.capture.prepare import apply_changes
+from mnemic.actors.protocol.capture.messages import Forget, Forgotten, Recover, Retirement
 from mnemic.actors.protocol.changes import Change, Retire, Unretire, idempotency_key
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import InvalidValue, UnknownNight
 from mnemic.actors.protocol.events import escape_surrogates
-from mnemic.actors.protocol.messages import (
-    Apply,
-    Forget,
-    Forgotten,
-    GetMemories,
-    Memory,
-    Recover,
-    Retirement,
-)
+from mnemic.actors.protocol.recall.messages import GetMemories, Memory
 from mnemic.actors.protocol.scopes import ForgetSelection, Selection, SelectionForgotten
 from mnemic.actors.protocol.sleep.changes import TakeBackNights
 from mnemic.actors.protocol.sleep.messages import ListNights, NightsUndone, UndoNights
 from mnemic.actors.protocol.snapshot import SnapshotSource
+from mnemic.actors.protocol.store.messages import Apply
 from mnemic.actors.recall.hits import excerpt
 
 REASON_BYTES = 4096

@@ -15,8 +15,8 @@ from mnemic.actors.protocol.changes import AddMemory, Change, KeepOriginal, Scop
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import BadInput
 from mnemic.actors.protocol.events import MCP_PREFIX, Event, escape_surrogates, to_bytes, to_text
-from mnemic.actors.protocol.messages import Applied, Apply
 from mnemic.actors.protocol.ports import Digest, ResolveScope, Scrub
+from mnemic.actors.protocol.store.messages import Applied, Apply
 from mnemic.algorithms.secrets import scrub as private
 
 _log = logging.getLogger("mnemic.capture")

@@ -15,7 +15,6 @@ import msgspec
 from mnemic.actors.protocol.changes import MergeScopes, MoveProject, RenameScope, SplitScope, idempotency_key
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import InvalidValue, UnknownScope
-from mnemic.actors.protocol.messages import Apply
 from mnemic.actors.protocol.scopes import (
     SCOPES_AUTHOR,
     SCOPES_UNDO_AUTHOR,
@@ -25,6 +24,7 @@ from mnemic.actors.protocol.scopes import (
     ScopesChanged,
     suggest_scopes,
 )
+from mnemic.actors.protocol.store.messages import Apply
 
 
 class ScopeOutcome(NamedTuple):

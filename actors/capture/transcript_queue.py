@@ -16,11 +16,11 @@ import msgspec
 from mnemic.actors.capture.prepare import apply_changes
 from mnemic.actors.capture.transcripts import NOT_KEPT_PREFIX, TranscriptCapture
 from mnemic.actors.protocol.ambient_messages import CaptureProgress, Drained, Queued, QueueTranscripts
+from mnemic.actors.protocol.capture.messages import CaptureTranscript, TranscriptCaptured
 from mnemic.actors.protocol.changes import Change, FinishTranscript, QueueTranscript, idempotency_key
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import ActorFailed, BadInput, InvalidValue, MnemicError
 from mnemic.actors.protocol.events import TranscriptRef, escape_surrogates
-from mnemic.actors.protocol.messages import CaptureTranscript, TranscriptCaptured
 from mnemic.actors.protocol.ports import FileStat, StatFile
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 

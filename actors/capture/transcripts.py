@@ -17,6 +17,7 @@ import msgspec
 
 from mnemic.actors.capture.capture_filter import CaptureFilter, session_mode_changes
 from mnemic.actors.capture.prepare import ChangeBuilder, apply_changes, unstorable_reason
+from mnemic.actors.protocol.capture.messages import CaptureTranscript, TranscriptCaptured
 from mnemic.actors.protocol.changes import (
     AddMemory,
     Change,
@@ -28,9 +29,9 @@ from mnemic.actors.protocol.changes import (
 from mnemic.actors.protocol.contract import Context, raise_location
 from mnemic.actors.protocol.errors import MnemicError, SourceUnreadable
 from mnemic.actors.protocol.events import Event, MalformedLine
-from mnemic.actors.protocol.messages import AddOutcome, CaptureTranscript, TranscriptCaptured
 from mnemic.actors.protocol.ports import Source, TranscriptOpener
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.protocol.store.messages import AddOutcome
 from mnemic.actors.protocol.times import is_ahead
 
 _log = logging.getLogger("mnemic.capture")

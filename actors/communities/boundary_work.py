@@ -21,11 +21,11 @@ import numpy as np
 
 from mnemic.actors.communities.graph_state import GraphState, Ints, Partition
 from mnemic.actors.protocol.changes import EncoderName
-from mnemic.actors.protocol.community_changes import CommunityRow, GraphScale, LineageEvent, SetCommunities
+from mnemic.actors.protocol.communities.changes import CommunityRow, GraphScale, LineageEvent, SetCommunities
+from mnemic.actors.protocol.communities.snapshot import BoundaryRow
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import ModelError, RuntimeFault
-from mnemic.actors.protocol.graph_snapshot import BoundaryRow
-from mnemic.actors.protocol.messages import DescribeEncoder
+from mnemic.actors.protocol.meaning.messages import DescribeEncoder
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.algorithms.graph.backends import BACKENDS, BackendMissing, Detector, detector
 from mnemic.algorithms.graph.edges import Combined

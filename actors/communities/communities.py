@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Self
 from mnemic.actors.communities.boundary_work import BoundaryWork, detector_from_settings
 from mnemic.actors.communities.community_views import list_communities, show_community
 from mnemic.actors.protocol.changes import Change
-from mnemic.actors.protocol.community_changes import BoundaryReason, MarkBoundary
-from mnemic.actors.protocol.community_messages import (
+from mnemic.actors.protocol.communities.changes import BoundaryReason, MarkBoundary
+from mnemic.actors.protocol.communities.messages import (
     CommunitiesListed,
     CommunityProgress,
     CommunityShown,
@@ -25,9 +25,9 @@ from mnemic.actors.protocol.community_messages import (
     UpdateMore,
 )
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
-from mnemic.actors.protocol.messages import Apply, Committed
 from mnemic.actors.protocol.ports import Ports
-from mnemic.actors.protocol.shape_messages import VectorsChanged
+from mnemic.actors.protocol.shape.messages import VectorsChanged
+from mnemic.actors.protocol.store.messages import Apply, Committed
 from mnemic.algorithms.graph.backends import BACKENDS
 
 _GROWTH = 16  # of a larger mind, a boundary is due once one in so many memories has changed: not one for each 256

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.community_messages import (
+from mnemic.actors.protocol.communities.messages import (
     CommunitiesListed,
     CommunityEvent,
     CommunityNeighbour,
@@ -25,9 +25,9 @@ from mnemic.actors.protocol.community_messages import (
     ListCommunities,
     ShowCommunity,
 )
+from mnemic.actors.protocol.communities.snapshot import CommunityRecord, Members
 from mnemic.actors.protocol.errors import UnknownCommunity
-from mnemic.actors.protocol.graph_snapshot import CommunityRecord, Members
-from mnemic.actors.protocol.messages import Hit, Memory
+from mnemic.actors.protocol.recall.messages import Hit, Memory
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.recall.hits import Links, excerpt, make_hit
 from mnemic.actors.recall.query import asked_scope_numbers

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.actors.protocol.changes import EncoderName
-from mnemic.actors.protocol.community_changes import GraphScale
-from mnemic.actors.protocol.graph_snapshot import BoundaryRow, NeighbourRows, Nodes
+from mnemic.actors.protocol.communities.changes import GraphScale
+from mnemic.actors.protocol.communities.snapshot import BoundaryRow, NeighbourRows, Nodes
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.algorithms.graph.edges import (
     Combined,

@@ -13,7 +13,7 @@ from typing import Protocol
 from mnemic.actors.protocol.knowledge.changes import StatementRow
 from mnemic.actors.protocol.knowledge.messages import Fact, FactState
 from mnemic.actors.protocol.knowledge.snapshot import PairRecord, StatementRecord
-from mnemic.actors.protocol.messages import FactRef
+from mnemic.actors.protocol.recall.messages import FactRef
 
 _HOLDING = ("asserted", "temporary")
 

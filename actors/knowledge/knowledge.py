@@ -40,9 +40,9 @@ from mnemic.actors.protocol.knowledge.messages import (
 )
 from mnemic.actors.protocol.knowledge.snapshot import READ_BYTES, StatementRecord
 from mnemic.actors.protocol.message import check_fields
-from mnemic.actors.protocol.messages import Apply, Committed
 from mnemic.actors.protocol.ports import Ports
 from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.protocol.store.messages import Apply, Committed
 from mnemic.algorithms.knowledge.extraction.statements import statements
 from mnemic.algorithms.knowledge.replacement import Said, grade
 

@@ -1,6 +1,6 @@
 """Messages of automatic capture (draining the hooks' spool, queueing transcripts) and of session briefings.
 
-Beside `mnemic.actors.protocol.messages`, whose rules hold here too. What a briefing is composed from is gathered by
+What a briefing is composed from is gathered by
 `mnemic.runtime.store.read.brief` and worded by `mnemic.actors.brief.compose`.
 """
 

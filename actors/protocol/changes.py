@@ -14,7 +14,7 @@ from typing import Union
 
 import msgspec
 
-from mnemic.actors.protocol.community_changes import MarkBoundary, PlaceMembers, SetCommunities, SetPrototypes
+from mnemic.actors.protocol.communities.changes import MarkBoundary, PlaceMembers, SetCommunities, SetPrototypes
 from mnemic.actors.protocol.events import Kind, Outcome, Role
 from mnemic.actors.protocol.knowledge.changes import AddStatements, GradeStatements, MergeEntities, SettleStatements
 from mnemic.actors.protocol.message import ChangeBase, Id
@@ -225,7 +225,7 @@ class AddCodes(ChangeBase, frozen=True, kw_only=True, tag="add_codes"):
     """All records' hypervectors in that order: ``(records, dimensions / 64) uint64``, little-endian, row-major."""
     unread: tuple[bytes, ...] = ()
     """Of the memories those of which something could not be found or bound. They are taken up again once they say
-    something else, or when they are asked for (`mnemic.actors.protocol.shape_messages.RetryBinding`)."""
+    something else, or when they are asked for (`mnemic.actors.protocol.shape.messages.RetryBinding`)."""
 
 
 class DeliveredSpan(msgspec.Struct, frozen=True, array_like=True):

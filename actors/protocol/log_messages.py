@@ -1,6 +1,6 @@
 """Messages for browsing: list memories, show one in full, list what assistants were given, count usage.
 
-Beside `mnemic.actors.protocol.messages`, whose rules hold here too. The Retriever answers;
+The Retriever answers;
 `mnemic.actors.recall.list_memories` does it.
 """
 
@@ -11,7 +11,7 @@ import msgspec
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.message import Id, MemoryExcerpt, MemoryText, Message, Text, Time, Verb
-from mnemic.actors.protocol.messages import Memory, Scopes
+from mnemic.actors.protocol.recall.messages import Memory, Scopes
 
 MOST_LISTED = 1000
 """So many at most on a page."""

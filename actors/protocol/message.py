@@ -2,8 +2,9 @@
 
 Inside, an id is 16 bytes, a time is microseconds since 1970 UTC, and a text is UTF-8 with surrogates passed through; a
 field says which it is by its type (`Id`, `Time`, `Text`). In JSON, the same in every face, ids are UUIDs, times ISO
-8601 and texts text; bytes that are none of them are base64. Above stand the messages (`mnemic.actors.protocol.messages`
-and those beside it), the wire and the faces.
+8601 and texts text; bytes that are none of them are base64. The envelope carries id, trace, deadline and the time, so
+that no actor reads a clock. Above stand the messages of each room (`mnemic.actors.protocol.recall.messages` and
+others), the wire and the faces.
 """
 
 from __future__ import annotations
@@ -367,3 +368,18 @@ def _in_words(types: re.Match[str]) -> str:
     """Types such as ``int | null``; that a field may be left out is no remedy."""
     names = types[1].split(" | ")
     return " or ".join(_WORDS.get(name, name) for name in names if name != "null" or len(names) == 1)
+
+
+class Envelope(msgspec.Struct, frozen=True, kw_only=True):
+    """What travels: a message and everything about it that is not its content."""
+
+    id: str
+    """Unique within the run of the process."""
+    trace: str
+    """Shared by everything that one request sets off."""
+    now: int
+    """World time at the face, microseconds since 1970 UTC."""
+    deadline: float | None
+    """Monotonic seconds after which nobody waits for the answer; ``None`` for what is told, not asked."""
+    message: Any
+    """The payload."""

@@ -12,8 +12,8 @@ import msgspec
 
 from mnemic.actors.protocol.changes import Change, ScopeRef
 from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, MalformedLine
-from mnemic.actors.protocol.messages import Applied
 from mnemic.actors.protocol.snapshot import SnapshotSource
+from mnemic.actors.protocol.store.messages import Applied
 
 if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
     import numpy as np

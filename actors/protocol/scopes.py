@@ -1,6 +1,6 @@
 """Scopes (project paths): as they are named, listed and changed; and what is forgotten by them or otherwise.
 
-Beside `mnemic.actors.protocol.messages`, whose rules hold here too. `mnemic.actors.capture.rescope` plans what
+`mnemic.actors.capture.rescope` plans what
 `ChangeScopes` asks for; `mnemic.runtime.transfer.erase` goes by the same selections.
 """
 
@@ -11,10 +11,12 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 from typing import Any, Union
 
+from mnemic.actors.protocol.capture.messages import Retirement
 from mnemic.actors.protocol.changes import MergeScopes, MoveProject, RenameScope, SplitScope
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.message import Id, Message, Time, Verb, safe_operand
-from mnemic.actors.protocol.messages import Retirement, ScopeCount, Scopes
+from mnemic.actors.protocol.recall.messages import Scopes
+from mnemic.actors.protocol.store.messages import ScopeCount
 
 _PART = re.compile(r"[^\x00-\x1f/*\ud800-\udfff]+")
 _MOST_BYTES = 512

@@ -14,11 +14,13 @@ import msgspec
 
 from mnemic.actors.protocol.ambient_messages import Brief, BriefingSources, CaptureProgress
 from mnemic.actors.protocol.changes import EncoderName, OccurrenceCount, ScopeRef, TranscriptState
-from mnemic.actors.protocol.graph_snapshot import GraphSnapshot
+from mnemic.actors.protocol.communities.snapshot import GraphSnapshot
 from mnemic.actors.protocol.knowledge.snapshot import KnowledgeSnapshot
-from mnemic.actors.protocol.messages import Counts, EmbedProgress, Memory
+from mnemic.actors.protocol.meaning.messages import EmbedProgress
+from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.actors.protocol.scopes import ScopeChange, ScopeInfo, Selection, Surveyed
 from mnemic.actors.protocol.sleep.snapshot import SleepSnapshot
+from mnemic.actors.protocol.store.messages import Counts
 from mnemic.algorithms.retrieval.term_codes import TermTotals
 
 if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.messages import Memory, SameMemory
+from mnemic.actors.protocol.recall.messages import Memory, SameMemory
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.protocol.times import day_of
 from mnemic.actors.recall.recall_index import RecallIndex
@@ -61,8 +61,7 @@ class Folder:
             order: ``(m,)``: positions of memories, best first; those behind the first `MOST_FOLDED` are not compared.
             snapshot: which the index is as of.
             as_of: corrections made later are unknown.
-            copies: what is known to say the same; what is not ranked is named with the first one that is, as far as a
-                hit names any: the first `MOST_FOLDED`.
+            copies: what is known to say the same; what is not ranked is named with the first one that is.
             by_day: whether what was said on another day is another matter, since it was asked what was when.
         """
         columns, compared = self._index.columns, order[:MOST_FOLDED]
@@ -78,7 +77,7 @@ class Folder:
                 may &= column == column[place]
             own = int(group[place])
             known = waits & (group == own) if own >= 0 else np.zeros(len(waits), np.bool_)
-            suspects = np.flatnonzero(may & ~known & ((group < 0) | (own < 0)))
+            suspects = np.flatnonzero(may & ~known)
             said, *others = self._said(order[[place, *suspects]], snapshot, as_of) if len(suspects) else [None]
             known[suspects[[other == said for other in others]]] = True
             same = np.flatnonzero(known)
@@ -86,7 +85,7 @@ class Folder:
             alike = order[same].tolist()
             if any_surplus:
                 alike += np.flatnonzero(copies.surplus & np.isin(copies.group, group[[place, *same]])).tolist()
-            yield int(order[place]), alike[:MOST_FOLDED]
+            yield int(order[place]), alike
         yield from ((int(position), []) for position in order[MOST_FOLDED:])
 
     def name(self, positions: Sequence[int], snapshot: Snapshot) -> list[SameMemory]:

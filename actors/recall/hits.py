@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.events import to_bytes, to_text
-from mnemic.actors.protocol.messages import FactRef, Hit, Memory, SameMemory
+from mnemic.actors.protocol.recall.messages import FactRef, Hit, Memory, SameMemory
 from mnemic.algorithms.text.terms import fold_letters
 
 

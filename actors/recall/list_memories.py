@@ -25,10 +25,11 @@ from mnemic.actors.protocol.log_messages import (
     ShowMemories,
     UseCounted,
 )
-from mnemic.actors.protocol.messages import Apply, Hit, Recall
+from mnemic.actors.protocol.recall.messages import Hit, Recall
 from mnemic.actors.protocol.scopes import asked_scopes
-from mnemic.actors.protocol.shape_messages import Shape
+from mnemic.actors.protocol.shape.messages import Shape
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.protocol.store.messages import Apply
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, delivered_span, token_count
 from mnemic.actors.recall.query import scopes_below
 from mnemic.algorithms.secrets.scrub import drop_private

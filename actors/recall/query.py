@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import ModelError, RuntimeFault, UnknownScope, UnknownSession
-from mnemic.actors.protocol.messages import EmbedQuery, QueryEmbedded
+from mnemic.actors.protocol.meaning.messages import EmbedQuery, QueryEmbedded
 from mnemic.actors.protocol.scopes import asked_scopes, suggest_scopes, suggest_sessions
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.algorithms.text.languages.language import Language

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mnemic.actors.protocol.changes import EncoderName
 from mnemic.actors.protocol.events import KINDS, escape_surrogates
-from mnemic.actors.protocol.messages import Scopes
+from mnemic.actors.protocol.recall.messages import Scopes
 from mnemic.actors.protocol.scopes import asked_scopes
 from mnemic.actors.protocol.snapshot import Columns, Retired, Snapshot, Superseded
 from mnemic.actors.recall.hits import Links

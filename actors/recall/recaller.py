@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.messages import Candidate, Hit, Recall, Recalled
 from mnemic.actors.protocol.ports import Ports
+from mnemic.actors.protocol.recall.messages import Candidate, Hit, Recall, Recalled
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.protocol.times import day_of
 from mnemic.actors.recall.folding import MOST_FOLDED, Copies, Folder

@@ -19,10 +19,9 @@ from mnemic.actors.protocol.ambient_messages import Brief, Briefed
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import PausesUnreadable
 from mnemic.actors.protocol.log_messages import DeliveriesListed, MemoriesListed, MemoriesShown, UseCounted
-from mnemic.actors.protocol.messages import (
-    Count,
-    Counts,
-    EmbedQuery,
+from mnemic.actors.protocol.meaning.messages import EmbedQuery
+from mnemic.actors.protocol.ports import Ports
+from mnemic.actors.protocol.recall.messages import (
     FindScope,
     FindSimilar,
     GetMemories,
@@ -32,9 +31,9 @@ from mnemic.actors.protocol.messages import (
     ScopeFound,
     SimilarFound,
 )
-from mnemic.actors.protocol.ports import Ports
 from mnemic.actors.protocol.scopes import ListScopes, ScopesListed, Survey, Surveyed
-from mnemic.actors.protocol.shape_messages import ListRoles, RolesListed, Shape, Shaped
+from mnemic.actors.protocol.shape.messages import ListRoles, RolesListed, Shape, Shaped
+from mnemic.actors.protocol.store.messages import Count, Counts
 from mnemic.actors.recall.list_memories import BROWSE_MESSAGES, browse
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.recall.recaller import Recaller

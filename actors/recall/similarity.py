@@ -17,7 +17,7 @@ from mnemic.actors.brief.brief import rarity
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import to_bytes
-from mnemic.actors.protocol.messages import FindSimilar, Memory, SimilarFound
+from mnemic.actors.protocol.recall.messages import FindSimilar, Memory, SimilarFound
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.recall.hits import excerpt, make_hit
 from mnemic.actors.recall.query import query_vector

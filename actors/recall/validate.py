@@ -7,7 +7,7 @@ from typing import get_args
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import KINDS
 from mnemic.actors.protocol.message import check_fields
-from mnemic.actors.protocol.messages import Recall, SignalName
+from mnemic.actors.protocol.recall.messages import Recall, SignalName
 
 SIGNALS: tuple[SignalName, ...] = get_args(SignalName)
 """What may find a memory, or weigh it."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mnemic.actors.protocol.changes import EncoderName
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import NotEmbeddable
-from mnemic.actors.protocol.messages import EmbedWords
+from mnemic.actors.protocol.meaning.messages import EmbedWords
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.recall.recall_index import GrowableArray
 from mnemic.algorithms.text.terms import telling_words

@@ -15,7 +15,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.messages import QueryEmbedded
+from mnemic.actors.protocol.meaning.messages import QueryEmbedded
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.recall.query import question_words
 from mnemic.actors.recall.recall_index import RecallIndex

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.shape_messages import Answer
+from mnemic.actors.protocol.shape.messages import Answer
 from mnemic.actors.shape.fillers import ShapeSearch
 from mnemic.hd.encoders import canonical, match_kind
 from mnemic.hd.query import Matches

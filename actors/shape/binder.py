@@ -15,13 +15,14 @@ from typing import Any, ClassVar, Self
 import msgspec
 
 from mnemic.actors.protocol.changes import AddSpace, Change, EncoderName
-from mnemic.actors.protocol.community_messages import CommunitiesChanged
+from mnemic.actors.protocol.communities.messages import CommunitiesChanged
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import MnemicError, ModelError, RuntimeFault
-from mnemic.actors.protocol.messages import Apply, Committed, DescribeEncoder
+from mnemic.actors.protocol.meaning.messages import DescribeEncoder
 from mnemic.actors.protocol.ports import Ports
-from mnemic.actors.protocol.shape_messages import BindMore, BindPending, BindProgress, RetryBinding, VectorsChanged
+from mnemic.actors.protocol.shape.messages import BindMore, BindPending, BindProgress, RetryBinding, VectorsChanged
 from mnemic.actors.protocol.snapshot import Snapshot, SpaceRow, Unbound
+from mnemic.actors.protocol.store.messages import Apply, Committed
 from mnemic.actors.shape.bind import (
     MAX_DIMENSIONS,
     WORD_BITS,

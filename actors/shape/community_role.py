@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.shape_messages import RoleView
+from mnemic.actors.protocol.shape.messages import RoleView
 from mnemic.actors.protocol.snapshot import Snapshot
 
 COMMUNITY = "community"

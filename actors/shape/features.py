@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.actors.protocol.events import escape_surrogates
-from mnemic.actors.protocol.messages import Memory
+from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.actors.protocol.snapshot import NEAR_CALLS, NearbyCall, Unbound
 from mnemic.algorithms.knowledge.triples import Triple
 from mnemic.algorithms.steps.steps import (

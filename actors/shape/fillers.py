@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.shape_messages import Answer, RolesListed, RoleView
+from mnemic.actors.protocol.shape.messages import Answer, RolesListed, RoleView
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.shape.about import AboutQuery
 from mnemic.actors.shape.community_role import COMMUNITY, community_role, topics_of_records

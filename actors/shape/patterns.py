@@ -18,7 +18,7 @@ import msgspec
 
 from mnemic.actors.protocol.errors import InvalidValue, UnknownRole
 from mnemic.actors.protocol.events import KINDS, Outcome
-from mnemic.actors.protocol.shape_messages import UNKNOWN
+from mnemic.actors.protocol.shape.messages import UNKNOWN
 from mnemic.actors.protocol.times import parse_days
 from mnemic.actors.shape.community_role import COMMUNITY, parse_community
 from mnemic.actors.shape.features import STEPS_BACK

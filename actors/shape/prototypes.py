@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.community_changes import PlaceMembers, SetPrototypes
-from mnemic.actors.protocol.graph_snapshot import MemberCodes, PrototypeBlock
+from mnemic.actors.protocol.communities.changes import PlaceMembers, SetPrototypes
+from mnemic.actors.protocol.communities.snapshot import MemberCodes, PrototypeBlock
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.hd.algebra import Algebra
 from mnemic.hd.codebook import draw_hypervector

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.messages import EmbedQuery, Hit, QueryEmbedded
-from mnemic.actors.protocol.shape_messages import Answer, Shape, Shaped, validate_shape
+from mnemic.actors.protocol.meaning.messages import EmbedQuery, QueryEmbedded
+from mnemic.actors.protocol.recall.messages import Hit
+from mnemic.actors.protocol.shape.messages import Answer, Shape, Shaped, validate_shape
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.protocol.times import to_iso
 from mnemic.actors.recall.hits import excerpt, make_hit

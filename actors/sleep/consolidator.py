@@ -19,7 +19,6 @@ import msgspec
 
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting, raise_location
 from mnemic.actors.protocol.errors import DeadlineExceeded, InvalidValue, MnemicError
-from mnemic.actors.protocol.messages import Apply
 from mnemic.actors.protocol.ports import Ports
 from mnemic.actors.protocol.sleep.changes import (
     BeginNight,
@@ -31,6 +30,7 @@ from mnemic.actors.protocol.sleep.changes import (
     StageReport,
 )
 from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
+from mnemic.actors.protocol.store.messages import Apply
 from mnemic.actors.sleep.digests import ProjectDigests, SessionDigests, TopicDigests
 from mnemic.actors.sleep.duplicates import Duplicates, Fingerprints
 from mnemic.actors.sleep.exam import LEAST_QUESTIONS, Exam, past_exam_questions
@@ -262,7 +262,8 @@ class _Night:
             failed = error
         if failed is not None:
             code = failed.code if isinstance(failed, MnemicError) else type(failed).__name__
-            note, state = f"{code} in {raise_location(failed)}", "failed"
+            told = str(failed) if isinstance(stage, _Missing) else f"{code} in {raise_location(failed)}"
+            note, state = told, "failed"
         if state == "failed":
             _log.warning("a night's stage %s failed: %s", stage.name, note, extra={"trace": self.run})
         took_us = round(1e6 * (context.clock.monotonic_s() - started_s))
@@ -381,7 +382,7 @@ class _Night:
             exams = [
                 Exam(name, effect, night, questions)
                 for name, effect, night in reversed(due)
-                if not few or name not in verdicts or verdicts[name].night != night
+                if not few or name not in verdicts or verdicts[name].night != night or not verdicts[name].passed
             ]
         if not self._message.stages:
             for name in sorted(verdicts.keys() - self._done.keys()):

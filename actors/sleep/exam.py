@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import BadInput
-from mnemic.actors.protocol.messages import Hit, Memory, Recall
+from mnemic.actors.protocol.recall.messages import Hit, Memory, Recall
 from mnemic.actors.protocol.sleep.changes import KeepVerdict
 from mnemic.actors.protocol.sleep.effects import RecallEffect, Trial
 from mnemic.actors.protocol.sleep.snapshot import PastQuestion
@@ -102,7 +102,7 @@ class Exam:
         passed = True
         if not self.has_told:
             found = min(self._found, len(asked) or self._found)
-            note = f"{found} past questions, fewer than {LEAST_QUESTIONS}: not examined"
+            note = f"{found} past question{'' if found == 1 else 's'}, fewer than {LEAST_QUESTIONS}: not examined"
         else:
             mean, probability = sum(asked) / len(asked), probability_by_chance(asked)
             passed = mean >= 0 or probability >= UNLIKELY

@@ -13,7 +13,7 @@ from mnemic.actors.knowledge.facts import MOSTLY, over_clauses, share_over
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import InvalidValue, UnknownNight
 from mnemic.actors.protocol.events import to_text
-from mnemic.actors.protocol.messages import Memory, Scopes
+from mnemic.actors.protocol.recall.messages import Memory, Scopes
 from mnemic.actors.protocol.scopes import asked_scopes
 from mnemic.actors.protocol.sleep.changes import DIGEST_STAGES, PROFILE_STAGE, SourceSpan
 from mnemic.actors.protocol.sleep.messages import (
@@ -51,11 +51,11 @@ NightAnswer = NightsListed | NightShown | DigestsListed | ProceduresListed | Pro
 
 _SCOPED = (b"session", b"topic", b"project")  # kinds of keys that end with the number of a scope
 _STAGES = {
-    PROFILE_STAGE: "what users say of themselves",
-    Fingerprints.name: "hashes of what memories say",
-    Duplicates.name: "memories that say the same",
+    PROFILE_STAGE: "something that a user says of themselves",
+    Fingerprints.name: "hashes of what some memories say",
+    Duplicates.name: "some memories that say the same",
     Uses.name: "what a conversation used of what it was given",
-    Strengths.name: "how often memories were of use",
+    Strengths.name: "how often some memories were of use",
 }
 """What items are of that are of no scope."""
 _QUOTE_CHARS, _QUOTES = 160, 3

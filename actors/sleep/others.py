@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
-from mnemic.actors.protocol.community_changes import BoundaryReason
-from mnemic.actors.protocol.community_messages import UpdateCommunities
+from mnemic.actors.protocol.communities.changes import BoundaryReason
+from mnemic.actors.protocol.communities.messages import UpdateCommunities
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import ModelError
 from mnemic.actors.protocol.knowledge.messages import UpdateFacts
-from mnemic.actors.protocol.messages import EmbedPending
+from mnemic.actors.protocol.meaning.messages import EmbedPending
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.sleep.stages import Asked
 

@@ -23,8 +23,9 @@ from mnemic.actors.protocol.ambient_messages import (
     QueueTranscripts,
     RetryQuarantined,
 )
+from mnemic.actors.protocol.capture.messages import CaptureText, CaptureTranscript, Forget, Recover
 from mnemic.actors.protocol.changes import AddMemory, Change, RecordDelivery, RenameScope, ScopeRef, Supersede
-from mnemic.actors.protocol.community_messages import (
+from mnemic.actors.protocol.communities.messages import (
     CommunitiesChanged,
     ListCommunities,
     ShowCommunity,
@@ -49,27 +50,9 @@ from mnemic.actors.protocol.log_messages import (
     NoteDelivery,
     ShowMemories,
 )
+from mnemic.actors.protocol.meaning.messages import DescribeEncoder, EmbedMore, EmbedPending, EmbedQuery, EmbedWords
 from mnemic.actors.protocol.message import Request, answer_type
-from mnemic.actors.protocol.messages import (
-    Apply,
-    CaptureText,
-    CaptureTranscript,
-    Committed,
-    Count,
-    DescribeEncoder,
-    EmbedMore,
-    EmbedPending,
-    EmbedQuery,
-    EmbedWords,
-    FindScope,
-    FindSimilar,
-    Forget,
-    GetMemories,
-    NoteBackup,
-    Rebuild,
-    Recall,
-    Recover,
-)
+from mnemic.actors.protocol.recall.messages import FindScope, FindSimilar, GetMemories, Recall
 from mnemic.actors.protocol.scopes import (
     ChangeScopes,
     ForgetSelection,
@@ -77,7 +60,7 @@ from mnemic.actors.protocol.scopes import (
     Selection,
     Survey,
 )
-from mnemic.actors.protocol.shape_messages import (
+from mnemic.actors.protocol.shape.messages import (
     BindMore,
     BindPending,
     ListRoles,
@@ -96,6 +79,7 @@ from mnemic.actors.protocol.sleep.messages import (
     Sleep,
     UndoNights,
 )
+from mnemic.actors.protocol.store.messages import Apply, Committed, Count, NoteBackup, Rebuild
 from mnemic.bench.contract.world import ActorHarness, ContractViolation, close_actor
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.actor_system import ActorFactory

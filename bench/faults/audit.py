@@ -19,8 +19,9 @@ from typing import Literal, TypeVar, get_args
 
 import msgspec
 
+from mnemic.actors.protocol.capture.messages import CaptureText
 from mnemic.actors.protocol.errors import MnemicError
-from mnemic.actors.protocol.messages import CaptureText, Recall, Recalled
+from mnemic.actors.protocol.recall.messages import Recall, Recalled
 from mnemic.bench.harness.homes import BENCH_SCOPE, MIND_NAME, actors_of
 from mnemic.bench.harness.measure import Row, verdict
 from mnemic.bench.harness.processes import COMMAND

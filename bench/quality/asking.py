@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mnemic.actors.protocol.messages import Hit, Recall, Recalled, SignalName
+from mnemic.actors.protocol.recall.messages import Hit, Recall, Recalled, SignalName
 from mnemic.bench.harness.measure import Row
 from mnemic.bench.quality.locomo import any_at, distinct, paired_test, reciprocal_rank
 from mnemic.bench.quality.question_sets import LabelledQuestion

@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.community_changes import BoundaryReason
-from mnemic.actors.protocol.community_messages import UpdateCommunities
-from mnemic.actors.protocol.graph_snapshot import MemberCodes, Members
-from mnemic.actors.protocol.messages import EmbedPending
-from mnemic.actors.protocol.shape_messages import BindPending
+from mnemic.actors.protocol.communities.changes import BoundaryReason
+from mnemic.actors.protocol.communities.messages import UpdateCommunities
+from mnemic.actors.protocol.communities.snapshot import MemberCodes, Members
+from mnemic.actors.protocol.meaning.messages import EmbedPending
+from mnemic.actors.protocol.shape.messages import BindPending
 from mnemic.bench.harness.homes import MIND_NAME, actors_of
 from mnemic.bench.harness.measure import Row
 from mnemic.bench.harness.processes import run_mnemic

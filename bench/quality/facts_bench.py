@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mnemic.actors.protocol.messages import Recall, Recalled, SignalName
+from mnemic.actors.protocol.recall.messages import Recall, Recalled, SignalName
 from mnemic.bench.harness.homes import actors_of
 from mnemic.bench.harness.measure import Row, goal
 from mnemic.bench.harness.processes import run_mnemic

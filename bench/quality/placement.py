@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.graph_snapshot import MemberCodes, Members
+from mnemic.actors.protocol.communities.snapshot import MemberCodes, Members
 from mnemic.actors.shape.prototypes import bundle_prototypes, nearest_topics
 from mnemic.hd.algebra import Algebra
 from mnemic.hd.space import Space

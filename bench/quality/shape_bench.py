@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS
-from mnemic.actors.protocol.messages import Memory, Recall, Recalled, SignalName
-from mnemic.actors.protocol.shape_messages import ListRoles, RolesListed, Shape, Shaped
+from mnemic.actors.protocol.recall.messages import Memory, Recall, Recalled, SignalName
+from mnemic.actors.protocol.shape.messages import ListRoles, RolesListed, Shape, Shaped
 from mnemic.bench.harness.homes import MIND_NAME, actors_of
 from mnemic.bench.harness.measure import Row
 from mnemic.bench.harness.processes import run_mnemic

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import msgspec
 
-from mnemic.actors.protocol.messages import Memory
-from mnemic.actors.protocol.shape_messages import UNKNOWN
+from mnemic.actors.protocol.recall.messages import Memory
+from mnemic.actors.protocol.shape.messages import UNKNOWN
 from mnemic.algorithms.text.keyphrases import key_phrases
 
 _CLAIMED = re.compile(r"D\d+:\d+")

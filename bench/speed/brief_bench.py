@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed
 from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.messages import GetMemories, Memories
+from mnemic.actors.protocol.recall.messages import GetMemories, Memories
 from mnemic.bench.harness.callers import UnixHttp
 from mnemic.bench.harness.homes import BENCH_SCOPE, MIND_NAME, fill_home
 from mnemic.bench.harness.measure import BARE_PYTHON, Row, goal, quantiles, time_each

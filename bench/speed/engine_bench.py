@@ -27,8 +27,8 @@ import numpy as np
 
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import MnemicError
-from mnemic.actors.protocol.messages import Recall
 from mnemic.actors.protocol.ports import Encoder, Ports
+from mnemic.actors.protocol.recall.messages import Recall
 from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
 from mnemic.bench.harness.callers import McpHttpClient, McpPipe, McpSocketClient, ToolCaller
 from mnemic.bench.harness.homes import (

@@ -23,8 +23,9 @@ import psutil
 
 from mnemic.actors.protocol.changes import AddMemory
 from mnemic.actors.protocol.events import Outcome
-from mnemic.actors.protocol.messages import Count, Counts, Recall
-from mnemic.actors.protocol.shape_messages import BindPending, BindProgress, Shape, Shaped
+from mnemic.actors.protocol.recall.messages import Recall
+from mnemic.actors.protocol.shape.messages import BindPending, BindProgress, Shape, Shaped
+from mnemic.actors.protocol.store.messages import Count, Counts
 from mnemic.bench.harness.homes import MIND_NAME, SyntheticCorpus, actors_of, fill_home, store_of
 from mnemic.bench.harness.measure import Row, goal, milliseconds
 from mnemic.hd.space import DIMENSIONS

@@ -22,7 +22,7 @@ import apsw
 import numpy as np
 
 from mnemic.actors.protocol.ports import Encoder, Window
-from mnemic.actors.protocol.shape_messages import BindPending
+from mnemic.actors.protocol.shape.messages import BindPending
 from mnemic.bench.harness.homes import IDLE_SETTINGS, actors_of, fill_home
 from mnemic.bench.harness.measure import Row
 from mnemic.bench.harness.processes import run_mnemic

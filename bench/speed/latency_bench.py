@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from mnemic.actors.protocol.changes import AddMemory
 from mnemic.actors.protocol.ports import Encoder
-from mnemic.actors.protocol.shape_messages import BindPending, BindProgress
+from mnemic.actors.protocol.shape.messages import BindPending, BindProgress
 from mnemic.bench.harness.homes import MIND_NAME, SyntheticCorpus, actors_of, fill_home, store_of, stored_texts
 from mnemic.bench.harness.measure import Row, goal, milliseconds, quantiles, skipped
 from mnemic.bench.harness.palace import check_installed

@@ -25,7 +25,7 @@ from mnemic.runtime.minds.ask_passphrase import is_interactive
 from mnemic.runtime.version import __version__
 
 if TYPE_CHECKING:
-    from mnemic.actors.protocol.messages import Scopes
+    from mnemic.actors.protocol.recall.messages import Scopes
     from mnemic.runtime.api.mind import Mind
     from mnemic.runtime.keys.keys import Keys
 

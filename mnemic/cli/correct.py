@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mnemic.actors.protocol.capture.messages import CaptureText
 from mnemic.actors.protocol.errors import InvalidValue, SourceUnreadable
-from mnemic.actors.protocol.messages import CaptureText
 from mnemic.cli.context import CommandContext, cli, common_options, verb_options
 from mnemic.cli.interrupts import interruptible_stdin
 from mnemic.cli.output import memory_line
 from mnemic.runtime.api.reports import made_way_lines
 
 if TYPE_CHECKING:
-    from mnemic.actors.protocol.messages import TextCaptured
+    from mnemic.actors.protocol.capture.messages import TextCaptured
 
 
 @cli.command()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from mnemic.actors.protocol.messages import Forget
+from mnemic.actors.protocol.capture.messages import Forget
 from mnemic.actors.protocol.scopes import Selection, Surveyed
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options, verb_options
 from mnemic.cli.interrupts import ask

@@ -15,7 +15,7 @@ import click
 from mnemic.actors.protocol.errors import MnemicError
 
 if TYPE_CHECKING:
-    from mnemic.actors.protocol.messages import Scopes
+    from mnemic.actors.protocol.recall.messages import Scopes
 
 _MOST_SAME = 3  # memories that say the same as a hit are named in its line
 _STEERING = ("Cc", "Cf", "Zl", "Zp")  # controls; what is unseen, or reorders what is seen; ends of lines

@@ -9,8 +9,8 @@ import click
 
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import KINDS
-from mnemic.actors.protocol.messages import Recall
-from mnemic.actors.protocol.shape_messages import Shape
+from mnemic.actors.protocol.recall.messages import Recall
+from mnemic.actors.protocol.shape.messages import Shape
 from mnemic.cli.context import CLOCK, FOLDER_SCOPE, CommandContext, cli, common_options, verb_options
 from mnemic.cli.output import hit_lines, searched_scope
 from mnemic.runtime.api.reports import pluralize
@@ -34,7 +34,8 @@ _EXPECTED = "ROLE=FILLER, or ROLE=? to ask for it; `mnemic shape --roles` lists 
     "--explain",
     is_flag=True,
     help="Show what each signal adds to the log-odds of an answer: dense (meaning), lexical (its words), session (what "
-    "stands around it), structural (the day named), base; prior is what a correction takes over from what it replaces.",
+    "stands around it), structural (the day named), validity (whether it holds), use (what it was of use for), base; "
+    "prior is what a correction takes over from what it replaces.",
 )
 @common_options
 def recall(chosen: CommandContext, query: str, scope: tuple[str, ...], explain: bool, **asked: Any) -> None:

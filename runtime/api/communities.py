@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from mnemic.actors.protocol.community_changes import BoundaryReason
-from mnemic.actors.protocol.community_messages import (
+from mnemic.actors.protocol.communities.changes import BoundaryReason
+from mnemic.actors.protocol.communities.messages import (
     CommunitiesListed,
     CommunityProgress,
     CommunityShown,
@@ -20,7 +20,8 @@ from mnemic.actors.protocol.community_messages import (
     UpdateCommunities,
 )
 from mnemic.actors.protocol.errors import MnemicError, ModelError, RuntimeFault
-from mnemic.actors.protocol.messages import EmbedPending, Scopes
+from mnemic.actors.protocol.meaning.messages import EmbedPending
+from mnemic.actors.protocol.recall.messages import Scopes
 from mnemic.runtime.api.questions import QuestionVerbs, question
 from mnemic.runtime.files.writable import unwritable_reason
 
@@ -35,7 +36,7 @@ class CommunityVerbs(QuestionVerbs):
 
     def communities(self, *, scope: Scopes = "*", k: int = 20) -> CommunitiesListed:
         """List the groups of memories that belong together, the ones last spoken of first; see
-        `mnemic.actors.protocol.community_messages.ListCommunities` for what each argument means.
+        `mnemic.actors.protocol.communities.messages.ListCommunities` for what each argument means.
 
         Raises:
             UnknownScope, InvalidValue: what was asked for cannot be.
@@ -43,7 +44,7 @@ class CommunityVerbs(QuestionVerbs):
         return self._with_notices(self._ask(question(ListCommunities, scope=scope, k=k)))
 
     def community(self, id: int, *, scope: Scopes = "*", k: int = 10) -> CommunityShown:
-        """Show a community; see `mnemic.actors.protocol.community_messages.ShowCommunity` for what each argument
+        """Show a community; see `mnemic.actors.protocol.communities.messages.ShowCommunity` for what each argument
         means.
 
         Raises:

@@ -10,19 +10,12 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.capture.rescope import ScopeOutcome, plan_merge, plan_move, scopes_under, summarize_changes
+from mnemic.actors.protocol.capture.messages import CaptureText, TextCaptured
 from mnemic.actors.protocol.changes import MoveProject, RenameScope, ScopeRef
 from mnemic.actors.protocol.errors import InvalidValue, MnemicError
 from mnemic.actors.protocol.events import escape_surrogates, to_bytes
 from mnemic.actors.protocol.message import MemoryId, id_bytes, ids_bytes
-from mnemic.actors.protocol.messages import (
-    CaptureText,
-    FindScope,
-    FindSimilar,
-    GetMemories,
-    Memory,
-    SimilarFound,
-    TextCaptured,
-)
+from mnemic.actors.protocol.recall.messages import FindScope, FindSimilar, GetMemories, Memory, SimilarFound
 from mnemic.actors.protocol.scopes import (
     ChangeScopes,
     ListScopes,

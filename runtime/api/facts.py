@@ -25,7 +25,7 @@ from mnemic.actors.protocol.knowledge.messages import (
     ShowEntity,
     UpdateFacts,
 )
-from mnemic.actors.protocol.messages import Scopes
+from mnemic.actors.protocol.recall.messages import Scopes
 from mnemic.runtime.api.communities import CommunityVerbs
 from mnemic.runtime.api.questions import question
 from mnemic.runtime.files.writable import unwritable_reason

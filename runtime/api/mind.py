@@ -30,27 +30,16 @@ from mnemic.actors.protocol.ambient_messages import (
     QueueTranscripts,
     RetryQuarantined,
 )
+from mnemic.actors.protocol.capture.messages import CaptureTranscript, Forget, Forgotten, Recover
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import ActorFailed, BadInput, MnemicError, ModelError, RuntimeFault, StoreError
 from mnemic.actors.protocol.knowledge.messages import FactsProgress, UpdateFacts
+from mnemic.actors.protocol.meaning.messages import DescribeEncoder, EmbedPending, EmbedProgress
 from mnemic.actors.protocol.message import MemoryId, Request, format_id, ids_bytes
-from mnemic.actors.protocol.messages import (
-    CaptureTranscript,
-    Committed,
-    Count,
-    Counts,
-    DescribeEncoder,
-    EmbedPending,
-    EmbedProgress,
-    Forget,
-    Forgotten,
-    GetMemories,
-    Memory,
-    Rebuild,
-    Recover,
-)
+from mnemic.actors.protocol.recall.messages import GetMemories, Memory
 from mnemic.actors.protocol.scopes import normalize_scope_path
-from mnemic.actors.protocol.shape_messages import BindPending, BindProgress, RetryBinding
+from mnemic.actors.protocol.shape.messages import BindPending, BindProgress, RetryBinding
+from mnemic.actors.protocol.store.messages import Committed, Count, Counts, Rebuild
 from mnemic.runtime.api.correct import CorrectionVerbs
 from mnemic.runtime.api.erase import ErasureVerbs
 from mnemic.runtime.api.lock import LockVerbs

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from mnemic.actors.protocol.changes import DeliveredSpan
-from mnemic.actors.protocol.community_messages import CommunitiesListed
+from mnemic.actors.protocol.communities.messages import CommunitiesListed
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.log_messages import (
     CountUse,
@@ -25,9 +25,9 @@ from mnemic.actors.protocol.log_messages import (
     UseCounted,
 )
 from mnemic.actors.protocol.message import MemoryId, ids_bytes, safe_operand
-from mnemic.actors.protocol.messages import Recall, Recalled
+from mnemic.actors.protocol.recall.messages import Recall, Recalled
 from mnemic.actors.protocol.scopes import normalize_scopes
-from mnemic.actors.protocol.shape_messages import ListRoles, RolesListed, Shape, Shaped, analogy_names, pattern_texts
+from mnemic.actors.protocol.shape.messages import ListRoles, RolesListed, Shape, Shaped, analogy_names, pattern_texts
 from mnemic.actors.protocol.times import to_iso
 from mnemic.runtime.api.pause import PauseVerbs
 from mnemic.runtime.api.verbs import fields_as_parameters
@@ -53,7 +53,7 @@ class QuestionVerbs(PauseVerbs):
         progress: Callable[[int, int | None], None] | None = None,
         **asked: Any,
     ) -> Recalled:
-        """Find the memories that matter; see `mnemic.actors.protocol.messages.Recall` for what each argument means.
+        """Find the memories that matter; `mnemic.actors.protocol.recall.messages.Recall` says what each argument is.
 
         Args:
             progress: told how far the work is, where it takes long: at first, all memories are loaded.
@@ -75,7 +75,7 @@ class QuestionVerbs(PauseVerbs):
     ) -> Shaped:
         """Find memories by their structure, and what fills the roles that are asked for with ``?``.
 
-        See `mnemic.actors.protocol.shape_messages.Shape` for what each argument means; `roles` says what can be asked
+        See `mnemic.actors.protocol.shape.messages.Shape` for what each argument means; `roles` says what can be asked
         for.
 
         Args:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.protocol.ambient_messages import CaptureProgress
-from mnemic.actors.protocol.messages import Counts, LostTransactions
+from mnemic.actors.protocol.store.messages import Counts, LostTransactions
 from mnemic.actors.protocol.times import to_iso
 from mnemic.runtime.engine.reports import ActorSystemReport
 from mnemic.runtime.spool.files import Backlog, Losses, measure_backlog, read_losses

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mnemic.actors.protocol.messages import Count, Scopes
+from mnemic.actors.protocol.recall.messages import Scopes
 from mnemic.actors.protocol.sleep.changes import DigestKind
 from mnemic.actors.protocol.sleep.messages import (
     DigestsListed,
@@ -25,6 +25,7 @@ from mnemic.actors.protocol.sleep.messages import (
     Sleep,
     UndoNights,
 )
+from mnemic.actors.protocol.store.messages import Count
 from mnemic.runtime.api.facts import FactVerbs
 from mnemic.runtime.api.questions import question
 

@@ -24,7 +24,7 @@ from mnemic.actors.protocol.errors import (
     WrongRecoveryKey,
 )
 from mnemic.actors.protocol.events import escape_surrogates
-from mnemic.actors.protocol.messages import NoteBackup
+from mnemic.actors.protocol.store.messages import NoteBackup
 from mnemic.runtime.api.verbs import MindVerbs
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys.keys import random_id

@@ -12,12 +12,12 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.community_messages import CommunitiesListed, CommunityShown
+from mnemic.actors.protocol.communities.messages import CommunitiesListed, CommunityShown
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.log_messages import Delivery, MemoryDetail, UseCounted
 from mnemic.actors.protocol.message import to_json
-from mnemic.actors.protocol.messages import Hit, Memory, Recalled, Scopes
-from mnemic.actors.protocol.shape_messages import Answer, Shaped
+from mnemic.actors.protocol.recall.messages import Hit, Memory, Recalled, Scopes
+from mnemic.actors.protocol.shape.messages import Answer, Shaped
 
 _NOT_FOR_MODELS = {"source_id", "session"}
 _REF_FOR_MODELS = ("memory", "value", "at", "id")

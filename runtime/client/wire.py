@@ -17,15 +17,9 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol import (
-    ambient_messages,
-    community_messages,
-    errors,
-    log_messages,
-    messages,
-    scopes,
-    shape_messages,
-)
+from mnemic.actors.protocol import ambient_messages, errors, log_messages, scopes
+from mnemic.actors.protocol.capture import messages as capture_messages
+from mnemic.actors.protocol.communities import messages as community_messages
 from mnemic.actors.protocol.errors import (
     BadBody,
     BadInput,
@@ -38,6 +32,7 @@ from mnemic.actors.protocol.errors import (
     UnknownArgument,
 )
 from mnemic.actors.protocol.knowledge import messages as knowledge_messages
+from mnemic.actors.protocol.meaning import messages as meaning_messages
 from mnemic.actors.protocol.message import (
     Message,
     Verb,
@@ -47,8 +42,11 @@ from mnemic.actors.protocol.message import (
     safe_operand,
     to_json,
 )
-from mnemic.actors.protocol.shape_messages import Shape, analogy_names, pattern_texts
+from mnemic.actors.protocol.recall import messages as recall_messages
+from mnemic.actors.protocol.shape import messages as shape_messages
+from mnemic.actors.protocol.shape.messages import Shape, analogy_names, pattern_texts
 from mnemic.actors.protocol.sleep import messages as sleep_messages
+from mnemic.actors.protocol.store import messages as store_messages
 
 
 def message_path(message: Any) -> str:
@@ -60,15 +58,15 @@ def message_path(message: Any) -> str:
 ASK_MESSAGES: dict[str, type[Verb[Any]]] = {
     message_path(kind): kind
     for module in (
-        *(messages, ambient_messages, community_messages, knowledge_messages, log_messages, scopes),
-        *(shape_messages, sleep_messages),
+        *(recall_messages, capture_messages, store_messages, meaning_messages, ambient_messages, log_messages),
+        *(scopes, shape_messages, community_messages, knowledge_messages, sleep_messages),
     )
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, Verb) and kind is not Verb
 }
 """What a face may ask, by path: every verb."""
 TELL_MESSAGES: dict[str, type[Message]] = {
-    message_path(kind): kind for kind in (messages.Committed, sleep_messages.Preempt, log_messages.NoteDelivery)
+    message_path(kind): kind for kind in (store_messages.Committed, sleep_messages.Preempt, log_messages.NoteDelivery)
 }
 """What a face may tell, by path."""
 _ANSWERS = {answer_type(kind).__name__: answer_type(kind) for kind in ASK_MESSAGES.values()}

@@ -13,7 +13,7 @@ import apsw
 
 from mnemic.actors.protocol.errors import DamagedStore, KeyMismatch, KeyMissing, MindLocked, MnemicError, StoreBusy
 from mnemic.actors.protocol.message import format_id
-from mnemic.actors.protocol.messages import LostTransactions
+from mnemic.actors.protocol.store.messages import LostTransactions
 from mnemic.actors.sleep.consolidator import FAILURES_ALLOWED
 from mnemic.runtime.api.reports import format_size, loss_sentence, pluralize
 from mnemic.runtime.doctor.capture import format_span

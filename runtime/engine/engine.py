@@ -32,7 +32,7 @@ from mnemic.actors.protocol.errors import (
     MnemicError,
     Quarantined,
 )
-from mnemic.actors.protocol.messages import Envelope
+from mnemic.actors.protocol.message import Envelope
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder
 

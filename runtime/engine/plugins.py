@@ -18,12 +18,13 @@ from mnemic.actors.capture.capture import CaptureActor
 from mnemic.actors.communities.communities import CommunitiesActor
 from mnemic.actors.embedder import EmbedderActor
 from mnemic.actors.knowledge.knowledge import KnowledgeActor
-from mnemic.actors.protocol.community_messages import CommunitiesChanged, UpdateMore
+from mnemic.actors.protocol.communities.messages import CommunitiesChanged, UpdateMore
 from mnemic.actors.protocol.contract import CONTRACT, Actor, Setting
 from mnemic.actors.protocol.errors import ActorRefused
 from mnemic.actors.protocol.knowledge.messages import FactsMore
-from mnemic.actors.protocol.messages import Committed, EmbedMore
-from mnemic.actors.protocol.shape_messages import BindMore, VectorsChanged
+from mnemic.actors.protocol.meaning.messages import EmbedMore
+from mnemic.actors.protocol.shape.messages import BindMore, VectorsChanged
+from mnemic.actors.protocol.store.messages import Committed
 from mnemic.actors.recall.retriever import RetrieverActor
 from mnemic.actors.shape.binder import BinderActor
 from mnemic.actors.sleep.consolidator import ConsolidatorActor

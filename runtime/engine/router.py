@@ -21,7 +21,7 @@ import msgspec
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import InvalidValue, MnemicError
-from mnemic.actors.protocol.messages import Envelope
+from mnemic.actors.protocol.message import Envelope
 from mnemic.runtime.engine.engine import Engine, PendingReply
 from mnemic.runtime.engine.reports import DeadLetter, Observer
 

@@ -46,8 +46,8 @@ from mnemic.actors.protocol.errors import (
     StoreReadOnly,
 )
 from mnemic.actors.protocol.knowledge.changes import SettleStatements
-from mnemic.actors.protocol.messages import AddOutcome, Applied
 from mnemic.actors.protocol.scopes import SCOPES_UNDO_AUTHOR
+from mnemic.actors.protocol.store.messages import AddOutcome, Applied
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store.apply.capture import CAPTURE_HANDLERS
 from mnemic.runtime.store.apply.communities import COMMUNITY_HANDLERS, GRAPH_TABLES

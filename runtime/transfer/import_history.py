@@ -38,8 +38,8 @@ from mnemic.actors.protocol.changes import (
 )
 from mnemic.actors.protocol.events import Event
 from mnemic.actors.protocol.knowledge.changes import MergeEntities, SettleStatements
-from mnemic.actors.protocol.messages import Applied
 from mnemic.actors.protocol.ports import Digest
+from mnemic.actors.protocol.store.messages import Applied
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store.apply.memories import text_tombstone
 from mnemic.runtime.store.read.capture import read_occurrences

@@ -33,8 +33,8 @@ from mnemic.actors.protocol.changes import (
     Unretire,
 )
 from mnemic.actors.protocol.knowledge.changes import SettleStatements
-from mnemic.actors.protocol.messages import AddOutcome, Applied
 from mnemic.actors.protocol.scopes import ScopeChange
+from mnemic.actors.protocol.store.messages import AddOutcome, Applied
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Logged).decode

@@ -15,21 +15,12 @@ import pytest
 from numpy.typing import NDArray
 
 from mnemic.actors.embedder import EmbedderActor
+from mnemic.actors.protocol.capture.messages import Forget, Recover
 from mnemic.actors.protocol.changes import EncoderName
 from mnemic.actors.protocol.errors import ActorFailed, DeviceExhausted, ModelMissing, NotEmbeddable, StoreBusy
-from mnemic.actors.protocol.messages import (
-    Apply,
-    Committed,
-    Count,
-    EmbedPending,
-    EmbedQuery,
-    EmbedWords,
-    Forget,
-    QueryEmbedded,
-    Rebuild,
-    Recover,
-)
+from mnemic.actors.protocol.meaning.messages import EmbedPending, EmbedQuery, EmbedWords, QueryEmbedded
 from mnemic.actors.protocol.ports import Window
+from mnemic.actors.protocol.store.messages import Apply, Committed, Count, Rebuild
 from mnemic.runtime.engine.actor_health import RestartPolicy
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.store.read.reader import StoreSnapshot

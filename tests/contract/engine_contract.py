@@ -27,7 +27,7 @@ from mnemic.actors.protocol.errors import (
     MnemicError,
     Quarantined,
 )
-from mnemic.actors.protocol.messages import Envelope
+from mnemic.actors.protocol.message import Envelope
 from mnemic.runtime.engine.engine import error_kind
 from tests.clocks import ManualClock
 from tests.waiting import BOUND_S, until

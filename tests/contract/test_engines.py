@@ -23,8 +23,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.ambient_messages import Drained, DrainSpool, GetCaptureProgress
+from mnemic.actors.protocol.capture.messages import CaptureText, CaptureTranscript, Forget
 from mnemic.actors.protocol.changes import MergeScopes, ScopeRef
-from mnemic.actors.protocol.community_messages import ListCommunities, ShowCommunity, UpdateCommunities
+from mnemic.actors.protocol.communities.messages import ListCommunities, ShowCommunity, UpdateCommunities
 from mnemic.actors.protocol.errors import Fenced, NoSuchMemory, RuntimeFault
 from mnemic.actors.protocol.knowledge.messages import (
     ListConflicts,
@@ -35,18 +36,9 @@ from mnemic.actors.protocol.knowledge.messages import (
     UpdateFacts,
 )
 from mnemic.actors.protocol.message import to_json
-from mnemic.actors.protocol.messages import (
-    CaptureText,
-    CaptureTranscript,
-    Count,
-    FindScope,
-    FindSimilar,
-    Forget,
-    GetMemories,
-    Recall,
-)
+from mnemic.actors.protocol.recall.messages import FindScope, FindSimilar, GetMemories, Recall
 from mnemic.actors.protocol.scopes import ChangeScopes, ListScopes
-from mnemic.actors.protocol.shape_messages import BindPending, ListRoles, Shape
+from mnemic.actors.protocol.shape.messages import BindPending, ListRoles, Shape
 from mnemic.actors.protocol.sleep.messages import (
     ListDigests,
     ListNights,
@@ -56,6 +48,7 @@ from mnemic.actors.protocol.sleep.messages import (
     Sleep,
     UndoNights,
 )
+from mnemic.actors.protocol.store.messages import Count
 from mnemic.compose import ray_engine_factory
 from mnemic.hooks.read.formats import open_transcript
 from mnemic.hooks.read.records import read_record

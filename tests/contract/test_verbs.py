@@ -14,7 +14,8 @@ import msgspec
 import pytest
 
 from mnemic.actors.protocol.ambient_messages import Brief
-from mnemic.actors.protocol.community_messages import ListCommunities, ShowCommunity, UpdateCommunities
+from mnemic.actors.protocol.capture.messages import CaptureText, Forget, Recover
+from mnemic.actors.protocol.communities.messages import ListCommunities, ShowCommunity, UpdateCommunities
 from mnemic.actors.protocol.knowledge.messages import (
     ListConflicts,
     ListEntities,
@@ -26,18 +27,10 @@ from mnemic.actors.protocol.knowledge.messages import (
 )
 from mnemic.actors.protocol.log_messages import CountUse, ListDeliveries, ListMemories, ShowMemories
 from mnemic.actors.protocol.message import Id, MemoryId, Text, field_help
-from mnemic.actors.protocol.messages import (
-    CaptureText,
-    FindSimilar,
-    Forget,
-    GetMemories,
-    Rebuild,
-    Recall,
-    Recover,
-    Scopes,
-)
+from mnemic.actors.protocol.recall.messages import FindSimilar, GetMemories, Recall, Scopes
 from mnemic.actors.protocol.scopes import ForgetSelection, Selection, Survey
-from mnemic.actors.protocol.shape_messages import Shape
+from mnemic.actors.protocol.shape.messages import Shape
+from mnemic.actors.protocol.store.messages import Rebuild
 from mnemic.cli.context import cli
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES

@@ -29,7 +29,7 @@ from mnemic.actors.protocol.changes import (
     ScopeRef,
 )
 from mnemic.actors.protocol.errors import MnemicError
-from mnemic.actors.protocol.messages import Applied
+from mnemic.actors.protocol.store.messages import Applied
 from mnemic.actors.recall.word_index import WordIndex
 from mnemic.runtime.keys.keys import Keys, Secrets, derive_key
 from mnemic.runtime.store.memory_terms import wrongly_indexed

@@ -9,9 +9,10 @@ import msgspec
 from mnemic.actors.protocol.ambient_messages import Brief
 from mnemic.actors.protocol.contract import Setting
 from mnemic.actors.protocol.errors import DamagedStore, InvalidValue
-from mnemic.actors.protocol.messages import Committed, Count, FindScope, GetMemories, Recall
 from mnemic.actors.protocol.ports import Ports
+from mnemic.actors.protocol.recall.messages import FindScope, GetMemories, Recall
 from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
+from mnemic.actors.protocol.store.messages import Committed, Count
 from mnemic.actors.recall.retriever import RetrieverActor
 from mnemic.actors.sleep.consolidator import ConsolidatorActor
 

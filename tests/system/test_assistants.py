@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from mnemic.actors.protocol.messages import Memory
+from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.runtime.minds.homes import open_mind
 from mnemic.runtime.store.read.reader import open_reader
 from tests.assistants.programs import ASSISTANTS, SENT, World, programs

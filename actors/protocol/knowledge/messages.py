@@ -1,6 +1,6 @@
 """Messages of the knowledge actor: what holds, what held, what contradicts, and which things are known.
 
-Beside `mnemic.actors.protocol.messages`, whose rules hold here too. A fact is a statement that a memory makes, with
+A fact is a statement that a memory makes, with
 the time for which it holds; see docs/facts.md.
 """
 
@@ -10,7 +10,7 @@ from typing import Literal
 
 from mnemic.actors.protocol.knowledge.changes import Verdict
 from mnemic.actors.protocol.message import Id, Message, Text, Time, Verb
-from mnemic.actors.protocol.messages import FactRef, Scopes
+from mnemic.actors.protocol.recall.messages import FactRef, Scopes
 
 FactState = Literal["holds", "held", "replaced", "ended", "planned", "unsure"]
 """Of a statement as of a day: it holds; it held before, by its own words; another one has replaced it; it tells that

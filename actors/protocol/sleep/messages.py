@@ -1,6 +1,6 @@
 """Messages of the consolidator, and of the nights that it left: have one, list them, show one, take some back.
 
-Beside `mnemic.actors.protocol.messages`, whose rules hold here too. What a night derives is in
+What a night derives is in
 `mnemic.actors.protocol.sleep.changes`.
 """
 
@@ -10,7 +10,7 @@ import msgspec
 
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.message import Id, Message, Text, Time, Verb
-from mnemic.actors.protocol.messages import Scopes
+from mnemic.actors.protocol.recall.messages import Scopes
 from mnemic.actors.protocol.sleep.changes import DigestKind, NightReason, StageReport
 
 

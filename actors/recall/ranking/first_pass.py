@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.messages import QueryEmbedded, Recall
+from mnemic.actors.protocol.meaning.messages import QueryEmbedded
+from mnemic.actors.protocol.recall.messages import Recall
 from mnemic.actors.recall.query import QuestionWord
 from mnemic.actors.recall.ranking.reranker import DENSE_WEIGHT, FirstPass
 from mnemic.actors.recall.recall_index import Cosines, RecallIndex

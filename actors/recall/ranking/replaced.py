@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from mnemic.actors.knowledge.facts import begins, fact_ref, is_mostly, make_facts, open_pairs, replacements
 from mnemic.actors.protocol.events import to_text
-from mnemic.actors.protocol.messages import FactRef
+from mnemic.actors.protocol.recall.messages import FactRef
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.algorithms.text.terms import fold_letters
 

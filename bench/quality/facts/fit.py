@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.messages import Recall, Recalled
+from mnemic.actors.protocol.recall.messages import Recall, Recalled
 from mnemic.algorithms.knowledge.asked_time import asked_time
 from mnemic.algorithms.knowledge.assertion import RATES, status
 from mnemic.algorithms.knowledge.rivals import COEFFICIENTS, MAX_CHARS, pair_features, same_slot

@@ -21,7 +21,7 @@ import numpy as np
 
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.log_messages import NoteDelivery
-from mnemic.actors.protocol.messages import Hit, Recall, Recalled
+from mnemic.actors.protocol.recall.messages import Hit, Recall, Recalled
 from mnemic.bench.harness.homes import actors_of
 from mnemic.bench.harness.measure import Row
 from mnemic.bench.harness.processes import run_mnemic

@@ -10,7 +10,7 @@ import click
 
 from mnemic.actors.protocol.knowledge.changes import Verdict
 from mnemic.actors.protocol.knowledge.messages import ListConflicts, ListEntities, ListFacts, ShowEntity
-from mnemic.actors.protocol.messages import Scopes
+from mnemic.actors.protocol.recall.messages import Scopes
 from mnemic.cli.context import CLOCK, FOLDER_SCOPE, CommandContext, cli, common_options, verb_options
 from mnemic.cli.output import escape_controls, progress_bars, searched_scope
 from mnemic.runtime.api.mind import Mind

@@ -20,11 +20,12 @@ _ENDS = {
     "": "broken off",
 }
 _MADE = {"session-digests": "digest", "topic-digests": "digest", "project-digests": "digest", "session-steps": "steps"}
+_SAY_THEMSELVES = ("fingerprints", "duplicates", "uses", "strengths", "profile")
 _CALLED = {"project": "project", "session": "conversation", "topic": "topic"}
 _WHY_NONE = {
     "never": "no night was had yet, and `mnemic sleep` has one now",
     "undone": "the last night was taken back; `mnemic sleep --again` derives anew",
-    "stands": "nights found none so far",
+    "stands": "nights found none so far, or what it rested on was erased; `mnemic sleep` looks again",
 }
 _REASONS = {"idle": "while nobody wanted anything", "asked": "asked for"}
 
@@ -172,7 +173,8 @@ def _stage_line(one: dict[str, Any]) -> str:
     said += ["failed"] if one["state"] == "failed" else []
     said += [one["note"]] if one["note"] else []
     took = f", {one['took_us'] / 1e6:.1f} s" if one["took_us"] >= 50_000 else ""
-    return escape_controls(f"  {one['stage']}: {': '.join(said) or 'nothing to do'}{took}")
+    nothing = "nothing to do" if one["state"] else "not reached"
+    return escape_controls(f"  {one['stage']}: {': '.join(said) or nothing}{took}")
 
 
 def undo_lines(view: dict[str, Any]) -> Iterator[str]:
@@ -197,7 +199,8 @@ def shown_lines(view: dict[str, Any]) -> Iterator[str]:
     if view["night"]["undone_at"]:
         yield "  what it changed went when it was taken back"
     for one in view["changes"]:
-        yield escape_controls(f"  {one['did']}: {_MADE.get(one['stage'], one['stage'])} of {one['what']}")
+        of = "" if one["stage"] in _SAY_THEMSELVES else f"{_MADE.get(one['stage'], one['stage'])} of "
+        yield escape_controls(f"  {one['did']}: {of}{one['what']}")
         yield from (escape_controls(f'    "{" ".join(quote.split())}"') for quote in one["quotes"])
         if one["sources"] > len(one["quotes"]) > 0:
             yield f"    and {one['sources'] - len(one['quotes'])} more"

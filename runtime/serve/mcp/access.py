@@ -14,7 +14,7 @@ from typing import NamedTuple
 from mnemic.actors.capture.capture import OWNER
 from mnemic.actors.protocol.errors import OwnersChoice
 from mnemic.actors.protocol.events import MCP_PREFIX
-from mnemic.actors.protocol.messages import Memory
+from mnemic.actors.protocol.recall.messages import Memory
 
 _NOT_TOLD = "By MCP memories of other projects are not told"
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.community_messages import CommunitiesListed
+from mnemic.actors.protocol.communities.messages import CommunitiesListed
 from mnemic.actors.protocol.errors import UnknownCommunity
-from mnemic.actors.protocol.messages import Scopes
+from mnemic.actors.protocol.recall.messages import Scopes
 from mnemic.actors.recall.hits import delivered_span
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import communities_view, community_view

@@ -13,7 +13,7 @@ from mnemic.actors.protocol.errors import OwnersChoice, UnknownEntity
 from mnemic.actors.protocol.events import MCP_PREFIX
 from mnemic.actors.protocol.knowledge.changes import Verdict
 from mnemic.actors.protocol.knowledge.messages import Conflict, Fact, FactsListed
-from mnemic.actors.protocol.messages import FactRef, Scopes
+from mnemic.actors.protocol.recall.messages import FactRef, Scopes
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import knowledge_view, seconds
 from mnemic.runtime.serve.mcp.access import Access

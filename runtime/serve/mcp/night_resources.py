@@ -11,7 +11,7 @@ from typing import Any
 
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.messages import Scopes
+from mnemic.actors.protocol.recall.messages import Scopes
 from mnemic.actors.protocol.sleep.messages import DigestsListed, ProceduresListed, ProfileShown
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import knowledge_view

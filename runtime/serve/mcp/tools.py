@@ -22,6 +22,7 @@ from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.server.mcpserver.resources import FunctionResource
 from pydantic import BeforeValidator
 
+from mnemic.actors.protocol.capture.messages import CaptureText, Forget
 from mnemic.actors.protocol.changes import DeliveredSpan, ScopeRef
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import (
@@ -35,9 +36,9 @@ from mnemic.actors.protocol.errors import (
 from mnemic.actors.protocol.events import MCP_PREFIX
 from mnemic.actors.protocol.knowledge.messages import ListFacts, SettleConflict
 from mnemic.actors.protocol.message import format_id, parse_id, to_json
-from mnemic.actors.protocol.messages import CaptureText, Forget, GetMemories, Memory, Recall, Scopes
+from mnemic.actors.protocol.recall.messages import GetMemories, Memory, Recall, Scopes
 from mnemic.actors.protocol.scopes import suggest_scopes
-from mnemic.actors.protocol.shape_messages import Shape, pattern_texts
+from mnemic.actors.protocol.shape.messages import Shape, pattern_texts
 from mnemic.actors.protocol.sleep.messages import Sleep
 from mnemic.actors.protocol.times import to_iso
 from mnemic.actors.recall.hits import character_start, delivered_span

@@ -10,7 +10,7 @@ from __future__ import annotations
 import apsw
 import numpy as np
 
-from mnemic.actors.protocol.community_changes import MarkBoundary, PlaceMembers, SetCommunities, SetPrototypes
+from mnemic.actors.protocol.communities.changes import MarkBoundary, PlaceMembers, SetCommunities, SetPrototypes
 from mnemic.actors.protocol.events import DEFAULT_KINDS
 from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
 from mnemic.runtime.store.apply.meaning import newest_space_id

@@ -12,8 +12,8 @@ import apsw
 
 from mnemic.actors.protocol.changes import Change, RenameScope
 from mnemic.actors.protocol.errors import NoSuchMemory
-from mnemic.actors.protocol.messages import AddOutcome
 from mnemic.actors.protocol.scopes import ScopeChange
+from mnemic.actors.protocol.store.messages import AddOutcome
 from mnemic.runtime.store.rebind_queue import RebindQueue
 
 

@@ -17,7 +17,7 @@ from mnemic.actors.brief.statement_cues import holds_cue
 from mnemic.actors.protocol.changes import AddMemory, RedactedChange, Retire, ScopeRef, Supersede, Tombstone, Unretire
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import to_text
-from mnemic.actors.protocol.messages import AddOutcome
+from mnemic.actors.protocol.store.messages import AddOutcome
 from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
 from mnemic.runtime.store.apply.meaning import reopen_completeness
 from mnemic.runtime.store.apply.scopes import free_path, move_found_scope

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.actors.protocol.changes import EncoderName
-from mnemic.actors.protocol.messages import Memory
+from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.actors.protocol.snapshot import NEAR_CALLS, CodeBlock, NearbyCall, SpaceRow, Unbound
 from mnemic.algorithms.text.terms import index_terms
 from mnemic.runtime.store.apply.meaning import encoder_row, newest_space_id

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.actors.protocol.changes import EncoderName
-from mnemic.actors.protocol.community_changes import GraphScale
-from mnemic.actors.protocol.graph_snapshot import (
+from mnemic.actors.protocol.communities.changes import GraphScale
+from mnemic.actors.protocol.communities.snapshot import (
     BoundaryRow,
     CommunityRecord,
     LineageRow,
@@ -72,7 +72,7 @@ _WITH_TIMES = _COMMUNITY.format(times=", ".join(_TIMES.format(name) for name in 
 
 
 class CommunityQueries:
-    """What a snapshot tells of communities; see `mnemic.actors.protocol.graph_snapshot.GraphSnapshot`."""
+    """What a snapshot tells of communities; see `mnemic.actors.protocol.communities.snapshot.GraphSnapshot`."""
 
     _db: apsw.Connection
     vectors: Callable[[EncoderName, int], VectorBlock]

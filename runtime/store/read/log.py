@@ -35,7 +35,7 @@ from mnemic.actors.protocol.log_messages import (
     Use,
     UseCounted,
 )
-from mnemic.actors.protocol.messages import Memory
+from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.actors.protocol.scopes import asked_scopes
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 from mnemic.runtime.store.supersession import current_successor

@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from mnemic.actors.protocol.changes import EncoderName
 from mnemic.actors.protocol.errors import NoSuchMemory
 from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS
-from mnemic.actors.protocol.messages import Counts, EmbedProgress, Memory, ScopeCount
+from mnemic.actors.protocol.meaning.messages import EmbedProgress
+from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.actors.protocol.snapshot import Columns, Pending, Retired, Superseded, TermBlock, VectorBlock
+from mnemic.actors.protocol.store.messages import Counts, ScopeCount
 from mnemic.algorithms.retrieval.term_codes import TermTotals
 from mnemic.algorithms.text.languages.table import DEFAULT
 from mnemic.runtime.keys.keys import Keys

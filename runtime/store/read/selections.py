@@ -9,10 +9,11 @@ from typing import Any
 
 import apsw
 
+from mnemic.actors.protocol.capture.messages import Retirement
 from mnemic.actors.protocol.errors import NoSuchMemory, UnknownScope, UnknownSession
 from mnemic.actors.protocol.events import escape_surrogates
-from mnemic.actors.protocol.messages import Retirement, ScopeCount
 from mnemic.actors.protocol.scopes import BackupCopy, Selection, Surveyed
+from mnemic.actors.protocol.store.messages import ScopeCount
 from mnemic.actors.recall.hits import excerpt
 from mnemic.runtime.store.read.scopes import scopes_below
 from mnemic.runtime.store.schema import SAID_OR_KEPT

@@ -94,7 +94,7 @@ class SleepQueries:
         return self._items(self._db.execute(f"{_ITEM} WHERE made = ?1 OR gone = ?1 ORDER BY id", (night,)).fetchall())
 
     def are_nights_held(self) -> bool:
-        held = "SELECT coalesce(max(undone_row), -1) >= (SELECT coalesce(max(id), 0) FROM memories) FROM nights"
+        held = "SELECT undone_row >= (SELECT coalesce(max(id), 0) FROM memories) FROM nights ORDER BY id DESC LIMIT 1"
         return bool(self._db.execute(held).get)
 
     def stage_failures(self) -> dict[str, tuple[int, str]]:

@@ -14,7 +14,8 @@ from mnemic.actors.protocol.ambient_messages import Brief, Briefed
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import ModelMissing, StoreBusy
 from mnemic.actors.protocol.log_messages import DeliveriesListed, ListDeliveries
-from mnemic.actors.protocol.messages import Apply, EmbedQuery
+from mnemic.actors.protocol.meaning.messages import EmbedQuery
+from mnemic.actors.protocol.store.messages import Apply
 from mnemic.actors.recall.retriever import RetrieverActor
 from tests.harness import START_US, ActorHarness, turns
 

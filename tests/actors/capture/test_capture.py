@@ -18,12 +18,13 @@ from hypothesis import strategies as st
 from mnemic.actors.capture.capture_filter import CaptureFilter
 from mnemic.actors.capture.prepare import ChangeBuilder, identity_of, new_id
 from mnemic.actors.capture.transcripts import TranscriptCapture
+from mnemic.actors.protocol.capture.messages import CaptureTranscript, Forget, TranscriptCaptured
 from mnemic.actors.protocol.changes import AddMemory, CountOccurrences, ScopeRef
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import ActorFailed, InvalidValue, NoSuchMemory, SourceUnreadable
 from mnemic.actors.protocol.events import Event, MalformedLine, to_bytes
-from mnemic.actors.protocol.messages import AddOutcome, Applied, Apply, CaptureTranscript, Forget, TranscriptCaptured
 from mnemic.actors.protocol.ports import Scrubbed
+from mnemic.actors.protocol.store.messages import AddOutcome, Applied, Apply
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.minds.projects import is_ignored, resolve_scope
 from tests.clocks import ManualClock

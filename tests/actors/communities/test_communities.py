@@ -14,15 +14,17 @@ from hypothesis import strategies as st
 
 from mnemic.actors.communities import boundary_work
 from mnemic.actors.communities.boundary_work import BoundaryWork
+from mnemic.actors.protocol.capture.messages import Forget, Recover
 from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.community_messages import (
+from mnemic.actors.protocol.communities.messages import (
     CommunitiesListed,
     CommunityProgress,
     ListCommunities,
     UpdateCommunities,
 )
 from mnemic.actors.protocol.errors import ModelMissing
-from mnemic.actors.protocol.messages import Forget, Rebuild, Recall, Recover
+from mnemic.actors.protocol.recall.messages import Recall
+from mnemic.actors.protocol.store.messages import Rebuild
 from mnemic.algorithms.graph import backends, mosaic
 from tests.harness import NOWHERE, ActorHarness, turns
 from tests.waiting import until

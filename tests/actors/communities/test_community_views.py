@@ -14,8 +14,13 @@ from hypothesis import strategies as st
 
 from mnemic.actors.communities.community_views import list_communities, show_community
 from mnemic.actors.protocol.changes import AddCodes, CodeInfo, MergeScopes, Retire, ScopeRef
-from mnemic.actors.protocol.community_changes import LineageEvent, SetPrototypes
-from mnemic.actors.protocol.community_messages import CommunitiesListed, CommunityShown, ListCommunities, ShowCommunity
+from mnemic.actors.protocol.communities.changes import LineageEvent, SetPrototypes
+from mnemic.actors.protocol.communities.messages import (
+    CommunitiesListed,
+    CommunityShown,
+    ListCommunities,
+    ShowCommunity,
+)
 from mnemic.actors.protocol.errors import InvalidValue, UnknownCommunity, UnknownScope
 from mnemic.algorithms.retrieval.scan import NATIVE
 from mnemic.runtime.store.store import Store

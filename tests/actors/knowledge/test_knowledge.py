@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mnemic.actors.knowledge.knowledge import KnowledgeActor
+from mnemic.actors.protocol.capture.messages import Forget, Recover
 from mnemic.actors.protocol.changes import DeliveredSpan, ScopeRef
 from mnemic.actors.protocol.errors import InvalidValue, StoreBusy, UnknownConflict, UnknownEntity, UnknownScope
 from mnemic.actors.protocol.knowledge.changes import AddStatements
@@ -24,7 +25,7 @@ from mnemic.actors.protocol.knowledge.messages import (
     UpdateFacts,
 )
 from mnemic.actors.protocol.log_messages import CountUse, NoteDelivery
-from mnemic.actors.protocol.messages import Applied, Forget, Rebuild, Recover
+from mnemic.actors.protocol.store.messages import Applied, Rebuild
 from mnemic.algorithms.knowledge.extraction.statements import statements
 from tests.clocks import ManualClock
 from tests.harness import START_US, ActorHarness

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from mnemic.actors.protocol.capture.messages import Forget, Recover
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.knowledge.messages import (
     ListConflicts,
@@ -18,8 +19,8 @@ from mnemic.actors.protocol.knowledge.messages import (
     ShowEntity,
     UpdateFacts,
 )
-from mnemic.actors.protocol.messages import Forget, Rebuild, Recover
 from mnemic.actors.protocol.scopes import Selection
+from mnemic.actors.protocol.store.messages import Rebuild
 from mnemic.runtime.store.store import Store
 from mnemic.runtime.transfer.erase import erase
 from tests.harness import START_US, ActorHarness

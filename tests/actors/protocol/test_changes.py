@@ -47,7 +47,7 @@ from mnemic.actors.protocol.changes import (
     Tombstone,
     Unretire,
 )
-from mnemic.actors.protocol.community_changes import (
+from mnemic.actors.protocol.communities.changes import (
     CommunityRow,
     LineageEvent,
     MarkBoundary,

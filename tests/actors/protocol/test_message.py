@@ -13,7 +13,7 @@ from mnemic.actors.protocol.errors import BadTime, InvalidValue, NoSuchMemory
 from mnemic.actors.protocol.events import to_bytes, to_text
 from mnemic.actors.protocol.log_messages import RelatedMemory
 from mnemic.actors.protocol.message import format_id, from_json, parse_id, to_json
-from mnemic.actors.protocol.messages import GetMemories, Recall
+from mnemic.actors.protocol.recall.messages import GetMemories, Recall
 
 TEXTS = st.text(st.characters(codec=None))
 HALVES = to_bytes("\ud83d") + to_bytes("\ude00")

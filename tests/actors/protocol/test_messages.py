@@ -17,24 +17,30 @@ from mnemic.actors.protocol import (
     contract,
     events,
     log_messages,
-    messages,
     ports,
     scopes,
-    shape_messages,
     snapshot,
 )
+from mnemic.actors.protocol.capture import messages as capture_messages
 from mnemic.actors.protocol.changes import AddMemory, AddVectors, ScopeRef
 from mnemic.actors.protocol.knowledge import changes as knowledge_changes
 from mnemic.actors.protocol.knowledge import messages as knowledge_messages
 from mnemic.actors.protocol.knowledge import snapshot as knowledge_snapshot
+from mnemic.actors.protocol.meaning import messages as meaning_messages
 from mnemic.actors.protocol.message import Request, answer_type
+from mnemic.actors.protocol.recall import messages as recall_messages
+from mnemic.actors.protocol.shape import messages as shape_messages
+from mnemic.actors.protocol.store import messages as store_messages
 from mnemic.actors.recall.retriever import RetrieverActor
 from mnemic.actors.shape.binder import BinderActor
 from mnemic.actors.sleep.consolidator import ConsolidatorActor
 from mnemic.actors.store import StoreActor
 from tests.paths import ROOT
 
-MESSAGES = [messages, ambient_messages, log_messages, scopes, shape_messages, knowledge_messages]
+MESSAGES = [
+    *(recall_messages, capture_messages, store_messages, meaning_messages),
+    *(ambient_messages, log_messages, scopes, shape_messages, knowledge_messages),
+]
 KNOWLEDGE = [knowledge_changes, knowledge_snapshot]
 ACTORS = [
     StoreActor,
@@ -107,21 +113,20 @@ def test_every_message_is_sent_by_somebody_and_taken_by_an_actor_or_it_is_an_ans
     made = sent_and_answered()
     both = [struct for module in MESSAGES for struct in structs(module)]
     assert [struct.__name__ for struct in both if struct.__name__ not in made] == []
-    taken = {message for actor in ACTORS for message in actor.takes}
+    taken = {kind for actor in ACTORS for kind in actor.takes}
     answers = {answer_type(kind) for kind in taken if issubclass(kind, Request)}
     parts = {
-        messages.Envelope,
-        messages.AddOutcome,
-        messages.Hit,
-        messages.SameMemory,
-        messages.Candidate,
-        messages.Memory,
-        messages.ScopeCount,
-        messages.LostTransactions,
+        store_messages.AddOutcome,
+        recall_messages.Hit,
+        recall_messages.SameMemory,
+        recall_messages.Candidate,
+        recall_messages.Memory,
+        store_messages.ScopeCount,
+        store_messages.LostTransactions,
     }
     parts |= {ambient_messages.Quote, ambient_messages.UnresolvedFailure, ambient_messages.LastSession}
-    parts |= {messages.FactRef, ambient_messages.QuotedPair}
-    parts |= {ambient_messages.BriefingSources, messages.Retirement, scopes.ScopeInfo}
+    parts |= {recall_messages.FactRef, ambient_messages.QuotedPair}
+    parts |= {ambient_messages.BriefingSources, capture_messages.Retirement, scopes.ScopeInfo}
     parts |= {scopes.Selection, scopes.BackupCopy, shape_messages.Answer, shape_messages.RoleView}
     log = log_messages
     parts |= {
@@ -143,9 +148,9 @@ def test_every_message_is_sent_by_somebody_and_taken_by_an_actor_or_it_is_an_ans
 def test_what_is_asked_for_has_one_taker_and_only_events_may_have_more() -> None:
     takers: dict[type, int] = {}
     for actor in ACTORS:
-        for message in actor.takes:
-            takers[message] = takers.get(message, 0) + 1
-    several = {message.__name__ for message, number in takers.items() if number > 1}
+        for taken in actor.takes:
+            takers[taken] = takers.get(taken, 0) + 1
+    several = {taken.__name__ for taken, number in takers.items() if number > 1}
     assert several <= {"Committed", "VectorsChanged"}
 
 
@@ -153,8 +158,8 @@ PLACE = ScopeRef(path="a/b", project=None, found="named")
 
 
 def test_no_payload_carries_a_deadline_or_a_trace_id() -> None:
-    payloads = [one for module in MESSAGES for one in structs(module) if one is not messages.Envelope]
-    known = {"trace": {messages.Recall}}  # there `trace` asks for candidates
+    payloads = [one for module in MESSAGES for one in structs(module)]
+    known = {"trace": {recall_messages.Recall}}  # there `trace` asks for candidates
     found = [
         f"{one.__name__}.{name}"
         for one in payloads

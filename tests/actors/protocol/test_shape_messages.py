@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.shape_messages import Shape, analogy_names, pattern_texts, validate_shape
+from mnemic.actors.protocol.shape.messages import Shape, analogy_names, pattern_texts, validate_shape
 
 
 @given(st.dictionaries(st.text(), st.text()))

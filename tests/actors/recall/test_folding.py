@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mnemic.actors.protocol.capture.messages import Forget
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.events import KINDS, to_bytes
-from mnemic.actors.protocol.messages import Forget, Recalled
+from mnemic.actors.protocol.recall.messages import Recalled
 from tests.harness import START_US, ActorHarness, turns
 
 DAY_US = 86_400_000_000

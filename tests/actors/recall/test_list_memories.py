@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mnemic.actors.protocol.capture.messages import Forget
 from mnemic.actors.protocol.changes import DeliveredSpan, ScopeRef
 from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory, UnknownScope
 from mnemic.actors.protocol.log_messages import (
@@ -22,7 +23,7 @@ from mnemic.actors.protocol.log_messages import (
     ShowMemories,
     UseCounted,
 )
-from mnemic.actors.protocol.messages import Count, Forget
+from mnemic.actors.protocol.store.messages import Count
 from tests.harness import START_US, ActorHarness
 from tests.waiting import until
 

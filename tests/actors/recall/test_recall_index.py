@@ -9,8 +9,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mnemic.actors.protocol.capture.messages import Forget, Recover
 from mnemic.actors.protocol.changes import EncoderName
-from mnemic.actors.protocol.messages import Forget, Rebuild, Recover
+from mnemic.actors.protocol.store.messages import Rebuild
 from mnemic.actors.recall.recall_index import RecallIndex
 from tests.harness import ActorHarness, BagEncoder, turns
 

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mnemic.actors.protocol.capture.messages import Forget
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import ModelMissing, UnknownScope, UnknownSession
 from mnemic.actors.protocol.events import KINDS
-from mnemic.actors.protocol.messages import FindSimilar, Forget, Recalled
-from mnemic.actors.protocol.shape_messages import Shape
+from mnemic.actors.protocol.recall.messages import FindSimilar, Recalled
+from mnemic.actors.protocol.shape.messages import Shape
 from mnemic.actors.recall.validate import SIGNALS
 from tests.harness import START_US, ActorHarness
 from tests.shaped import bind

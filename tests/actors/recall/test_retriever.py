@@ -14,23 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mnemic.actors.protocol.capture.messages import Forget, Recover
 from mnemic.actors.protocol.changes import DeliveredSpan, RecordDelivery, ScopeRef
 from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory, UnknownScope, UnknownSession
 from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS, to_bytes, to_text
 from mnemic.actors.protocol.log_messages import ListMemories
-from mnemic.actors.protocol.messages import (
-    Apply,
-    Count,
-    EmbedQuery,
-    FindScope,
-    Forget,
-    GetMemories,
-    Rebuild,
-    Recall,
-    Recalled,
-    Recover,
-)
-from mnemic.actors.protocol.shape_messages import Shape
+from mnemic.actors.protocol.meaning.messages import EmbedQuery
+from mnemic.actors.protocol.recall.messages import FindScope, GetMemories, Recall, Recalled
+from mnemic.actors.protocol.shape.messages import Shape
+from mnemic.actors.protocol.store.messages import Apply, Count, Rebuild
 from mnemic.actors.recall import recall_index
 from mnemic.actors.recall.retriever import RetrieverActor
 from mnemic.algorithms.retrieval import scan

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mnemic.actors.protocol.messages import Forget, Rebuild
+from mnemic.actors.protocol.capture.messages import Forget
+from mnemic.actors.protocol.store.messages import Rebuild
 from mnemic.actors.recall import word_index
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.recall.word_index import WORDS_DAMAGED, WordIndex

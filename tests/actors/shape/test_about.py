@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import ModelMissing
-from mnemic.actors.protocol.shape_messages import Shaped
+from mnemic.actors.protocol.shape.messages import Shaped
 from mnemic.actors.shape.about import WordScores, nearness
 from tests.actors.shape.test_shape_recall import said
 from tests.harness import ActorHarness, BagEncoder

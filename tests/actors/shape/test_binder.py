@@ -16,11 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from mnemic.actors.protocol.capture.messages import Forget, Recover
 from mnemic.actors.protocol.errors import InvalidValue, MnemicError, ModelMissing
 from mnemic.actors.protocol.events import Event
-from mnemic.actors.protocol.messages import Apply, Committed, Counts, DescribeEncoder, Forget, Rebuild, Recover
+from mnemic.actors.protocol.meaning.messages import DescribeEncoder
 from mnemic.actors.protocol.ports import Window
-from mnemic.actors.protocol.shape_messages import BindMore, BindPending, BindProgress, RetryBinding
+from mnemic.actors.protocol.shape.messages import BindMore, BindPending, BindProgress, RetryBinding
+from mnemic.actors.protocol.store.messages import Apply, Committed, Counts, Rebuild
 from mnemic.actors.shape.binder import BinderActor
 from mnemic.actors.shape.features import EXTRACTION_VERSION, extract_records
 from mnemic.algorithms.knowledge.triples import Triple

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.messages import Memory
+from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.actors.protocol.snapshot import NearbyCall, Unbound
 from mnemic.actors.shape.features import MOST_FACTS, MOST_FILES, extract_records
 from mnemic.algorithms.knowledge.triples import Triple, triples

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.messages import Memory
+from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.actors.protocol.snapshot import NEAR_CALLS, NearbyCall, Unbound
 from mnemic.actors.shape.features import CallContext, CallOutcome
 

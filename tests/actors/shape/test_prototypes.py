@@ -14,14 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from mnemic.actors.protocol.capture.messages import Forget, Recover
 from mnemic.actors.protocol.changes import MergeScopes, ScopeRef, Supersede
-from mnemic.actors.protocol.community_changes import PlaceMembers, SetPrototypes
-from mnemic.actors.protocol.community_messages import CommunitiesChanged
+from mnemic.actors.protocol.communities.changes import PlaceMembers, SetPrototypes
+from mnemic.actors.protocol.communities.messages import CommunitiesChanged
+from mnemic.actors.protocol.communities.snapshot import MemberCodes
 from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.graph_snapshot import MemberCodes
-from mnemic.actors.protocol.messages import Apply, Forget, Recover
 from mnemic.actors.protocol.scopes import Selection
-from mnemic.actors.protocol.shape_messages import BindMore, BindPending, BindProgress
+from mnemic.actors.protocol.shape.messages import BindMore, BindPending, BindProgress
+from mnemic.actors.protocol.store.messages import Apply
 from mnemic.actors.shape.binder import BinderActor
 from mnemic.actors.shape.prototypes import bundle_prototypes, nearest_topics
 from mnemic.hd.algebra import algebra_named

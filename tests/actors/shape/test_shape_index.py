@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mnemic.actors.protocol.capture.messages import Forget, Recover
 from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.messages import Forget, Rebuild, Recover
 from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.protocol.store.messages import Rebuild
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.shape import shape_index
 from mnemic.actors.shape.shape_index import ShapeIndex

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from mnemic.actors.protocol.capture.messages import Forget
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import InvalidValue, ModelMissing, UnknownRole, UnknownScope
 from mnemic.actors.protocol.log_messages import ListDeliveries
-from mnemic.actors.protocol.messages import EmbedQuery, Forget, Memory
-from mnemic.actors.protocol.shape_messages import ListRoles, RetryBinding, RolesListed, Shape, Shaped
+from mnemic.actors.protocol.meaning.messages import EmbedQuery
+from mnemic.actors.protocol.recall.messages import Memory
+from mnemic.actors.protocol.shape.messages import ListRoles, RetryBinding, RolesListed, Shape, Shaped
 from mnemic.actors.recall.retriever import RetrieverActor
 from mnemic.algorithms.knowledge.triples import Triple
 from mnemic.hd.roles import ROLES, Role

@@ -7,7 +7,7 @@ from typing import Any
 
 from mnemic.actors.protocol.changes import DeliveredSpan, ScopeRef
 from mnemic.actors.protocol.log_messages import NoteDelivery
-from mnemic.actors.protocol.messages import Recalled
+from mnemic.actors.protocol.recall.messages import Recalled
 from mnemic.actors.protocol.sleep.messages import NightReport, Sleep
 from tests.harness import ActorHarness
 from tests.waiting import until

@@ -10,11 +10,11 @@ from typing import Any, ClassVar, NamedTuple, Self
 import pytest
 
 from mnemic.actors.protocol.ambient_messages import Brief
+from mnemic.actors.protocol.capture.messages import Forget
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.contract import CONTRACT, Context
 from mnemic.actors.protocol.errors import InvalidValue, UnknownNight
 from mnemic.actors.protocol.events import Event
-from mnemic.actors.protocol.messages import Forget
 from mnemic.actors.protocol.sleep.messages import (
     DigestsListed,
     ListDigests,
@@ -234,6 +234,15 @@ def test_a_night_taken_back_is_as_if_it_had_never_been_until_something_comes(min
     say(mind, "The booking API has two reviewers in production now, Lukas and Nadia.")
     assert sleep(mind, "fourth").changes
     assert standing(mind) != before
+
+
+def test_once_it_is_derived_anew_nothing_is_said_of_what_was_taken_back(mind: ActorHarness) -> None:
+    say(mind, *TALK)
+    sleep(mind, "1")
+    mind.ask(UndoNights())
+    assert "taken back" in str(sleep(mind, "2").stages)
+    assert sleep(mind, "3", again=True).changes
+    assert "taken back" not in str(sleep(mind, "4").stages)
 
 
 def test_taking_back_the_first_night_takes_back_all(mind: ActorHarness) -> None:

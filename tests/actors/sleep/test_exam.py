@@ -12,7 +12,7 @@ import pytest
 
 from mnemic.actors.protocol.changes import RenameScope
 from mnemic.actors.protocol.errors import BadInput
-from mnemic.actors.protocol.messages import Recall
+from mnemic.actors.protocol.recall.messages import Recall
 from mnemic.actors.protocol.scopes import ChangeScopes
 from mnemic.actors.protocol.sleep.changes import SourceSpan
 from mnemic.actors.protocol.sleep.effects import MemoryWeight, encode_effect
@@ -143,6 +143,8 @@ def test_one_that_is_left_out_changes_nothing_any_more(tmp_path: Path, weights: 
                 ]
                 assert ranking(mind) == before
                 assert whole_night(mind).number is None
+                told(whole_night(mind, stages=(WEIGHING,)))
+                assert ranking(mind) != before, "it is one again"
                 continue
             for place in PLACES:
                 mind.keep(f"the crane is in the {place}", place=SHELF, session=place)

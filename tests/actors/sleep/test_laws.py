@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mnemic.actors.protocol.capture.messages import Forget, Recover
 from mnemic.actors.protocol.changes import RenameScope, ScopeRef
 from mnemic.actors.protocol.errors import BadInput
-from mnemic.actors.protocol.messages import Forget, Rebuild, Recover
 from mnemic.actors.protocol.scopes import ChangeScopes
 from mnemic.actors.protocol.sleep.messages import ListDigests, ListNights, NightReport, ShowProfile, Sleep, UndoNights
+from mnemic.actors.protocol.store.messages import Rebuild
 from mnemic.actors.sleep.consolidator import BUILT_IN_STAGES
 from tests.actors.sleep.sleeping import ask_as, open_as, reply_as
 from tests.harness import ActorHarness

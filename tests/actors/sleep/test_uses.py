@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.messages import Forget, Hit, Rebuild
+from mnemic.actors.protocol.capture.messages import Forget
+from mnemic.actors.protocol.recall.messages import Hit
 from mnemic.actors.protocol.sleep.messages import UndoNights
+from mnemic.actors.protocol.store.messages import Rebuild
 from mnemic.actors.recall.ranking.night_effects import USE_WEIGHT
 from mnemic.actors.sleep.uses import uses_of
 from tests.actors.sleep.sleeping import SHELF, ask_as, open_as, reply_as, whole_night

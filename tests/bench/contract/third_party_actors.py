@@ -14,9 +14,9 @@ from mnemic.actors.capture.prepare import new_id
 from mnemic.actors.protocol.changes import AddMemory, RecordDelivery, ScopeRef
 from mnemic.actors.protocol.contract import CONTRACT, Setting
 from mnemic.actors.protocol.errors import MnemicError
-from mnemic.actors.protocol.messages import Applied, Apply
 from mnemic.actors.protocol.ports import Ports
 from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
+from mnemic.actors.protocol.store.messages import Applied, Apply
 
 
 class Bare:

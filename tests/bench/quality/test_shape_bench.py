@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.messages import Memory
-from mnemic.actors.protocol.shape_messages import UNKNOWN
+from mnemic.actors.protocol.recall.messages import Memory
+from mnemic.actors.protocol.shape.messages import UNKNOWN
 from mnemic.bench.quality.shape_bench import run
 from mnemic.bench.quality.shape_questions import (
     Claim,

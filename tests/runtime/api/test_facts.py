@@ -19,7 +19,7 @@ from mnemic.actors.protocol.errors import (
     UnknownScope,
 )
 from mnemic.actors.protocol.knowledge.messages import Fact, FactsProgress, UpdateFacts
-from mnemic.actors.protocol.messages import EmbedPending
+from mnemic.actors.protocol.meaning.messages import EmbedPending
 from mnemic.actors.protocol.times import parse_time
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import hit_view, knowledge_view

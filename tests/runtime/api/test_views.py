@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
+from mnemic.actors.protocol.capture.messages import Retirement
 from mnemic.actors.protocol.message import to_json
-from mnemic.actors.protocol.messages import Hit, Memory, Recalled, Retirement
+from mnemic.actors.protocol.recall.messages import Hit, Memory, Recalled
 from mnemic.runtime.api.views import hit_view, memory_view, model_view, recall_view
 
 HIT = Hit(

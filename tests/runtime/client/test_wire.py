@@ -13,15 +13,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol import ambient_messages, community_messages, log_messages, messages, scopes, shape_messages
+from mnemic.actors.protocol import ambient_messages, log_messages, scopes
 from mnemic.actors.protocol import errors as tree
+from mnemic.actors.protocol.capture import messages as capture_messages
+from mnemic.actors.protocol.capture.messages import CaptureText
+from mnemic.actors.protocol.communities import messages as community_messages
 from mnemic.actors.protocol.errors import BadInput, InvalidValue, MnemicError, StoreError
 from mnemic.actors.protocol.events import to_bytes
 from mnemic.actors.protocol.knowledge import messages as knowledge_messages
+from mnemic.actors.protocol.meaning import messages as meaning_messages
 from mnemic.actors.protocol.message import Id, Text, Time
-from mnemic.actors.protocol.messages import Apply, CaptureText, GetMemories, Recall
+from mnemic.actors.protocol.recall import messages as recall_messages
+from mnemic.actors.protocol.recall.messages import GetMemories, Recall
+from mnemic.actors.protocol.shape import messages as shape_messages
 from mnemic.actors.protocol.sleep import messages as sleep_messages
 from mnemic.actors.protocol.sleep.messages import Sleep
+from mnemic.actors.protocol.store import messages as store_messages
+from mnemic.actors.protocol.store.messages import Apply
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import error_view
 from mnemic.runtime.client import wire
@@ -39,7 +47,8 @@ from mnemic.runtime.client.wire import (
 TEXTS = st.text(st.characters())  # lone surrogates too
 KINDS = sorted({*ASK_MESSAGES.values(), *TELL_MESSAGES.values()}, key=message_path)
 MODULES = (
-    *(messages, ambient_messages, community_messages, knowledge_messages, log_messages, scopes, shape_messages),
+    *(recall_messages, capture_messages, store_messages, meaning_messages, ambient_messages, log_messages, scopes),
+    *(community_messages, knowledge_messages, shape_messages),
     sleep_messages,
 )
 MESSAGES = {
@@ -116,7 +125,6 @@ def test_every_message_is_either_a_faces_or_the_actors_own() -> None:
     inside |= {"CommunitiesChanged", "UpdateMore", "FactsMore"}
     asked = {kind.__name__ for kind in (*ASK_MESSAGES.values(), *TELL_MESSAGES.values(), *ANSWERS)}
     parts = {
-        "Envelope",
         "Hit",
         "SameMemory",
         "AddOutcome",

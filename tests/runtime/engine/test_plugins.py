@@ -243,7 +243,7 @@ def run_with(installed: Path, *command: object) -> Outcome:
 NIGHT = """
 import json, sys
 from pathlib import Path
-from mnemic.actors.protocol.messages import Recall
+from mnemic.actors.protocol.recall.messages import Recall
 from mnemic.actors.protocol.sleep.messages import Sleep
 from mnemic.compose import engine_factory, open_actor_system
 from mnemic.runtime.clock import SystemClock

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import InboxFull, InvalidValue
-from mnemic.actors.protocol.messages import Envelope
+from mnemic.actors.protocol.message import Envelope
 from mnemic.runtime.engine.reports import Observer
 from mnemic.runtime.engine.router import Router, log_fields
 from tests.clocks import ManualClock

@@ -16,8 +16,8 @@ import pytest
 
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import DamagedStore, DiskFull, StoreBusy
-from mnemic.actors.protocol.messages import Checkpoint, Checkpointed, Count, Counts
 from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
+from mnemic.actors.protocol.store.messages import Checkpoint, Checkpointed, Count, Counts
 from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.engine.idleness import IdlePolicy, sleep_run_name, sleep_run_seed
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor

@@ -24,7 +24,7 @@ from mnemic.actors.protocol.errors import (
     Quarantined,
     StoreBusy,
 )
-from mnemic.actors.protocol.messages import Envelope
+from mnemic.actors.protocol.message import Envelope
 from mnemic.runtime.engine.actor_health import RestartPolicy
 from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor

@@ -14,7 +14,7 @@ import pytest
 
 from mnemic.actors.embedder import EmbedderActor
 from mnemic.actors.protocol.errors import ActorFailed
-from mnemic.actors.protocol.messages import EmbedPending
+from mnemic.actors.protocol.meaning.messages import EmbedPending
 from mnemic.compose import open_actor_system
 from mnemic.open_mind import mind_over
 from mnemic.runtime.api.mind import Mind

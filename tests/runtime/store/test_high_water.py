@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from mnemic.actors.protocol.errors import DamagedStore, DiskFull
-from mnemic.actors.protocol.messages import LostTransactions
+from mnemic.actors.protocol.store.messages import LostTransactions
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store import high_water
 from mnemic.runtime.store import store as store_module

@@ -40,7 +40,7 @@ from mnemic.actors.protocol.changes import (
     Tombstone,
     Unretire,
 )
-from mnemic.actors.protocol.community_changes import MarkBoundary, PlaceMembers
+from mnemic.actors.protocol.communities.changes import MarkBoundary, PlaceMembers
 from mnemic.actors.protocol.errors import BadInput, DamagedStore, DiskFull
 from mnemic.actors.protocol.knowledge.changes import (
     AddStatements,

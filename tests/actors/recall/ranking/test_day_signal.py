@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.messages import Recalled
-from mnemic.actors.protocol.shape_messages import BindPending, BindProgress
+from mnemic.actors.protocol.recall.messages import Recalled
+from mnemic.actors.protocol.shape.messages import BindPending, BindProgress
 from mnemic.actors.recall.ranking.day_signal import WEIGHT, day_nearness, days_in_question
 from mnemic.algorithms.text.days import DateRange
 from tests.clocks import ManualClock

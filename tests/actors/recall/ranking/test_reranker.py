@@ -10,7 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from mnemic.actors.protocol.errors import ModelUnusable
-from mnemic.actors.protocol.messages import EmbedWords, Rebuild, Recalled
+from mnemic.actors.protocol.meaning.messages import EmbedWords
+from mnemic.actors.protocol.recall.messages import Recalled
+from mnemic.actors.protocol.store.messages import Rebuild
 from mnemic.actors.recall.vocabulary import compounds
 from mnemic.algorithms.retrieval.calibration import FULL, MEANING, WORDS
 from tests.harness import START_US, ActorHarness, BagEncoder

@@ -80,7 +80,7 @@ def test_a_digest_tells_days_and_speakers_and_what_is_partly_replaced() -> None:
     ]
     for last, why in (
         ("never", "no night was had yet, and `mnemic sleep` has one now"),
-        ("stands", "nights found none so far"),
+        ("stands", "nights found none so far, or what it rested on was erased; `mnemic sleep` looks again"),
     ):
         (none,) = digest_lines(view | {"digests": [], "last_night": last}, "session")
         assert none == f"no digest of a conversation in boat (named): {why}"

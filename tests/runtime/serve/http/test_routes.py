@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mnemic.actors.protocol.capture.messages import TextCaptured
 from mnemic.actors.protocol.errors import (
     ActorFailed,
     AlreadyServed,
@@ -35,7 +36,8 @@ from mnemic.actors.protocol.errors import (
     UnknownScope,
     UnknownSession,
 )
-from mnemic.actors.protocol.messages import Counts, Recalled, TextCaptured
+from mnemic.actors.protocol.recall.messages import Recalled
+from mnemic.actors.protocol.store.messages import Counts
 from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES, decode, decode_error
 from mnemic.runtime.minds.run_dir import PROTOCOL
 from mnemic.runtime.serve.http.responses import BODY_BYTES

@@ -18,7 +18,7 @@ from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
 from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.messages import Count
+from mnemic.actors.protocol.store.messages import Count
 from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES
 from mnemic.runtime.serve.http.tcp import ALLOWED_PATHS, bind_tcp, new_token
 from tests.processes.faces import lines, turn

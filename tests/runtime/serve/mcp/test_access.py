@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 import pytest
 
+from mnemic.actors.protocol.capture.messages import CaptureText
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.message import format_id, parse_id
-from mnemic.actors.protocol.messages import CaptureText
 from mnemic.runtime.minds.projects import resolve_scope
 from tests.grouped import group_scopes
 from tests.processes.faces import git_project

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from mnemic.actors.protocol.changes import Change, MergeScopes, Retire, ScopeRef, Unretire
-from mnemic.actors.protocol.community_changes import LineageEvent, MarkBoundary, PlaceMembers, SetPrototypes
+from mnemic.actors.protocol.communities.changes import LineageEvent, MarkBoundary, PlaceMembers, SetPrototypes
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 from tests.grouped import boundary_changes, group

@@ -45,7 +45,7 @@ from mnemic.actors.protocol.changes import (
     Supersede,
     Unretire,
 )
-from mnemic.actors.protocol.community_changes import (
+from mnemic.actors.protocol.communities.changes import (
     CommunityRow,
     LineageEvent,
     MarkBoundary,

@@ -11,9 +11,11 @@ import pytest
 
 from mnemic.actors.brief.statement_cues import directive_start
 from mnemic.actors.protocol.ambient_messages import NO_SOURCES, Brief, BriefingSources, LastSession
+from mnemic.actors.protocol.capture.messages import Forget
 from mnemic.actors.protocol.changes import DeliveredSpan, RecordDelivery, ScopeRef
 from mnemic.actors.protocol.events import Event, to_bytes, to_text
-from mnemic.actors.protocol.messages import Apply, Forget, GetMemories
+from mnemic.actors.protocol.recall.messages import GetMemories
+from mnemic.actors.protocol.store.messages import Apply
 from tests.harness import NOWHERE, START_US, ActorHarness
 
 PLACE = ScopeRef(path="shelf", project=None, found="named")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from mnemic.actors.protocol.changes import MergeScopes, Retire, Supersede
-from mnemic.actors.protocol.community_changes import LineageEvent
-from mnemic.actors.protocol.graph_snapshot import LineageRow
+from mnemic.actors.protocol.communities.changes import LineageEvent
+from mnemic.actors.protocol.communities.snapshot import LineageRow
 from tests.runtime.building import ENCODER, add_encoder, codes, delivery, id_of, memory, vectors
 from tests.runtime.store.apply.test_communities import BANK, BOAT, MARK, Kept
 

@@ -21,8 +21,8 @@ from mnemic.actors.protocol.changes import (
 )
 from mnemic.actors.protocol.errors import NoSuchMemory
 from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS
-from mnemic.actors.protocol.messages import ScopeCount
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.protocol.store.messages import ScopeCount
 from mnemic.actors.recall.word_index import WordIndex
 from mnemic.algorithms.retrieval.term_codes import TermTotals, encode_terms
 from mnemic.algorithms.text.terms import index_terms

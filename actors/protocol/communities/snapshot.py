@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import msgspec
 
 from mnemic.actors.protocol.changes import EncoderName
-from mnemic.actors.protocol.community_changes import GraphScale
+from mnemic.actors.protocol.communities.changes import GraphScale
 
 if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
     import numpy as np

@@ -1,14 +1,14 @@
 """Messages of the communities actor: have communities brought up to date, list them, show one.
 
-Beside `mnemic.actors.protocol.messages`, whose rules hold here too. A community is a group of memories of one scope
-that belong together; which ones do is found at boundaries (`mnemic.actors.protocol.community_changes`).
+A community is a group of memories of one scope
+that belong together; which ones do is found at boundaries (`mnemic.actors.protocol.communities.changes`).
 """
 
 from __future__ import annotations
 
-from mnemic.actors.protocol.community_changes import BoundaryReason
+from mnemic.actors.protocol.communities.changes import BoundaryReason
 from mnemic.actors.protocol.message import Message, Time, Verb
-from mnemic.actors.protocol.messages import Hit, Scopes
+from mnemic.actors.protocol.recall.messages import Hit, Scopes
 
 
 class CommunitiesChanged(Message, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """Messages of the Binder and of structural queries (find memories by role and filler), and what is refused as none.
 
-Beside `mnemic.actors.protocol.messages`, whose rules hold here too. The Binder binds what the log brings; the Retriever
+The Binder binds what the log brings; the Retriever
 answers.
 """
 
@@ -14,7 +14,7 @@ import msgspec
 
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.message import Id, Message, Time, Verb, check_fields, safe_operand
-from mnemic.actors.protocol.messages import Hit, Scopes
+from mnemic.actors.protocol.recall.messages import Hit, Scopes
 
 UNKNOWN = "?"
 """The filler that asks what fills the role."""

@@ -1,0 +1,1 @@
+"""Messages, changes and snapshots of communities."""
