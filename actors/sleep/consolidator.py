@@ -12,13 +12,12 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import msgspec
 
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting, raise_location
-from mnemic.actors.protocol.errors import DeadlineExceeded, InvalidValue, MnemicError
+from mnemic.actors.protocol.errors import DeadlineExceeded, MnemicError
 from mnemic.actors.protocol.ports import Ports
 from mnemic.actors.protocol.sleep.changes import (
     BeginNight,
@@ -31,58 +30,17 @@ from mnemic.actors.protocol.sleep.changes import (
 )
 from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
 from mnemic.actors.protocol.store.messages import Apply
-from mnemic.actors.sleep.digests import ProjectDigests, SessionDigests, TopicDigests
-from mnemic.actors.sleep.duplicates import Duplicates, Fingerprints
 from mnemic.actors.sleep.exam import LEAST_QUESTIONS, Exam, past_exam_questions
-from mnemic.actors.sleep.others import Communities, Facts, Meaning
-from mnemic.actors.sleep.procedures import Procedures, SessionSteps
-from mnemic.actors.sleep.profile import Profile
-from mnemic.actors.sleep.stages import Asked, AskingStage, DerivingStage, Stage, check_effect, effect_of
-from mnemic.actors.sleep.uses import Strengths, Uses
+from mnemic.actors.sleep.registry import BUILT_IN_STAGES, MissingStage, find_stage
+from mnemic.actors.sleep.stages import AskingStage, DerivingStage, Stage, check_effect, effect_of
 
-BUILT_IN_STAGES: dict[str, type[Stage]] = {
-    stage.name: stage
-    for stage in (
-        Meaning,
-        *(Fingerprints, Duplicates, Uses, Strengths),
-        *(Communities, Facts),
-        *(SessionDigests, TopicDigests, ProjectDigests),
-        *(SessionSteps, Procedures),
-        Profile,
-    )
-}
-"""The stages there are without a stranger's, in the order in which a night has them."""
 FAILURES_ALLOWED = 3
 """A stage that failed in so many nights, one after the other, is set aside."""
 _SLICE_S = 0.1  # of work for one request: who wakes the mind waits so long
 _ITEMS_AT_ONCE = 32  # kept in one transaction
-_MEMBERS = ({"name", "version", "sources", "read", "plan"}, {"name", "waiting", "ask"})  # of the two kinds of stages
 _HELD = "the last nights were taken back, and nothing was captured since"
 _SET_ASIDE = f"set aside: it failed in {FAILURES_ALLOWED} nights; `mnemic doctor --repair` has it tried again"
 _log = logging.getLogger("mnemic.nights")
-
-
-def find_stage(name: str) -> type[Stage]:
-    """The class of a stage: a built-in one, or ``module:Class``.
-
-    Raises:
-        InvalidValue: there is none of that name, or it is no stage.
-    """
-    if name in BUILT_IN_STAGES:
-        return BUILT_IN_STAGES[name]
-    module, colon, member = name.partition(":")
-    expected = f"{', '.join(BUILT_IN_STAGES)}, or module:Class"
-    if not colon:
-        raise InvalidValue(name="a stage", value=name, why="there is none of that name", expected=expected)
-    try:
-        found = getattr(import_module(module), member)
-    except Exception as error:  # whatever a stranger's module does when it is loaded
-        why = f"it cannot be loaded ({type(error).__name__})"
-        raise InvalidValue(name="a stage", value=name, why=why, expected=expected) from error
-    has = set(dir(found)) if isinstance(found, type) else set()
-    if "make" not in has or not any(members <= has for members in _MEMBERS):
-        raise InvalidValue(name="a stage", value=name, why="it is no class of a stage", expected=expected)
-    return found  # type: ignore[no-any-return]
 
 
 class ConsolidatorActor:
@@ -142,28 +100,12 @@ class ConsolidatorActor:
             try:
                 made.append(find_stage(name).make(self._settings))
             except Exception as error:  # a stranger's may do anything when it is made
-                made.append(_Missing(name, error))
+                made.append(MissingStage(name, error))
         return made
 
     def close(self) -> None:
         """Let go of the store."""
         self._source.close()
-
-
-class _Missing:
-    """A stage that cannot be had: it fails, so that nights and the doctor say so."""
-
-    def __init__(self, name: str, error: Exception) -> None:
-        self.name = name
-        self._error = error
-
-    def waiting(self, snapshot: Any) -> int:
-        """Nothing: it cannot be had."""
-        return 0
-
-    def ask(self, context: Context, timeout_s: float, *, is_first: bool) -> Asked:
-        """Fail for the reason for which it cannot be had."""
-        raise self._error
 
 
 def _asked(message: Sleep) -> tuple[Any, ...]:
@@ -262,7 +204,7 @@ class _Night:
             failed = error
         if failed is not None:
             code = failed.code if isinstance(failed, MnemicError) else type(failed).__name__
-            told = str(failed) if isinstance(stage, _Missing) else f"{code} in {raise_location(failed)}"
+            told = str(failed) if isinstance(stage, MissingStage) else f"{code} in {raise_location(failed)}"
             note, state = told, "failed"
         if state == "failed":
             _log.warning("a night's stage %s failed: %s", stage.name, note, extra={"trace": self.run})

@@ -29,8 +29,9 @@ from mnemic.actors.protocol.sleep.messages import (
     Sleep,
     UndoNights,
 )
-from mnemic.actors.sleep.consolidator import BUILT_IN_STAGES, FAILURES_ALLOWED, ConsolidatorActor, find_stage
+from mnemic.actors.sleep.consolidator import FAILURES_ALLOWED, ConsolidatorActor
 from mnemic.actors.sleep.digests import DigestState, SessionDigests, decode_digest
+from mnemic.actors.sleep.registry import BUILT_IN_STAGES, find_stage
 from mnemic.actors.sleep.stages import Derivation
 from tests.clocks import ManualClock
 from tests.harness import START_US, ActorHarness

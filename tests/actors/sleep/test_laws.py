@@ -15,7 +15,7 @@ from mnemic.actors.protocol.errors import BadInput
 from mnemic.actors.protocol.scopes import ChangeScopes
 from mnemic.actors.protocol.sleep.messages import ListDigests, ListNights, NightReport, ShowProfile, Sleep, UndoNights
 from mnemic.actors.protocol.store.messages import Rebuild
-from mnemic.actors.sleep.consolidator import BUILT_IN_STAGES
+from mnemic.actors.sleep.registry import BUILT_IN_STAGES
 from tests.actors.sleep.sleeping import ask_as, open_as, reply_as
 from tests.harness import ActorHarness
 from tests.waiting import until
