@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
+from mnemic.cli.derived.sleep import night_line
 from mnemic.cli.output import progress_bars
 from mnemic.runtime.api.reports import format_size, pluralize
 from mnemic.runtime.version import __version__
@@ -25,9 +26,12 @@ def status(chosen: CommandContext) -> None:
     if chosen.is_locked():
         _locked_status(chosen)
         return
+    from mnemic.actors.protocol.message import to_json
+
     with chosen.open(create=False, asking=True) as mind:
         status = mind.status()
-        view = msgspec.to_builtins(status)
+        nights = to_json(mind.nights(k=1), strict=False)["nights"]
+        view = msgspec.to_builtins(status) | {"last_night": nights[0] if nights else None}
 
     def lines() -> Iterator[str]:
         counts, actor_system, process = view["counts"], view["actor_system"], view["process"]
@@ -52,6 +56,8 @@ def status(chosen: CommandContext) -> None:
         yield f"kinds: {', '.join(f'{kind} {count}' for kind, count in counts['kinds'].items()) or 'none yet'}"
         yield f"embedded by {view['encoder'] or 'nobody'}, vectors compared by {counts['scan']}"
         yield from status.capture.lines()
+        if view["last_night"] is not None:
+            yield f"last night {night_line(view['last_night'])}"
         yield from _actor_lines(actor_system)
         yield from (f"degraded: {line}" for line in view["degraded"] or ["nothing"])
 
@@ -116,11 +122,6 @@ def _actor_lines(actor_system: dict[str, Any]) -> Iterator[str]:
     if actor_system["dead_letters"]:
         undelivered = pluralize(actor_system["dead_letters"], "message")
         yield f"  {undelivered} could not be delivered; `mnemic doctor` shows them"
-    night = actor_system["night"]
-    if night is not None:
-        done = "finished" if night["finished"] else "not finished"
-        name = night["run"] if night["number"] is None else f"#{night['number']}"
-        yield f"  last night {name}: {pluralize(night['changes'], 'change')}, {done}"
 
 
 def usage_lines(use: dict[str, Any], found: dict[str, str]) -> Iterator[str]:

@@ -189,12 +189,12 @@ def list_lines(view: dict[str, Any]) -> Iterator[str]:
     if not view["nights"]:
         yield "no night has changed anything yet"
     for one in view["nights"]:
-        yield _night_line(one)
+        yield night_line(one)
 
 
 def shown_lines(view: dict[str, Any]) -> Iterator[str]:
     """A night with all that it changed."""
-    yield _night_line(view["night"])
+    yield night_line(view["night"])
     yield from (_stage_line(one) for one in view["night"]["stages"])
     if view["night"]["undone_at"]:
         yield "  what it changed went when it was taken back"
@@ -208,7 +208,8 @@ def shown_lines(view: dict[str, Any]) -> Iterator[str]:
         yield f"  and {pluralize(view['total'] - len(view['changes']), 'change')} more (-k)"
 
 
-def _night_line(one: dict[str, Any]) -> str:
+def night_line(one: dict[str, Any]) -> str:
+    """A night in one line."""
     changes = pluralize(sum(stage["changes"] for stage in one["stages"]), "change")
     by = ", ".join(f"{stage['stage']} {stage['changes']}" for stage in one["stages"] if stage["changes"])
     undone = f", taken back {one['undone_at'][:10]}" if one["undone_at"] else ""

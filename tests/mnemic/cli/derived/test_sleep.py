@@ -99,6 +99,7 @@ def test_a_night_is_had_seen_and_taken_back(command: Command, known: Path) -> No
     assert (night["id"], night["reason"], night["why"]) == (1, "asked", "finished")
     shown = command("nights", "show", "1", "--home", known).out
     assert "made: digest of project boat" in shown
+    assert "last night #1  " in command("status", "--home", known).out
     (digest,) = command("digest", "--scope", "boat", "--home", known, "--json").json["digests"]
     assert {one["text"] for one in digest["sentences"]} <= set(TALK)
     assert command("digest", "--of", "session", "--scope", "boat", "--home", known).out.startswith("conversation one")
