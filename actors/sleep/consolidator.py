@@ -40,6 +40,7 @@ _SLICE_S = 0.1  # of work for one request: who wakes the mind waits so long
 _ITEMS_AT_ONCE = 32  # kept in one transaction
 _HELD = "the last nights were taken back, and nothing was captured since"
 _SET_ASIDE = f"set aside: it failed in {FAILURES_ALLOWED} nights; `mnemic doctor --repair` has it tried again"
+_SHARE_USED = "half of the time that was left is used up: the next night goes on"
 _log = logging.getLogger("mnemic.nights")
 
 
@@ -127,6 +128,8 @@ class _Night:
         self._stages = stages
         self._at = 0  # which of them it is in
         self._is_begun = False  # whether it has taken a step in that one
+        self._stage_until_s = until_s  # half of what is left of the night when it begins: no stage starves the others
+        self._is_cut = False  # whether a stage has used its time up
         self._todo: list[tuple[bytes, bytes]] = []  # keys, and the state of their sources
         self._ended: list[bytes] = []  # keys of what has no sources any more
         self._listed: tuple[int, int] | None = None  # generation and line of the log that these are as of
@@ -184,10 +187,12 @@ class _Night:
         """Take a bounded step; returns how many changes it made."""
         if self._at == len(self._stages):
             if self._examine(context):
-                self.end("finished", context)
+                self.end("time" if self._is_cut else "finished", context)
             return 0
         stage = self._stages[self._at]
         started_s = context.clock.monotonic_s()
+        if not self._is_begun:
+            self._stage_until_s = started_s + (self.until_s - started_s) / 2
         changes, note, is_done, state = 0, "", True, "done"
         failed: Exception | None = None
         try:
@@ -208,7 +213,11 @@ class _Night:
             note, state = told, "failed"
         if state == "failed":
             _log.warning("a night's stage %s failed: %s", stage.name, note, extra={"trace": self.run})
-        took_us = round(1e6 * (context.clock.monotonic_s() - started_s))
+        now_s = context.clock.monotonic_s()
+        is_cut = not is_done and now_s >= self._stage_until_s
+        if is_cut:
+            note, self._is_cut = _SHARE_USED, True
+        took_us = round(1e6 * (now_s - started_s))
         before = self._done[stage.name]
         self._done[stage.name] = StageReport(
             stage=stage.name,
@@ -217,8 +226,8 @@ class _Night:
             note=note,
             state=state if is_done else "",
         )
-        self._is_begun = not is_done
-        if is_done:
+        self._is_begun = not (is_done or is_cut)
+        if not self._is_begun:
             self._at += 1
             self._behind = 0
         return changes

@@ -15,6 +15,7 @@ from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.contract import CONTRACT, Context
 from mnemic.actors.protocol.errors import InvalidValue, UnknownNight
 from mnemic.actors.protocol.events import Event
+from mnemic.actors.protocol.sleep.changes import SourceSpan
 from mnemic.actors.protocol.sleep.messages import (
     DigestsListed,
     ListDigests,
@@ -525,3 +526,35 @@ def test_of_a_very_long_conversation_the_newest_part_is_digested(mind: ActorHarn
     assert rows & set(mind.look(lambda now: now.rows_of(newest)))
     assert min(rows) > 1, "not the oldest"
     assert decode_digest(item.value).memories == 49
+
+
+class Endless(Failing):
+    """A stage that has always more to derive, each thing for ten seconds."""
+
+    name: ClassVar[str] = "endless"
+    clock: ClassVar[Any] = None
+
+    def sources(self, snapshot: Any) -> Mapping[bytes, bytes]:
+        return {b"all:%d" % n: b"" for n in range(1000)}
+
+    def read(self, key: bytes, snapshot: Any) -> Any:
+        self.clock.advance(10)
+
+    def plan(self, state: Any) -> Derivation:
+        return Derivation(b"", (SourceSpan(1, 0, 1),))
+
+
+def test_no_stage_starves_those_after_it(mind: ActorHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    say(mind, *TALK)
+    monkeypatch.setattr(Endless, "clock", mind.clock)
+    stages = (f"{__name__}:Endless", "session-digests")
+    while not (report := mind.ask(Sleep(run="1", budget_s=60.0, stages=stages))).ended:
+        assert not report.finished
+    endless, digested = report.stages
+    assert (endless.changes, endless.state, digested.changes, digested.state) == (3, "", 1, "done")
+    assert endless.note == "half of the time that was left is used up: the next night goes on"
+    (night,) = mind.ask(ListNights()).nights
+    assert night.why == "time"
+    while not (report := mind.ask(Sleep(run="2", budget_s=60.0, stages=stages))).ended:
+        assert not report.finished
+    assert [one.changes for one in report.stages] == [3, 0], "and it goes on where it was"
