@@ -71,6 +71,18 @@ def mind(tmp_path: Path) -> Iterator[ActorHarness]:
         yield mind
 
 
+@pytest.fixture
+def _slow_questions(mind: ActorHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each question of an exam takes a second."""
+    ask_one = Exam.ask_one
+
+    def ask_slowly(exam: Exam, context: Any) -> None:
+        mind.clock.advance(1)
+        ask_one(exam, context)
+
+    monkeypatch.setattr(Exam, "ask_one", ask_slowly)
+
+
 def ask_all(mind: ActorHarness, asked: int = 2 * len(THINGS)) -> None:
     """Have an assistant ask for each thing in the harbour, and open what answers."""
     for number in range(asked):
@@ -222,17 +234,9 @@ def test_a_few_questions_tell_nothing(mind: ActorHarness, weights: dict[int, flo
     assert ranking(mind) != before
 
 
-def test_an_exam_that_is_broken_off_is_had_by_the_next_night(
-    mind: ActorHarness, weights: dict[int, float], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("_slow_questions")
+def test_an_exam_that_is_broken_off_is_had_by_the_next_night(mind: ActorHarness, weights: dict[int, float]) -> None:
     ask_all(mind)
-    ask_one = Exam.ask_one
-
-    def ask_slowly(exam: Exam, context: Any) -> None:
-        mind.clock.advance(1)
-        ask_one(exam, context)
-
-    monkeypatch.setattr(Exam, "ask_one", ask_slowly)
     before = ranking(mind)
     weights |= dict.fromkeys(rows(mind, "attic"), -0.5)
     for _ in range(2):
@@ -244,17 +248,11 @@ def test_an_exam_that_is_broken_off_is_had_by_the_next_night(
     assert ranking(mind) != before
 
 
+@pytest.mark.usefixtures("_slow_questions")
 def test_an_exam_whose_time_is_used_up_says_what_it_knows_by_then(
-    mind: ActorHarness, weights: dict[int, float], monkeypatch: pytest.MonkeyPatch
+    mind: ActorHarness, weights: dict[int, float]
 ) -> None:
     ask_all(mind)
-    ask_one = Exam.ask_one
-
-    def ask_slowly(exam: Exam, context: Any) -> None:
-        mind.clock.advance(1)
-        ask_one(exam, context)
-
-    monkeypatch.setattr(Exam, "ask_one", ask_slowly)
     weights |= dict.fromkeys(rows(mind, "attic"), -0.5)
     while not (report := mind.ask(Sleep(run="short", budget_s=21.0, stages=(WEIGHING,)))).ended:
         pass

@@ -16,9 +16,8 @@ from mnemic.actors.protocol.scopes import ChangeScopes
 from mnemic.actors.protocol.sleep.messages import ListDigests, ListNights, NightReport, ShowProfile, Sleep, UndoNights
 from mnemic.actors.protocol.store.messages import Rebuild
 from mnemic.actors.sleep.registry import BUILT_IN_STAGES
-from tests.actors.sleep.sleeping import ask_as, open_as, reply_as
+from tests.actors.sleep.sleeping import ask_as, open_as, reply_as, whole_night
 from tests.harness import ActorHarness
-from tests.waiting import until
 
 PLACES = tuple(ScopeRef(path=path, project=None, found="named") for path in ("boat", "shelf", "boat/oars"))
 TEXTS = (
@@ -45,16 +44,22 @@ _runs = itertools.count()
 
 
 def night(mind: ActorHarness, **fields: Any) -> NightReport:
-    """A whole night, once all that waits awake is done."""
-    mind.embed()
-    run = f"night {next(_runs)}"
-    for _ in range(500):
-        report: NightReport = mind.ask(Sleep(run=run, budget_s=60.0, **fields))
-        if report.finished:
-            mind.bind()
-            until(lambda: not mind.supervisor.is_busy())  # others follow what it changed
-            return report
-    pytest.fail("it never ends")
+    """A whole night; then all is bound."""
+    report = whole_night(mind, **fields)
+    mind.bind()
+    return report
+
+
+def live(mind: ActorHarness, steps: list[tuple[Any, ...]]) -> list[bytes]:
+    """A history; returns the ids of what was kept. No night is held after it."""
+    kept: list[bytes] = []
+    for step in steps:
+        try:
+            carry_out(mind, step, kept)
+        except BadInput:
+            continue
+    kept.append(mind.keep(TEXTS[0], session="last", place=PLACES[0]).id)
+    return kept
 
 
 def carry_out(mind: ActorHarness, step: tuple[Any, ...], kept: list[bytes]) -> None:
@@ -112,13 +117,7 @@ def test_a_night_comes_to_rest_and_is_gone_once_taken_back(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[Any, ...]]
 ) -> None:
     with ActorHarness(tmp_path_factory.mktemp("laws")) as mind:
-        kept: list[bytes] = []
-        for step in steps:
-            try:
-                carry_out(mind, step, kept)
-            except BadInput:
-                continue
-        kept.append(mind.keep(TEXTS[0], session="last", place=PLACES[0]).id)  # no night is held
+        live(mind, steps)
         mind.embed()
         night(mind, stages=("meaning", "facts", "communities"))
         before, texts = derived(mind), mind.texts()
@@ -153,13 +152,7 @@ def test_nights_alone_change_no_ranking_from_the_second_on(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[Any, ...]]
 ) -> None:
     with ActorHarness(tmp_path_factory.mktemp("laws")) as mind:
-        kept: list[bytes] = []
-        for step in steps:
-            try:
-                carry_out(mind, step, kept)
-            except BadInput:
-                continue
-        mind.keep(TEXTS[0], session="last", place=PLACES[0])  # no night is held
+        live(mind, steps)
         night(mind)
         seq = mind.look(lambda now: now.seq)
         before = [[(hit.id, hit.same) for hit in mind.recall(text).hits] for text in TEXTS]
@@ -176,13 +169,7 @@ def test_a_memory_that_is_of_use_loses_no_rank_by_it(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[Any, ...]], number: int
 ) -> None:
     with ActorHarness(tmp_path_factory.mktemp("laws")) as mind:
-        kept: list[bytes] = []
-        for step in steps:
-            try:
-                carry_out(mind, step, kept)
-            except BadInput:
-                continue
-        mind.keep(TEXTS[0], session="last", place=PLACES[0])
+        live(mind, steps)
         night(mind)
         before = [hit.id for hit in mind.recall(TEXTS[number]).hits]
         for _ in range(3):
