@@ -308,7 +308,7 @@ def _action(program: str, words: Sequence[str], arguments: Sequence[str]) -> str
     if program in BUILD_TOOLS:
         return next((found for word in arguments if (found := _action_of_script_name(word.lower()))), "build")
     if program in SCRIPT_RUNNERS and (script := _script(arguments)):
-        return _action_of_script_name(script) or "run"
+        return _action_of_script_name(script) or PROGRAMS.get(script) or "run"
     known = SUBCOMMANDS.get(program, {}).get(first) or PROGRAMS.get(program)
     if known or program in SUBCOMMANDS or not {"/", "\\", "."}.intersection(words[0]):
         return known or "run"

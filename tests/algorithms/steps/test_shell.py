@@ -80,6 +80,8 @@ def purpose(line: str) -> str:
         ("ssh penmarrow", "run ssh"),
         ("ssh penmarrow 'cd /srv'", "run ssh"),
         ("pnpm --filter web test", "test pnpm"),
+        ("pnpm vitest run", "test pnpm"),
+        ("yarn eslint src", "lint yarn"),
         ("yarn workspace web lint", "lint yarn"),
         ("npm --prefix test run build", "build npm"),
         ("cargo +nightly fmt", "format cargo"),
