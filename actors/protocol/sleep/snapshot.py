@@ -224,7 +224,9 @@ class SleepSnapshot(Protocol):
         ...
 
     def personal_statements(self, verbs: Collection[str]) -> list[PersonalStatement]:
-        """What users assert of themselves with some verbs, the oldest first; not what was forgotten or corrected."""
+        """What users assert of themselves with some verbs, the oldest first; not what was forgotten or corrected. To a
+        verb with an object and a preposition ("hate mocks in tests") the verb counts.
+        """
         ...
 
     def group_states(self, grouping: Grouping) -> list[GroupState]:

@@ -110,7 +110,9 @@ class SleepQueries:
         ).fetchall()
         read = ((one, decode_fields(fields)) for *one, fields in found)
         return [
-            PersonalStatement._make((*one, said.relation, said.clause)) for one, said in read if said.relation in verbs
+            PersonalStatement._make((*one, said.relation, said.clause))
+            for one, said in read
+            if said.relation and _is_of(said.relation, verbs)
         ]
 
     def group_states(self, grouping: Grouping) -> list[GroupState]:
@@ -263,6 +265,12 @@ class SleepQueries:
 
     def _items(self, found: Sequence[Any]) -> list[DerivedRecord]:
         return [DerivedRecord._make((*one, sources_of(self._db, one[0]))) for one in found]
+
+
+def _is_of(relation: str, verbs: Collection[str]) -> bool:
+    """Whether a relation is one of some verbs; "hate mocks in" (tests) is one of hating."""
+    first, *more = relation.split()
+    return relation in verbs or (len(more) > 1 and first in verbs)
 
 
 def sources_of(db: apsw.Connection, item: int) -> tuple[SourceSpan, ...]:

@@ -380,6 +380,13 @@ def test_what_is_done_again_and_again_is_told_with_how_often_it_worked(mind: Act
     assert first not in mind.ask(ListProcedures(scope="shelf")).procedures
 
 
+def test_a_profile_tells_where_something_is_liked_or_hated_as_well(mind: ActorHarness) -> None:
+    said = ("I hate mocks in tests.", "I prefer tabs in Python.")
+    say(mind, *said, "I speak to Lukas about the crane.", "I play in the yard.")
+    sleep(mind, "first", stages=("facts", "profile"))
+    assert sorted(one.text for one in mind.ask(ShowProfile()).entries) == sorted(one.rstrip(".") for one in said)
+
+
 def test_a_profile_tells_what_users_say_of_themselves_and_in_how_many_conversations(mind: ActorHarness) -> None:
     say(mind, "I hate barrel files.", "I live in Lisbon.", "I am off until Tuesday.", session="one")
     say(mind, "Rule zero: I hate barrel files.", session="two", place=BOARD)
