@@ -104,7 +104,9 @@ class Context:
         self._progress(done, total)
 
     def cancelled(self) -> bool:
-        """Whether the process is stopping: finish what is begun and take up nothing more."""
+        """Whether the process is stopping, or the night that is asked for was woken: finish what is begun and take up
+        nothing more.
+        """
         return self._cancelled()
 
 

@@ -260,11 +260,11 @@ class _Night:
         if not self._is_begun:
             self._key_error = None
         self._listed = as_of
-        started_s = context.clock.monotonic_s()
         items: list[DerivedItem] = []
         told = 0  # of these that tell anything, or told before
         restamped: list[tuple[bytes, bytes]] = []
-        while self._todo and len(items) < _ITEMS_AT_ONCE and context.clock.monotonic_s() - started_s < _SLICE_S:
+        until_s = context.clock.monotonic_s() + _SLICE_S
+        while self._todo and len(items) < _ITEMS_AT_ONCE and self._may_go_on(until_s, context):
             key, stamp = self._todo.pop()
             try:
                 with self._source.snapshot() as snapshot:
@@ -298,6 +298,11 @@ class _Night:
                 return 0, False, ""
         return changes, not self._todo, ""
 
+    @staticmethod
+    def _may_go_on(until_s: float, context: Context) -> bool:
+        """Whether nobody waits, neither for the end of this slice nor for that of the night."""
+        return context.clock.monotonic_s() < until_s and not context.cancelled()
+
     # --- exams -------------------------------------------------------------------------------------------------------
 
     def _examine(self, context: Context) -> bool:
@@ -306,8 +311,8 @@ class _Night:
             return True
         if self._exams is None:
             self._exams = self._choose_exams(context)
-        started_s = context.clock.monotonic_s()
-        while self._exams and context.clock.monotonic_s() - started_s < _SLICE_S:
+        until_s = context.clock.monotonic_s() + _SLICE_S
+        while self._exams and self._may_go_on(until_s, context):
             if self._exams[-1].left:
                 self._exams[-1].ask_one(context)
             else:

@@ -220,6 +220,7 @@ class SleepScheduler:
         self._thread: threading.Thread | None = None
         self._on_idle_exit: Callable[[], None] | None = None
         self._goes_on = False  # whether the night that is on does something at each request
+        self._woken = ""  # name of the last night that was told to end
         self.last_report: NightReport | None = None
         """What the last night did, or does so far."""
         self.log_damage: DamagedStore | None = None
@@ -245,6 +246,10 @@ class SleepScheduler:
         """Somebody got it, or gave up."""
         with self._gate:
             self._state = on_answer(self._state, self._clock.monotonic_s())
+
+    def is_woken(self, message: Any) -> bool:
+        """Whether a message asks for the work of a night that was told to end: no more of it is to be taken up."""
+        return isinstance(message, Sleep) and message.run == self._woken
 
     def start_ticking(self, tick_s: float, on_idle_exit: Callable[[], None] | None) -> None:
         """Tick in a thread of its own until the end."""
@@ -314,9 +319,11 @@ class SleepScheduler:
         """Send what is to be sent; returns a night whose step is on its way, and where its answer will be."""
         for instruction in instructions:
             if isinstance(instruction, StopSleep):
+                self._woken = instruction.run
                 self._post.tell(Preempt(run=instruction.run), trace=instruction.run)
             elif isinstance(instruction, StartSleep):
                 run, budget_s = instruction.run, instruction.budget_s
+                self._woken = "" if self._woken == run else self._woken  # it goes on under its name
                 message = Sleep(run=run, seed=sleep_run_seed(self._seed, run), budget_s=budget_s)
                 try:
                     return run, self._post.send(message, budget_s + _STEP_GRACE_S, trace=run)

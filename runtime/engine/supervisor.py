@@ -256,7 +256,7 @@ class Supervisor:
             ask=ask,
             tell=lambda message: self._post.tell(message, trace=envelope.trace, now=envelope.now, sender=actor),
             progress=progress,
-            cancelled=self._stopping.is_set,
+            cancelled=lambda: self._stopping.is_set() or self._nights.is_woken(envelope.message),
         )
 
     def handled(self, actor: str, envelope: Envelope, took_s: float, error: MnemicError | None) -> None:

@@ -459,6 +459,25 @@ def test_a_night_whose_time_is_used_up_ends_and_says_so(busy: ActorHarness) -> N
     assert sleep(busy, "night").changes, "by the same name it goes on"
 
 
+def test_one_key_more_is_derived_at_most_once_a_night_is_woken(mind: ActorHarness) -> None:
+    for number in range(5):
+        say(mind, *TALK, session=f"talk {number}")
+    looked: list[bool] = []
+
+    def is_woken() -> bool:
+        looked.append(len(looked) >= 3)
+        return looked[-1]
+
+    consolidator = ConsolidatorActor.make(mind.ports)
+    context = asking(mind)
+    context._cancelled = is_woken
+    report = consolidator.handle(Sleep(run="1", budget_s=60.0, stages=("session-digests",)), context)
+    consolidator.close()
+    assert report is not None
+    assert 0 < report.changes < 5
+    assert report.behind == 5 - report.changes
+
+
 def test_another_night_ends_the_one_that_is_on(busy: ActorHarness) -> None:
     while "session-digests" not in busy.ask(Sleep(run="one", budget_s=60.0)).steps:
         pass

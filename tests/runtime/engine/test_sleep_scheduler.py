@@ -268,10 +268,13 @@ def test_an_unfinished_night_goes_on_under_its_name_and_ends_with_its_time(bedro
 
 def test_whoever_wants_something_ends_the_night_and_is_served_by_the_others_meanwhile(bedroom: Bedroom) -> None:
     asleep, woken = threading.Event(), threading.Event()
+    is_over: list[bool] = []
 
     def long(message: Sleep, context: Context) -> NightReport:
+        is_over.append(context.cancelled())
         asleep.set()
         assert woken.wait(BOUND_S)
+        is_over.append(context.cancelled())
         return unfinished(message, context)
 
     bedroom.answer = long
@@ -287,6 +290,10 @@ def test_whoever_wants_something_ends_the_night_and_is_served_by_the_others_mean
     assert bedroom.pass_time(100) == []
     bedroom.want()
     assert bedroom.runs() == [f"Sleep {run}", f"Preempt {run}"]
+    assert is_over == [False, True], "it is seen within the step"
+    bedroom.pass_time(300)
+    assert bedroom.runs()[2:] == [f"Sleep {run}"], "and it goes on later under its name"
+    assert is_over == [False, True, False, False]
 
 
 @pytest.mark.parametrize("answer", ["a failure", "an error", "no report"])
