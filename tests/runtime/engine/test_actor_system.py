@@ -178,7 +178,7 @@ def test_every_slot_answers(mind: tuple[MindFolder, Keys]) -> None:
     running = started(mind)
     keep(running)
     assert running.ask(Recall(query="tea", observe=False)).hits[0].data == SECRET
-    night = running.ask(Sleep(run="n1", seed=bytes(32), budget_s=1.0))
+    night = running.ask(Sleep(run="n1", seed=bytes(32), budget_s=60.0))
     assert isinstance(night, NightReport)
     assert (night.run, night.steps, night.changes, night.finished) == ("n1", ("fingerprints",), 1, False)
     assert running.ask(ListCommunities()).total == 0

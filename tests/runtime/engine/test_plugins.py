@@ -88,7 +88,7 @@ def test_a_named_class_fills_its_slot_and_brings_its_settings(tmp_path: Path) ->
     assert settings.actors == BUILT_IN_ACTORS | {"consolidator": strangers.Fine}
     assert (settings["fine.depth"], settings["fine.eager"]) == (5, False)
     running = start(tmp_path / "home", settings)
-    assert running.ask(Sleep(run="n", seed=bytes(32), budget_s=1.0)).finished
+    assert running.ask(Sleep(run="n", seed=bytes(32), budget_s=60.0)).finished
     assert [actor.kind for actor in running.report().actors][-1] == f"{HERE}:Fine"
     running.stop()
 
