@@ -23,7 +23,7 @@ BUILT_IN_STAGES: dict[str, type[Stage]] = {
     for stage in (
         Meaning,
         *(Fingerprints, Duplicates, Uses, Strengths),
-        *(Communities, Facts),
+        *(Facts, Communities),  # facts take twice as long once there are communities, which follow each commit
         *(SessionDigests, TopicDigests, ProjectDigests),
         *(SessionSteps, Procedures),
         Profile,
