@@ -40,7 +40,7 @@ BENCHES = {
     "scan": "the best ten of very many vectors: the native scan beside NumPy, sqlite-vec and usearch; one thread",
     "scrub": "taking secrets out of turns, tool output and hostile text, beside detect-secrets; one thread",
     "shape": "questions of structure by shape, meaning and words; what structure adds to recall (--data for LoCoMo's)",
-    "sleep": "what a night adds to the next session's briefing, beside the newest sentences; how long nights take",
+    "sleep": "what nights add to the next session's briefing and to recalls, and how long they take",
     "soak": "very many mixed requests to one process: resident memory and descriptors over time",
 }
 """Name and what it measures; a module ``NAME_bench`` in one of the `ROOMS` holds ``run``, which yields rows."""

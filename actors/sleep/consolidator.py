@@ -113,6 +113,11 @@ def _asked(message: Sleep) -> tuple[Any, ...]:
     return message.stages, message.dry_run, message.again
 
 
+def _cause(error: Exception) -> str:
+    """What went wrong and where, without words of memories."""
+    return f"{error.code if isinstance(error, MnemicError) else type(error).__name__} in {raise_location(error)}"
+
+
 class _Night:
     """One night, as far as it is."""
 
@@ -208,10 +213,7 @@ class _Night:
         except Exception as error:  # a stage may be a stranger's: the others go on, and it is told, without its words
             failed = error
         if failed is not None:
-            code = failed.code if isinstance(failed, MnemicError) else type(failed).__name__
-            told = str(failed) if isinstance(stage, MissingStage) else f"{code} in {raise_location(failed)}"
-            note, state = told, "failed"
-        if state == "failed":
+            note, state = str(failed) if isinstance(stage, MissingStage) else _cause(failed), "failed"
             _log.warning("a night's stage %s failed: %s", stage.name, note, extra={"trace": self.run})
         now_s = context.clock.monotonic_s()
         is_cut = not is_done and now_s >= self._stage_until_s
@@ -313,10 +315,15 @@ class _Night:
             self._exams = self._choose_exams(context)
         until_s = context.clock.monotonic_s() + _SLICE_S
         while self._exams and self._may_go_on(until_s, context):
-            if self._exams[-1].left:
-                self._exams[-1].ask_one(context)
+            try:
+                if self._exams[-1].left:
+                    self._exams[-1].ask_one(context)
+                    continue
+                verdict = self._exams.pop().verdict(self.run)
+            except Exception as error:  # recalls go on as before, and the stage is told as one that failed
+                self._fail(self._exams.pop().stage, error)
             else:
-                self._keep(self._exams.pop().verdict(self.run), context)
+                self._keep(verdict, context)
         self._behind = sum(one.left for one in self._exams)
         return not self._exams
 
@@ -350,6 +357,12 @@ class _Night:
                     )
                     self._keep(kept, context)
         return exams
+
+    def _fail(self, stage: str, error: Exception) -> None:
+        """Tell that a stage's exam could not be had."""
+        note = f"its exam failed: {_cause(error)}"
+        _log.warning("a night's stage %s failed: %s", stage, note, extra={"trace": self.run})
+        self._done[stage] = msgspec.structs.replace(self._done[stage], note=note, state="failed")
 
     def _keep(self, verdict: KeepVerdict, context: Context) -> None:
         """Keep what an exam said, and tell it with its stage."""

@@ -21,7 +21,7 @@ from mnemic.algorithms.sleep.activation import base_level, wanted_again
 
 USE_WEIGHT = 0.25
 """Of the log-odds, what a memory that is surely wanted again gains; docs/decisions/0022-uses.md."""
-_STATES = 3
+_STATES = 3  # kept: the usual one, and both of a stage that is examined
 COPIES = 4
 """So many copies of one text are ranked for themselves: those that fit best."""
 

@@ -248,6 +248,24 @@ def test_an_exam_that_is_broken_off_is_had_by_the_next_night(mind: ActorHarness,
     assert ranking(mind) != before
 
 
+def test_an_exam_that_cannot_be_had_is_told_and_changes_nothing(
+    mind: ActorHarness, weights: dict[int, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask_all(mind)
+    before = ranking(mind)
+    weights |= dict.fromkeys(rows(mind, "attic"), -0.5)
+    with monkeypatch.context() as patch:
+        patch.setattr(Exam, "ask_one", lambda exam, context: 1 // 0)
+        (stage,) = whole_night(mind, stages=(WEIGHING,)).stages
+    assert (stage.state, stage.changes) == ("failed", 1)
+    assert stage.note.startswith("its exam failed: ZeroDivisionError in ")
+    assert ranking(mind) == before
+    assert mind.look(lambda now: now.stage_failures())["weighing"][0] == 1, "the doctor tells it"
+    assert "22 past questions" in told(whole_night(mind, stages=(WEIGHING,))), "and the next night has it"
+    assert mind.look(lambda now: now.stage_failures()) == {}
+    assert ranking(mind) != before
+
+
 @pytest.mark.usefixtures("_slow_questions")
 def test_an_exam_whose_time_is_used_up_says_what_it_knows_by_then(
     mind: ActorHarness, weights: dict[int, float]
