@@ -1,8 +1,8 @@
 """The communities bench: what is found beside leidenalg, igraph and networkx, how fast, and how well it lasts.
 
 Rows: on graphs with known communities the agreement of each detector with them, those of the constant Potts model all
-at the resolution that `mnemic.algorithms.graph.resolution` chose by ours; then what `communities_speed` measures. A
-package that is missing is a row that says so.
+at the resolution that `mnemic.algorithms.graph.resolution` chose by ours; then what
+`mnemic.bench.quality.communities.speed` measures. A package that is missing is a row that says so.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from mnemic.algorithms.graph.mosaic import CommunityGraph
 from mnemic.algorithms.graph.resolution import choose_resolution
 from mnemic.bench.harness.measure import Row, goal, skipped
 from mnemic.bench.harness.plot import Line, draw_lines
-from mnemic.bench.quality.communities_mind import memory_rows
-from mnemic.bench.quality.communities_size import mind_lines, mind_rows
-from mnemic.bench.quality.communities_speed import boundary_rows, cold_rows, identity_rows, update_rows
-from mnemic.bench.quality.partitions import (
+from mnemic.bench.quality.communities.mind import memory_rows
+from mnemic.bench.quality.communities.partitions import (
     Ints,
     Labelled,
     adjusted_rand_index,
     lfr_graph,
     normalised_mutual_information,
 )
+from mnemic.bench.quality.communities.size import mind_lines, mind_rows
+from mnemic.bench.quality.communities.speed import boundary_rows, cold_rows, identity_rows, update_rows
 
 Part = Literal["lfr", "karate", "cold", "update", "boundaries", "identity", "memories", "mind"]
 MIXING = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from mnemic.bench.harness.measure import Row
 from mnemic.bench.speed.embed_bench import paragraphs
-from mnemic.bench.speed.hd_mind import measure_shape_queries
-from mnemic.bench.speed.hd_speed import EMBEDDING, measure_speeds
+from mnemic.bench.speed.hd.mind import measure_shape_queries
+from mnemic.bench.speed.hd.speed import EMBEDDING, measure_speeds
 from mnemic.hd.algebra import Algebra, default_algebra
 from mnemic.hd.codebook import draw_hypervector
 from mnemic.hd.encoders import RecordEncoder

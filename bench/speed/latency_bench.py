@@ -1,7 +1,7 @@
 """The latency bench: recalls with meaning on minds of several sizes, beside what else finds texts and vectors.
 
 Each mind is written through the store itself, bound by the Binder, and asked in a process of its own
-(`mnemic.bench.speed.latency_mind`), through the actors as `mnemic.open` asks them. Its texts are LoCoMo's turns where
+(`mnemic.bench.speed.latency.mind`), through the actors as `mnemic.open` asks them. Its texts are LoCoMo's turns where
 the file is given, else drawn ones whose words come as often as Zipf has them. Its vectors crowd around the embeddings
 of some of these texts, since to embed them all takes minutes; questions are embedded by the model itself. The
 competitors find the same questions among the same texts and vectors.
@@ -193,7 +193,7 @@ def _asked(home: Path, questions: list[str], *, bound: bool) -> list[Row]:
     """What a process of its own measures, which has held nothing else in memory."""
     asked = {"home": str(home), "questions": questions, "warm": min(WARM, len(questions) - 1), "kept": bound}
     done = subprocess.run(
-        [sys.executable, "-m", "mnemic.bench.speed.latency_mind"],
+        [sys.executable, "-m", "mnemic.bench.speed.latency.mind"],
         input=json.dumps(asked),
         capture_output=True,
         text=True,

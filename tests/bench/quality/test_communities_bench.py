@@ -11,9 +11,9 @@ import pytest
 
 from mnemic.algorithms.retrieval.scan import NATIVE
 from mnemic.bench.harness.plot import draw_lines
+from mnemic.bench.quality.communities.size import mind_lines, mind_rows
+from mnemic.bench.quality.communities.speed import boundary_rows, cold_rows, identity_rows, update_rows
 from mnemic.bench.quality.communities_bench import karate_rows, lfr_rows, run
-from mnemic.bench.quality.communities_size import mind_lines, mind_rows
-from mnemic.bench.quality.communities_speed import boundary_rows, cold_rows, identity_rows, update_rows
 
 pytestmark = pytest.mark.skipif(not NATIVE, reason="the native extension is not built")
 ARMS = {

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from mnemic.bench.speed import hd_bench, hd_mind, hd_speed
-from mnemic.bench.speed.hd_speed import EMBEDDING
+from mnemic.bench.speed import hd_bench
+from mnemic.bench.speed.hd import mind as hd_mind
+from mnemic.bench.speed.hd import speed as hd_speed
+from mnemic.bench.speed.hd.speed import EMBEDDING
 
 
 @pytest.fixture(autouse=True)

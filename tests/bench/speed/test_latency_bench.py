@@ -10,8 +10,8 @@ import pytest
 
 from mnemic.bench.harness.homes import fill_home
 from mnemic.bench.speed import latency_bench
+from mnemic.bench.speed.latency.mind import measure
 from mnemic.bench.speed.latency_bench import Corpus, run
-from mnemic.bench.speed.latency_mind import measure
 from tests.bench.test_main import MADE_UP
 from tests.harness import BagEncoder
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mnemic.bench.quality.partitions import (
+from mnemic.bench.quality.communities.partitions import (
     PlantedGraph,
     adjusted_rand_index,
     lfr_graph,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from mnemic.actors.protocol.changes import AddMemory, ScopeRef
-from mnemic.bench.speed.hd_mind import BRANCHES, make_work_memory, work_patterns
+from mnemic.bench.speed.hd.mind import BRANCHES, make_work_memory, work_patterns
 
 
 def dressed(count: int) -> list[AddMemory]:

@@ -26,9 +26,9 @@ from mnemic.actors.protocol.shape.messages import BindPending
 from mnemic.bench.harness.homes import MIND_NAME, actors_of
 from mnemic.bench.harness.measure import Row
 from mnemic.bench.harness.processes import run_mnemic
+from mnemic.bench.quality.communities.partitions import Ints, normalised_mutual_information
+from mnemic.bench.quality.communities.placement import placement_agreement
 from mnemic.bench.quality.locomo import Question, convert, read_questions
-from mnemic.bench.quality.partitions import Ints, normalised_mutual_information
-from mnemic.bench.quality.placement import placement_agreement
 from mnemic.hd.algebra import default_algebra
 from mnemic.hd.space import Space
 from mnemic.runtime.engine.supervisor import Supervisor

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.algorithms.retrieval.scan import NATIVE
+from mnemic.bench.quality.communities.mind import k_means, purity
 from mnemic.bench.quality.communities_bench import run
-from mnemic.bench.quality.communities_mind import k_means, purity
 
 LABELS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=30)
 BOATS = [f"The {part} of the dinghy is to be mended before the tide turns." for part in ("sail", "rudder", "mast")]

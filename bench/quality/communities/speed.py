@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mnemic.algorithms.graph.identity import match
 from mnemic.algorithms.graph.mosaic import CommunityGraph, carried_labels
 from mnemic.bench.harness.measure import Row, goal, milliseconds, skipped, take_turns
-from mnemic.bench.quality.partitions import Ints, PlantedGraph
+from mnemic.bench.quality.communities.partitions import Ints, PlantedGraph
 
 RESOLUTION = 0.05
 """Of the planted graphs, whose communities are denser than that and the space between them is not."""

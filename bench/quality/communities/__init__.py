@@ -1,0 +1,1 @@
+"""What communities are worth and what they cost: the parts of the communities bench."""

@@ -1,0 +1,1 @@
+"""Hypervectors at speed: the parts of the hd bench."""

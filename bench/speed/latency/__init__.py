@@ -1,0 +1,1 @@
+"""Minds whose recalls are timed: the parts of the latency bench."""
