@@ -66,7 +66,7 @@ class Recaller:
         self._reranker = Reranker(index)
         self._validity = Validity(index)
         self._folder = Folder(index)
-        self._nights = NightEffects(index)
+        self._nights = NightEffects(index, ports.settings["recall.use_weight"], ports.settings["recall.use_decay"])
 
     def recall(self, recall: Recall, context: Context) -> Recalled:
         """Find the memories that matter.

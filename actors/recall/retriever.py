@@ -82,6 +82,22 @@ class RetrieverActor:
             LEAST_HIT_BYTES,
         ),
         Setting(
+            "recall.use_weight",
+            0.25,
+            "log-odds",
+            "What a memory that was of use before gains at most (docs/sleep.md); 0 is nothing.",
+            0.0,
+            maximum=10.0,
+        ),
+        Setting(
+            "recall.use_decay",
+            0.5,
+            "-",
+            "How fast a use fades: by this power of its age in days (ACT-R's decay).",
+            0.05,
+            maximum=0.95,
+        ),
+        Setting(
             "brief.budget_tokens",
             BUDGET_TOKENS,
             "tokens",

@@ -31,8 +31,8 @@ from mnemic.actors.protocol.sleep.changes import (
 from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
 from mnemic.actors.protocol.store.messages import Apply
 from mnemic.actors.sleep.exam import LEAST_QUESTIONS, Exam, past_exam_questions
-from mnemic.actors.sleep.registry import BUILT_IN_STAGES, MissingStage, find_stage
-from mnemic.actors.sleep.stages import AskingStage, DerivingStage, Stage, check_effect, effect_of
+from mnemic.actors.sleep.registry import DEFAULT_STAGES, MissingStage, find_stage, settings_of_stages
+from mnemic.actors.sleep.stages import AskingStage, DerivingStage, Stage, check_effect, effect_of, settings_of
 
 FAILURES_ALLOWED = 3
 """A stage that failed in so many nights, one after the other, is set aside."""
@@ -52,10 +52,11 @@ class ConsolidatorActor:
     settings: ClassVar[tuple[Setting, ...]] = (
         Setting(
             "sleep.stages",
-            " ".join(BUILT_IN_STAGES),
+            " ".join(DEFAULT_STAGES),
             "-",
-            "What a night does, in this order: names of stages, or module:Class of somebody's own.",
+            "What a night does, in this order: names of stages, or module:Class of somebody's own (docs/sleep.md).",
         ),
+        *settings_of_stages(()),
     )
 
     def __init__(self, ports: Ports) -> None:
@@ -84,11 +85,11 @@ class ConsolidatorActor:
             return None
         assert isinstance(message, Sleep)
         if self._night is None or (self._night.run, self._night.asked) != (message.run, _asked(message)):
-            stages: list[Any] = [find_stage(name).make(self._settings) for name in message.stages]
+            stages: list[Any] = [self._make_stage(name) for name in message.stages]
             if self._night is not None:
                 self._night.end("woken", context)
             until_s = context.clock.monotonic_s() + message.budget_s
-            self._night = _Night(message, stages or self._stages(), self._source, until_s)
+            self._night = _Night(message, stages or self._stages(), self._settings, self._source, until_s)
         report = self._night.work(context)
         if self._night.is_over:  # who asks for it by the same name again has another look taken
             self._night = None
@@ -99,10 +100,14 @@ class ConsolidatorActor:
         made: list[Any] = []
         for name in self._names:
             try:
-                made.append(find_stage(name).make(self._settings))
+                made.append(self._make_stage(name))
             except Exception as error:  # a stranger's may do anything when it is made
                 made.append(MissingStage(name, error))
         return made
+
+    def _make_stage(self, name: str) -> Stage:
+        kind = find_stage(name)
+        return kind.make({one.name: one.default for one in settings_of(kind)} | dict(self._settings))
 
     def close(self) -> None:
         """Let go of the store."""
@@ -121,7 +126,9 @@ def _cause(error: Exception) -> str:
 class _Night:
     """One night, as far as it is."""
 
-    def __init__(self, message: Sleep, stages: list[Any], source: Any, until_s: float) -> None:
+    def __init__(
+        self, message: Sleep, stages: list[Any], settings: Mapping[str, Any], source: Any, until_s: float
+    ) -> None:
         self.run = message.run
         self.asked = _asked(message)
         self.until_s = until_s
@@ -131,6 +138,7 @@ class _Night:
         self._message = message
         self._source = source
         self._stages = stages
+        self._settings = settings
         self._at = 0  # which of them it is in
         self._is_begun = False  # whether it has taken a step in that one
         self._stage_until_s = until_s  # half of what is left of the night when it begins: no stage starves the others
@@ -372,7 +380,7 @@ class _Night:
 
     def _list(self, stage: DerivingStage, snapshot: Any) -> None:
         """Find what is to be derived."""
-        wanted = {key: _stamp(stage, state) for key, state in stage.sources(snapshot).items()}
+        wanted = {key: _stamp(stage, self._settings, state) for key, state in stage.sources(snapshot).items()}
         have = snapshot.derived_stamps(stage.name)
         self._todo = [(key, stamp) for key, stamp in sorted(wanted.items(), reverse=True) if have.get(key) != stamp]
         self._ended = sorted(have.keys() - wanted.keys())
@@ -386,7 +394,15 @@ class _Night:
         return context.ask(Apply(changes=changes, key=key, author="consolidator", run=self.run)).changed[-1]
 
 
-def _stamp(stage: DerivingStage, state: bytes) -> bytes:
-    """What tells the state of a key's sources from another, and by which version of the stage it is read."""
+def _stamp(stage: DerivingStage, settings: Mapping[str, Any], state: bytes) -> bytes:
+    """What tells the state of a key's sources from another, and by which version and settings of the stage it is
+    read.
+    """
     effect = effect_of(stage)  # what is to be examined is made anew
-    return hashlib.sha256(b"%d %s" % (stage.version, (effect or "").encode()) + state).digest()[:16]
+    own = [
+        (one.name, settings[one.name])
+        for one in settings_of(stage)
+        if settings.get(one.name, one.default) != one.default
+    ]
+    said = f"{stage.version} {effect or ''}{own or ''}".encode()
+    return hashlib.sha256(said + state).digest()[:16]

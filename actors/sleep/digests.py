@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import msgspec
 
+from mnemic.actors.protocol.contract import Setting
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.sleep.changes import DIGEST_STAGES, SourceSpan
 from mnemic.actors.protocol.sleep.snapshot import Grouping, GroupState
@@ -20,8 +21,6 @@ from mnemic.actors.sleep.stages import Derivation, grouped_keys, items_of_projec
 from mnemic.algorithms.sleep.digest import Sentence, covering_sentences, digest_sentences
 from mnemic.algorithms.text.terms import telling_terms
 
-SESSION_BYTES, TOPIC_BYTES, PROJECT_BYTES = 1600, 1200, 4800
-"""What the sentences of a digest may cost together; a project's is cut to what there is room for."""
 _READ_BYTES = 8_192  # of a longer text no more is read
 _MOST_SENTENCES = 2_000  # of the digests of a project's conversations, the newest
 _MOST_ROWS, _MOST_BYTES = (
@@ -52,6 +51,11 @@ encode_value = msgspec.msgpack.Encoder().encode
 decode_digest = msgspec.msgpack.Decoder(DigestValue).decode
 
 
+def _length(of: str, default: int) -> Setting:
+    what = f"The sentences of a digest of a {of} are so long at most, together."
+    return Setting(f"sleep.{of}_digest_bytes", default, "bytes", what, 100, maximum=_MOST_BYTES)
+
+
 def _plan(state: DigestState, budget_bytes: int, *, are_chosen: bool = False) -> Derivation:
     places = covering_sentences(state.sentences, budget_bytes, are_chosen=are_chosen)
     chosen = [state.sentences[place] for place in places]
@@ -63,16 +67,17 @@ class _GroupDigests:
     """Digests of groups of memories within a scope."""
 
     version: ClassVar[int] = 1
+    settings: ClassVar[tuple[Setting, ...]]
     _grouping: ClassVar[Grouping]
-    _bytes: ClassVar[int]
 
-    def __init__(self) -> None:
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
         self._groups: Mapping[bytes, GroupState] = {}
 
     @classmethod
     def make(cls, settings: Mapping[str, Any]) -> Self:
         """Make one."""
-        return cls()
+        return cls(settings[cls.settings[0].name])
 
     def sources(self, snapshot: Snapshot) -> Mapping[bytes, bytes]:
         """All groups."""
@@ -90,23 +95,23 @@ class _GroupDigests:
 
     def plan(self, state: DigestState) -> Derivation:
         """The digest."""
-        return _plan(state, self._bytes)
+        return _plan(state, self._most_bytes)
 
 
 class SessionDigests(_GroupDigests):
     """Digests of conversations."""
 
     name: ClassVar[str] = DIGEST_STAGES["session"]
+    settings: ClassVar[tuple[Setting, ...]] = (_length("session", 1600),)
     _grouping: ClassVar[Grouping] = "session"
-    _bytes: ClassVar[int] = SESSION_BYTES
 
 
 class TopicDigests(_GroupDigests):
     """Digests of communities."""
 
     name: ClassVar[str] = DIGEST_STAGES["topic"]
+    settings: ClassVar[tuple[Setting, ...]] = (_length("topic", 1200),)
     _grouping: ClassVar[Grouping] = "topic"
-    _bytes: ClassVar[int] = TOPIC_BYTES
 
 
 class ProjectDigests:
@@ -114,11 +119,15 @@ class ProjectDigests:
 
     name: ClassVar[str] = DIGEST_STAGES["project"]
     version: ClassVar[int] = 1
+    settings: ClassVar[tuple[Setting, ...]] = (_length("project", 4800),)
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
 
     @classmethod
     def make(cls, settings: Mapping[str, Any]) -> Self:
         """Make one."""
-        return cls()
+        return cls(settings[cls.settings[0].name])
 
     def sources(self, snapshot: Snapshot) -> Mapping[bytes, bytes]:
         """All scopes that hold a conversation with a digest."""
@@ -142,4 +151,4 @@ class ProjectDigests:
 
     def plan(self, state: DigestState) -> Derivation:
         """The digest."""
-        return _plan(state, PROJECT_BYTES, are_chosen=True)
+        return _plan(state, self._most_bytes, are_chosen=True)

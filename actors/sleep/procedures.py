@@ -12,11 +12,12 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import msgspec
 
+from mnemic.actors.protocol.contract import Setting
 from mnemic.actors.protocol.sleep.changes import SourceSpan
 from mnemic.actors.protocol.sleep.snapshot import GroupState, StepRecord
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.sleep.stages import Derivation, grouped_keys, items_of_project, project_keys
-from mnemic.algorithms.sleep.procedures import LEAST_TIMES, count_procedures, step_name, steps_that_follow
+from mnemic.algorithms.sleep.procedures import count_procedures, step_name, steps_that_follow
 from mnemic.algorithms.steps.steps import ToolEvent
 
 PROCEDURES = "procedures"
@@ -122,11 +123,17 @@ class Procedures:
 
     name: ClassVar[str] = PROCEDURES
     version: ClassVar[int] = 1
+    settings: ClassVar[tuple[Setting, ...]] = (
+        Setting("sleep.procedure_times", 3, "times", "What is done less often in a project is no procedure.", 2),
+    )
+
+    def __init__(self, least_times: int) -> None:
+        self._least_times = least_times
 
     @classmethod
     def make(cls, settings: Mapping[str, Any]) -> Self:
         """Make one."""
-        return cls()
+        return cls(settings["sleep.procedure_times"])
 
     def sources(self, snapshot: Snapshot) -> Mapping[bytes, bytes]:
         """All scopes with a conversation whose steps were counted."""
@@ -145,9 +152,8 @@ class Procedures:
         seen: list[tuple[What, int, int, int]] = [
             ((one.before, one.failed, one.then), one.times, one.known, one.worked) for one, _ in state
         ]
-        found = sorted(
-            count_procedures(seen, LEAST_TIMES).items(), key=lambda one: (-one[1].times, -one[1].worked, str(one[0]))
-        )[:MOST_PROCEDURES]
+        counted = count_procedures(seen, self._least_times).items()
+        found = sorted(counted, key=lambda one: (-one[1].times, -one[1].worked, str(one[0])))[:MOST_PROCEDURES]
         return _item(
             [Counted(*what, one.times, one.known, one.worked) for what, one in found],
             [state[one.example].spans for _, one in found],

@@ -5,17 +5,19 @@ Above stands `mnemic.actors.sleep.consolidator`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from mnemic.actors.protocol.contract import Context
+from mnemic.actors.protocol.contract import Context, Setting
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.sleep.digests import ProjectDigests, SessionDigests, TopicDigests
 from mnemic.actors.sleep.duplicates import Duplicates, Fingerprints
 from mnemic.actors.sleep.others import Communities, Facts, Meaning
 from mnemic.actors.sleep.procedures import Procedures, SessionSteps
 from mnemic.actors.sleep.profile import Profile
-from mnemic.actors.sleep.stages import Asked, Stage
+from mnemic.actors.sleep.stages import Asked, Stage, settings_of
 from mnemic.actors.sleep.uses import Strengths, Uses
 
 BUILT_IN_STAGES: dict[str, type[Stage]] = {
@@ -30,6 +32,10 @@ BUILT_IN_STAGES: dict[str, type[Stage]] = {
     )
 }
 """The stages there are without a stranger's, in the order in which a night has them."""
+DEFAULT_STAGES = tuple(
+    name for name in BUILT_IN_STAGES if name not in (TopicDigests.name, SessionSteps.name, Procedures.name)
+)
+"""Those that a night has unless the settings say otherwise: the others help no measure of ours (docs/sleep.md)."""
 _MEMBERS = ({"name", "version", "sources", "read", "plan"}, {"name", "waiting", "ask"})  # of the two kinds of stages
 
 
@@ -54,6 +60,15 @@ def find_stage(name: str) -> type[Stage]:
     if "make" not in has or not any(members <= has for members in _MEMBERS):
         raise InvalidValue(name="a stage", value=name, why="it is no class of a stage", expected=expected)
     return found  # type: ignore[no-any-return]
+
+
+def settings_of_stages(names: Iterable[str]) -> tuple[Setting, ...]:
+    """The settings of the built-in stages, and of those among some others that can be had."""
+    kinds = dict(BUILT_IN_STAGES)
+    for name in names:
+        with suppress(InvalidValue):  # it fails at night, which the doctor tells
+            kinds[name] = find_stage(name)
+    return tuple(setting for kind in kinds.values() for setting in settings_of(kind))
 
 
 class MissingStage:

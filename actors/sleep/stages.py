@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
-from mnemic.actors.protocol.contract import Context
+from mnemic.actors.protocol.contract import Context, Setting
 from mnemic.actors.protocol.sleep.changes import SourceSpan
 from mnemic.actors.protocol.sleep.effects import RecallEffect, decode_groups, decode_weights
 from mnemic.actors.protocol.sleep.snapshot import DerivedRecord, Grouping, GroupState
@@ -32,6 +32,7 @@ class DerivingStage(Protocol):
     """Derives an item for each key. What it derives depends on the sources of the key alone: on no clock, on no chance
     and on no earlier night, so that a night which is broken off, repeated or had anew comes to the same.
 
+    One that has settings has ``settings: ClassVar[tuple[Setting, ...]]``, which `make` is given by their names.
     One whose items change recalls has an ``effect: ClassVar[RecallEffect]`` besides, by which its values are made
     (`mnemic.actors.protocol.sleep.effects`); recalls go by them once they passed an exam on the mind's own past.
     """
@@ -100,6 +101,11 @@ class AskingStage(Protocol):
 
 Stage = DerivingStage | AskingStage
 """A step of a night."""
+
+
+def settings_of(stage: Stage | type[Stage]) -> tuple[Setting, ...]:
+    """The settings that a stage declares."""
+    return getattr(stage, "settings", ())
 
 
 def effect_of(stage: Stage) -> RecallEffect | None:

@@ -20,8 +20,6 @@ from mnemic.algorithms.steps.steps import (
     step_succeeded,
 )
 
-LEAST_TIMES = 3
-"""What was seen less often is no procedure."""
 _WITHIN = 6  # calls after a step in which the next one that does something is looked for
 WhatT = TypeVar("WhatT", bound=Hashable)
 _DOES_NOTHING = NEUTRAL_ACTIONS - {"edit", "delegate"}

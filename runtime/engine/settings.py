@@ -15,6 +15,7 @@ from typing import Any
 from mnemic.actors.protocol.contract import Actor, Setting
 from mnemic.actors.protocol.errors import BadSettings, InvalidValue, SourceUnreadable
 from mnemic.actors.protocol.scopes import MCP_RIGHTS
+from mnemic.actors.sleep.registry import settings_of_stages
 from mnemic.runtime.engine import idleness
 from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS, SLOTS, load_actors
 from mnemic.runtime.files.foreign import parse_toml
@@ -52,6 +53,7 @@ _ACTORS = tuple(
     Setting(f"actors.{slot}", "", "class", f"Who is the {slot}: module:Class or an entry point; empty is the built-in.")
     for slot in SLOTS
 )
+_STAGES = "sleep.stages"
 TABLE: tuple[Setting, ...] = tuple(
     sorted(
         (*_RUNTIME, *_ACTORS, *(setting for kind in BUILT_IN_ACTORS.values() for setting in kind.settings)),
@@ -73,7 +75,8 @@ class Settings:
         given = dict(values or {})
         self.actors: dict[str, type[Actor]] = _actors(given)
         """Who fills each slot, in the order in which they start."""
-        self._values = {name: setting.default for name, setting in _table(self.actors).items()} | given
+        table = _table(self.actors, given.get(_STAGES, ""))
+        self._values = {name: setting.default for name, setting in table.items()} | given
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name]
@@ -157,17 +160,21 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Setting]]:
     except ValueError as error:
         raise BadSettings(path=str(path), why=str(error)) from error
     given = dict(_flatten(document))
-    own = {setting.name: setting for setting in _ACTORS}
+    own = {setting.name: setting for setting in TABLE if setting in _ACTORS or setting.name == _STAGES}
     named = {name: _checked(own[name], value, path) for name, value in given.items() if name in own}
-    return given, _table(_actors(named))  # who is named brings settings of its own
+    return given, _table(_actors(named), named.get(_STAGES, ""))  # who is named brings settings of its own
 
 
 def _actors(values: Mapping[str, Any]) -> dict[str, type[Actor]]:
     return load_actors({slot: values.get(f"actors.{slot}", "") for slot in SLOTS}, TABLE)
 
 
-def _table(actors: Mapping[str, type[Actor]]) -> dict[str, Setting]:
-    return {setting.name: setting for setting in (*TABLE, *(one for kind in actors.values() for one in kind.settings))}
+def _table(actors: Mapping[str, type[Actor]], stages: str) -> dict[str, Setting]:
+    brought = [one for kind in actors.values() for one in kind.settings]
+    found = {setting.name: setting for setting in (*TABLE, *brought)}
+    for one in settings_of_stages(stages.split()):
+        found.setdefault(one.name, one)
+    return found
 
 
 def _flatten(document: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:

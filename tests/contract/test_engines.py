@@ -49,6 +49,7 @@ from mnemic.actors.protocol.sleep.messages import (
     UndoNights,
 )
 from mnemic.actors.protocol.store.messages import Count
+from mnemic.actors.sleep.registry import BUILT_IN_STAGES
 from mnemic.compose import ray_engine_factory
 from mnemic.hooks.read.formats import open_transcript
 from mnemic.hooks.read.records import read_record
@@ -223,7 +224,7 @@ def slept(actor_system: Supervisor) -> list[Any]:
 def night(actor_system: Supervisor, run: str) -> NightReport:
     """A whole night."""
     for _ in range(1000):
-        report = actor_system.ask(Sleep(run=run, seed=SEED, budget_s=60.0))
+        report = actor_system.ask(Sleep(run=run, seed=SEED, budget_s=60.0, stages=tuple(BUILT_IN_STAGES)))
         if report.finished:
             return report
     pytest.fail("it never ends")

@@ -19,8 +19,6 @@ from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.algorithms.sleep.activation import base_level, wanted_again
 
-USE_WEIGHT = 0.25
-"""Of the log-odds, what a memory that is surely wanted again gains; docs/decisions/0022-uses.md."""
 _STATES = 3  # kept: the usual one, and both of a stage that is examined
 COPIES = 4
 """So many copies of one text are ranked for themselves: those that fit best."""
@@ -54,8 +52,15 @@ class _State(NamedTuple):
 class NightEffects:
     """Follows what passed."""
 
-    def __init__(self, index: RecallIndex) -> None:
+    def __init__(self, index: RecallIndex, use_weight: float, use_decay: float) -> None:
+        """Make one.
+
+        Args:
+            use_weight: of the log-odds, what a memory that is surely wanted again gains.
+            use_decay: the power of its age by which a use fades.
+        """
         self._index = index
+        self._use_weight, self._use_decay = use_weight, use_decay
         self._states: dict[object, _State] = {}  # the usual one, and two of a stage that is examined
         self._state = _read_state((), ())
         self._placed: tuple[object, object, Ints] = None, None, self._state.row
@@ -94,9 +99,9 @@ class NightEffects:
             return gained
         added = known.weight[place]
         if newest >= 0 and by_use:
-            added += USE_WEIGHT * wanted_again(
-                base_level(known.uses[place], known.first_at[place], known.recent[place], newest)
-            )
+            uses, first_at, recent = known.uses[place], known.first_at[place], known.recent[place]
+            level = base_level(uses, first_at, recent, newest, self._use_decay)
+            added += self._use_weight * wanted_again(level, self._use_decay)
         order = np.argsort(rows)
         np.add.at(gained, order[np.searchsorted(rows, known.row[place], sorter=order)], added)
         return gained

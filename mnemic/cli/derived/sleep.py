@@ -27,6 +27,9 @@ _WHY_NONE = {
     "undone": "the last night was taken back; `mnemic sleep --again` derives anew",
     "stands": "nights found none so far, or what it rested on was erased; `mnemic sleep` looks again",
 }
+_NOT_BY_ITSELF = (
+    "no night makes them unless the setting sleep.stages names {stages}; `mnemic sleep {options}` does so once"
+)
 _REASONS = {"idle": "while nobody wanted anything", "asked": "asked for"}
 
 
@@ -222,7 +225,8 @@ def digest_lines(view: dict[str, Any], of: str) -> Iterator[str]:
     """Digests, each sentence with its day and who said it."""
     where = searched_scope(view["scope"], view["scope_found"])
     if not view["digests"]:
-        yield f"no digest of a {_CALLED[of]} in {where}: {_WHY_NONE[view['last_night']]}"
+        none = _not_by_itself("topic-digests") if of == "topic" else _WHY_NONE[view["last_night"]]
+        yield f"no digest of a {_CALLED[of]} in {where}: {none}"
     for one in view["digests"]:
         yield escape_controls(f"{one['of']}, {pluralize(one['memories'], 'memory')}, night #{one['night']}")
         for said in one["sentences"]:
@@ -236,7 +240,7 @@ def procedure_lines(view: dict[str, Any]) -> Iterator[str]:
     """Which step follows which."""
     where = searched_scope(view["scope"], view["scope_found"])
     if not view["procedures"]:
-        yield f"nothing that is done three times or more in {where}: {_WHY_NONE[view['last_night']]}"
+        yield f"no procedures in {where}: {_not_by_itself('session-steps', 'procedures')}"
     for one in view["procedures"]:
         after = f"after {one['before']}{' failed' if one['failed'] else ''}: {one['then']}"
         known = f"; all was well after it {one['worked']} of {pluralize(one['worked_of'], 'time')}"
@@ -244,6 +248,11 @@ def procedure_lines(view: dict[str, Any]) -> Iterator[str]:
         yield escape_controls(f"  {after}, {times}  [{one['scope'] or 'no scope'}]")
         if one["example"]:
             yield escape_controls(f"    last: {one['example']}")
+
+
+def _not_by_itself(*stages: str) -> str:
+    options = " ".join(f"--stage {one}" for one in stages)
+    return _NOT_BY_ITSELF.format(stages=" and ".join(stages), options=options)
 
 
 def profile_lines(view: dict[str, Any]) -> Iterator[str]:

@@ -12,7 +12,7 @@ import pytest
 from mnemic.actors.protocol.ambient_messages import Brief
 from mnemic.actors.protocol.capture.messages import Forget
 from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.contract import CONTRACT, Context
+from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import InvalidValue, UnknownNight
 from mnemic.actors.protocol.events import Event
 from mnemic.actors.protocol.sleep.changes import SourceSpan
@@ -32,8 +32,9 @@ from mnemic.actors.protocol.sleep.messages import (
 )
 from mnemic.actors.sleep.consolidator import FAILURES_ALLOWED, ConsolidatorActor
 from mnemic.actors.sleep.digests import DigestState, SessionDigests, decode_digest
-from mnemic.actors.sleep.registry import BUILT_IN_STAGES, find_stage
+from mnemic.actors.sleep.registry import BUILT_IN_STAGES, DEFAULT_STAGES, find_stage
 from mnemic.actors.sleep.stages import Derivation
+from mnemic.runtime.engine.settings import load_settings
 from tests.clocks import ManualClock
 from tests.harness import START_US, ActorHarness
 from tests.waiting import until
@@ -206,7 +207,7 @@ def test_a_night_is_listed_and_shown_with_what_it_changed(mind: ActorHarness) ->
     report = sleep(mind, "first")
     (night,) = mind.ask(ListNights()).nights
     assert (night.id, night.reason, night.why) == (1, "asked", "finished")
-    assert [one.stage for one in night.stages] == list(BUILT_IN_STAGES)
+    assert [one.stage for one in night.stages] == list(DEFAULT_STAGES)
     assert sum(one.changes for one in night.stages) == report.changes
     shown = mind.ask(ShowNight(id=1))
     assert isinstance(shown, NightShown)
@@ -513,6 +514,65 @@ def test_a_key_that_fails_keeps_no_other_from_being_derived(tmp_path: Path, monk
         assert (report.stages[0].state, report.changes) == ("failed", 5)
         assert report.stages[0].note.startswith("invalid_value in plan")
         assert "words" not in report.stages[0].note
+
+
+def test_what_a_setting_of_a_stage_changes_is_derived_anew(tmp_path: Path) -> None:
+    talk = [f"Lukas books the {thing} of the crane with Nadia in the harbour." for thing in ("morning", "evening")] * 9
+    with ActorHarness(tmp_path) as mind:
+        say(mind, *talk, *TALK)
+        sleep(mind, "first")
+        whole = digests(mind, "session")
+    with ActorHarness(tmp_path, **{"sleep.session_digest_bytes": 100}) as mind:
+        report = sleep(mind, "second", stages=("session-digests",))
+        assert report.changes == 1
+        (short,) = digests(mind, "session")
+        assert 0 < sum(map(len, short)) <= 100 < sum(map(len, whole[0]))
+        assert sleep(mind, "third", stages=("session-digests",)).changes == 0
+    with ActorHarness(tmp_path) as mind:
+        sleep(mind, "fourth")
+        assert digests(mind, "session") == whole
+
+
+class Tunable(Failing):
+    """A stage with a setting of its own."""
+
+    name: ClassVar[str] = "tunable"
+    settings: ClassVar[tuple[Setting, ...]] = (Setting("tunable.spans", 1, "spans", "How many it points to.", 1),)
+
+    def __init__(self, spans: int = 0) -> None:
+        self._spans = spans
+
+    @classmethod
+    def make(cls, settings: Mapping[str, Any]) -> Self:
+        return cls(settings["tunable.spans"])
+
+    def sources(self, snapshot: Any) -> Mapping[bytes, bytes]:
+        return {b"all:1": b""}
+
+    def plan(self, state: Any) -> Derivation:
+        return Derivation(b"", tuple(SourceSpan(1, 0, 1 + n) for n in range(self._spans)))
+
+
+def test_a_stage_of_ones_own_brings_its_settings(tmp_path: Path) -> None:
+    path = tmp_path / "mnemic.toml"
+    name = f"{__name__}:Tunable"
+    for spans, more in ((1, ""), (3, "[tunable]\nspans = 3\n")):
+        path.write_text(f'[sleep]\nstages = "{name}"\n{more}', "utf-8")
+        with ActorHarness(tmp_path, **load_settings(path).values()) as mind:
+            say(mind, *TALK)
+            sleep(mind, f"with {spans}")
+            (item,) = mind.look(lambda now: now.derived("tunable"))
+            assert len(item.sources) == spans
+    with ActorHarness(tmp_path) as mind:
+        sleep(mind, "asked for by name", stages=(name,))
+        (item,) = mind.look(lambda now: now.derived("tunable"))
+        assert len(item.sources) == 1, "the default"
+    path.write_text(f'[sleep]\nstages = "{name}"\n[tunable]\nspans = 0\n', "utf-8")
+    with pytest.raises(InvalidValue, match=r"tunable\.spans"):
+        load_settings(path)
+    path.write_text("[tunable]\nspans = 3\n", "utf-8")
+    with pytest.raises(InvalidValue, match="no such setting"):
+        load_settings(path)
 
 
 def test_a_stage_that_is_named_and_not_there_fails_alone(tmp_path: Path) -> None:

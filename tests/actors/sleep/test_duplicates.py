@@ -155,7 +155,7 @@ def test_copies_of_two_scopes_are_no_group_even_where_a_night_made_one_of_them()
     scopes = np.array([1, 2, 1, 2, 1], np.int64)
     row = np.arange(1, 6)
     index.columns = index.columns._replace(row=row, scope=scopes)
-    effects = NightEffects(index)
+    effects = NightEffects(index, 0.25, 0.5)
     effects._state = effects._state._replace(row=row, group=np.zeros(5, np.int64))
     groups = effects.group_of(None)
     assert groups[0] == groups[2] == groups[4] != groups[1] == groups[3]

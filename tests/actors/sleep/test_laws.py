@@ -40,6 +40,7 @@ STEPS = st.lists(
     min_size=3,
     max_size=14,
 )
+ALL: dict[str, Any] = {"sleep.stages": " ".join(BUILT_IN_STAGES)}
 _runs = itertools.count()
 
 
@@ -116,7 +117,7 @@ def told(mind: ActorHarness) -> list[Any]:
 def test_a_night_comes_to_rest_and_is_gone_once_taken_back(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[Any, ...]]
 ) -> None:
-    with ActorHarness(tmp_path_factory.mktemp("laws")) as mind:
+    with ActorHarness(tmp_path_factory.mktemp("laws"), **ALL) as mind:
         live(mind, steps)
         mind.embed()
         night(mind, stages=("meaning", "facts", "communities"))
@@ -151,7 +152,7 @@ def test_a_night_comes_to_rest_and_is_gone_once_taken_back(
 def test_nights_alone_change_no_ranking_from_the_second_on(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[Any, ...]]
 ) -> None:
-    with ActorHarness(tmp_path_factory.mktemp("laws")) as mind:
+    with ActorHarness(tmp_path_factory.mktemp("laws"), **ALL) as mind:
         live(mind, steps)
         night(mind)
         seq = mind.look(lambda now: now.seq)
@@ -168,7 +169,7 @@ def test_nights_alone_change_no_ranking_from_the_second_on(
 def test_a_memory_that_is_of_use_loses_no_rank_by_it(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[Any, ...]], number: int
 ) -> None:
-    with ActorHarness(tmp_path_factory.mktemp("laws")) as mind:
+    with ActorHarness(tmp_path_factory.mktemp("laws"), **ALL) as mind:
         live(mind, steps)
         night(mind)
         before = [hit.id for hit in mind.recall(TEXTS[number]).hits]

@@ -12,7 +12,6 @@ from mnemic.actors.protocol.capture.messages import Forget
 from mnemic.actors.protocol.recall.messages import Hit
 from mnemic.actors.protocol.sleep.messages import UndoNights
 from mnemic.actors.protocol.store.messages import Rebuild
-from mnemic.actors.recall.ranking.night_effects import USE_WEIGHT
 from mnemic.actors.sleep.uses import uses_of
 from tests.actors.sleep.sleeping import SHELF, ask_as, open_as, reply_as, whole_night
 from tests.harness import ActorHarness
@@ -56,7 +55,7 @@ def test_what_a_reply_takes_up_was_of_use(mind: ActorHarness, ids: dict[str, byt
     assert [(one.stage, one.changes) for one in report.stages] == [("uses", 1), ("strengths", 1)]
     assert uses(mind) == [(1, "quoted")]
     after = hit_of(mind, ids["port"])
-    assert 0.0 < after.why["use"] <= USE_WEIGHT
+    assert 0.0 < after.why["use"] <= 0.25
     assert after.score > before.score
     assert hit_of(mind, ids["dump"]).why.get("use", 0.0) == 0.0
     assert "use" not in hit_of(mind, ids["port"], signals=("dense", "lexical")).why

@@ -33,6 +33,8 @@ def test_every_setting_can_be_set(tmp_path: Path) -> None:
         value = "a folder" if isinstance(setting.default, str) or listed else setting.default + setting.multiple
         if isinstance(setting.default, bool):
             value = not setting.default
+        elif setting.maximum is not None:
+            value = type(setting.default)(min(value, setting.maximum))
         if setting.choices:
             value = setting.choices[-1]
         written = f'"{value}"' if isinstance(value, str) else str(value).lower()

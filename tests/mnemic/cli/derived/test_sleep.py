@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -124,7 +125,10 @@ def test_what_is_done_again_and_again_is_told_in_a_line(command: Command, known:
     (bare,) = procedure_lines(view | {"procedures": [one | unknown]})
     assert bare == "  after test python (pytest): edit python, 9 times  [no scope]"
     none = command("procedures", "--scope", "boat", "--home", known).out
-    assert none.startswith("nothing that is done three times or more in boat (named): no night was had yet")
+    assert none.startswith("no procedures in boat (named): no night makes them unless the setting sleep.stages names")
+    (options,) = re.findall(r"`mnemic sleep (.*)`", none)
+    stages = command("sleep", *options.split(), "--home", known, "--json").json["stages"]
+    assert [one["stage"] for one in stages] == ["session-steps", "procedures"]
 
 
 def test_a_profile_is_told_a_line_each(command: Command, known: Path) -> None:
