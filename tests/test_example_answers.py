@@ -13,7 +13,7 @@ import pytest
 import mnemic
 from mnemic.actors.protocol.events import DEFAULT_KINDS
 from mnemic.actors.protocol.times import parse_time
-from mnemic.bench.quality.locomo import reciprocal_rank
+from mnemic.bench.harness.metrics import reciprocal_rank
 from tests.processes.faces import EXAMPLE, Outcome
 
 QUESTIONS: list[dict[str, Any]] = json.loads((EXAMPLE / "questions.json").read_text("utf-8"))

@@ -15,7 +15,7 @@ import pytest
 
 import mnemic
 from mnemic.actors.protocol.recall.messages import SignalName
-from mnemic.bench.quality.locomo import reciprocal_rank
+from mnemic.bench.harness.metrics import reciprocal_rank
 from mnemic.bench.quality.question_sets import languages_set
 from tests.paths import ROOT
 from tests.processes.faces import run

@@ -11,7 +11,8 @@ import numpy as np
 
 from mnemic.actors.protocol.recall.messages import Hit, Recall, Recalled, SignalName
 from mnemic.bench.harness.measure import Row
-from mnemic.bench.quality.locomo import any_at, distinct, paired_test, reciprocal_rank
+from mnemic.bench.harness.metrics import any_at, distinct, reciprocal_rank
+from mnemic.bench.harness.statistics import paired_test
 from mnemic.bench.quality.question_sets import LabelledQuestion
 from mnemic.runtime.engine.supervisor import Supervisor
 

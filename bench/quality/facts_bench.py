@@ -20,7 +20,9 @@ import numpy as np
 from mnemic.actors.protocol.recall.messages import Recall, Recalled, SignalName
 from mnemic.bench.harness.homes import actors_of
 from mnemic.bench.harness.measure import Row, goal
+from mnemic.bench.harness.metrics import any_at, reciprocal_rank
 from mnemic.bench.harness.processes import run_mnemic
+from mnemic.bench.harness.statistics import mean_interval
 from mnemic.bench.quality.asking import RULES
 from mnemic.bench.quality.facts.change_sets import (
     ChangeQuestion,
@@ -33,7 +35,6 @@ from mnemic.bench.quality.facts.change_sets import (
 from mnemic.bench.quality.facts.fit import fit_rows
 from mnemic.bench.quality.facts.replacement_scores import replacement_rows
 from mnemic.bench.quality.facts.statement_scores import measure_statements
-from mnemic.bench.quality.locomo import any_at, reciprocal_rank
 from mnemic.runtime.engine.supervisor import Supervisor
 
 _DEPTH = 30  # hits asked for
@@ -41,7 +42,6 @@ _RECENCY = {"meaning alone": 0.1, "words alone": 0.2}  # of the raw score, and o
 _RECENCY_DAYS = 30.0  # in which the prior falls to 1 / e
 _DAY_US = 86_400_000_000
 _ARMS = {"fused": "mnemic", "fused without validity": "mnemic, without validity"}
-_DRAWS = 1000  # of the bootstrap
 _GOALS = {("now", "any@1"): 0.72, ("before", "any@1"): 0.62}
 _MOST_STALE = 0.06
 
@@ -154,7 +154,7 @@ def _rows(about: Row, of: ChangeSet, found: dict[str, list[list[str]]]) -> Itera
             row: Row = {**about, "part": part, "kind": kind, "of": arm, "questions": len(places)}
             for name in dict.fromkeys(name for one in scores for name in one):  # not all have something stale to order
                 row[name] = float(np.mean([one[name] for one in scores if name in one]))
-            row["any@1_low"], row["any@1_high"] = _interval([one["any@1"] for one in scores], attributes)
+            row["any@1_low"], row["any@1_high"] = mean_interval([one["any@1"] for one in scores], attributes)
             if arm == "mnemic" and part == "lives" and (kind, "any@1") in _GOALS:
                 # both are to be passed from above: what is missing from 1 is held to its goal
                 row |= goal("missed@1", 1 - row["any@1"], 1 - _GOALS[kind, "any@1"])
@@ -182,13 +182,3 @@ def _score(
     measured["other_attribute@1"] = float(about is not None and not is_of_slot and about[2] == asked.slot[2])
     measured["other_subject@1"] = float(about is not None and about[2] != asked.slot[2])
     return measured
-
-
-def _interval(values: Sequence[float], attributes: Sequence[str]) -> tuple[float, float]:
-    """95 % of the means over attributes drawn with replacement (Efron 1979)."""
-    names, of = np.unique(np.array(attributes), return_inverse=True)
-    sums, counts = np.bincount(of, np.array(values)), np.bincount(of)
-    drawn = np.random.default_rng(1).integers(0, len(names), (_DRAWS, len(names)))
-    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
-    low, high = np.quantile(means, (0.025, 0.975)).tolist()
-    return low, high

@@ -22,7 +22,8 @@ from mnemic.actors.protocol.recall.messages import Recall, Recalled, SignalName
 from mnemic.bench.harness.homes import actors_of, store_of
 from mnemic.bench.harness.measure import Row, quantiles, time_each
 from mnemic.bench.harness.processes import run_mnemic
-from mnemic.bench.quality.locomo import Question, RankedHit, convert, evaluate, mean, paired_test, read_questions
+from mnemic.bench.harness.statistics import paired_test
+from mnemic.bench.quality.locomo import Question, RankedHit, convert, evaluate, mean, read_questions
 from mnemic.bench.speed.engine_bench import full_text_search, index_full_text
 from mnemic.runtime.engine.supervisor import Supervisor
 

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from mnemic.bench.harness.homes import actors_of
 from mnemic.bench.harness.measure import Row, goal
+from mnemic.bench.harness.metrics import any_at, distinct, reciprocal_rank
 from mnemic.bench.harness.palace import STRATEGIES, MemPalace, check_installed, conversation_name
 from mnemic.bench.harness.palace import mempalace as mined_palace
 from mnemic.bench.harness.plot import draw_lines
 from mnemic.bench.harness.processes import run_mnemic
 from mnemic.bench.quality.asking import RULES, Score, ask, ask_each, mean, rule_rows
-from mnemic.bench.quality.locomo import any_at, distinct, reciprocal_rank
 from mnemic.bench.quality.question_sets import (
     LabelledQuestion,
     QuestionSet,

@@ -23,17 +23,10 @@ from mnemic.actors.protocol.recall.messages import Memory, Recall, Recalled, Sig
 from mnemic.actors.protocol.shape.messages import ListRoles, RolesListed, Shape, Shaped
 from mnemic.bench.harness.homes import MIND_NAME, actors_of
 from mnemic.bench.harness.measure import Row
+from mnemic.bench.harness.metrics import any_at, reciprocal_rank
 from mnemic.bench.harness.processes import run_mnemic
-from mnemic.bench.quality.locomo import (
-    RankedHit,
-    any_at,
-    convert,
-    evaluate,
-    mean,
-    paired_test,
-    read_questions,
-    reciprocal_rank,
-)
+from mnemic.bench.harness.statistics import paired_test
+from mnemic.bench.quality.locomo import RankedHit, convert, evaluate, mean, read_questions
 from mnemic.bench.quality.shape_questions import (
     Claim,
     StructuralQuestion,

@@ -22,10 +22,9 @@ from mnemic.algorithms.knowledge.entities.keys import subject_key
 from mnemic.algorithms.knowledge.extraction.statements import statements
 from mnemic.algorithms.knowledge.replacement import Graded, Said, ended_value, grade, normal_value, read_said
 from mnemic.bench.harness.measure import Row
+from mnemic.bench.harness.statistics import mean_interval
 from mnemic.bench.quality.facts.change_sets import ChangeSet, Slot
 from mnemic.bench.quality.facts.generate import ASSERTING
-
-_DRAWS = 1000  # of the bootstrap
 
 
 class GradedPair(NamedTuple):
@@ -151,6 +150,5 @@ def _share(name: str, whole: Sequence[str], part: Sequence[str]) -> Row:
     counts, hits = Counter(whole), Counter(part)
     names = sorted(counts)
     totals, parts = np.array([counts[one] for one in names]), np.array([hits[one] for one in names])
-    drawn = np.random.default_rng(1).integers(0, len(names), (_DRAWS, len(names)))
-    low, high = np.quantile(parts[drawn].sum(axis=1) / totals[drawn].sum(axis=1), (0.025, 0.975)).tolist()
+    low, high = mean_interval(parts / totals, weights=totals)
     return {name: len(part) / len(whole), f"{name}_low": low, f"{name}_high": high}

@@ -30,7 +30,7 @@ from mnemic.algorithms.text.terms import telling_terms
 from mnemic.bench.harness.homes import MIND_NAME, actors_of, lexical_settings
 from mnemic.bench.harness.measure import Row
 from mnemic.bench.harness.processes import run_mnemic
-from mnemic.bench.quality.locomo import paired_test
+from mnemic.bench.harness.statistics import paired_test
 from mnemic.bench.quality.question_sets import QuestionSet
 from mnemic.bench.quality.sleep.nights import have_night
 from mnemic.runtime.clock import SystemClock

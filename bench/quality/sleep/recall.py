@@ -24,10 +24,11 @@ from mnemic.actors.protocol.log_messages import NoteDelivery
 from mnemic.actors.protocol.recall.messages import Hit, Recall, Recalled
 from mnemic.bench.harness.homes import actors_of
 from mnemic.bench.harness.measure import Row
+from mnemic.bench.harness.metrics import any_at, reciprocal_rank
 from mnemic.bench.harness.processes import run_mnemic
+from mnemic.bench.harness.statistics import mean_interval, paired_test
 from mnemic.bench.quality.asking import RULES
 from mnemic.bench.quality.facts.change_sets import ChangeSet
-from mnemic.bench.quality.locomo import any_at, paired_test, reciprocal_rank
 from mnemic.bench.quality.question_sets import QuestionSet
 from mnemic.bench.quality.sleep.nights import have_night
 from mnemic.runtime.clock import SystemClock
@@ -40,7 +41,6 @@ _OPENED, _DEPTH = 10, 50
 _COPIED = 20  # every so many-th turn is said again
 _EACH_CHANGING = 3
 _ARMS = {"fused": "mnemic", "meaning alone": "cosine, folded", "words alone": "BM25"}
-_DRAWS = 1000
 _NO_NIGHTS = "[runtime]\nsleep_after_s = 86400.0\nidle_exit_s = 86400.0\n"
 
 
@@ -98,7 +98,7 @@ def _rows(name: str, turns: Sequence[dict[str, Any]], asked: Sequence[_Asked], s
             values = np.array([one[metric] for one in each], np.float64)
             row[metric] = float(values.mean())
             if metric == "mrr":
-                row["mrr_low"], row["mrr_high"] = _interval(values)
+                row["mrr_low"], row["mrr_high"] = mean_interval(values)
             if nights:
                 before = np.array([one[metric] for one in scores[0, arm]], np.float64)
                 row[f"{metric}_minus_before"], row[f"p_{metric}"] = paired_test(values, before, seed=1)
@@ -159,10 +159,3 @@ def _score(hits: Sequence[Hit], one: _Asked) -> Row:
     measured["mrr"] = reciprocal_rank(ranking, one.gold)
     measured["poison@1"] = float(bool(ranking) and ranking[0] in one.stale)
     return measured
-
-
-def _interval(values: Any) -> tuple[float, float]:
-    """95 % of the means over questions drawn with replacement (Efron 1979)."""
-    drawn = np.random.default_rng(1).integers(0, len(values), (_DRAWS, len(values)))
-    low, high = np.quantile(values[drawn].mean(axis=1), (0.025, 0.975)).tolist()
-    return low, high

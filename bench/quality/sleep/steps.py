@@ -66,8 +66,7 @@ def step_rows(of: QuestionSet) -> Iterator[Row]:
 
 def _steps(turns: Sequence[dict[str, Any]]) -> list[Follows]:
     events = [
-        ToolEvent(turn["kind"] == "tool_call", turn["tool"], turn.get("outcome"), (), turn["text"])
-        for turn in turns
+        ToolEvent(turn["kind"] == "tool_call", turn["tool"], turn.get("outcome"), (), turn["text"]) for turn in turns
     ]
     names = [step_name(one.tool, one.text) if one.is_call else "" for one in events]
     return [(names[one.before], one.failed, names[one.then]) for one in steps_that_follow(events)]
