@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from mnemic.bench.harness.statistics import _newer_first, _Ranked, _rows, run
 from mnemic.bench.quality.facts.change_sets import ChangeQuestion, ChangeSet, by_slot, made_lives
-from mnemic.bench.quality.facts_bench import _interval, _newer_first, _Ranked, _rows, run
 
 PORT, OTHER, NEAR = ("s", "port", "atlas"), ("s", "owner", "atlas"), ("s", "port", "atlas-eu")
 SLOTS = {"old": PORT, "new": PORT, "plan": PORT, "owner": OTHER, "near": NEAR}
@@ -57,9 +57,9 @@ def test_recency_turns_what_is_nearly_as_near() -> None:
 
 
 def test_questions_of_one_attribute_stand_or_fall_together() -> None:
-    low, high = _interval([1.0] * 50 + [0.0] * 50, ["port"] * 50 + ["owner"] * 50)
+    low, high = mean_interval([1.0] * 50 + [0.0] * 50, ["port"] * 50 + ["owner"] * 50)
     assert (low, high) == (0.0, 1.0)
-    low, high = _interval([1.0, 0.0] * 50, [str(number // 2) for number in range(100)])
+    low, high = mean_interval([1.0, 0.0] * 50, [str(number // 2) for number in range(100)])
     assert (low, high) == (0.5, 0.5)
 
 
