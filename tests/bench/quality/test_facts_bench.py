@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from mnemic.bench.harness.statistics import _newer_first, _Ranked, _rows, run
+from mnemic.bench.harness.statistics import mean_interval
 from mnemic.bench.quality.facts.change_sets import ChangeQuestion, ChangeSet, by_slot, made_lives
+from mnemic.bench.quality.facts_bench import _newer_first, _Ranked, _rows, run
 
 PORT, OTHER, NEAR = ("s", "port", "atlas"), ("s", "owner", "atlas"), ("s", "port", "atlas-eu")
 SLOTS = {"old": PORT, "new": PORT, "plan": PORT, "owner": OTHER, "near": NEAR}
