@@ -26,7 +26,10 @@ ROOMS = [
 """The rooms of `runtime`, and its few modules outside one: each imports only itself and what stands before it here."""
 
 FOLDERS = sorted(RANKS.keys() - {"", "_native"})
-HEAVY = {"torch", "torchhd", "ray", "igraph", "leidenalg", "networkx", "mcp", "prometheus_client", "re2", "uvicorn"}
+HEAVY = {
+    *("torch", "torchhd", "ray", "igraph", "leidenalg", "matplotlib", "networkx", "mcp", "prometheus_client", "re2"),
+    "uvicorn",
+}
 TOGETHER = {
     "mcp": {f"runtime/serve/mcp/{part}.py" for part in ("http", "stream", "tool_schemas", "tools")},
     "torch": {"algorithms/text/torch_bert.py", "hd/torch_algebra.py"},

@@ -35,6 +35,7 @@ __all__ = [
     "DiskFull",
     "EngineLost",
     "EngineMissing",
+    "ExtraMissing",
     "Fenced",
     "ImplementationMissing",
     "InboxFull",
@@ -202,6 +203,11 @@ class BadTime(BadInput):
 class SourceUnreadable(BadInput):
     sentence = "{path} cannot be read: {why}."
     remedy = "Check the path and its permissions."
+
+
+class ExtraMissing(BadInput):
+    sentence = "{what} cannot be had: {module} is not installed."
+    remedy = "Run `pip install 'mnemic[{extra}]'`."
 
 
 class UnreadableRecord(BadInput):

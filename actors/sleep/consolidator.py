@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import msgspec
@@ -62,7 +62,6 @@ class ConsolidatorActor:
     def __init__(self, ports: Ports) -> None:
         """Open the store for reading."""
         self._settings: Mapping[str, Any] = ports.settings
-        self._names = tuple(ports.settings["sleep.stages"].split())
         self._source = ports.open_snapshots()
         self._night: _Night | None = None
 
@@ -95,10 +94,15 @@ class ConsolidatorActor:
             self._night = None
         return report
 
+    def stage_names(self) -> Sequence[str]:
+        """What a night does, in order; one of somebody's own may name others than the settings do."""
+        names: str = self._settings["sleep.stages"]
+        return names.split()
+
     def _stages(self) -> list[Any]:
-        """Those that the settings name; one that is not there fails by itself."""
+        """The stages of a night; one that is not there fails by itself."""
         made: list[Any] = []
-        for name in self._names:
+        for name in self.stage_names():
             try:
                 made.append(self._make_stage(name))
             except Exception as error:  # a stranger's may do anything when it is made

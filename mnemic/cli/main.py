@@ -18,6 +18,7 @@ from mnemic.actors.protocol.errors import MnemicError
 from mnemic.cli import (  # noqa: F401 - each adds its commands
     capture,
     correct,
+    experiment,
     forget,
     keys,
     log,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -20,7 +20,7 @@ import msgspec
 from mnemic.actors.protocol.contract import Actor, Clock
 from mnemic.actors.protocol.errors import ActorRefused, InvalidValue, MnemicError, StoreError, UnreadableRecord
 from mnemic.actors.protocol.events import HookEvent, HookRecord
-from mnemic.actors.protocol.ports import Ports, RecordReader, TranscriptOpener
+from mnemic.actors.protocol.ports import Encoder, Ports, RecordReader, TranscriptOpener
 from mnemic.runtime.capture.allow_deny import AllowDenyRules
 from mnemic.runtime.capture.pauses import read_pauses
 from mnemic.runtime.clock import SystemClock
@@ -72,6 +72,8 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
     """Reads transcripts: a function of a module, or ``module:function``."""
     read_record: RecordReader | str = refuse_record
     """Understands what hooks kept: a function of a module, or ``module:function``."""
+    load_encoder: Callable[[Mapping[str, Any]], Encoder] = encoder_from_settings
+    """Loads what embeds, as settings say."""
     fence: str | None = None
     """Slot of the writer's fence; ``None`` where nothing is fenced."""
     locked_mind_keys: Keys | None = None
@@ -106,7 +108,7 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
             settings=self.settings,
             open_store=lambda: Store.open(self.folder.store, keys, self.stamp, self.fence),
             open_snapshots=lambda: open_reader(self.folder.store, keys),
-            load_encoder=lambda: encoder_from_settings(self.settings),
+            load_encoder=lambda: self.load_encoder(self.settings),
             open_transcript=_load_function(self.open_transcript),
             resolve_scope=partial(resolve_scope, home=home, passed_over=_log_once(home)),
             is_ignored_folder=is_ignored,
@@ -145,6 +147,7 @@ def start_actor_system(
     opener: TranscriptOpener | str,
     code: str,
     reader: RecordReader | str = refuse_record,
+    load_encoder: Callable[[Mapping[str, Any]], Encoder] = encoder_from_settings,
     seed: bytes | None = None,
     engine: Engine | None = None,
     observer: Observer | None = None,
@@ -157,6 +160,7 @@ def start_actor_system(
         opener: reads transcripts; a function of a module, or ``module:function``, where the engine has processes.
         code: version of Mnemic, for the log.
         reader: understands what hooks kept; given as `opener` is.
+        load_encoder: loads what embeds, as settings say; given as `opener` is.
         seed: what chance depends on; the mind's own where absent.
         engine: where they run; threads of this process where absent.
         observer: told what the actors do.
@@ -176,6 +180,7 @@ def start_actor_system(
         stamp=TransactionMetadata(machine=platform.node(), version=code),
         open_transcript=opener,
         read_record=reader,
+        load_encoder=load_encoder,
         fence=fence,
         locked_mind_keys=keys if is_locked(read_key_header(folder)) else None,
     )

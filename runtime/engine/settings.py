@@ -104,14 +104,27 @@ def load_settings(path: Path) -> Settings:
         ActorRefused: an actor that it names cannot be used.
     """
     check_instruction_set()
-    given, known = _read(path)
-    values = {}
+    return check_settings(_read(path), path)
+
+
+def check_settings(given: Mapping[str, Any], where: Path) -> Settings:
+    """Settings by their full names, as they were given; everything else has its default.
+
+    Args:
+        where: what errors name.
+
+    Raises:
+        InvalidValue, ActorRefused: as `load_settings`.
+    """
+    known, values = _known(given, where), {}
     for name, value in given.items():
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             expected = f"{near[0] if near else 'a name'}, as docs/settings.md has it"
-            raise InvalidValue(name=f"{name} in {path}", value=value, why="there is no such setting", expected=expected)
-        values[name] = _checked(known[name], value, path)
+            raise InvalidValue(
+                name=f"{name} in {where}", value=value, why="there is no such setting", expected=expected
+            )
+        values[name] = _checked(known[name], value, where)
     return Settings(values)
 
 
@@ -129,7 +142,8 @@ def unknown_settings(path: Path) -> list[str]:
     Raises:
         BadSettings, InvalidValue, ActorRefused: as `load_settings`.
     """
-    given, known = _read(path)
+    given = _read(path)
+    known = _known(given, path)
     return [name for name in given if name not in known]
 
 
@@ -144,8 +158,8 @@ def _toml_default(default: Any) -> str:
     return repr(list(default) if isinstance(default, tuple) else default)
 
 
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, Setting]]:
-    """What a file gives, unchecked, and what settings there are, those of the actors it names included."""
+def _read(path: Path) -> dict[str, Any]:
+    """What a file gives, unchecked."""
     try:
         document = parse_toml(path.read_bytes())
     except FileNotFoundError:
@@ -159,10 +173,14 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Setting]]:
         raise BadSettings(path=str(path), why=error.strerror or type(error).__name__) from error
     except ValueError as error:
         raise BadSettings(path=str(path), why=str(error)) from error
-    given = dict(_flatten(document))
+    return dict(_flatten(document))
+
+
+def _known(given: Mapping[str, Any], path: Path) -> dict[str, Setting]:
+    """What settings there are, those of the actors and stages that are named included."""
     own = {setting.name: setting for setting in TABLE if setting in _ACTORS or setting.name == _STAGES}
     named = {name: _checked(own[name], value, path) for name, value in given.items() if name in own}
-    return given, _table(_actors(named), named.get(_STAGES, ""))  # who is named brings settings of its own
+    return _table(_actors(named), named.get(_STAGES, ""))  # who is named brings settings of its own
 
 
 def _actors(values: Mapping[str, Any]) -> dict[str, type[Actor]]:

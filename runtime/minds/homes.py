@@ -154,13 +154,20 @@ def mind_folder(home: Path, mind: str) -> MindFolder:
 
 
 def create_mind(
-    home: Path, mind: str, clock: Clock, *, passphrase: str | None = None, recovery: bytes | None = None
+    home: Path,
+    mind: str,
+    clock: Clock,
+    *,
+    passphrase: str | None = None,
+    recovery: bytes | None = None,
+    secrets: Secrets | None = None,
 ) -> MindFolder:
     """Make a mind: folder, key, store. It appears whole, by a rename, or not at all.
 
     Args:
         passphrase: what locks it; a key file opens it where absent.
         recovery: opens it as well, 32 bytes; see `mnemic.runtime.keys.key_slots.format_recovery_key`.
+        secrets: what its keys are made from; drawn where absent.
 
     Raises:
         MindExists: it is there already.
@@ -169,7 +176,7 @@ def create_mind(
     from mnemic.runtime.store.store import Store  # here: who only reads need not load NumPy
 
     def fill(draft: MindFolder) -> None:
-        keys = Keys(Secrets.generate())
+        keys = Keys(secrets or Secrets.generate())
         file = generate_key() if passphrase is None else None
         if file is not None:
             write_private(draft.key, file)

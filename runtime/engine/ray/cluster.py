@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import signal
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import ray
@@ -17,13 +17,14 @@ import ray.cloudpickle
 from ray.exceptions import ActorAlreadyExistsError, GetTimeoutError, RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.protocol.errors import EngineLost, MnemicError
 from mnemic.runtime.engine.engine import InstanceDied, RemoteFailure
 from mnemic.runtime.engine.ray.protocol import SealRecipe
 from mnemic.runtime.engine.ray.worker import Worker
 
 _ray: Any = ray  # what its own annotations know is not all that it takes
 _RENAME_S = 0.05
+_TASK_RETRIES = 3
 _MAX_LOG_CHARS = 300  # characters of what Ray has to say; it goes on to print the last lines of its own log
 
 _log = logging.getLogger("mnemic.ray")
@@ -113,6 +114,38 @@ class Cluster:
         """Pickle what may hold functions and classes that no module has."""
         data: bytes = _ray.cloudpickle.dumps(thing)
         return data
+
+    # --- tasks -------------------------------------------------------------------------------------------------------
+
+    def run_tasks(self, act: Callable[[Any], Any], jobs: Iterable[Any], at_once: int) -> Iterator[tuple[Any, Any]]:
+        """Have each job done by a function in a process of its own; gives each with what came of it, as they end.
+
+        A process that dies is replaced, and what it was at is done again.
+
+        Args:
+            act: a function of a module that all nodes have.
+            jobs: taken one by one, as there is room.
+            at_once: so many are under way.
+
+        Raises:
+            EngineLost: Ray itself is lost, or a job's process has died again and again.
+        """
+        task = _ray.remote(num_cpus=1, max_retries=_TASK_RETRIES)(act)
+        waiting, under_way = iter(jobs), dict[Any, Any]()
+        try:
+            while True:
+                while len(under_way) < at_once and (job := next(waiting, None)) is not None:
+                    under_way[task.remote(job)] = job
+                if not under_way:
+                    return
+                (done, *_), _ = _ray.wait(list(under_way), num_returns=1)
+                yield under_way.pop(done), _ray.get(done)
+        except RayError as error:
+            raise EngineLost(why=f"a task of it failed: {type(error).__name__}") from error
+
+    def cpus(self) -> int:
+        """How many tasks can be under way."""
+        return max(1, int(_ray.cluster_resources().get("CPU", 1)))
 
     # --- nodes -------------------------------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # importing it imports Ray, which reads the environment first
     from mnemic.runtime.engine.ray.cluster import Cluster
 
 _GONE_S = 5.0
-_OBJECT_STORE_BYTES = 100 << 20  # shared memory for what is larger than 100 KB; Ray wants 75 MiB at least
+_OBJECT_STORE_BYTES = 100 << 20
 _PREFIX = "mnemic-ray-"
 _TOKEN_FILE = "ray-token"
 
@@ -56,8 +56,12 @@ class LocalRay:
         self._head = [psutil.Process(pid) for pid in cluster.head_pids()]
 
     @classmethod
-    def start(cls, home: Path) -> LocalRay:
+    def start(cls, home: Path, *, cpus: int = 1, object_store_bytes: int = _OBJECT_STORE_BYTES) -> LocalRay:
         """Start it, and end those that killed processes have left in the home.
+
+        Args:
+            cpus: so many processes wait for an actor, which counts for none, or are at a task.
+            object_store_bytes: shared memory for what is larger than 100 KB; Ray wants 75 MiB at least.
 
         Raises:
             EngineMissing: Ray is not installed.
@@ -83,8 +87,8 @@ class LocalRay:
         try:
             cluster = _cluster(
                 address="local",
-                num_cpus=1,  # so many processes wait for an actor; actors count for none
-                object_store_memory=_OBJECT_STORE_BYTES,
+                num_cpus=cpus,
+                object_store_memory=object_store_bytes,
                 include_dashboard=False,
                 _temp_dir=str(folder / "r"),  # of mode 0777, as Ray will have it
             )

@@ -1,0 +1,296 @@
+"""The lives that arms live through: what is said and done, in order of time, and what may be asked of it.
+
+A life of somebody's own is named ``package:object``: a function that is given ``options`` and a seed and returns a
+`Life`. Questions come with it, or from a file of JSON Lines (``question``, ``gold``: ids of what answers, and, if one
+likes, ``id``, ``scope``, ``kind``, ``stale``), or from a function that is given the life and a seed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mnemic.actors.protocol.errors import InvalidValue, MnemicError, SourceUnreadable
+from mnemic.actors.protocol.events import Event, MalformedLine
+from mnemic.actors.protocol.message import Verb, format_id
+from mnemic.bench.quality.facts.change_sets import made_lives
+from mnemic.bench.quality.locomo import convert
+from mnemic.bench.quality.question_sets import locomo_set
+from mnemic.experiment.spec import SpecFile
+from mnemic.hooks.read.formats import find_transcripts, open_transcript
+from mnemic.hooks.read.generic import GenericReader
+from mnemic.hooks.read.lines import InvalidInput
+from mnemic.runtime.minds.homes import open_mind
+from mnemic.runtime.store.read.reader import open_reader
+
+_BLOCK = 256  # memories read at once
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that is asked of all arms alike."""
+
+    id: str
+    """What it is told from others by; the same in each seed where it is the same question."""
+    text: str
+    """As it is asked."""
+    gold: frozenset[str]
+    """Ids of what answers it; it is asked once all of that was said."""
+    scope: str = "*"
+    """Where it is asked."""
+    stale: frozenset[str] = frozenset()
+    """Ids of what answered it once, and answers it no more."""
+    kind: str = ""
+    """Of which kind it is."""
+    ask: Verb[Any] | None = None
+    """What is asked in place of a recall of the text."""
+
+
+class Life(msgspec.Struct, frozen=True, kw_only=True):
+    """What is lived through."""
+
+    events: tuple[Event, ...]
+    """What was said and done, in order of time; each has a time and a `source_id`."""
+    questions: tuple[Question, ...] = ()
+    """What may be asked of it."""
+
+
+def load_life(file: SpecFile, seed: int, home: Path) -> Life:
+    """The life of a spec for a seed, with its questions chosen.
+
+    Args:
+        home: where the mind of a ``log`` is.
+
+    Raises:
+        InvalidValue: there is none, or it is none; the line of the spec is named.
+        SourceUnreadable, MindMissing, MindLocked, StoreError: it cannot be read.
+    """
+    spec = file.spec
+    life = _checked(file, _MADE.get(spec.life.kind, _of_ones_own)(file, seed, home))
+    questions = _questions(file, life, seed)
+    if spec.probes.kinds:
+        known = sorted({one.kind for one in questions})
+        for kind in spec.probes.kinds:
+            if kind not in known:
+                expected = f"some of {', '.join(known) or 'none'}"
+                raise file.wrong("probes.kinds", kind, "no question is of that kind", expected)
+        questions = [one for one in questions if one.kind in spec.probes.kinds]
+    questions = questions[:: spec.probes.every]
+    if not questions:
+        raise file.wrong("probes.source", spec.probes.source, "it holds no question", "one that does")
+    said = {one.source_id for one in life.events}
+    for one in questions:
+        if not one.gold and one.ask is None:
+            raise file.wrong("probes.source", one.text, "this question has no gold", "each the ids of what answers it")
+        if not one.gold <= said:
+            missing = min(one.gold - said)
+            raise file.wrong("probes.source", missing, f"{one.id} names it, and nothing has that id", "ids of the life")
+    return msgspec.structs.replace(life, questions=tuple(questions))
+
+
+def load_object(file: SpecFile, where: str, name: str) -> Any:
+    """What ``package:object`` names.
+
+    Raises:
+        InvalidValue: there is none; the line of the spec is named.
+    """
+    module, colon, member = name.partition(":")
+    why = "it names no object of a module"
+    if colon and module and member:
+        try:
+            return getattr(import_module(module), member)
+        except Exception as error:  # whatever a stranger's module does when it is imported
+            why = f"it cannot be had ({type(error).__name__}: {error})"
+    raise file.wrong(where, name, why, "package:object of an installed package")
+
+
+# --- kinds -----------------------------------------------------------------------------------------------------------
+
+
+def _generated(file: SpecFile, seed: int, home: Path) -> Life:
+    size = file.spec.life.size
+    made = made_lives(range(seed * size, (seed + 1) * size))
+    questions = [
+        Question(
+            id=f"{one.slot[0]} {number}",
+            text=one.question,
+            gold=one.gold,
+            scope=one.slot[0],
+            stale=one.stale,
+            kind=one.kind,
+        )
+        for number, one in enumerate(made.questions)
+    ]
+    return Life(events=_generic(made.turns), questions=tuple(questions))
+
+
+def _locomo(file: SpecFile, seed: int, home: Path) -> Life:
+    path = _path(file)
+    try:
+        asked = locomo_set(path).questions
+        events = _generic(convert(path))
+    except OSError as error:
+        raise file.wrong("life.path", str(path), error.strerror or "it cannot be read", "LoCoMo's file") from error
+    except (ValueError, KeyError, TypeError) as error:
+        why = f"it is not LoCoMo's JSON ({type(error).__name__})"
+        raise file.wrong("life.path", str(path), why, "LoCoMo's file") from error
+    return Life(
+        events=events,
+        questions=tuple(
+            Question(id=f"{number}", text=one.question, gold=one.answers, scope=one.scope, kind=one.kind)
+            for number, one in enumerate(asked)
+        ),
+    )
+
+
+def _transcripts(file: SpecFile, seed: int, home: Path) -> Life:
+    path = _path(file)
+    if not path.is_dir():
+        raise file.wrong("life.path", str(path), "there is no such folder", "a folder of transcripts")
+    events: list[Event] = []
+    for one in find_transcripts(str(path)):
+        source = open_transcript(one, "auto")
+        try:
+            events += [each for each in source if not isinstance(each, MalformedLine)]
+        finally:
+            source.close()
+    return Life(events=tuple(events))
+
+
+def _log(file: SpecFile, seed: int, home: Path) -> Life:
+    folder, keys = open_mind(home, file.spec.life.mind, looking=True)
+    events: list[Event] = []
+    with closing(open_reader(folder.store, keys)) as reader, reader.snapshot() as snapshot:
+        rows = [int(row) for row in snapshot.memory_columns(0).row]
+        for start in range(0, len(rows), _BLOCK):
+            for memory in snapshot.load_memories(rows[start : start + _BLOCK]):
+                id = format_id(memory.id)
+                events.append(
+                    Event(
+                        assistant=memory.assistant,
+                        session=memory.session,
+                        kind=memory.kind,  # type: ignore[arg-type]
+                        role=memory.role,  # type: ignore[arg-type]
+                        text=memory.data,
+                        source_id=id,
+                        disambiguator=id,
+                        speaker=memory.speaker,
+                        said_at=memory.recorded_at if memory.said_at is None else memory.said_at,
+                        branch=memory.branch,
+                        scope=memory.scope or None,
+                        tool=memory.tool,
+                        outcome=memory.outcome,  # type: ignore[arg-type]
+                        files=memory.files,
+                    )
+                )
+    return Life(events=tuple(events))
+
+
+def _of_ones_own(file: SpecFile, seed: int, home: Path) -> Life:
+    kind = file.spec.life.kind
+    make = load_object(file, "life.kind", kind)
+    try:
+        life = make(file.spec.life.options, seed)
+    except Exception as error:  # whatever a stranger's function does
+        raise file.wrong("life.kind", kind, f"it failed ({type(error).__name__}: {error})", "one that works") from error
+    if not isinstance(life, Life):
+        raise file.wrong("life.kind", kind, "it gives no Life", "a function that returns a mnemic.experiment.Life")
+    return life
+
+
+_MADE: dict[str, Callable[[SpecFile, int, Path], Life]] = {
+    "generated": _generated,
+    "locomo": _locomo,
+    "transcripts": _transcripts,
+    "log": _log,
+}
+
+
+def _path(file: SpecFile) -> Path:
+    return (file.path.parent / Path(file.spec.life.path).expanduser()).resolve()
+
+
+def _generic(turns: Iterable[Mapping[str, Any]]) -> tuple[Event, ...]:
+    reader = GenericReader()
+    return tuple(event for turn in turns for event in reader.read(dict(turn)))
+
+
+def _checked(file: SpecFile, life: Life) -> Life:
+    """In order of time, with ids; what names no time was said with what stands before it."""
+    if not life.events:
+        raise file.wrong("life", file.spec.life.kind, "nothing happens in it", "one in which something is said")
+    events, at = [], next((one.said_at for one in life.events if one.said_at is not None), 0)
+    for number, one in enumerate(life.events):
+        at = at if one.said_at is None else one.said_at
+        events.append(msgspec.structs.replace(one, said_at=at, source_id=one.source_id or one.host_id or f"#{number}"))
+    return msgspec.structs.replace(life, events=tuple(sorted(events, key=lambda one: one.said_at or 0)))
+
+
+# --- questions -------------------------------------------------------------------------------------------------------
+
+
+class _Line(msgspec.Struct):
+    question: str
+    gold: frozenset[str]
+    id: str = ""
+    scope: str = "*"
+    kind: str = ""
+    stale: frozenset[str] = frozenset()
+
+
+def _questions(file: SpecFile, life: Life, seed: int) -> list[Question]:
+    source = file.spec.probes.source
+    if source == "life":
+        if not life.questions:
+            expected = "a file of questions, or package:object"
+            raise file.wrong("probes.source", source, f"a life of {file.spec.life.kind} comes without any", expected)
+        return list(life.questions)
+    path = (file.path.parent / Path(source).expanduser()).resolve()
+    if path.is_file():
+        return _read_questions(file, path)
+    if ":" not in source:
+        raise file.wrong("probes.source", source, "there is no such file", "life, a file, or package:object")
+    make = load_object(file, "probes.source", source)
+    try:
+        found: Sequence[Question] = tuple(make(life, seed))
+    except MnemicError:
+        raise
+    except Exception as error:  # whatever a stranger's function does
+        why = f"it failed ({type(error).__name__}: {error})"
+        raise file.wrong("probes.source", source, why, "one that works") from error
+    if not all(isinstance(one, Question) for one in found):
+        raise file.wrong("probes.source", source, "it gives no questions", "mnemic.experiment.Question, each")
+    return list(found)
+
+
+def _read_questions(file: SpecFile, path: Path) -> list[Question]:
+    found = []
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SourceUnreadable(path=str(path), why="it is no text that can be read") from error
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            one = msgspec.convert(json.loads(line), _Line)
+        except (ValueError, InvalidInput) as error:
+            name = f"line {number} of {path}"
+            expected = 'such as {"question": "…", "gold": ["id"]}'
+            raise InvalidValue(name=name, value=line, why=str(error), expected=expected) from error
+        found.append(
+            Question(
+                id=one.id or f"{number}",
+                text=one.question,
+                gold=one.gold,
+                scope=one.scope,
+                stale=one.stale,
+                kind=one.kind,
+            )
+        )
+    return found

@@ -1,0 +1,95 @@
+"""Draws what a run shows, as SVG, by matplotlib: means over the nights, and differences with their intervals.
+
+Colours are those of M. Okabe and K. Ito (2008), which people who see colours otherwise can tell apart; each line has a
+mark of its own besides.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import Any
+
+from mnemic.actors.protocol.errors import ExtraMissing
+from mnemic.experiment.analysis import Difference, Point
+
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+_MARKS = "osD^vPX"
+_STYLES = ("-", "--", "-.", ":")
+
+
+def draw_over_nights(points: Sequence[Point], measure: str, arms: Sequence[str]) -> str:
+    """The mean of a measure against the number of nights, a line for each arm, with its interval.
+
+    Raises:
+        ExtraMissing: matplotlib is not installed.
+    """
+    figure, axes = _figure(6.4, 3.6)
+    shift = 0.06
+    for number, arm in enumerate(arms):
+        line = [one for one in points if (one.arm, one.measure) == (arm, measure)]
+        if not line:
+            continue
+        across = [one.nights + shift * (number - len(arms) / 2) for one in line]
+        axes.errorbar(
+            across,
+            [one.mean for one in line],
+            yerr=[[one.mean - one.low for one in line], [one.high - one.mean for one in line]],
+            label=arm,
+            color=_COLOURS[number % len(_COLOURS)],
+            marker=_MARKS[number % len(_MARKS)],
+            linestyle=_STYLES[number // len(_COLOURS) % len(_STYLES)],
+            capsize=3,
+            markersize=5,
+        )
+    axes.set_xlabel("nights")
+    axes.set_ylabel(measure)
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
+    return _svg(figure)
+
+
+def draw_differences(differences: Sequence[Difference], measure: str) -> str:
+    """Each arm's difference to the base arm, with its interval. Raises as `draw_over_nights`."""
+    shown = [one for one in differences if one.measure == measure][::-1]
+    figure, axes = _figure(6.4, 1.0 + 0.4 * len(shown))
+    for place, one in enumerate(shown):
+        axes.errorbar(
+            [one.difference],
+            [place],
+            xerr=[[one.difference - one.low], [one.high - one.difference]],
+            color=_COLOURS[0],
+            marker="o",
+            capsize=3,
+        )
+    axes.axvline(0.0, color="#444444", linewidth=1, linestyle=":")
+    axes.set_yticks(range(len(shown)), [one.arm for one in shown])
+    axes.set_ylim(-0.6, len(shown) - 0.4)
+    base = shown[0].base if shown else ""
+    axes.set_xlabel(f"{measure}, less that of {base}")
+    return _svg(figure)
+
+
+def check_plots() -> None:
+    """Find out whether plots can be drawn. Raises as `draw_over_nights`."""
+    if find_spec("matplotlib") is None:
+        raise ExtraMissing(what="A report's plots", module="matplotlib", extra="research")
+
+
+def _figure(width: float, height: float) -> tuple[Any, Any]:
+    check_plots()
+    import matplotlib as mpl  # here: it takes half a second
+    from matplotlib.figure import Figure
+
+    mpl.rcParams.update({"svg.hashsalt": "mnemic", "svg.fonttype": "path", "font.size": 10})
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.subplots()
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def _svg(figure: Any) -> str:
+    written = io.StringIO()
+    figure.savefig(written, format="svg", metadata={"Date": None, "Creator": None})
+    return written.getvalue().partition("<svg")[1] + written.getvalue().partition("<svg")[2]

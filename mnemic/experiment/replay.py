@@ -1,0 +1,376 @@
+"""One arm lives through a life: day by day, with nights, by a clock of its own, and is asked what all arms are asked.
+
+The part of the life before the first night is the same for all arms: it is lived once, and each arm's mind is a copy of
+what came of it. Nothing depends on the machine's clock, on chance or on which process an arm lives in, so that the same
+arm and seed give the same answers anywhere; what they cost is told beside.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tarfile
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import psutil
+
+from mnemic.actors.protocol.capture.messages import CaptureTranscript
+from mnemic.actors.protocol.changes import DeliveredSpan
+from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.protocol.events import Event, MalformedLine
+from mnemic.actors.protocol.log_messages import NoteDelivery
+from mnemic.actors.protocol.meaning.messages import EmbedPending
+from mnemic.actors.protocol.recall.messages import Recall, Recalled
+from mnemic.actors.protocol.shape.messages import BindPending
+from mnemic.actors.protocol.sleep.messages import Sleep
+from mnemic.experiment.embeddings import VectorCache
+from mnemic.experiment.lives import Life, Question
+from mnemic.experiment.measures import Measure, ranking_of
+from mnemic.runtime.clock import SystemClock
+from mnemic.runtime.engine.actor_system import start_actor_system
+from mnemic.runtime.engine.settings import Settings
+from mnemic.runtime.engine.supervisor import Supervisor
+from mnemic.runtime.keys.keys import Secrets, derive_key, generate_key
+from mnemic.runtime.minds.homes import create_mind, open_mind
+from mnemic.runtime.version import __version__
+
+MIND = "default"
+"""What the mind of an arm is called."""
+TOLD = 10
+"""So many hits of each answer are kept, by their ids."""
+_DAY_US = 86_400_000_000
+_ASK_S = 600.0
+_NIGHT_S = 3_600.0  # of the machine's time: a consolidator that never ends is a failure
+_OPENED = 10  # an answer among the first so many is opened
+_PAUSE_S = 0.002
+_CLOCK = SystemClock()
+
+
+class Answered(msgspec.Struct, frozen=True, array_like=True):
+    """One question, asked after some nights."""
+
+    question: str
+    """Its id."""
+    nights: int
+    """After how many."""
+    measured: dict[str, float]
+    """By measure; without those that say nothing of it."""
+    hits: tuple[str, ...]
+    """Ids of the first `TOLD` hits."""
+
+
+class NightTaken(msgspec.Struct, frozen=True, array_like=True):
+    """One night."""
+
+    changes: int
+    """How many changes it made."""
+    took_s: float
+    """Of the machine's time."""
+
+
+class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of an arm for a seed."""
+
+    arm: str
+    """Its name."""
+    seed: int
+    """The seed."""
+    answers: tuple[Answered, ...]
+    """In the order of asking."""
+    degraded: tuple[str, ...]
+    """What recalls said of themselves that they could not do."""
+    notes: tuple[str, ...]
+    """What stages of the last night said of themselves, such as that their exam failed."""
+    nights: tuple[NightTaken, ...]
+    """In order."""
+    took_s: float
+    """All of it, of the machine's time."""
+    peak_mib: float
+    """The most resident memory of its process, which may have held other things."""
+    store_bytes: int
+    """What its mind weighs in the end."""
+
+
+class ArmJob(msgspec.Struct, frozen=True, kw_only=True):
+    """All that an arm needs to live, in any process."""
+
+    arm: str
+    """Its name."""
+    seed: int
+    """The seed."""
+    settings: dict[str, Any]
+    """In force, by full name."""
+    nights: bool
+    """Whether it has nights."""
+    after: int
+    """Nights after the life."""
+    life: Life
+    """What it lives through."""
+    lived: int
+    """How many events of it were lived already, and are in `mind`."""
+    asked_at: tuple[int, ...]
+    """After which nights it is asked."""
+    used: frozenset[str]
+    """Ids of questions that an assistant asks meanwhile."""
+    depth: int
+    """Hits asked for."""
+    measures: Mapping[str, Measure]
+    """By name."""
+    mind: bytes
+    """The home that it starts with, packed by `pack_home`."""
+    vectors: bytes
+    """Of a `VectorCache`."""
+
+
+class VirtualClock:
+    """The life's time, which only the replay moves; how long things take is the machine's."""
+
+    def __init__(self, now_us: int) -> None:
+        self._now_us = now_us
+
+    def now_us(self) -> int:
+        """World time, microseconds since 1970 UTC."""
+        return self._now_us
+
+    def monotonic_s(self) -> float:
+        """Seconds that never go back."""
+        return _CLOCK.monotonic_s()
+
+    def move_to(self, now_us: int) -> None:
+        """Move it forward; never back."""
+        self._now_us = max(self._now_us, now_us)
+
+
+class _Events:
+    """A day's events, read as a transcript is."""
+
+    format = "jsonl"
+    size_bytes: int | None = None
+    position_bytes = 0
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self._events = events
+
+    def __iter__(self) -> Iterator[Event | MalformedLine]:
+        return iter(self._events)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+# --- the part that all arms share ------------------------------------------------------------------------------------
+
+
+def shared_events(life: Life, share: float) -> int:
+    """How many of a life's events come before the first night: whole days, up to that share of them."""
+    most, known = round(share * len(life.events)), 0
+    for day in _days(life.events):
+        if known + len(day) > most:
+            break
+        known += len(day)
+    return known
+
+
+def live_shared_part(life: Life, count: int, seed: int, cache: VectorCache) -> bytes:
+    """Live the first events of a life, without nights, and pack what came of it; see `pack_home`.
+
+    The mind's identities and chance follow from the seed, its key does not.
+    """
+    with tempfile.TemporaryDirectory(prefix="mnemic-experiment-") as folder:
+        home = Path(folder)
+        clock = VirtualClock(life.events[0].said_at or 0)
+        own = b"mnemic experiment %d" % seed
+        identities, chance = (derive_key(hashlib.sha256(own).digest(), use) for use in (b"identities", b"chance"))
+        create_mind(home, MIND, clock, secrets=Secrets(root=generate_key(), identities=identities, seed=chance))
+        with _actors(home, Settings(), clock, cache, life.events) as actors:
+            for day in _days(life.events[:count]):
+                _live(actors, clock, day)
+        return pack_home(home)
+
+
+def pack_home(home: Path) -> bytes:
+    """A home that nobody has open, as an archive."""
+    written = io.BytesIO()
+    with tarfile.open(fileobj=written, mode="w") as archive:
+        archive.add(home / "minds", "minds")
+    return written.getvalue()
+
+
+# --- an arm ----------------------------------------------------------------------------------------------------------
+
+
+def live_arm(job: ArmJob, progress: Callable[[int, int], None] = lambda done, of: None) -> ArmResult:
+    """Live through all of it.
+
+    Args:
+        progress: told how many of the life's events are lived, and how many nights come after.
+
+    Raises:
+        MnemicError: an actor failed, or its store.
+        TimeoutError: a night did not end.
+    """
+    began = _CLOCK.monotonic_s()
+    cache = VectorCache.from_bytes(job.vectors)
+    events = job.life.events
+    clock = VirtualClock(events[max(0, job.lived - 1)].said_at or 0)
+    left = list(_days(events[job.lived :]))
+    total = len(left) + job.after
+    replay = _Replay(job)
+    with tempfile.TemporaryDirectory(prefix="mnemic-experiment-") as folder:
+        home = Path(folder)
+        with tarfile.open(fileobj=io.BytesIO(job.mind)) as archive:
+            archive.extractall(home, filter="data")
+        with _actors(home, Settings(job.settings), clock, cache, events) as actors:
+            _settle(actors)  # by its own settings
+            said = {one.source_id for one in events[: job.lived]}
+            replay.ask_all(actors, 0, said)
+            for number in range(1, total + 1):
+                day = left[number - 1] if number <= len(left) else []
+                if day:
+                    _live(actors, clock, day)
+                    said |= {one.source_id for one in day}
+                clock.move_to(_end_of_day(clock.now_us()) if day else clock.now_us() + _DAY_US)
+                replay.use(actors, number, total, said)
+                if job.nights:
+                    replay.sleep(actors, number)
+                replay.ask_all(actors, number, said)
+                progress(number, total)
+        store_bytes = sum(one.stat().st_size for one in (home / "minds" / MIND).glob("store.db*"))
+    return ArmResult(
+        arm=job.arm,
+        seed=job.seed,
+        answers=tuple(replay.answers),
+        degraded=tuple(sorted(replay.degraded)),
+        notes=replay.notes,
+        nights=tuple(replay.nights),
+        took_s=_CLOCK.monotonic_s() - began,
+        peak_mib=psutil.Process().memory_info().rss / 2**20,
+        store_bytes=store_bytes,
+    )
+
+
+class _Replay:
+    """What an arm is asked, and what it answers."""
+
+    def __init__(self, job: ArmJob) -> None:
+        self.answers: list[Answered] = []
+        self.degraded: set[str] = set()
+        self.nights: list[NightTaken] = []
+        self.notes: tuple[str, ...] = ()
+        self._job = job
+        self._measured = [one for one in job.life.questions if one.id not in job.used]
+        self._to_use = [one for one in job.life.questions if one.id in job.used]
+
+    def ask_all(self, actors: Supervisor, night: int, said: set[str | None]) -> None:
+        """Ask all that can be answered by now, and leave no trace, where the spec asks after that night."""
+        if night not in self._job.asked_at:
+            return
+        for one in self._measured:
+            if not one.gold <= said:
+                continue
+            answer = actors.ask(one.ask or self._recall(one), _ASK_S)
+            self.degraded.update(getattr(answer, "degraded", ()))
+            measured = {name: measure(one, answer) for name, measure in self._job.measures.items()}
+            known = {name: float(value) for name, value in measured.items() if value is not None}
+            self.answers.append(Answered(one.id, night, known, tuple(ranking_of(answer)[:TOLD])))
+
+    def use(self, actors: Supervisor, night: int, nights: int, said: set[str | None]) -> None:
+        """Have an assistant ask its share of this day's questions, and open what answers."""
+        ready = [one for one in self._to_use if one.gold <= said]
+        share = -(-len(self._to_use) // nights) if night < nights else len(ready)
+        for number, one in enumerate(ready[:share]):
+            self._to_use.remove(one)
+            asked = self._recall(one, observe=True, assistant="experiment", asking_session=f"night {night} {number}")
+            answer: Recalled = actors.ask(asked, _ASK_S)
+            found = next((hit for hit in answer.hits[:_OPENED] if hit.source_id in one.gold), None)
+            if found is not None:
+                part = DeliveredSpan(memory=found.id, start=0, stop=found.size_bytes, why="it answers")
+                session = asked.asking_session
+                actors.tell(NoteDelivery(assistant="experiment", session=session, parts=(part,)))
+            _settle(actors)
+
+    def sleep(self, actors: Supervisor, number: int) -> None:
+        """Have a night."""
+        began = _CLOCK.monotonic_s()
+        seed = hashlib.sha256(b"night %d %d" % (self._job.seed, number)).digest()
+        asked = Sleep(run=f"night {number}", seed=seed, budget_s=1e9)
+        while not (report := actors.ask(asked, _ASK_S)).finished:
+            if _CLOCK.monotonic_s() - began > _NIGHT_S:
+                raise TimeoutError(f"night {number} did not end within an hour")
+        _settle(actors)
+        self.notes = tuple(
+            f"{one.stage}{' failed' if one.state == 'failed' else ''}: {one.note}" for one in report.stages if one.note
+        )
+        self.nights.append(NightTaken(report.changes, _CLOCK.monotonic_s() - began))
+
+    def _recall(self, one: Question, **fields: Any) -> Recall:
+        given: dict[str, Any] = {"query": one.text, "k": self._job.depth, "scope": one.scope, "observe": False}
+        return Recall(**(given | fields))
+
+
+@contextmanager
+def _actors(
+    home: Path, settings: Settings, clock: VirtualClock, cache: VectorCache, events: Sequence[Event]
+) -> Iterator[Supervisor]:
+    days = {_name(day): day for day in _days(events)}
+    folder, keys = open_mind(home, MIND)
+    actors = start_actor_system(
+        folder,
+        keys,
+        settings,
+        clock,
+        opener=lambda path, format: _Events(days[path]),
+        code=__version__,
+        load_encoder=cache.encoder_of,
+    )
+    try:
+        yield actors
+    finally:
+        actors.stop()
+
+
+def _live(actors: Supervisor, clock: VirtualClock, day: Sequence[Event]) -> None:
+    """Take in a day's events, and have all be done that they give rise to."""
+    clock.move_to(day[-1].said_at or 0)
+    taken = 0
+    while True:
+        part = actors.ask(CaptureTranscript(path=_name(day), format="auto", scope=None, skip=taken), _ASK_S)
+        taken = part.taken
+        if part.done:
+            break
+    _settle(actors)
+
+
+def _settle(actors: Supervisor) -> None:
+    """Wait until nothing is left to do."""
+    for pending in (EmbedPending(), BindPending()):
+        try:
+            while actors.ask(pending, _ASK_S).pending:
+                pass
+        except MnemicError:
+            continue  # without a model words answer, and every recall says so
+    pause = threading.Event()
+    while actors.is_busy():
+        pause.wait(_PAUSE_S)
+
+
+def _days(events: Sequence[Event]) -> Iterator[list[Event]]:
+    """The events of each day on which something is said, in order."""
+    for _, day in groupby(events, key=lambda one: (one.said_at or 0) // _DAY_US):
+        yield list(day)
+
+
+def _name(day: Sequence[Event]) -> str:
+    return datetime.fromtimestamp((day[0].said_at or 0) / 1e6, UTC).date().isoformat()
+
+
+def _end_of_day(at: int) -> int:
+    return (at // _DAY_US + 1) * _DAY_US - 1
