@@ -21,9 +21,14 @@ RUNS = "experiments"
 _STORE_BYTES = 512 << 20  # of Ray's shared memory: jobs carry minds
 
 
-@cli.group()
-def experiment() -> None:
-    """Compare what changes when an actor or a setting does, over a whole life."""
+@cli.group(
+    epilog="Each takes --home, --mind and --json; see `mnemic experiment COMMAND --help`.", invoke_without_command=True
+)
+@click.pass_context
+def experiment(context: click.Context) -> None:
+    """Compare what differs where an actor or a setting does."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 @experiment.command()
@@ -117,7 +122,10 @@ def show(chosen: CommandContext, name: str) -> None:
 @click.argument("other")
 @common_options
 def compare(chosen: CommandContext, one: str, other: str) -> None:
-    """Compare two runs, arm by arm: the second less the first, over the questions that both asked."""
+    """Compare two runs, arm by arm.
+
+    Told is the second less the first, over the questions that both asked.
+    """
     from mnemic.experiment.report import compare_runs, comparison_lines
     from mnemic.experiment.run import read_run
 
@@ -131,7 +139,10 @@ def compare(chosen: CommandContext, one: str, other: str) -> None:
 @click.option("--out", metavar="DIR", default=".", show_default=True, help="The folder that it is made in.")
 @common_options
 def new(chosen: CommandContext, name: str, out: str) -> None:
-    """Begin a consolidator of one's own: a package with a class, a spec that measures it against ours, and a test."""
+    """Begin a consolidator of your own.
+
+    That is a package with a class, a spec that measures it against ours, and a test.
+    """
     from mnemic.experiment.scaffold import make_package
 
     folder, files = make_package(name, Path(out).expanduser())

@@ -83,7 +83,7 @@ class VectorCache:
             for window in encoder.windows(text, limit)[0]:
                 if (key := window_key(window)) not in known:
                     waiting[key] = window
-            while waiting and (sum(len(one.token_ids) for one in waiting.values()) >= encoder.bulk_tokens):
+            if sum(len(one.token_ids) for one in waiting.values()) >= encoder.bulk_tokens:
                 self._embed(encoder, waiting, known)
                 progress(done, len(texts))
         if waiting:

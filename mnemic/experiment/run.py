@@ -185,7 +185,9 @@ def check_arms(file: SpecFile) -> dict[str, Settings]:
             named = {name: value for name, value in arm.settings.items() if name.startswith("actors.")}
             name, value = next(iter(named.items()))
             where = f"arms[{number}].settings.{name}"
-            raise file.wrong(where, value, str(error), "a class that `mnemic bench contract` passes") from error
+            raise file.wrong(
+                where, value, error.operands["why"], "a class that `mnemic bench contract` passes"
+            ) from error
         except InvalidValue as error:
             name = str(error.operands["name"]).partition(" in ")[0]
             where = f"arms[{number}].settings.{name}"
@@ -345,7 +347,7 @@ def _git(*arguments: str) -> str:
 
 
 def _commit() -> str:
-    return _git("rev-parse", "--short=12", "HEAD").strip()
+    return _git("rev-parse", "HEAD").strip()[:12]
 
 
 def _changed() -> str:

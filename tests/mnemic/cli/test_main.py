@@ -79,7 +79,7 @@ def test_no_commands_summary_is_cut_in_a_terminal_of_80_columns(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    for group in ([], ["scope"], ["hooks"]):
+    for group in ([], ["scope"], ["hooks"], ["experiment"]):
         listed = command(*group, "--help").out.partition("\nCommands:\n")[2]
         assert listed
         assert "..." not in listed
