@@ -68,6 +68,7 @@ _ASK_S = 20.0
 _PAUSE_S = 0.1
 _PROBE_HITS = 100  # whichever of the probes it takes for the nearest
 _POLL_S = 0.05
+_LOOKS = 5  # for a process to kill
 _MAX_PAUSE_S = 1.0
 _EXIT_TIMEOUT_S = 30.0
 _WITHOUT_MODEL = "Words alone answered."
@@ -282,14 +283,17 @@ class Campaign:
 
     def kill_one(self, number: int, load: Load, kind: str | None = None) -> None:
         """Rest a moment, kill one process, of a kind that is drawn where absent, and wait until the service is back."""
-        card = self.serve()
-        self._release()
-        self._rest.wait(self._random.random() * _MAX_PAUSE_S)
         if kind is None:
             kinds = KINDS[self._engine]
             (kind,) = self._random.choices(list(kinds), [share for share, _ in kinds.values()])
-        there = [one for one in self._census.record_family(card.pid) if role_of(one) == kind]
-        if not there:
+        for _ in range(_LOOKS):
+            card = self.serve()
+            self._release()
+            self._rest.wait(self._random.random() * _MAX_PAUSE_S)
+            there = [one for one in self._census.record_family(card.pid) if role_of(one) == kind]
+            if there:  # else the one that served made way meanwhile for another, which a request had started
+                break
+        else:
             raise ValueError(f"there is no {kind} to be killed")
         victim = self._random.choice(there)
         started = time.monotonic()
