@@ -49,6 +49,9 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """Of which kind it is."""
     ask: Verb[Any] | None = None
     """What is asked in place of a recall of the text."""
+    used_at: tuple[int, ...] = ()
+    """Before these nights, counted from 1, an assistant asks it besides, and opens what answers; a night that is named
+    twice, twice."""
 
 
 class Life(msgspec.Struct, frozen=True, kw_only=True):

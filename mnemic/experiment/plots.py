@@ -13,6 +13,7 @@ from typing import Any
 
 from mnemic.actors.protocol.errors import ExtraMissing
 from mnemic.experiment.analysis import Difference, Point
+from mnemic.experiment.measures import short_name
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 _MARKS = "osD^vPX"
@@ -44,7 +45,7 @@ def draw_over_nights(points: Sequence[Point], measure: str, arms: Sequence[str])
             markersize=5,
         )
     axes.set_xlabel("nights")
-    axes.set_ylabel(measure)
+    axes.set_ylabel(short_name(measure))
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
     return _svg(figure)
@@ -67,7 +68,7 @@ def draw_differences(differences: Sequence[Difference], measure: str) -> str:
     axes.set_yticks(range(len(shown)), [one.arm for one in shown])
     axes.set_ylim(-0.6, len(shown) - 0.4)
     base = shown[0].base if shown else ""
-    axes.set_xlabel(f"{measure}, less that of {base}")
+    axes.set_xlabel(f"{short_name(measure)}, less that of {base}")
     return _svg(figure)
 
 

@@ -278,16 +278,17 @@ class _Replay:
                 continue
             answer = actors.ask(one.ask or self._recall(one), _ASK_S)
             self.degraded.update(getattr(answer, "degraded", ()))
-            measured = {name: measure(one, answer) for name, measure in self._job.measures.items()}
+            measured = {name: measure(one, answer, self._job.settings) for name, measure in self._job.measures.items()}
             known = {name: float(value) for name, value in measured.items() if value is not None}
             self.answers.append(Answered(one.id, night, known, tuple(ranking_of(answer)[:TOLD])))
 
     def use(self, actors: Supervisor, night: int, nights: int, said: set[str | None]) -> None:
         """Have an assistant ask its share of this day's questions, and open what answers."""
         ready = [one for one in self._to_use if one.gold <= said]
-        share = -(-len(self._to_use) // nights) if night < nights else len(ready)
-        for number, one in enumerate(ready[:share]):
-            self._to_use.remove(one)
+        share = -(-len(self._job.used) // nights) if night < nights else len(ready)
+        self._to_use = [one for one in self._to_use if one not in ready[:share]]
+        planned = [one for one in self._measured for _ in range(one.used_at.count(night)) if one.gold <= said]
+        for number, one in enumerate([*ready[:share], *planned]):
             asked = self._recall(one, observe=True, assistant="experiment", asking_session=f"night {night} {number}")
             answer: Recalled = actors.ask(asked, _ASK_S)
             found = next((hit for hit in answer.hits[:_OPENED] if hit.source_id in one.gold), None)

@@ -29,6 +29,7 @@ from mnemic.experiment.analysis import (
     paired_difference,
     points_of,
 )
+from mnemic.experiment.measures import short_name
 from mnemic.experiment.plots import draw_differences, draw_over_nights
 from mnemic.experiment.run import SPEC_FILE, Outcome
 from mnemic.runtime.keys.keys import replace_private
@@ -123,7 +124,7 @@ def report_lines(outcome: Outcome, report: Report) -> Iterator[str]:
     last = {(one.arm, one.measure): one for one in report.points}
     for arm in spec.arms:
         means = [
-            f"{measure} {one.mean:.3f} [{one.low:.3f}, {one.high:.3f}]"
+            f"{short_name(measure)} {one.mean:.3f} [{one.low:.3f}, {one.high:.3f}]"
             for measure in spec.measures
             if (one := last.get((arm.name, measure))) is not None
         ]
@@ -132,7 +133,7 @@ def report_lines(outcome: Outcome, report: Report) -> Iterator[str]:
         yield f"less {spec.base_arm}, after {report.differences[0].nights} nights (95 % interval; p by Holm):"
     for each in report.differences:
         interval = f"[{each.low:+.3f}, {each.high:+.3f}]"
-        yield f"  {each.arm} {each.measure}: {each.difference:+.3f} {interval}, p {each.p_adjusted:.2g}"
+        yield f"  {each.arm} {short_name(each.measure)}: {each.difference:+.3f} {interval}, p {each.p_adjusted:.2g}"
     yield from said_of(outcome)
 
 
@@ -164,7 +165,7 @@ def comparison_lines(differences: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         interval = f"[{one['low']:+.3f}, {one['high']:+.3f}]"
         means = f"{one['one']:.3f} to {one['other']:.3f}"
         yield (
-            f"{one['arm']} {one['measure']}: {means}, {one['difference']:+.3f} {interval}, p {one['p_adjusted']:.2g}"
+            f"{one['arm']} {short_name(one['measure'])}: {means}, {one['difference']:+.3f} {interval}, p {one['p_adjusted']:.2g}"
             f" ({one['questions']} questions)"
         )
 
@@ -235,7 +236,7 @@ def _difference_table(differences: Sequence[Difference]) -> str:
     rows = [
         (
             one.arm,
-            one.measure,
+            short_name(one.measure),
             one.questions,
             f"{one.base_mean:.3f}",
             f"{one.mean:.3f}",
@@ -252,7 +253,14 @@ def _difference_table(differences: Sequence[Difference]) -> str:
 
 def _mean_table(points: Sequence[Point]) -> str:
     rows = [
-        (one.arm, one.measure, one.nights, one.questions, f"{one.mean:.4f}", f"{one.low:.4f} to {one.high:.4f}")
+        (
+            one.arm,
+            short_name(one.measure),
+            one.nights,
+            one.questions,
+            f"{one.mean:.4f}",
+            f"{one.low:.4f} to {one.high:.4f}",
+        )
         for one in points
     ]
     table = _table(("arm", "measure", "nights", "questions", "mean", "95 %"), rows)
@@ -280,7 +288,16 @@ def _moved_table(moved: Sequence[Moved], texts: Mapping[str, str], measure: str)
         )
         for one in moved
     ]
-    heads = ("arm", "question", measure, "rank of what answers", "first now", "first by the base arm", "rose", "fell")
+    heads = (
+        "arm",
+        "question",
+        short_name(measure),
+        "rank of what answers",
+        "first now",
+        "first by the base arm",
+        "rose",
+        "fell",
+    )
     return _table(heads, rows)
 
 

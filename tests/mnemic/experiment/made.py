@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -80,12 +82,12 @@ def strangers(of: Life, seed: int) -> Sequence[Any]:
     return ["where?"]
 
 
-def matches(question: Question, answer: Any) -> float | None:
+def matches(question: Question, answer: Any, settings: Mapping[str, Any]) -> float | None:
     """How many memories have a shape."""
     return float(len(answer.hits)) if question.id == "who" else None
 
 
-def fails(question: Question, answer: Any) -> float | None:
+def fails(question: Question, answer: Any, settings: Mapping[str, Any]) -> float | None:
     """One that fails."""
     raise KeyError(question.id)
 
@@ -96,3 +98,12 @@ def spec(*replaced: tuple[str, str], text: str = SPEC) -> SpecFile:
         assert old in text
         text = text.replace(old, new)
     return parse_spec(text, Path("/specs/made.toml"))
+
+
+def dies_once(question: Question, answer: Any, settings: Mapping[str, Any]) -> float | None:
+    """One that kills its process the first time, as running out of memory would."""
+    marker = Path(os.environ["MNEMIC_TEST_MARKER"])
+    if not marker.exists():
+        marker.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 1.0

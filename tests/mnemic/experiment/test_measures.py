@@ -23,7 +23,7 @@ def answer(*ids: str) -> Any:
 def measured(name: str, question: Question, given: Any) -> float | None:
     """One measure by its name."""
     file = spec(("seeds = [1]", f'seeds = [1]\nmeasures = ["{name}"]'))
-    return load_measures(file)[name](question, given)
+    return load_measures(file)[name](question, given, {})
 
 
 def test_built_in_measures_are_worked_out() -> None:

@@ -1,0 +1,48 @@
+"""A package that is begun works as it stands: its stage weighs, its class keeps the contract, its spec runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.experiment.scaffold import make_package
+from mnemic.experiment.spec import load_spec
+from tests.waiting import BOUND_S
+
+
+def test_a_name_that_is_no_modules_or_is_taken_is_refused(tmp_path: Path) -> None:
+    for name in ("Mine", "my-own", "", "../mine"):
+        with pytest.raises(InvalidValue):
+            make_package(name, tmp_path)
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(InvalidValue, match="it is there already"):
+        make_package("mine", tmp_path)
+
+
+def test_its_spec_compares_it_with_ours(tmp_path: Path) -> None:
+    folder, files = make_package("mine", tmp_path)
+    assert sorted(map(str, files)) == ["experiment.toml", "mine.py", "pyproject.toml", "test_mine.py"]
+    arms = {arm.name: arm.settings for arm in load_spec(folder / "experiment.toml").spec.arms}
+    assert arms == {"ours": {}, "mine": {"actors.consolidator": "mine:Consolidator"}, "no nights": {}}
+
+
+@pytest.mark.system
+def test_its_own_tests_pass_and_its_spec_runs(tmp_path: Path) -> None:
+    folder, _ = make_package("mine", tmp_path)
+    environment = os.environ | {"PYTHONPATH": str(folder)}
+    tested = [sys.executable, "-m", "pytest", "-q", str(folder), "-p", "no:cacheprovider", "--rootdir", str(folder)]
+    found = subprocess.run(tested, capture_output=True, text=True, timeout=BOUND_S, env=environment, cwd=folder)
+    assert found.returncode == 0, found.stdout
+    spec = (folder / "experiment.toml").read_text().replace("seeds = [1, 2]", "seeds = [1]")
+    (folder / "experiment.toml").write_text(spec.replace("every = 3", "every = 12"))
+    run = [sys.executable, "-m", "mnemic", "experiment", "run", str(folder / "experiment.toml"), "--json"]
+    run += ["--home", str(tmp_path / "home")]
+    told = subprocess.run(run, capture_output=True, text=True, timeout=BOUND_S, env=environment, check=True).stdout
+    assert json.loads(told)["failures"] == []
+    assert {one["arm"] for one in json.loads(told)["points"]} == {"ours", "mine", "no nights"}
