@@ -53,7 +53,8 @@ def records(options: Mapping[str, Any], seed: int) -> Life:
     count, tools = options.get("records", 300), options.get("tools", 40)
     files = options.get("files", [1, 8, 24])
     drawn = random.Random(seed)
-    events, questions = [], []
+    events: list[Event] = []
+    questions: list[Question] = []
     for number in range(count):
         of = files[number % len(files)]
         tool = f"Tool{drawn.randrange(tools)}"
@@ -96,7 +97,8 @@ def practice(options: Mapping[str, Any], seed: int) -> Life:
     last = PRACTICE_NIGHTS[-1]
     used = {"spaced": PRACTICE_NIGHTS, "massed": (last, last, last), "once": (last,)}
     names = iter(_names(items * (len(_KINDS) + 1), seed))
-    events, questions = [], []
+    events: list[Event] = []
+    questions: list[Question] = []
     for number in range(items):
         for kind in _KINDS:
             name, id = next(names), f"{kind}{number}"
@@ -218,7 +220,8 @@ def interference(options: Mapping[str, Any], seed: int) -> Life:
         options: ``cues``, 60; ``lures``, so many second answers of each, 12, said again and again.
     """
     cues, lures = options.get("cues", 60), options.get("lures", 12)
-    events, questions = [], []
+    events: list[Event] = []
+    questions: list[Question] = []
     for number, name in enumerate(_names(cues, seed)):
         id, seconds = f"first{number}", [f"second{number}.{one}" for one in range(lures if number % 2 else 0)]
         events.append(_event(f"With the {name} goes the {_SECOND[number % 12]}, says Ines.", id, 0, number))

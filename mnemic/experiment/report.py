@@ -163,9 +163,9 @@ def comparison_lines(differences: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """What a person reads of a comparison."""
     for one in differences:
         interval = f"[{one['low']:+.3f}, {one['high']:+.3f}]"
-        means = f"{one['one']:.3f} to {one['other']:.3f}"
+        means, name = f"{one['one']:.3f} to {one['other']:.3f}", short_name(one["measure"])
         yield (
-            f"{one['arm']} {short_name(one['measure'])}: {means}, {one['difference']:+.3f} {interval}, p {one['p_adjusted']:.2g}"
+            f"{one['arm']} {name}: {means}, {one['difference']:+.3f} {interval}, p {one['p_adjusted']:.2g}"
             f" ({one['questions']} questions)"
         )
 
