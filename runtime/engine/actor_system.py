@@ -72,8 +72,8 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
     """Reads transcripts: a function of a module, or ``module:function``."""
     read_record: RecordReader | str = refuse_record
     """Understands what hooks kept: a function of a module, or ``module:function``."""
-    load_encoder: Callable[[Mapping[str, Any]], Encoder] = encoder_from_settings
-    """Loads what embeds, as settings say."""
+    load_encoder: Callable[[Mapping[str, Any]], Encoder] | None = None
+    """Loads what embeds, as settings say; `encoder_from_settings` where absent."""
     fence: str | None = None
     """Slot of the writer's fence; ``None`` where nothing is fenced."""
     locked_mind_keys: Keys | None = None
@@ -108,7 +108,7 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
             settings=self.settings,
             open_store=lambda: Store.open(self.folder.store, keys, self.stamp, self.fence),
             open_snapshots=lambda: open_reader(self.folder.store, keys),
-            load_encoder=lambda: self.load_encoder(self.settings),
+            load_encoder=lambda: (self.load_encoder or encoder_from_settings)(self.settings),
             open_transcript=_load_function(self.open_transcript),
             resolve_scope=partial(resolve_scope, home=home, passed_over=_log_once(home)),
             is_ignored_folder=is_ignored,
@@ -147,7 +147,7 @@ def start_actor_system(
     opener: TranscriptOpener | str,
     code: str,
     reader: RecordReader | str = refuse_record,
-    load_encoder: Callable[[Mapping[str, Any]], Encoder] = encoder_from_settings,
+    load_encoder: Callable[[Mapping[str, Any]], Encoder] | None = None,
     seed: bytes | None = None,
     engine: Engine | None = None,
     observer: Observer | None = None,
@@ -160,7 +160,7 @@ def start_actor_system(
         opener: reads transcripts; a function of a module, or ``module:function``, where the engine has processes.
         code: version of Mnemic, for the log.
         reader: understands what hooks kept; given as `opener` is.
-        load_encoder: loads what embeds, as settings say; given as `opener` is.
+        load_encoder: loads what embeds, as settings say; given as `opener` is. `encoder_from_settings` where absent.
         seed: what chance depends on; the mind's own where absent.
         engine: where they run; threads of this process where absent.
         observer: told what the actors do.
