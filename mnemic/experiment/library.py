@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 from mnemic.actors.protocol.events import Event
@@ -20,6 +21,7 @@ from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.sleep.stages import Derivation
 from mnemic.actors.sleep.uses import Strengths
 from mnemic.algorithms.sleep.activation import DAY_US, HALF_LIKELY_DAYS
+from mnemic.bench.speed.hd_bench import exact_accuracy
 from mnemic.experiment.lives import Life, Question
 
 _START_US = 1_760_000_000_000_000
@@ -44,14 +46,18 @@ def _event(text: str, id: str, day: int, place: int, **more: Any) -> Event:
 # --- capacity --------------------------------------------------------------------------------------------------------
 
 
+OTHER_PAIRS = 8
+"""Of a record of `records`, so many beside its files', which have two each."""
+
+
 def records(options: Mapping[str, Any], seed: int) -> Life:
     """Calls of tools, each with so many files, of which one is its own; asked is which tool was called on that.
 
     Args:
-        options: ``records``, 300; ``files``, of which each record has so many, ``[1, 8, 24]`` by turns; ``tools``, 40.
+        options: ``records``, 300; ``files``, of which each record has so many, ``[1, 2, 3]`` by turns; ``tools``, 40.
     """
     count, tools = options.get("records", 300), options.get("tools", 40)
-    files = options.get("files", [1, 8, 24])
+    files = options.get("files", [1, 2, 3])
     drawn = random.Random(seed)
     events: list[Event] = []
     questions: list[Question] = []
@@ -75,9 +81,20 @@ def record_found(question: Question, answer: Any, settings: Mapping[str, Any]) -
     return float(bool(answer.hits) and answer.hits[0].source_id in question.gold)
 
 
+def record_expected(question: Question, answer: Any, settings: Mapping[str, Any]) -> float:
+    """How often the record should be the first by the binomial law: its file's pair is nearer to it than to any other
+    record.
+    """
+    pairs = OTHER_PAIRS + 2 * int(question.kind.split()[0])
+    return _expected(settings["binder.dimensions"], pairs, answer.searched)
+
+
 def filler_decoded(question: Question, answer: Any, settings: Mapping[str, Any]) -> float:
     """Whether the tool is named first."""
     return float(bool(answer.answers) and answer.answers[0].filler.lower() == question.text.split()[1].lower())
+
+
+_expected = lru_cache(exact_accuracy)
 
 
 # --- practice --------------------------------------------------------------------------------------------------------
