@@ -1,7 +1,8 @@
 """The connection to Ray; the only module that imports it.
 
 What Ray is to do unasked is set in the environment, and Ray reads it when it is imported:
-`mnemic.runtime.engine.ray.local` does the one before the other. Nothing that goes through here is in clear.
+`mnemic.runtime.engine.ray.local` does the one before the other. Nothing that actors say goes through here in clear;
+what tasks are given (`Cluster.run_tasks`) does.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ class Cluster:
     def run_tasks(self, act: Callable[[Any], Any], jobs: Iterable[Any], at_once: int) -> Iterator[tuple[Any, Any]]:
         """Have each job done by a function in a process of its own; gives each with what came of it, as they end.
 
-        A process that dies is replaced, and what it was at is done again.
+        A process that dies is replaced, and what it was at is done again. Jobs and what comes of them cross in clear.
 
         Args:
             act: a function of a module that all nodes have.
