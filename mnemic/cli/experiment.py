@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.cli.context import CommandContext, cli, common_options
 from mnemic.cli.output import progress_bars
 
@@ -65,7 +66,7 @@ def run(chosen: CommandContext, spec: str, engine: str, address: str | None, out
         yield f"{page}"
 
     chosen.print_answer(as_json(outcome, report) | {"report": str(page)}, lines)
-    if outcome.manifest.failures:
+    if outcome.manifest.failures or any(one.stage_failures for one in outcome.results):
         sys.exit(5)
 
 
@@ -76,8 +77,14 @@ def list_runs(chosen: CommandContext) -> None:
     from mnemic.experiment.run import MANIFEST, read_run
     from mnemic.experiment.shipped import shipped_specs
     from mnemic.experiment.spec import load_spec
+    from mnemic.runtime.api.reports import pluralize
 
-    runs = [read_run(path.parent) for path in sorted((chosen.home / RUNS).glob(f"*/{MANIFEST}"))]
+    runs, damaged = [], []
+    for path in sorted((chosen.home / RUNS).glob(f"*/{MANIFEST}")):
+        try:
+            runs.append(read_run(path.parent))
+        except InvalidValue as error:
+            damaged.append(str(error))
     specs = [(name, load_spec(path).spec) for name, path in sorted(shipped_specs().items())]
     view: dict[str, Any] = {
         "runs": [
@@ -89,6 +96,7 @@ def list_runs(chosen: CommandContext) -> None:
             }
             for one in runs
         ],
+        "damaged": damaged,
         "specs": [{"name": name, "about": spec.about} for name, spec in specs],
     }
 
@@ -97,7 +105,8 @@ def list_runs(chosen: CommandContext) -> None:
             yield "no run in this home yet"
         for one in view["runs"]:
             failed = f", {one['failures']} failed" if one["failures"] else ""
-            yield f"{one['name']}: {', '.join(one['arms'])}; {len(one['seeds'])} seeds{failed}"
+            yield f"{one['name']}: {', '.join(one['arms'])}; {pluralize(len(one['seeds']), 'seed')}{failed}"
+        yield from view["damaged"]
         yield "specs that ship (`mnemic experiment run NAME`):"
         for one in view["specs"]:
             yield f"  {one['name']}: {one['about']}"
@@ -151,14 +160,15 @@ def new(chosen: CommandContext, name: str, out: str) -> None:
 
     def lines() -> Iterator[str]:
         yield from (str(folder / one) for one in files)
-        yield f"now: pip install -e {folder} && mnemic experiment run {folder / 'experiment.toml'}"
+        yield f"now: pip install --no-deps -e {folder} && mnemic experiment run {folder / 'experiment.toml'}"
 
     chosen.print_answer(view, lines)
 
 
 def _folder(chosen: CommandContext, name: str) -> Path:
     """A run's folder, by its name or its path."""
-    return Path(name).expanduser() if os.sep in name else chosen.home / RUNS / name
+    path, of_home = Path(name).expanduser(), chosen.home / RUNS / name
+    return path if os.sep in name or (path.is_dir() and not of_home.is_dir()) else of_home
 
 
 @contextmanager

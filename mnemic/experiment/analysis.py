@@ -96,7 +96,7 @@ def points_of(outcome: Outcome) -> list[Point]:
     for arm in outcome.manifest.spec.arms:
         for measure in outcome.manifest.spec.measures:
             for nights in _nights_of(outcome):
-                values = list(_by_question(outcome.of(arm.name), measure, nights).values())
+                values = list(_means(_by_seed(outcome.of(arm.name), measure, nights)).values())
                 if values:
                     low, high = mean_interval(values)
                     mean = float(np.mean(values))
@@ -111,7 +111,7 @@ def differences_of(outcome: Outcome) -> list[Difference]:
     for arm in [one.name for one in spec.arms if one.name != spec.base_arm]:
         for measure in spec.measures:
             last = nights[-1] if nights else 0
-            one, base = (_by_question(outcome.of(name), measure, last) for name in (arm, spec.base_arm))
+            one, base = (_by_seed(outcome.of(name), measure, last) for name in (arm, spec.base_arm))
             difference = paired_difference(one, base)
             if difference is not None:
                 found.append(Difference(arm, spec.base_arm, measure, last, *difference, 1.0))
@@ -120,18 +120,21 @@ def differences_of(outcome: Outcome) -> list[Difference]:
 
 
 def paired_difference(
-    one: Mapping[str, float], base: Mapping[str, float]
+    one: Mapping[tuple[str, int], float], base: Mapping[tuple[str, int], float]
 ) -> tuple[int, float, float, float, float, float, float] | None:
     """How many questions both were asked, the base's mean, the other's, their difference with its interval, and p;
     ``None`` where there are none.
+
+    Args:
+        one, base: by question and seed; of a question the seeds count that both have.
     """
     both = sorted(one.keys() & base.keys())
     if not both:
         return None
-    mine, theirs = (np.array([of[key] for key in both]) for of in (one, base))
+    mine, theirs = (np.array(list(_means({key: of[key] for key in both}).values())) for of in (one, base))
     low, high = mean_interval(mine - theirs)
     difference, p = paired_test(mine, theirs, seed=1)
-    return len(both), float(theirs.mean()), float(mine.mean()), difference, low, high, p
+    return len(mine), float(theirs.mean()), float(mine.mean()), difference, low, high, p
 
 
 def moved_questions(outcome: Outcome, gold: Mapping[str, frozenset[str]]) -> list[Moved]:
@@ -193,18 +196,26 @@ def costs_of(outcome: Outcome) -> list[Cost]:
     return found
 
 
-def last_answers(outcome: Outcome, arm: str, measure: str) -> dict[str, float]:
-    """Of each question what an arm's answer after the last nights measures, over its seeds."""
+def last_answers(outcome: Outcome, arm: str, measure: str) -> dict[tuple[str, int], float]:
+    """Of each question and seed what an arm's answer after the last nights measures."""
     nights = _nights_of(outcome)
-    return _by_question(outcome.of(arm), measure, nights[-1]) if nights else {}
+    return _by_seed(outcome.of(arm), measure, nights[-1]) if nights else {}
 
 
-def _by_question(results: Sequence[ArmResult], measure: str, nights: int) -> dict[str, float]:
+def _by_seed(results: Sequence[ArmResult], measure: str, nights: int) -> dict[tuple[str, int], float]:
+    return {
+        (answer.question, result.seed): answer.measured[measure]
+        for result in results
+        for answer in result.answers
+        if answer.nights == nights and measure in answer.measured
+    }
+
+
+def _means(by_seed: Mapping[tuple[str, int], float]) -> dict[str, float]:
+    """Of each question the mean over its seeds."""
     found: dict[str, list[float]] = defaultdict(list)
-    for result in results:
-        for answer in result.answers:
-            if answer.nights == nights and measure in answer.measured:
-                found[answer.question].append(answer.measured[measure])
+    for (question, _), value in by_seed.items():
+        found[question].append(value)
     return {question: float(np.mean(values)) for question, values in found.items()}
 
 

@@ -7,6 +7,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,10 +59,25 @@ class VectorCache:
 
     def __init__(self) -> None:
         self._known: dict[str, dict[bytes, Floats]] = {}
+        self._encoders: dict[tuple[Any, ...], Encoder | None] = {}
+
+    def name_of(self, settings: Mapping[str, Any]) -> str:
+        """What tells an encoder's vectors from others'; empty where settings name none that can be had."""
+        encoder = self._encoder(settings)
+        return "" if encoder is None else _name(encoder)
+
+    def _encoder(self, settings: Mapping[str, Any]) -> Encoder | None:
+        key = tuple(settings[name] for name in ("embedder.model", "embedder.implementation", "embedder.threads"))
+        if key not in self._encoders:
+            try:
+                self._encoders[key] = encoder_from_settings(settings)
+            except ModelError:
+                self._encoders[key] = None
+        return self._encoders[key]
 
     def encoder_of(self, settings: Mapping[str, Any]) -> Encoder:
         """The encoder that settings name, which looks up what is known. Raises as `encoder_from_settings`."""
-        encoder = encoder_from_settings(settings)
+        encoder = self._encoder(settings) or encoder_from_settings(settings)
         return CachedEncoder(encoder, self._known.setdefault(_name(encoder), {}))
 
     def fill(
@@ -71,9 +87,8 @@ class VectorCache:
 
         Where the settings name no encoder that can be had, arms go by words alone, as they say themselves.
         """
-        try:
-            encoder = encoder_from_settings(settings)
-        except ModelError:
+        encoder = self._encoder(settings)
+        if encoder is None:
             return False
         known = self._known.setdefault(_name(encoder), {})
         texts = [*_texts(life, settings), *((one.text, 1) for one in life.questions)]
@@ -127,7 +142,7 @@ class VectorCache:
         """What a file holds; nothing where there is none, or where it is damaged: it is made anew."""
         try:
             return cls.from_bytes(path.read_bytes())
-        except (OSError, ValueError, KeyError, EOFError):
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile):
             return cls()
 
 

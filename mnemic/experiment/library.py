@@ -66,7 +66,7 @@ def records(options: Mapping[str, Any], seed: int) -> Life:
         tool = f"Tool{drawn.randrange(tools)}"
         others = tuple(f"shared/f{drawn.randrange(4 * count)}.py" for _ in range(of - 1))
         own = f"own/g{number}.py"
-        id = f"r{number}"
+        id = f"{seed} r{number}"
         more: dict[str, Any] = {"kind": "tool_call", "role": "assistant", "tool": tool, "files": (own, *others)}
         events.append(_event(f"{tool} {number}", id, 0, number, **more))
         asked = Shape(pattern={"file": own, "tool": "?"}, k=3, scope="study", observe=False)
@@ -118,7 +118,7 @@ def practice(options: Mapping[str, Any], seed: int) -> Life:
     questions: list[Question] = []
     for number in range(items):
         for kind in _KINDS:
-            name, id = next(names), f"{kind}{number}"
+            name, id = next(names), f"{seed} {kind}{number}"
             text = f"The {name} is kept in room {number * 7 % 90 + 10}."
             events.append(_event(text, id, 0, len(events)))
             if kind == "restudied":
@@ -134,7 +134,7 @@ def practice(options: Mapping[str, Any], seed: int) -> Life:
     events.append(_event(f"The {name} is looked at every day.", "daily", 0, 998))
     questions.append(
         Question(
-            id="daily",
+            id=f"{seed} daily",
             text=f"tell me of the {name}",
             gold=frozenset({"daily"}),
             scope="study",
@@ -240,7 +240,8 @@ def interference(options: Mapping[str, Any], seed: int) -> Life:
     events: list[Event] = []
     questions: list[Question] = []
     for number, name in enumerate(_names(cues, seed)):
-        id, seconds = f"first{number}", [f"second{number}.{one}" for one in range(lures if number % 2 else 0)]
+        id, again = f"{seed} first{number}", lures if number % 2 else 0
+        seconds = [f"{seed} second{number}.{one}" for one in range(again)]
         events.append(_event(f"With the {name} goes the {_SECOND[number % 12]}, says Ines.", id, 0, number))
         other = f"With the {name} goes the {_FIRST[number % 12]}, says Bela."
         events += [_event(other, second, 1, place) for place, second in enumerate(seconds)]

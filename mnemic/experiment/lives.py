@@ -7,7 +7,6 @@ likes, ``id``, ``scope``, ``kind``, ``stale``), or from a function that is given
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from importlib import import_module
@@ -16,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.errors import InvalidValue, MnemicError, SourceUnreadable
+from mnemic.actors.protocol.errors import InvalidValue, MindMissing, MnemicError, SourceUnreadable
 from mnemic.actors.protocol.events import Event, MalformedLine
 from mnemic.actors.protocol.message import Verb, format_id
 from mnemic.bench.quality.facts.change_sets import made_lives
@@ -25,7 +24,6 @@ from mnemic.bench.quality.question_sets import locomo_set
 from mnemic.experiment.spec import SpecFile
 from mnemic.hooks.read.formats import find_transcripts, open_transcript
 from mnemic.hooks.read.generic import GenericReader
-from mnemic.hooks.read.lines import InvalidInput
 from mnemic.runtime.minds.homes import open_mind
 from mnemic.runtime.store.read.reader import open_reader
 
@@ -61,6 +59,8 @@ class Life(msgspec.Struct, frozen=True, kw_only=True):
     """What was said and done, in order of time; each has a time and a `source_id`."""
     questions: tuple[Question, ...] = ()
     """What may be asked of it."""
+    notes: tuple[str, ...] = ()
+    """What of it could not be read."""
 
 
 def load_life(file: SpecFile, seed: int, home: Path) -> Life:
@@ -87,12 +87,26 @@ def load_life(file: SpecFile, seed: int, home: Path) -> Life:
     if not questions:
         raise file.wrong("probes.source", spec.probes.source, "it holds no question", "one that does")
     said = {one.source_id for one in life.events}
+    known_ids: set[str] = set()
     for one in questions:
+        if one.id in known_ids:
+            raise file.wrong("probes.source", one.id, "two questions have that id", "each an id of its own")
+        known_ids.add(one.id)
+        if not one.text.strip():
+            raise file.wrong("probes.source", one.id, "this question is empty", "each a text")
+        if one.scope != "*" and not _is_lived(one.scope, life):
+            raise file.wrong(
+                "probes.source",
+                one.scope,
+                f"{one.id} asks in it, and nothing is said there",
+                "a scope of the life, or *",
+            )
         if not one.gold and one.ask is None:
             raise file.wrong("probes.source", one.text, "this question has no gold", "each the ids of what answers it")
         if not one.gold <= said:
             missing = min(one.gold - said)
-            raise file.wrong("probes.source", missing, f"{one.id} names it, and nothing has that id", "ids of the life")
+            expected = "ids of lines, or of memories; a line without an id has none"
+            raise file.wrong("probes.source", missing, f"{one.id} names it, and nothing has that id", expected)
     return msgspec.structs.replace(life, questions=tuple(questions))
 
 
@@ -156,17 +170,27 @@ def _transcripts(file: SpecFile, seed: int, home: Path) -> Life:
     if not path.is_dir():
         raise file.wrong("life.path", str(path), "there is no such folder", "a folder of transcripts")
     events: list[Event] = []
+    notes: list[str] = []
     for one in find_transcripts(str(path)):
         source = open_transcript(one, "auto")
         try:
-            events += [each for each in source if not isinstance(each, MalformedLine)]
+            for each in source:
+                if isinstance(each, MalformedLine):
+                    notes.append(f"not read: line {each.line} of {one}: {each.why}")
+                else:
+                    events.append(each)
         finally:
             source.close()
-    return Life(events=tuple(events))
+    return Life(events=tuple(events), notes=tuple(notes))
 
 
 def _log(file: SpecFile, seed: int, home: Path) -> Life:
-    folder, keys = open_mind(home, file.spec.life.mind, looking=True)
+    try:
+        folder, keys = open_mind(home, file.spec.life.mind, looking=True)
+    except MindMissing as error:
+        raise file.wrong(
+            "life.mind", file.spec.life.mind, f"there is no such mind in {home}", "one that is there"
+        ) from error
     events: list[Event] = []
     with closing(open_reader(folder.store, keys)) as reader, reader.snapshot() as snapshot:
         rows = [int(row) for row in snapshot.memory_columns(0).row]
@@ -201,8 +225,13 @@ def _of_ones_own(file: SpecFile, seed: int, home: Path) -> Life:
         life = make(file.spec.life.options, seed)
     except Exception as error:  # whatever a stranger's function does
         raise file.wrong("life.kind", kind, f"it failed ({type(error).__name__}: {error})", "one that works") from error
-    if not isinstance(life, Life):
-        raise file.wrong("life.kind", kind, "it gives no Life", "a function that returns a mnemic.experiment.Life")
+    if not isinstance(life, Life) or not _is_well_formed(life):
+        raise file.wrong(
+            "life.kind",
+            kind,
+            "it gives no Life of events and questions",
+            "a function that returns a mnemic.experiment.Life",
+        )
     return life
 
 
@@ -212,6 +241,26 @@ _MADE: dict[str, Callable[[SpecFile, int, Path], Life]] = {
     "transcripts": _transcripts,
     "log": _log,
 }
+
+
+def _is_well_formed(life: Any) -> bool:
+    are_events = all(isinstance(one, Event) and isinstance(one.text, bytes) for one in life.events)
+    return are_events and all(map(_is_question, life.questions))
+
+
+def _is_question(one: Any) -> bool:
+    if not isinstance(one, Question):
+        return False
+    plain = msgspec.structs.replace(one, ask=None)
+    try:
+        return msgspec.convert(msgspec.structs.asdict(plain), Question) == plain
+    except msgspec.ValidationError:
+        return False
+
+
+def _is_lived(scope: str, life: Life) -> bool:
+    """Whether anything is said in a scope or below it; where scopes come from folders, that is not known."""
+    return any(one.scope is None or f"{one.scope}/".startswith(f"{scope}/") for one in life.events)
 
 
 def _path(file: SpecFile) -> Path:
@@ -237,13 +286,14 @@ def _checked(file: SpecFile, life: Life) -> Life:
 # --- questions -------------------------------------------------------------------------------------------------------
 
 
-class _Line(msgspec.Struct):
+class _Line(msgspec.Struct, forbid_unknown_fields=True):
     question: str
     gold: frozenset[str]
     id: str = ""
     scope: str = "*"
     kind: str = ""
     stale: frozenset[str] = frozenset()
+    used_at: tuple[int, ...] = ()
 
 
 def _questions(file: SpecFile, life: Life, seed: int) -> list[Question]:
@@ -266,7 +316,7 @@ def _questions(file: SpecFile, life: Life, seed: int) -> list[Question]:
     except Exception as error:  # whatever a stranger's function does
         why = f"it failed ({type(error).__name__}: {error})"
         raise file.wrong("probes.source", source, why, "one that works") from error
-    if not all(isinstance(one, Question) for one in found):
+    if not all(map(_is_question, found)):
         raise file.wrong("probes.source", source, "it gives no questions", "mnemic.experiment.Question, each")
     return list(found)
 
@@ -274,15 +324,15 @@ def _questions(file: SpecFile, life: Life, seed: int) -> list[Question]:
 def _read_questions(file: SpecFile, path: Path) -> list[Question]:
     found = []
     try:
-        lines = path.read_text("utf-8").splitlines()
+        lines = path.read_text("utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise SourceUnreadable(path=str(path), why="it is no text that can be read") from error
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
-            one = msgspec.convert(json.loads(line), _Line)
-        except (ValueError, InvalidInput) as error:
+            one = msgspec.json.decode(line, type=_Line)
+        except ValueError as error:
             name = f"line {number} of {path}"
             expected = 'such as {"question": "…", "gold": ["id"]}'
             raise InvalidValue(name=name, value=line, why=str(error), expected=expected) from error
@@ -294,6 +344,7 @@ def _read_questions(file: SpecFile, path: Path) -> list[Question]:
                 scope=one.scope,
                 stale=one.stale,
                 kind=one.kind,
+                used_at=one.used_at,
             )
         )
     return found

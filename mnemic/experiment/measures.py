@@ -47,6 +47,8 @@ def _load(file: SpecFile, name: str) -> Measure:
     if name == "probability":
         return _probability
     if (found := _AT.fullmatch(name)) is not None:
+        if int(found[2]) > (depth := file.spec.probes.depth):
+            raise file.wrong("measures", name, f"{depth} hits are asked for", "a smaller number, or more probes.depth")
         return _at(found[1], int(found[2]))
     if ":" not in name:
         expected = f"one of {', '.join(NAMES)}, or package:object"
@@ -75,4 +77,4 @@ def _at(kind: str, k: int) -> Measure:
 def _probability(question: Question, answer: Any, settings: Mapping[str, Any]) -> float | None:
     """How probably the first hit answers, by the recall itself."""
     hits: Sequence[Any] = getattr(answer, "hits", ())
-    return float(hits[0].probability) if hits else 0.0
+    return float(hits[0].score) if hits else 0.0

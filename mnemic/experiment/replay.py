@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import io
+import math
+import os
+import shutil
 import tarfile
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import groupby
@@ -40,6 +43,7 @@ from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.keys.keys import Secrets, derive_key, generate_key
 from mnemic.runtime.minds.homes import create_mind, open_mind
+from mnemic.runtime.minds.run_dir import process_start_time
 from mnemic.runtime.version import __version__
 
 MIND = "default"
@@ -51,6 +55,7 @@ _ASK_S = 600.0
 _NIGHT_S = 3_600.0  # of the machine's time: a consolidator that never ends is a failure
 _OPENED = 10  # an answer among the first so many is opened
 _PAUSE_S = 0.002
+_HOMES = "mnemic-experiment-"
 _CLOCK = SystemClock()
 
 
@@ -88,7 +93,13 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     degraded: tuple[str, ...]
     """What recalls said of themselves that they could not do."""
     notes: tuple[str, ...]
-    """What stages of the last night said of themselves, such as that their exam failed."""
+    """What each stage said of itself last, such as that its exam failed."""
+    stage_failures: tuple[str, ...]
+    """Of each stage that failed in a night, when first and why."""
+    used: int
+    """How many questions an assistant asked in the course of the nights."""
+    opened: int
+    """To how many of these it found what answers, and opened it."""
     nights: tuple[NightTaken, ...]
     """In order."""
     took_s: float
@@ -184,8 +195,7 @@ def live_shared_part(life: Life, count: int, seed: int, cache: VectorCache) -> b
 
     The mind's identities and chance follow from the seed, its key does not.
     """
-    with tempfile.TemporaryDirectory(prefix="mnemic-experiment-") as folder:
-        home = Path(folder)
+    with _temporary_home() as home:
         clock = VirtualClock(life.events[0].said_at or 0)
         own = b"mnemic experiment %d" % seed
         identities, chance = (derive_key(hashlib.sha256(own).digest(), use) for use in (b"identities", b"chance"))
@@ -204,18 +214,32 @@ def pack_home(home: Path) -> bytes:
     return written.getvalue()
 
 
+@contextmanager
+def _temporary_home() -> Iterator[Path]:
+    """A home that goes with its process, or by `remove_left_homes` where that was killed."""
+    pid = os.getpid()
+    with tempfile.TemporaryDirectory(prefix=f"{_HOMES}{pid}-{process_start_time(pid)}-") as folder:
+        yield Path(folder)
+
+
+def remove_left_homes() -> None:
+    """Remove homes of arms whose process was killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_HOMES}*-*-*"):
+        pid, started, _ = folder.name.removeprefix(_HOMES).split("-", 2)
+        if pid.isdecimal() and process_start_time(int(pid)) != started:
+            shutil.rmtree(folder, ignore_errors=True)  # somebody else's, or removed by another
+
+
 # --- an arm ----------------------------------------------------------------------------------------------------------
 
 
-def live_arm(job: ArmJob, progress: Callable[[int, int], None] = lambda done, of: None) -> ArmResult:
+def live_arm(job: ArmJob) -> ArmResult:
     """Live through all of it.
-
-    Args:
-        progress: told how many of the life's events are lived, and how many nights come after.
 
     Raises:
         MnemicError: an actor failed, or its store.
         TimeoutError: a night did not end.
+        ValueError: a measure gave no number.
     """
     began = _CLOCK.monotonic_s()
     cache = VectorCache.from_bytes(job.vectors)
@@ -224,8 +248,7 @@ def live_arm(job: ArmJob, progress: Callable[[int, int], None] = lambda done, of
     left = list(_days(events[job.lived :]))
     total = len(left) + job.after
     replay = _Replay(job)
-    with tempfile.TemporaryDirectory(prefix="mnemic-experiment-") as folder:
-        home = Path(folder)
+    with _temporary_home() as home:
         with tarfile.open(fileobj=io.BytesIO(job.mind)) as archive:
             archive.extractall(home, filter="data")
         with _actors(home, Settings(job.settings), clock, cache, events) as actors:
@@ -242,14 +265,16 @@ def live_arm(job: ArmJob, progress: Callable[[int, int], None] = lambda done, of
                 if job.nights:
                     replay.sleep(actors, number)
                 replay.ask_all(actors, number, said)
-                progress(number, total)
         store_bytes = sum(one.stat().st_size for one in (home / "minds" / MIND).glob("store.db*"))
     return ArmResult(
         arm=job.arm,
         seed=job.seed,
         answers=tuple(replay.answers),
         degraded=tuple(sorted(replay.degraded)),
-        notes=replay.notes,
+        notes=tuple(replay.notes.values()),
+        stage_failures=tuple(replay.stage_failures.values()),
+        used=replay.used,
+        opened=replay.opened,
         nights=tuple(replay.nights),
         took_s=_CLOCK.monotonic_s() - began,
         peak_mib=psutil.Process().memory_info().rss / 2**20,
@@ -264,7 +289,9 @@ class _Replay:
         self.answers: list[Answered] = []
         self.degraded: set[str] = set()
         self.nights: list[NightTaken] = []
-        self.notes: tuple[str, ...] = ()
+        self.notes: dict[str, str] = {}
+        self.stage_failures: dict[str, str] = {}
+        self.used = self.opened = 0
         self._job = job
         self._measured = [one for one in job.life.questions if one.id not in job.used]
         self._to_use = [one for one in job.life.questions if one.id in job.used]
@@ -280,6 +307,9 @@ class _Replay:
             self.degraded.update(getattr(answer, "degraded", ()))
             measured = {name: measure(one, answer, self._job.settings) for name, measure in self._job.measures.items()}
             known = {name: float(value) for name, value in measured.items() if value is not None}
+            for name, value in known.items():
+                if not math.isfinite(value):
+                    raise ValueError(f"the measure {name} gives {value} for the question {one.id}")
             self.answers.append(Answered(one.id, night, known, tuple(ranking_of(answer)[:TOLD])))
 
     def use(self, actors: Supervisor, night: int, nights: int, said: set[str | None]) -> None:
@@ -291,10 +321,12 @@ class _Replay:
         for number, one in enumerate([*ready[:share], *planned]):
             asked = self._recall(one, observe=True, assistant="experiment", asking_session=f"night {night} {number}")
             answer: Recalled = actors.ask(asked, _ASK_S)
+            self.used += 1
             found = next((hit for hit in answer.hits[:_OPENED] if hit.source_id in one.gold), None)
             if found is not None:
                 part = DeliveredSpan(memory=found.id, start=0, stop=found.size_bytes, why="it answers")
                 session = asked.asking_session
+                self.opened += 1
                 actors.tell(NoteDelivery(assistant="experiment", session=session, parts=(part,)))
             _settle(actors)
 
@@ -307,9 +339,12 @@ class _Replay:
             if _CLOCK.monotonic_s() - began > _NIGHT_S:
                 raise TimeoutError(f"night {number} did not end within an hour")
         _settle(actors)
-        self.notes = tuple(
-            f"{one.stage}{' failed' if one.state == 'failed' else ''}: {one.note}" for one in report.stages if one.note
-        )
+        for one in report.stages:
+            said = f"night {number}, {one.stage}: {one.note}"
+            if one.note:
+                self.notes[one.stage] = said
+            if one.state == "failed":
+                self.stage_failures.setdefault(one.stage, said)
         self.nights.append(NightTaken(report.changes, _CLOCK.monotonic_s() - began))
 
     def _recall(self, one: Question, **fields: Any) -> Recall:

@@ -31,7 +31,9 @@ from mnemic.experiment.analysis import (
 )
 from mnemic.experiment.measures import short_name
 from mnemic.experiment.plots import draw_differences, draw_over_nights
+from mnemic.experiment.replay import TOLD
 from mnemic.experiment.run import SPEC_FILE, Outcome
+from mnemic.runtime.api.reports import pluralize
 from mnemic.runtime.keys.keys import replace_private
 
 REPORT = "report"
@@ -111,16 +113,24 @@ def as_csv(report: Report) -> str:
 
 
 def said_of(outcome: Outcome) -> list[str]:
-    """What is to be known besides: which arms failed, what recalls could not do, what stages of nights said."""
+    """What is to be known besides: which arms and stages failed, what recalls could not do, what stages said last."""
     found = [f"failed: {one.arm}, seed {one.seed}: {one.why}" for one in outcome.manifest.failures]
-    found += [f"degraded: {one.arm}, seed {one.seed}: {said}" for one in outcome.results for said in one.degraded]
-    return found + [f"{one.arm}, seed {one.seed}, last night: {said}" for one in outcome.results for said in one.notes]
+    found += list(outcome.manifest.notes)
+    for one in outcome.results:
+        of = f"{one.arm}, seed {one.seed}"
+        found += [f"a stage failed: {of}, {said}" for said in one.stage_failures]
+        found += [f"degraded: {of}: {said}" for said in one.degraded]
+        found += [f"{of}, {said}" for said in one.notes if said not in one.stage_failures]
+        found += [f"{of}: {one.used} asked by an assistant, what answers opened to {one.opened}"] if one.used else []
+    return found
 
 
 def report_lines(outcome: Outcome, report: Report) -> Iterator[str]:
     """What a person reads in a terminal."""
     spec = outcome.manifest.spec
-    yield f"{spec.name}: {len(spec.arms)} arms, {len(spec.seeds)} seeds{f': {spec.about}' if spec.about else ''}"
+    seeds, nights = pluralize(len(spec.seeds), "seed"), max((len(one.nights) for one in outcome.results), default=0)
+    of = f"{len(spec.arms)} arms, {seeds}, {pluralize(nights, 'night')}"
+    yield f"{spec.name}: {of}{f': {spec.about}' if spec.about else ''}"
     last = {(one.arm, one.measure): one for one in report.points}
     for arm in spec.arms:
         means = [
@@ -130,10 +140,11 @@ def report_lines(outcome: Outcome, report: Report) -> Iterator[str]:
         ]
         yield f"  {arm.name}: {', '.join(means) or 'nothing measured'}"
     if report.differences:
-        yield f"less {spec.base_arm}, after {report.differences[0].nights} nights (95 % interval; p by Holm):"
+        after = pluralize(report.differences[0].nights, "night")
+        yield f"less {spec.base_arm}, after {after} (95 % interval; p by Holm):"
     for each in report.differences:
-        interval = f"[{each.low:+.3f}, {each.high:+.3f}]"
-        yield f"  {each.arm} {short_name(each.measure)}: {each.difference:+.3f} {interval}, p {each.p_adjusted:.2g}"
+        interval = f"[{each.low:+.4f}, {each.high:+.4f}]"
+        yield f"  {each.arm} {short_name(each.measure)}: {each.difference:+.4f} {interval}, p {each.p_adjusted:.2g}"
     yield from said_of(outcome)
 
 
@@ -143,6 +154,12 @@ def compare_runs(one: Outcome, other: Outcome) -> list[dict[str, Any]]:
     Raises:
         InvalidValue: there is nothing that both measured.
     """
+    for seed, life in one.manifest.lives.items():
+        if other.manifest.lives.get(seed, life) != life:
+            why = f"their lives of seed {seed} are not the same"
+            raise InvalidValue(
+                name="the other run", value=other.manifest.spec.name, why=why, expected="two of one life"
+            )
     both = [arm.name for arm in one.manifest.spec.arms if arm.name in {of.name for of in other.manifest.spec.arms}]
     found: list[dict[str, Any]] = []
     for arm in both:
@@ -153,7 +170,7 @@ def compare_runs(one: Outcome, other: Outcome) -> list[dict[str, Any]]:
                 found.append({"arm": arm, "measure": measure, **dict(zip(names, difference, strict=True))})
     if not found:
         why = "they have no arm, measure and question in common"
-        raise InvalidValue(name="two runs", value=other.manifest.spec.name, why=why, expected="runs of one life")
+        raise InvalidValue(name="the other run", value=other.manifest.spec.name, why=why, expected="two of one life")
     for each, p in zip(found, holm([each["p"] for each in found]), strict=True):
         each["p_adjusted"] = p
     return found
@@ -162,10 +179,10 @@ def compare_runs(one: Outcome, other: Outcome) -> list[dict[str, Any]]:
 def comparison_lines(differences: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """What a person reads of a comparison."""
     for one in differences:
-        interval = f"[{one['low']:+.3f}, {one['high']:+.3f}]"
+        interval = f"[{one['low']:+.4f}, {one['high']:+.4f}]"
         means, name = f"{one['one']:.3f} to {one['other']:.3f}", short_name(one["measure"])
         yield (
-            f"{one['arm']} {name}: {means}, {one['difference']:+.3f} {interval}, p {one['p_adjusted']:.2g}"
+            f"{one['arm']} {name}: {means}, {one['difference']:+.4f} {interval}, p {one['p_adjusted']:.2g}"
             f" ({one['questions']} questions)"
         )
 
@@ -181,7 +198,8 @@ def as_html(outcome: Outcome, report: Report, spec_text: str) -> str:
     parts = [
         f"<h1>{escape(spec.name)}</h1>",
         f"<p>{escape(spec.about)}</p>" if spec.about else "",
-        f"<p>{len(arms)} arms, {len(spec.seeds)} seeds, {questions} questions. Base arm: {escape(spec.base_arm)}.</p>",
+        f"<p>{len(arms)} arms, {pluralize(len(spec.seeds), 'seed')}, {pluralize(questions, 'question')}."
+        f" Base arm: {escape(spec.base_arm)}.</p>",
         *(f"<p class=sure>{escape(one)}</p>" for one in said_of(outcome)),
         "<h2>Differences to the base arm</h2>",
         _difference_table(report.differences),
@@ -269,10 +287,10 @@ def _mean_table(points: Sequence[Point]) -> str:
 
 def _moved_table(moved: Sequence[Moved], texts: Mapping[str, str], measure: str) -> str:
     if not moved:
-        return "<p>None: all arms answer alike.</p>"
+        return f"<p>None among the first {TOLD} hits of what both arms were asked.</p>"
 
-    def said(id: str) -> str:
-        text = " ".join(texts.get(f"m:{id}", "").split())
+    def said(seed: int, id: str) -> str:
+        text = " ".join(texts.get(f"m:{seed}:{id}", "").split())
         return f"{id}: {text[:_TEXT_CHARS]}{'…' if len(text) > _TEXT_CHARS else ''}" if id else "nothing"
 
     rows = [
@@ -281,8 +299,8 @@ def _moved_table(moved: Sequence[Moved], texts: Mapping[str, str], measure: str)
             texts.get(f"q:{one.question}", one.question),
             f"{one.change:+.3f}",
             f"{one.base_rank or 'none'} to {one.rank or 'none'}",
-            said(one.first),
-            said(one.base_first),
+            said(one.seed, one.first),
+            said(one.seed, one.base_first),
             ", ".join(one.rose[:3]) or "none",
             ", ".join(one.fell[:3]) or "none",
         )

@@ -6,11 +6,7 @@ broken off goes on where it was, and a spec that is run again after a change rep
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import platform
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,12 +15,14 @@ import msgspec
 import numpy as np
 
 from mnemic.actors.protocol.errors import ActorRefused, InvalidValue, MnemicError
+from mnemic.actors.sleep.registry import find_stage
 from mnemic.experiment.embeddings import VectorCache
 from mnemic.experiment.lives import Life, load_life
 from mnemic.experiment.measures import load_measures
-from mnemic.experiment.replay import ArmJob, ArmResult, live_arm, live_shared_part, shared_events
-from mnemic.experiment.spec import Spec, SpecFile
-from mnemic.runtime.engine.settings import Settings, check_settings
+from mnemic.experiment.replay import ArmJob, ArmResult, live_arm, live_shared_part, remove_left_homes, shared_events
+from mnemic.experiment.spec import Arm, Spec, SpecFile
+from mnemic.experiment.stamps import commit, life_stamp, result_stamp
+from mnemic.runtime.engine.settings import STAGES, Settings, check_settings
 from mnemic.runtime.keys.keys import replace_private
 from mnemic.runtime.version import __version__
 
@@ -54,8 +52,12 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """As it was read."""
     results: dict[str, str]
     """By ``arm/seed``, the name of each result's file."""
+    lives: dict[str, str] = {}
+    """What tells the life of each seed from others."""
     failures: tuple[Failure, ...] = ()
     """What failed."""
+    notes: tuple[str, ...] = ()
+    """What of the life could not be read."""
     engine: str = "embedded"
     """Where arms lived when it was run last."""
     machine: str = ""
@@ -74,7 +76,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     results: tuple[ArmResult, ...]
     """By arm and seed, in the spec's order."""
     texts: dict[str, str] = {}
-    """What questions and the memories named in answers say, by ``q:id`` and ``m:id``."""
+    """What questions and the memories named in answers say, by ``q:id`` and ``m:seed:id``."""
     gold: dict[str, frozenset[str]] = {}
     """Of each question, by its id, what answers it."""
 
@@ -109,15 +111,17 @@ def run_experiment(
     measures = load_measures(file)
     lives = {seed: load_life(file, seed, home) for seed in spec.seeds}
     _check_times(file, lives)
+    _check_same_questions(file, lives)
     (folder / RESULTS).mkdir(parents=True, exist_ok=True)
-    code = _code_stamp(spec)
+    remove_left_homes()
+    cache = VectorCache.read(folder / VECTORS)
+    encoders = {arm: cache.name_of(settings.values()) for arm, settings in arms.items()}
     names = {
-        (arm.name, seed): _result_name(spec, arms[arm.name], arm.nights, lives[seed], seed, code)
+        (arm.name, seed): result_stamp(spec, arm, arms[arm.name], lives[seed], seed, encoders[arm.name]) + ".json"
         for seed in spec.seeds
         for arm in spec.arms
     }
-    todo = [key for key in names if not (folder / RESULTS / names[key]).exists()]
-    cache = VectorCache.read(folder / VECTORS)
+    todo = [key for key, name in names.items() if _read_result(folder / RESULTS / name) is None]
     if todo:
         _embed(folder, cache, arms, lives, told)
     failures: list[Failure] = []
@@ -134,16 +138,18 @@ def run_experiment(
         told("arms", done, len(names))
     manifest = Manifest(
         spec=spec,
-        results={f"{arm}/{seed}": name for (arm, seed), name in names.items() if (folder / RESULTS / name).exists()},
+        results={f"{arm}/{seed}": name for (arm, seed), name in names.items() if _read_result(folder / RESULTS / name)},
+        lives={str(seed): life_stamp(life).hex()[:16] for seed, life in lives.items()},
         failures=tuple(failures),
+        notes=tuple(sorted({note for life in lives.values() for note in life.notes})),
         engine=engine,
         machine=_machine(),
-        commit=_commit(),
+        commit=commit(),
     )
     replace_private(folder / SPEC_FILE, file.text.encode())
     results = _results(folder, manifest)
     gold = {one.id: one.gold for life in lives.values() for one in life.questions}
-    kept = _Kept(manifest, _texts(results, lives), gold)
+    kept = _Kept(manifest, _texts(spec, results, lives), gold)
     replace_private(folder / MANIFEST, msgspec.json.encode(kept))
     return Outcome(manifest=manifest, results=results, texts=kept.texts, gold=gold)
 
@@ -181,13 +187,13 @@ def check_arms(file: SpecFile) -> dict[str, Settings]:
     for number, arm in enumerate(file.spec.arms):
         try:
             found[arm.name] = check_settings(arm.settings, file.path)
+            _check_stages(found[arm.name])
+            _check_shared(file.spec, arm)
         except ActorRefused as error:
-            named = {name: value for name, value in arm.settings.items() if name.startswith("actors.")}
-            name, value = next(iter(named.items()))
-            where = f"arms[{number}].settings.{name}"
-            raise file.wrong(
-                where, value, error.operands["why"], "a class that `mnemic bench contract` passes"
-            ) from error
+            slot = error.operands["slot"]
+            where, expected = f"arms[{number}].settings.actors.{slot}", "an installed class that keeps the contract"
+            value = arm.settings.get(f"actors.{slot}", error.operands["name"])
+            raise file.wrong(where, value, error.operands["why"], expected) from error
         except InvalidValue as error:
             name = str(error.operands["name"]).partition(" in ")[0]
             where = f"arms[{number}].settings.{name}"
@@ -197,6 +203,24 @@ def check_arms(file: SpecFile) -> dict[str, Settings]:
     return found
 
 
+def _check_shared(spec: Spec, arm: Arm) -> None:
+    """Refuse settings by which the part of the life that all arms share would have been captured otherwise."""
+    for name, value in arm.settings.items() if spec.life.first_night else ():
+        if name == "actors.capture" or name.startswith("capture."):
+            why = "what comes before the first night is captured once for all arms"
+            raise InvalidValue(
+                name=name, value=value, why=why, expected="life.first_night = 0.0, or the same in all arms"
+            )
+
+
+def _check_stages(settings: Settings) -> None:
+    for name in settings[STAGES].split():
+        try:
+            find_stage(name)
+        except InvalidValue as error:
+            raise InvalidValue(**(error.operands | {"name": STAGES})) from error
+
+
 def _check_times(file: SpecFile, lives: Mapping[int, Life]) -> None:
     """Refuse a spec that asks after nights which it does not have."""
     for one in file.spec.probes.at:
@@ -204,6 +228,16 @@ def _check_times(file: SpecFile, lives: Mapping[int, Life]) -> None:
             if one > (most := _night_count(file.spec, life)):
                 why = f"there are {most} nights"
                 raise file.wrong("probes.at", one, why, f"0 to {most}, or more nights.after")
+
+
+def _check_same_questions(file: SpecFile, lives: Mapping[int, Life]) -> None:
+    """Refuse lives in which one id is of two questions: they would be told as one."""
+    known: dict[str, tuple[str, frozenset[str]]] = {}
+    for life in lives.values():
+        for one in life.questions:
+            if known.setdefault(one.id, (one.text, one.gold)) != (one.text, one.gold):
+                why = "it is of another question in another seed"
+                raise file.wrong("probes.source", one.id, why, "each question an id of its own")
 
 
 def _night_count(spec: Spec, life: Life) -> int:
@@ -279,81 +313,34 @@ def _safely(job: ArmJob) -> ArmResult | str:
 
 
 def _results(folder: Path, manifest: Manifest) -> tuple[ArmResult, ...]:
-    return tuple(
-        msgspec.json.decode((folder / RESULTS / name).read_bytes(), type=ArmResult)
-        for name in manifest.results.values()
-    )
+    found = (_read_result(folder / RESULTS / name) for name in manifest.results.values())
+    return tuple(one for one in found if one is not None)
 
 
-def _texts(results: Iterable[ArmResult], lives: Mapping[int, Life]) -> dict[str, str]:
-    """What is said of all that a report may name."""
-    named = {hit for result in results for answer in result.answers for hit in answer.hits}
+def _read_result(path: Path) -> ArmResult | None:
+    """A result that was kept; ``None`` where there is none, or it was cut short: it is had again."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=ArmResult)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _texts(spec: Spec, results: Iterable[ArmResult], lives: Mapping[int, Life]) -> dict[str, str]:
+    """What is said of all that a report may name. Of a mind's own log no memory's words are kept: they may be erased
+    there.
+    """
+    named: dict[int, set[str]] = {seed: set() for seed in lives}
+    for result in results:
+        named[result.seed].update(hit for answer in result.answers for hit in answer.hits)
     texts: dict[str, str] = {}
-    for life in lives.values():
+    for seed, life in lives.items():
         for question in life.questions:
             texts[f"q:{question.id}"] = question.text
-            named |= question.gold
-        for event in life.events:
-            if event.source_id in named:
-                texts[f"m:{event.source_id}"] = event.text.decode("utf-8", "replace")
+            named[seed] |= question.gold
+        for event in life.events if spec.life.kind != "log" else ():
+            if event.source_id in named[seed]:
+                texts[f"m:{seed}:{event.source_id}"] = event.text.decode("utf-8", "replace")
     return texts
-
-
-# --- what a result follows from --------------------------------------------------------------------------------------
-
-
-def _result_name(spec: Spec, settings: Settings, nights: bool, life: Life, seed: int, code: bytes) -> str:
-    probes = msgspec.structs.replace(spec.probes, source="", kinds=(), every=1)  # the questions themselves count
-    follows = (
-        msgspec.msgpack.encode([spec.life.first_night, spec.nights, probes, spec.measures, nights, seed]),
-        settings.hash().encode(),
-        _life_stamp(life),
-        code,
-    )
-    return hashlib.sha256(b"|".join(follows)).hexdigest()[:24] + ".json"
-
-
-def _life_stamp(life: Life) -> bytes:
-    encode = msgspec.msgpack.Encoder(order="deterministic").encode
-    questions = [
-        [one.id, one.text, sorted(one.gold), one.scope, sorted(one.stale), repr(one.ask)] for one in life.questions
-    ]
-    return hashlib.sha256(encode(life.events) + encode(questions)).digest()
-
-
-def _code_stamp(spec: Spec) -> bytes:
-    """What tells this code from another, that of strangers' modules which the spec names included."""
-    digest = hashlib.sha256(f"{__version__} {_commit()} {_changed()}".encode())
-    named = [spec.life.kind, spec.probes.source, *spec.measures]
-    named += [str(value) for arm in spec.arms for value in arm.settings.values()]
-    for name in sorted({part.partition(":")[0] for one in named for part in one.split() if ":" in part}):
-        module = sys.modules.get(name)
-        try:
-            digest.update(inspect.getsource(module).encode() if module is not None else b"")
-        except (OSError, TypeError):
-            continue  # it has no source: its version cannot be told
-    return digest.digest()
-
-
-def _git(*arguments: str) -> str:
-    root = Path(__file__).resolve().parents[2]
-    if not (root / ".git").exists():  # installed: the version tells
-        return ""
-    command = ("git", "-C", str(root), *arguments)
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    except (OSError, subprocess.CalledProcessError):
-        return ""
-
-
-def _commit() -> str:
-    return _git("rev-parse", "HEAD").strip()[:12]
-
-
-def _changed() -> str:
-    """A hash of what differs from the commit in a checkout."""
-    differs = _git("diff", "HEAD")
-    return hashlib.sha256(differs.encode()).hexdigest() if differs else ""
 
 
 def _machine() -> str:

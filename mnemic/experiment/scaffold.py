@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
+from keyword import iskeyword
 from pathlib import Path
 
 from mnemic.actors.protocol.errors import InvalidValue
@@ -30,7 +32,9 @@ py-modules = ["{name}"]
 _MODULE = '''\
 """A consolidator of one's own: ours, with a stage by which longer memories count a little more.
 
-Change `plan`; docs/experiments.md and docs/sleep.md of Mnemic say what it may go by.
+Change `read` (what is looked at of each memory: `text` is what it says, `data` the same in bytes; `role`, `kind` and
+more stand beside it), `plan` (what each gains, from -1 to 1) and the test. Mnemic's docs/sleep.md says what a stage may
+go by. In a mind that is in use, raise `version` with each change of `plan`, so that all is derived anew.
 """
 
 from collections.abc import Mapping, Sequence
@@ -153,9 +157,9 @@ def make_package(name: str, where: Path) -> tuple[Path, list[Path]]:
         InvalidValue: the name is none of a module, or the folder is there already.
         OSError: it cannot be written.
     """
-    if not _NAME.fullmatch(name):
-        expected = "small letters, digits and _, a letter first"
-        raise InvalidValue(name="a package", value=name, why="it names a module", expected=expected)
+    if not _NAME.fullmatch(name) or iskeyword(name) or find_spec(name) is not None:
+        expected = "small letters, digits and _, a letter first, that no module has here"
+        raise InvalidValue(name="a package", value=name, why="it is to name a new module", expected=expected)
     folder = where / name
     if folder.exists():
         raise InvalidValue(name="a package", value=str(folder), why="it is there already", expected="another name")

@@ -5,6 +5,7 @@ A refusal names the line and what would do, and comes before anything runs.
 
 from __future__ import annotations
 
+import difflib
 import re
 import tomllib
 from collections.abc import Mapping
@@ -164,8 +165,15 @@ def parse_spec(text: str, path: Path) -> SpecFile:
         why, where = (found[1], found[2].lstrip(".")) if found else (str(error), "")
         missing = re.search(r"missing required field `(\w+)`", why)
         unknown = re.search(r"unknown field `(\w+)`", why)
+        known = _fields_at(where)
         where = ".".join(one for one in (where, (missing or unknown or [None, ""])[1]) if one)
         expected = "what docs/experiments.md has there"
+        if missing:
+            raise _wrong(text, path, where, "", "it is missing", expected) from error
+        if unknown:
+            near = difflib.get_close_matches(unknown[1], known, n=1)
+            expected = f"{near[0] if near else 'one of ' + ', '.join(known)}"
+            raise _wrong(text, path, where, _value_at(document, where), "there is no such key", expected) from error
         raise _wrong(text, path, where or "the spec", _value_at(document, where), why, expected) from error
     file = SpecFile(spec, path, text)
     _check(file)
@@ -191,8 +199,16 @@ def _check(file: SpecFile) -> None:
             raise file.wrong(f"arms[{number}].name", name, "another arm is called so", "a name of its own")
     if spec.base_arm not in names:
         raise file.wrong("base", spec.base, "no arm is called so", f"one of {', '.join(names)}")
-    if not spec.seeds or len(set(spec.seeds)) < len(spec.seeds) or min(spec.seeds) < 0:
-        raise file.wrong("seeds", list(spec.seeds), "they are no different numbers", "such as [1, 2, 3]")
+    if (
+        not spec.seeds
+        or len(set(spec.seeds)) < len(spec.seeds)
+        or not 0 <= min(spec.seeds) <= max(spec.seeds) < 1 << 32
+    ):
+        raise file.wrong(
+            "seeds", list(spec.seeds), "they are no different numbers from 0 to 4294967295", "such as [1, 2, 3]"
+        )
+    if len(set(spec.measures)) < len(spec.measures):
+        raise file.wrong("measures", list(spec.measures), "one is there twice", "each once")
     if not spec.measures:
         raise file.wrong("measures", [], "nothing would be measured", f"such as {list(DEFAULT_MEASURES)}")
     for where, value, least, most in (
@@ -269,6 +285,11 @@ def _lines(text: str) -> tuple[dict[str, int], dict[str, int]]:
         elif (key := _KEY.match(line)) is not None:
             keys.setdefault(prefix + _plain(key[1]), number)
     return keys, tables
+
+
+def _fields_at(where: str) -> tuple[str, ...]:
+    kinds: dict[str, type[msgspec.Struct]] = {"": Spec, "life": LifeSpec, "nights": NightsSpec, "probes": ProbesSpec}
+    return kinds.get(where, Arm).__struct_fields__
 
 
 def _plain(name: str) -> str:

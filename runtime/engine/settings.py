@@ -53,7 +53,8 @@ _ACTORS = tuple(
     Setting(f"actors.{slot}", "", "class", f"Who is the {slot}: module:Class or an entry point; empty is the built-in.")
     for slot in SLOTS
 )
-_STAGES = "sleep.stages"
+STAGES = "sleep.stages"
+"""The setting that names what nights do."""
 TABLE: tuple[Setting, ...] = tuple(
     sorted(
         (*_RUNTIME, *_ACTORS, *(setting for kind in BUILT_IN_ACTORS.values() for setting in kind.settings)),
@@ -75,7 +76,7 @@ class Settings:
         given = dict(values or {})
         self.actors: dict[str, type[Actor]] = _actors(given)
         """Who fills each slot, in the order in which they start."""
-        table = _table(self.actors, given.get(_STAGES, ""))
+        table = _table(self.actors, given.get(STAGES, ""))
         self._values = {name: setting.default for name, setting in table.items()} | given
 
     def __getitem__(self, name: str) -> Any:
@@ -178,9 +179,9 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _known(given: Mapping[str, Any], path: Path) -> dict[str, Setting]:
     """What settings there are, those of the actors and stages that are named included."""
-    own = {setting.name: setting for setting in TABLE if setting in _ACTORS or setting.name == _STAGES}
+    own = {setting.name: setting for setting in TABLE if setting in _ACTORS or setting.name == STAGES}
     named = {name: _checked(own[name], value, path) for name, value in given.items() if name in own}
-    return _table(_actors(named), named.get(_STAGES, ""))  # who is named brings settings of its own
+    return _table(_actors(named), named.get(STAGES, ""))  # who is named brings settings of its own
 
 
 def _actors(values: Mapping[str, Any]) -> dict[str, type[Actor]]:

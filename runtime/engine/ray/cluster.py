@@ -15,7 +15,14 @@ from typing import Any
 
 import ray
 import ray.cloudpickle
-from ray.exceptions import ActorAlreadyExistsError, GetTimeoutError, RayError
+from ray.exceptions import (
+    ActorAlreadyExistsError,
+    GetTimeoutError,
+    OutOfMemoryError,
+    RayError,
+    RayTaskError,
+    WorkerCrashedError,
+)
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from mnemic.actors.protocol.errors import EngineLost, MnemicError
@@ -128,8 +135,10 @@ class Cluster:
             jobs: taken one by one, as there is room.
             at_once: so many are under way.
 
+        What comes of a job whose process has died again and again, or which raised, is why, in a sentence.
+
         Raises:
-            EngineLost: Ray itself is lost, or a job's process has died again and again.
+            EngineLost: Ray itself is lost.
         """
         task = _ray.remote(num_cpus=1, max_retries=_TASK_RETRIES)(act)
         waiting, under_way = iter(jobs), dict[Any, Any]()
@@ -140,7 +149,11 @@ class Cluster:
                 if not under_way:
                     return
                 (done, *_), _ = _ray.wait(list(under_way), num_returns=1)
-                yield under_way.pop(done), _ray.get(done)
+                try:
+                    found = _ray.get(done)
+                except (RayTaskError, WorkerCrashedError, OutOfMemoryError) as error:
+                    found = f"its process failed {1 + _TASK_RETRIES} times: {type(error).__name__}"
+                yield under_way.pop(done), found
         except RayError as error:
             raise EngineLost(why=f"a task of it failed: {type(error).__name__}") from error
 

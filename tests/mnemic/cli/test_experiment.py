@@ -46,7 +46,7 @@ def test_a_run_is_told_listed_shown_and_compared(command: Command, spec: Path, t
     home = tmp_path / "home"
     ran = command("experiment", "run", spec, "--home", home)
     assert ran.code == 0
-    assert ran.out.startswith("made: 2 arms, 2 seeds\n  ours: mrr 1.000 [1.000, 1.000]")
+    assert ran.out.startswith("made: 2 arms, 2 seeds, 1 night\n  ours: mrr 1.000 [1.000, 1.000]")
     assert ran.out.endswith(f"{home / 'experiments' / 'made' / 'report.html'}\n")
     assert "made: ours, none; 2 seeds\n" in command("experiment", "list", "--home", home).out
     shown = command("experiment", "show", "made", "--home", home)
@@ -64,7 +64,7 @@ def test_what_cannot_be_is_one_sentence(command: Command, spec: Path, tmp_path: 
         (("run", spec, "--address", "auto"), "--address is for --engine ray"),
         (("show", "nothing"), "there is no run in it"),
         (("compare", "nothing", "nothing"), "there is no run in it"),
-        (("new", "My Package"), "it names a module"),
+        (("new", "My Package"), "it is to name a new module"),
     ):
         refused = command("experiment", *arguments, "--home", home)
         assert refused.code == 2
@@ -81,7 +81,7 @@ def test_an_arm_that_fails_makes_the_command_fail(command: Command, spec: Path, 
 
 def test_a_package_is_begun(command: Command, tmp_path: Path) -> None:
     begun = command("experiment", "new", "mine", "--out", tmp_path)
-    assert f"now: pip install -e {tmp_path / 'mine'}" in begun.out
+    assert f"now: pip install --no-deps -e {tmp_path / 'mine'}" in begun.out
     assert (tmp_path / "mine" / "mine.py").exists()
 
 
@@ -103,6 +103,30 @@ def test_both_engines_give_the_same_answers_to_the_bit(spec: Path, tmp_path: Pat
         (each.arm, each.seed, each.answers) for each in two.results
     ]
     assert one.results[0].answers
+
+
+def test_a_run_that_is_damaged_hides_no_other(command: Command, spec: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    command("experiment", "run", spec, "--home", home)
+    (home / "experiments" / "broken").mkdir()
+    (home / "experiments" / "broken" / "run.json").write_text("{}")
+    listed = command("experiment", "list", "--home", home, "--json").json
+    assert [one["name"] for one in listed["runs"]] == ["made"]
+    assert len(listed["damaged"]) == 1
+
+
+@pytest.mark.system
+def test_an_arm_whose_worker_always_dies_keeps_no_other_from_living(spec: Path, tmp_path: Path) -> None:
+    spec.write_text(QUICK.replace("version = 1", 'version = 1\nmeasures = ["tests.mnemic.experiment.made:dies"]'))
+    command = [sys.executable, "-m", "mnemic", "experiment", "run", str(spec), "--engine", "ray", "--json"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command += ["--home", str(tmp_path / "home")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=BOUND_S, env=environment)
+    assert done.returncode == 5, done.stderr
+    told = json.loads(done.stdout)
+    assert [(one["arm"], one["seed"]) for one in told["failures"]] == [("none", 1), ("none", 2)]
+    assert {one["why"] for one in told["failures"]} == {"its process failed 4 times: WorkerCrashedError"}
+    assert {one["arm"] for one in told["points"]} == {"ours"}
 
 
 @pytest.mark.system

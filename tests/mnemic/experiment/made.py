@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from mnemic.actors.protocol.events import Event
 from mnemic.actors.protocol.shape.messages import Shape
 from mnemic.experiment import Life, Question
@@ -90,6 +92,72 @@ def matches(question: Question, answer: Any, settings: Mapping[str, Any]) -> flo
 def fails(question: Question, answer: Any, settings: Mapping[str, Any]) -> float | None:
     """One that fails."""
     raise KeyError(question.id)
+
+
+def another_each_seed(options: Mapping[str, Any], seed: int) -> Life:
+    """One whose questions differ by the seed, and their ids do not."""
+    of = life(options, seed)
+    asked = [msgspec.structs.replace(one, text=f"{one.text} {seed}") for one in of.questions]
+    return msgspec.structs.replace(of, questions=tuple(asked))
+
+
+def words_alone(options: Mapping[str, Any], seed: int) -> Life:
+    """One of texts."""
+    return msgspec.structs.replace(life(options, seed), events=("The crane is red.",))
+
+
+def listed_gold(options: Mapping[str, Any], seed: int) -> Life:
+    """One whose questions have lists."""
+    return _asked(options, seed, gold=["crane-attic"])
+
+
+def asked_elsewhere(options: Mapping[str, Any], seed: int) -> Life:
+    """One whose questions are asked where nothing is."""
+    return _asked(options, seed, scope="nowhere")
+
+
+def empty_question(options: Mapping[str, Any], seed: int) -> Life:
+    """One whose questions are empty."""
+    return _asked(options, seed, text=" ")
+
+
+def _asked(options: Mapping[str, Any], seed: int, **fields: Any) -> Life:
+    of = life(options, seed)
+    return msgspec.structs.replace(of, questions=tuple(msgspec.structs.replace(one, **fields) for one in of.questions))
+
+
+def unknown(question: Question, answer: Any, settings: Mapping[str, Any]) -> float:
+    """A measure that gives no number."""
+    return float("nan")
+
+
+def dies(question: Question, answer: Any, settings: Mapping[str, Any]) -> float | None:
+    """One that ends the process of the arm without nights, each time."""
+    if "sleep.stages" in settings and settings["sleep.stages"].startswith("meaning"):
+        os._exit(1)
+    return 1.0
+
+
+class Broken:
+    """A stage that fails."""
+
+    name = "broken"
+    version = 1
+
+    @classmethod
+    def make(cls, settings: Mapping[str, Any]) -> Broken:
+        """Make one."""
+        return cls()
+
+    def sources(self, snapshot: Any) -> Mapping[bytes, bytes]:
+        """Fail."""
+        raise ZeroDivisionError("words of a memory")
+
+    def read(self, key: bytes, snapshot: Any) -> None:
+        """Nothing."""
+
+    def plan(self, state: Any) -> None:
+        """Nothing."""
 
 
 def spec(*replaced: tuple[str, str], text: str = SPEC) -> SpecFile:

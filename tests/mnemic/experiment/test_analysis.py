@@ -16,7 +16,16 @@ from tests.mnemic.experiment.made import spec
 
 def result(arm: str, seed: int, *answers: Answered) -> ArmResult:
     """What came of an arm."""
-    about: dict[str, Any] = {"degraded": (), "notes": (), "took_s": 2.0, "peak_mib": 100.0, "store_bytes": 2**20}
+    about: dict[str, Any] = {
+        "degraded": (),
+        "notes": (),
+        "stage_failures": (),
+        "used": 0,
+        "opened": 0,
+        "took_s": 2.0,
+        "peak_mib": 100.0,
+        "store_bytes": 2**20,
+    }
     return ArmResult(arm=arm, seed=seed, answers=answers, nights=(NightTaken(1, 0.5),), **about)
 
 
@@ -74,12 +83,18 @@ def test_costs_are_means_over_seeds() -> None:
 
 
 def test_where_nothing_was_asked_of_both_there_is_no_difference() -> None:
-    assert paired_difference({"a": 1.0}, {"b": 1.0}) is None
+    assert paired_difference({("a", 1): 1.0}, {("b", 1): 1.0, ("a", 2): 1.0}) is None
     assert differences_of(outcome(result("ours", 1), result("none", 1))) == []
 
 
-@given(st.dictionaries(st.text("abc", min_size=1), st.floats(0, 1), min_size=1))
-def test_an_arm_that_answers_alike_differs_by_nothing(measured: dict[str, float]) -> None:
+def test_of_an_arm_that_failed_in_a_seed_the_others_count_alone_on_both_sides() -> None:
+    worse = [Answered(one.question, 3, {"mrr": 0.0, "hit@1": 0.0}, one.hits) for one in OURS]
+    of = outcome(result("ours", 1, *OURS), result("ours", 2, *worse), result("none", 1, *OURS))
+    assert [one.difference for one in differences_of(of)] == [0.0, 0.0]
+
+
+@given(st.dictionaries(st.tuples(st.text("abc", min_size=1), st.integers(1, 3)), st.floats(0, 1), min_size=1))
+def test_an_arm_that_answers_alike_differs_by_nothing(measured: dict[tuple[str, int], float]) -> None:
     found = paired_difference(measured, measured)
     assert found is not None
-    assert (found[0], found[3:]) == (len(measured), (0.0, 0.0, 0.0, 1.0))
+    assert (found[0], found[3:]) == (len({question for question, _ in measured}), (0.0, 0.0, 0.0, 1.0))

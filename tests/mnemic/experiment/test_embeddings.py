@@ -68,7 +68,8 @@ def test_what_is_not_known_is_embedded_and_remembered(encoder: Counting) -> None
 
 def test_a_file_that_is_none_or_damaged_holds_nothing(tmp_path: Path) -> None:
     path = tmp_path / "vectors.npz"
-    for data in (None, b"", b"damaged"):
+    whole = VectorCache().to_bytes()
+    for data in (None, b"", b"damaged", whole[: len(whole) // 2]):
         if data is not None:
             path.write_bytes(data)
         assert VectorCache.read(path).to_bytes() == VectorCache().to_bytes()

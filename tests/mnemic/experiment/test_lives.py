@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.errors import InvalidValue, MindMissing
+from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.experiment.lives import load_life
 from mnemic.experiment.spec import parse_spec
 from mnemic.open_mind import open_here
@@ -62,14 +62,25 @@ def test_transcripts_and_questions_are_read_from_files(tmp_path: Path) -> None:
     (tmp_path / "q.jsonl").write_text('{"question": "what is red?", "gold": ["a"]}\n')
     text = SPEC.replace(f'kind = "{KIND}"', 'kind = "transcripts"\npath = "talks"\n\n[probes]\nsource = "q.jsonl"')
     file = parse_spec(text, tmp_path / "spec.toml")
+    with (tmp_path / "talks" / "t.jsonl").open("a") as more:
+        more.write("{torn")
     found = load_life(file, 1, tmp_path)
     assert [one.source_id for one in found.events] == ["a", "b"]
+    assert [one.partition(": ")[2].partition(" of ")[0] for one in found.notes] == ["line 3"]
     assert [(one.id, one.text) for one in found.questions] == [("1", "what is red?")]
     (tmp_path / "q.jsonl").write_text('{"question": "what is red?", "gold": ["z"]}\n')
     with pytest.raises(InvalidValue, match="nothing has that id"):
         load_life(file, 1, tmp_path)
     (tmp_path / "q.jsonl").write_text('\n{"question": "what is red?", "gold": []}\n')
     with pytest.raises(InvalidValue, match="has no gold"):
+        load_life(file, 1, tmp_path)
+    (tmp_path / "q.jsonl").write_text('{"question": "what?", "gold": ["a"], "id": "q"}\n' * 2)
+    with pytest.raises(InvalidValue, match="two questions have that id"):
+        load_life(file, 1, tmp_path)
+    (tmp_path / "q.jsonl").write_text('\ufeff{"question": "what?", "gold": ["a"], "used_at": [2]}\n')
+    assert load_life(file, 1, tmp_path).questions[0].used_at == (2,)
+    (tmp_path / "q.jsonl").write_text('{"question": "what?", "gold": ["a"], "asker": 1}\n')
+    with pytest.raises(InvalidValue, match=r"line 1 of .* unknown field `asker`"):
         load_life(file, 1, tmp_path)
     (tmp_path / "q.jsonl").write_text('\n{"question": 1}\n')
     with pytest.raises(InvalidValue, match="line 2 of"):
@@ -84,7 +95,7 @@ def test_a_minds_own_log_is_lived_again(tmp_path: Path) -> None:
     file = parse_spec(text, tmp_path / "spec.toml")
     found = load_life(file, 1, tmp_path / "home")
     assert [(one.text, one.scope) for one in found.events] == [(b"The crane is red.", "yard")]
-    with pytest.raises(MindMissing):
+    with pytest.raises(InvalidValue, match="there is no such mind"):
         load_life(file, 1, tmp_path / "nowhere")
 
 

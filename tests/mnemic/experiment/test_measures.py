@@ -17,7 +17,7 @@ ASKED = Question(id="q", text="?", gold=frozenset("b"), stale=frozenset("a"))
 
 def answer(*ids: str) -> Any:
     """Hits of these ids."""
-    return SimpleNamespace(hits=[SimpleNamespace(source_id=id, probability=0.25) for id in ids])
+    return SimpleNamespace(hits=[SimpleNamespace(source_id=id, score=0.25) for id in ids])
 
 
 def measured(name: str, question: Question, given: Any) -> float | None:
@@ -45,7 +45,9 @@ def test_a_measure_of_ones_own_is_found_by_its_name() -> None:
     assert measured(name, Question(id="who", text="?", gold=frozenset()), answer("a", "b")) == 2.0
 
 
-@pytest.mark.parametrize("name", ["hit", "hit@0", "recall", "tests.mnemic.experiment.made:START_US", "none:such"])
+@pytest.mark.parametrize(
+    "name", ["hit", "hit@0", "hit@51", "recall", "tests.mnemic.experiment.made:START_US", "none:such"]
+)
 def test_what_is_no_measure_is_refused(name: str) -> None:
     with pytest.raises(InvalidValue, match="line 4"):
         measured(name, ASKED, answer())

@@ -42,6 +42,8 @@ def test_the_pages_commands_do_what_it_says(tmp_path: Path) -> None:
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=BOUND_S)
         assert done.returncode == 0, f"{one}: {done.stdout}{done.stderr}"
         told = done.stdout
-    assert told.startswith("mine: 3 arms, 2 seeds: Whether longer memories that count more are better found.\n")
+    assert told.startswith(
+        "mine: 3 arms, 2 seeds, 3 nights: Whether longer memories that count more are better found.\n"
+    )
     assert "\n  mine: mrr 0." in told
     assert "\nless ours, after 3 nights (95 % interval; p by Holm):\n  mine mrr: " in told

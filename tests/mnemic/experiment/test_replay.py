@@ -17,6 +17,7 @@ from mnemic.experiment.replay import ArmJob, VirtualClock, live_arm, live_shared
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.minds.homes import open_mind
 from mnemic.runtime.store.read.reader import open_reader
+from tests.mnemic.experiment import made
 from tests.mnemic.experiment.made import START_US, THINGS, life, spec
 
 LEXICAL = {"embedder.model": "/nowhere"}
@@ -37,7 +38,7 @@ def job(lived: int = 0, **fields: Any) -> ArmJob:
         "asked_at": (0, 2, 5),
         "used": frozenset(),
         "depth": 5,
-        "measures": load_measures(spec()),
+        "measures": load_measures(spec(("seeds = [1]", 'seeds = [1]\nmeasures = ["mrr", "hit@1", "probability"]'))),
         "mind": live_shared_part(LIFE, lived, 1, cache),
         "vectors": cache.to_bytes(),
     }
@@ -56,6 +57,7 @@ def test_a_question_is_asked_once_what_answers_it_was_said(lived: Any) -> None:
     assert any("Words alone answered." in said for said in lived.degraded)
     assert all(one.hits[0].startswith(one.question) for one in lived.answers)
     assert lived.store_bytes > 0
+    assert all(0.0 < one.measured["probability"] < 1.0 for one in lived.answers)
 
 
 def test_the_same_arm_answers_the_same_again(lived: Any) -> None:
@@ -79,12 +81,27 @@ def test_what_an_assistant_used_is_weighed_by_the_nights_after() -> None:
     used = frozenset(THINGS[:4])
     with_use = live_arm(job(used=used, after=3))
     assert {one.question for one in with_use.answers} == set(THINGS[4:])
+    assert (with_use.used, with_use.opened) == (4, 4)
     without = live_arm(job(after=3))
+    assert (without.used, without.opened) == (0, 0)
     assert sum(one.changes for one in with_use.nights) > sum(one.changes for one in without.nights)
 
 
 def test_an_arm_without_nights_has_none() -> None:
     assert live_arm(job(nights=False)).nights == ()
+
+
+def test_a_stage_that_fails_is_told_with_the_night_and_the_reason() -> None:
+    settings = Settings(LEXICAL | {"sleep.stages": "tests.mnemic.experiment.made:Broken uses"}).values()
+    failed = live_arm(job(settings=settings))
+    place = f"sources (made.py:{_line_of_failure()})"
+    assert failed.stage_failures == (f"night 1, broken: ZeroDivisionError in {place}",)
+    assert failed.answers
+
+
+def _line_of_failure() -> int:
+    lines = Path(made.__file__).read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if "raise ZeroDivisionError(" in line)
 
 
 def test_its_clock_goes_forward_alone() -> None:

@@ -29,7 +29,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 def whole() -> Outcome:
     of = outcome(result("ours", 1, *OURS), result("none", 1, *NONE))
     manifest = Manifest(spec=of.manifest.spec, results={}, failures=(Failure("none", 2, "it <died>"),))
-    texts = {"q:q1": "where is <it>?", "m:b": "In the attic & nowhere else.", "m:a": "In the yard."}
+    texts = {"q:q1": "where is <it>?", "m:1:b": "In the attic & nowhere else.", "m:1:a": "In the yard."}
     return Outcome(manifest=manifest, results=of.results, texts=texts, gold={"q1": frozenset("b")})
 
 
@@ -83,7 +83,7 @@ def test_no_difference_is_told_without_its_interval(whole: Outcome) -> None:
     lines = list(report_lines(whole, make_report(whole)))
     told = [one for one in lines if re.search(r": [+-]\d", one)]
     assert len(told) == 2
-    assert all(re.search(r"\[[+-]\d\.\d+, [+-]\d\.\d+\], p \d", one) for one in told)
+    assert all(re.search(r"\[[+-]\d\.\d{4}, [+-]\d\.\d{4}\], p \d", one) for one in told)
     assert lines[-1] == "failed: none, seed 2: it <died>"
 
 
@@ -97,7 +97,7 @@ def test_two_runs_are_compared_arm_by_arm() -> None:
         ("none", "mrr", 0.25),
         ("none", "hit@1", 1.0),
     ]
-    assert list(comparison_lines(found))[2].startswith("none mrr: 0.500 to 0.750, +0.250 [+0.1")
+    assert list(comparison_lines(found))[2].startswith("none mrr: 0.500 to 0.750, +0.2500 [+0.1")
     with pytest.raises(InvalidValue, match="in common"):
         compare_runs(outcome(), outcome(result("none", 1, Answered("q", 0, {}, ()))))
 

@@ -17,7 +17,7 @@ from tests.waiting import BOUND_S
 
 
 def test_a_name_that_is_no_modules_or_is_taken_is_refused(tmp_path: Path) -> None:
-    for name in ("Mine", "my-own", "", "../mine"):
+    for name in ("Mine", "my-own", "", "../mine", "json", "class"):
         with pytest.raises(InvalidValue):
             make_package(name, tmp_path)
     (tmp_path / "mine").mkdir()
