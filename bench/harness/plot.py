@@ -59,7 +59,9 @@ def draw_lines(
     """
     if not any(line.points for line in lines):
         raise ValueError("there is nothing to draw")
-    figure, axes = _figure(9.0, 4.8)
+    figure, axes = _figure(9.0, 4.4 + 0.18 * len(lines))
+    from matplotlib.ticker import LogFormatter
+
     for number, line in enumerate(lines):
         colour = number if line.colour is None else line.colour
         drawn = axes.plot(
@@ -72,19 +74,22 @@ def draw_lines(
         )
         drawn[0].set_gid(line.name)
     if counted:
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        places = [place for line in lines for place, _ in line.points]
+        axes.set_xlim(min(places) - 0.5, max(places) + 0.5)
+        axes.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
     else:
         axes.set_xscale("log")
     if share:
         axes.set_ylim(-0.02, 1.02)
     else:
         axes.set_yscale("log")
+        axes.yaxis.set_minor_formatter(LogFormatter())  # which tells them where there are few
     axes.xaxis.set_major_formatter(_NUMBER)
     axes.yaxis.set_major_formatter(_NUMBER)
     axes.set_xlabel(across)
     axes.set_ylabel(up)
     axes.grid(color="#dddddd", linewidth=0.6)
-    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
+    figure.legend(loc="outside lower left", frameon=False, fontsize=8)
     _write(figure, path)
 
 
