@@ -110,7 +110,7 @@ def peer_figures(
                     with fill() as rankers:
                         for each, ranker in rankers.items():
                             _measure(tallies[each], ranker, of)
-                except OSError as error:
+                except (OSError, ValueError, KeyError) as error:  # a peer that answers something else, too
                     if title not in _PEERS:
                         raise
                     failed[title] = f"it could not be asked: {error}"

@@ -13,21 +13,25 @@ from mnemic.bench.report import parts
 from mnemic.bench.report.parts import Plan, measure, peers_there
 
 
-def test_times_are_measured_in_each_round_and_a_part_that_breaks_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_times_are_measured_in_each_round_and_a_part_that_breaks_is_told_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     rounds = iter(range(1, 9))
 
     def latency(plan: Plan, first: bool) -> Iterator[Figure]:
         yield Figure(part="latency", what="find", of=OURS, unit="ms", values=(float(next(rounds)),))
 
     def sleep(plan: Plan, first: bool) -> Iterator[Figure]:
-        raise KeyError("sample_id")
+        raise IndexError("index -1 is out of bounds")
         yield
 
     monkeypatch.setitem(parts._RUN, "latency", latency)
     monkeypatch.setitem(parts._RUN, "sleep", sleep)
     find, broken = measure(Plan(quick=True, seed=7), ("latency", "sleep"), 3)
     assert (find.values, find.interval, find.parameters) == ((1.0, 2.0, 3.0), (1.0, 3.0), {"seed": 7})
-    assert (broken.part, broken.state, broken.why) == ("sleep", "failed", "there is no 'sample_id'")
+    assert (broken.part, broken.state, broken.why) == ("sleep", "failed", "index -1 is out of bounds")
+    told = capsys.readouterr().err
+    assert told.count("bench: sleep") == told.count("IndexError: ") == 1, "it is no part of the later rounds"
     assert find.commit
     assert find.machine
 
