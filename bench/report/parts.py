@@ -190,9 +190,9 @@ def _ingest(plan: Plan, first: bool) -> Iterator[Figure]:
 
 
 def _communities(plan: Plan, first: bool) -> Iterator[Figure]:
-    parts: tuple[communities_bench.Part, ...] = ("cold",)
-    if first:
-        parts = ("karate", "cold") if plan.quick else ("karate", "lfr", "cold")
+    parts: tuple[communities_bench.Part, ...] = ("karate", "cold")
+    if first and not plan.quick:
+        parts += ("lfr",)
     for row in communities_bench.run(parts=parts, quick=plan.quick, seed=plan.seed):
         if row["what"] == "LFR" and "nmi" in row:
             continue  # each size and mixing is in the mean over all
