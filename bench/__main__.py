@@ -7,7 +7,6 @@ import inspect
 import json
 import os
 import platform
-import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from importlib import import_module
@@ -15,10 +14,12 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from mnemic.actors.protocol.errors import MnemicError
+from mnemic.bench.harness.machine import commit
 
 Rows = Iterable[dict[str, Any]]
 
 BENCHES = {
+    "all": "all that is claimed, beside peers, into one table with plots; keeps the run and its ratios",
     "bits": "hypervectors of packed bits: search, bundle, bind, rotate, beside NumPy and torchhd; one thread",
     "brief": "what a session's start is told: with a process and without; with --data LoCoMo's, beside prompts too",
     "communities": "communities beside leidenalg, igraph and networkx: quality, speed, updates, ids over time",
@@ -28,6 +29,7 @@ BENCHES = {
     "facts": "facts that change unannounced: whether what holds is found, beside meaning, words, recency and an oracle",
     "faults": "kills and errors at write calls, flipped bits, half requests, hostile folders (exits with 1 on a flaw)",
     "fire": "hooks, and who drains, killed at random: what was acknowledged is kept once (exits with 1 if not)",
+    "gate": "a quick run beside the last quick one that was kept: ratios (exits with 1 on a loss beyond noise)",
     "hd": "hypervectors of memories: capacity beside theory, projection, speed beside torchhd, a mind asked by shape",
     "hook": "a hook as a whole process: time, memory and size, beside a bare `true` and the hook in Python",
     "ingest": "turns a second into an empty mind and a large one, beside the encoder and plain FTS5 (needs --data)",
@@ -45,7 +47,7 @@ BENCHES = {
 }
 """Name and what it measures; a module ``NAME_bench`` in one of the `ROOMS` holds ``run``, which yields rows."""
 
-ROOMS = ("contract", "faults", "quality", "speed")
+ROOMS = ("contract", "faults", "quality", "report", "speed")
 """The folders that benches lie in."""
 
 OPTIONS = {
@@ -60,18 +62,21 @@ OPTIONS = {
     "hypervectors": ("N", "how many are searched (%(default)s)"),
     "languages": ("FOLDER", "conversations in other languages, a JSON file each"),
     "fit": (None, "fit what recall weighs validity by anew, and do nothing else"),
+    "into": ("FOLDER", "where the page, its plots and the kept runs lie (%(default)s)"),
     "kills": ("N", "how many, on all engines together (%(default)s)"),
     "lives": ("SEED", "of made lives"),
     "locomo": ("FILE", "LoCoMo's conversations"),
+    "longmemeval": ("FILE", "LongMemEval's files"),
     "memories": ("N", "size of the home (%(default)s)"),
     "million": (None, "a million memories as well"),
     "model": ("FOLDER", "another model than the default one"),
     "no_model": (None, "words alone"),
     "only": ("NAME", "the attacks whose names begin so"),
     "parts": (None, "only these of it"),
+    "mem0": ("PYTHON", "the interpreter of an environment with mem0 in it, which is asked as well"),
     "mempalace": ("PYTHON", "the interpreter of an environment with MemPalace in it, which is asked as well"),
     "plot": ("FILE", "an SVG file to draw into"),
-    "quick": (None, "smaller graphs"),
+    "quick": (None, "smaller sizes"),
     "questions": ("N", "ask only every so many-th question, N in all"),
     "requests": ("N", "how many (%(default)s)"),
     "rounds": ("N", "how often all take their turn (%(default)s)"),
@@ -157,12 +162,8 @@ def _count(written: str) -> int:
 
 def _about() -> dict[str, Any]:
     """Commit and machine."""
-    here = Path(__file__).resolve().parent
-    found = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=here, capture_output=True, text=True, check=False
-    )
     return {
-        "commit": found.stdout.strip() or "unknown",
+        "commit": commit(),
         "machine": platform.machine(),
         "python": platform.python_version(),
         "system": platform.system(),

@@ -43,7 +43,13 @@ class MemPalace:
             strategy: one of `STRATEGIES`.
         """
         wing = None if scope is None else _safe(scope)
-        asked = {"question": question, "wing": wing, "results": results, "strategy": strategy}
+        return self._ask({"question": question, "wing": wing, "results": results, "strategy": strategy})
+
+    def wake_up(self, scope: str) -> int:
+        """Bytes of what it tells at the start of a session about a scope."""
+        return int(self._ask({"wake_up": _safe(scope)})["bytes"])
+
+    def _ask(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(asked) + "\n")
         self._process.stdin.flush()

@@ -2,8 +2,9 @@
 
 ``python palace_driver.py CONVERSATIONS PALACE stock|unpadded``. CONVERSATIONS has a folder for each wing, with a
 transcript for each conversation. First it prints what mining took; then for each line ``{"question", "wing", "results",
-"strategy"}`` on its standard input the names of the transcripts that were found, best first, with their similarity.
-Below stands MemPalace alone, so nothing of Mnemic is imported here.
+"strategy"}`` on its standard input the names of the transcripts that were found, best first, with their similarity; for
+``{"wake_up": wing}`` the length of what the start of a session is told. Below stands MemPalace alone, so nothing of
+Mnemic is imported here.
 """
 
 import contextlib
@@ -41,6 +42,10 @@ def main(conversations: str, palace: str, padding: str) -> None:
         print(json.dumps({"mined_s": time.perf_counter() - began}), file=answers, flush=True)
         for line in sys.stdin:
             asked = json.loads(line)
+            if "wake_up" in asked:
+                told = import_module("mempalace.layers").MemoryStack(palace).wake_up(asked["wake_up"])
+                print(json.dumps({"bytes": len(told.encode())}), file=answers, flush=True)
+                continue
             began = time.perf_counter()
             found = search_memories(
                 asked["question"],

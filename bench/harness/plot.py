@@ -1,20 +1,21 @@
-"""Draws lines as SVG: enough for figures against size, without a library for plots.
+"""Draws figures as SVG, by matplotlib: lines against size, and values with their intervals.
 
-The horizontal axis is in powers of ten; the other one too, or it shows shares from 0 to 1.
+Colours are those of M. Okabe and K. Ito (2008), which people who see colours otherwise can tell apart; each has a mark
+of its own besides. Words stay words in the file, so that they can be searched, and each line has its name as an id.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from html import escape
+from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-_WIDTH, _HEIGHT = 900, 480
-_LEFT, _TOP, _RIGHT, _BOTTOM = 70, 20, 330, 50
-_SHARE_TICKS = 5
-_COLOURS = ("#1b6ca8", "#c0392b", "#27864a", "#8e44ad", "#b9770e", "#44546a")
+from mnemic.actors.protocol.errors import ExtraMissing
+
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+_MARKS = "osD^vPX"
+_NUMBER = "{x:,.10g}"
 
 
 class Line(NamedTuple):
@@ -25,81 +26,107 @@ class Line(NamedTuple):
     points: Sequence[tuple[float, float]]
     """Where it goes, each above 0; a share may be 0."""
     colour: int | None = None
-    """The number of its colour; where absent, that of the line."""
-    dash: str = ""
-    """SVG's ``stroke-dasharray``; where empty, the line is solid."""
+    """The number of its colour and mark; where absent, that of the line."""
+    style: str = "-"
+    """As matplotlib names it: ``-``, ``--`` or ``:``."""
 
 
-def draw_lines(path: Path, up: str, across: str, lines: Sequence[Line], *, share: bool = False) -> None:
-    """Write a plot.
+class Interval(NamedTuple):
+    """One value of a plot, and what it is worth."""
+
+    name: str
+    """What it is of."""
+    value: float
+    low: float
+    high: float
+
+
+def draw_lines(
+    path: Path, up: str, across: str, lines: Sequence[Line], *, share: bool = False, counted: bool = False
+) -> None:
+    """Write a plot of lines; both axes are in powers of ten.
 
     Args:
         up: what the vertical axis shows.
         across: what the other one shows.
-        share: whether the vertical axis goes from 0 to 1.
+        share: whether the vertical axis goes from 0 to 1 instead.
+        counted: whether the other one counts 1, 2, 3 instead.
 
     Raises:
         OSError: it cannot be written.
         ValueError: there is no point.
+        ExtraMissing: matplotlib is not installed.
     """
-    points = [point for line in lines for point in line.points]
-    if not points:
+    if not any(line.points for line in lines):
         raise ValueError("there is nothing to draw")
-    left_power, right_power = _powers([x for x, _ in points])
-    bottom_power, top_power = (0, 1) if share else _powers([y for _, y in points])
+    figure, axes = _figure(9.0, 4.4 + 0.18 * len(lines))
+    from matplotlib.ticker import LogFormatter
 
-    def place(point: tuple[float, float]) -> tuple[float, float]:
-        x, y = math.log10(point[0]), point[1] if share else math.log10(point[1])
-        return (
-            _LEFT + (x - left_power) / (right_power - left_power) * (_WIDTH - _LEFT - _RIGHT),
-            _HEIGHT - _BOTTOM - (y - bottom_power) / (top_power - bottom_power) * (_HEIGHT - _TOP - _BOTTOM),
-        )
-
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{_HEIGHT}" font-family="sans-serif"'
-        ' font-size="12"><rect width="100%" height="100%" fill="white"/>'
-    ]
-    up_ticks = (
-        [number / _SHARE_TICKS for number in range(_SHARE_TICKS + 1)]
-        if share
-        else [10.0**power for power in range(bottom_power, top_power + 1)]
-    )
-    (left, bottom), (right, top) = place((10.0**left_power, up_ticks[0])), place((10.0**right_power, up_ticks[-1]))
-    for power in range(left_power, right_power + 1):
-        x, _ = place((10.0**power, up_ticks[0]))
-        parts.append(_rule(x, bottom, x, top) + _text(x, bottom + 18, f"{10**power:,}", "middle"))
-    for tick in up_ticks:
-        _, y = place((10.0**left_power, tick))
-        parts.append(_rule(left, y, right, y) + _text(left - 8, y + 4, f"{tick:g}", "end"))
-    parts.append(_text((left + right) / 2, bottom + 38, across, "middle"))
-    parts.append(
-        f'<g transform="rotate(-90 16 {(top + bottom) / 2})">{_text(16, (top + bottom) / 2, up, "middle")}</g>'
-    )
     for number, line in enumerate(lines):
-        colour = _COLOURS[(number if line.colour is None else line.colour) % len(_COLOURS)]
-        dash = f' stroke-dasharray="{line.dash}"' if line.dash else ""
-        places = [place(point) for point in line.points]
-        drawn = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-        parts.append(f'<polyline points="{drawn}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>')
-        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in places]
-        y = _TOP + 14 + 20 * number
-        parts.append(
-            f'<line x1="{right + 14}" y1="{y - 4}" x2="{right + 42}" y2="{y - 4}" stroke="{colour}"'
-            f' stroke-width="3"{dash}/>'
+        colour = number if line.colour is None else line.colour
+        drawn = axes.plot(
+            *zip(*line.points, strict=True) if line.points else ((), ()),
+            label=line.name,
+            color=_COLOURS[colour % len(_COLOURS)],
+            marker=_MARKS[colour % len(_MARKS)],
+            linestyle=line.style,
+            markersize=5,
         )
-        parts.append(_text(right + 50, y, line.name, "start"))
-    path.write_text("\n".join([*parts, "</svg>\n"]), "utf-8")
+        drawn[0].set_gid(line.name)
+    if counted:
+        places = [place for line in lines for place, _ in line.points]
+        axes.set_xlim(min(places) - 0.5, max(places) + 0.5)
+        axes.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
+    else:
+        axes.set_xscale("log")
+    if share:
+        axes.set_ylim(-0.02, 1.02)
+    else:
+        axes.set_yscale("log")
+        axes.yaxis.set_minor_formatter(LogFormatter())  # which tells them where there are few
+    axes.xaxis.set_major_formatter(_NUMBER)
+    axes.yaxis.set_major_formatter(_NUMBER)
+    axes.set_xlabel(across)
+    axes.set_ylabel(up)
+    axes.grid(color="#dddddd", linewidth=0.6)
+    figure.legend(loc="outside lower left", frameon=False, fontsize=8)
+    _write(figure, path)
 
 
-def _powers(values: Sequence[float]) -> tuple[int, int]:
-    """The powers of ten that values lie between, one apart at least."""
-    low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
-    return low, max(high, low + 1)
+def draw_intervals(path: Path, across: str, given: Sequence[Interval]) -> None:
+    """Write a plot of values with their intervals, one below the other. Raises as `draw_lines`."""
+    if not given:
+        raise ValueError("there is nothing to draw")
+    figure, axes = _figure(9.0, 1.0 + 0.3 * len(given))
+    for place, one in enumerate(reversed(given)):
+        spread = [[max(0.0, one.value - one.low)], [max(0.0, one.high - one.value)]]
+        (mark, _, _) = axes.errorbar([one.value], [place], xerr=spread, color=_COLOURS[0], marker="o", capsize=3)
+        mark.set_gid(one.name)
+    axes.set_yticks(range(len(given)), [one.name for one in reversed(given)])
+    axes.set_ylim(-0.6, len(given) - 0.4)
+    axes.set_xlabel(across)
+    axes.grid(axis="x", color="#dddddd", linewidth=0.6)
+    _write(figure, path)
 
 
-def _rule(x1: float, y1: float, x2: float, y2: float) -> str:
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="#ddd"/>'
+def check_plots() -> None:
+    """Find out whether plots can be drawn. Raises ExtraMissing: matplotlib is not installed."""
+    if find_spec("matplotlib") is None:
+        raise ExtraMissing(what="A bench's plot", module="matplotlib", extra="research")
 
 
-def _text(x: float, y: float, words: str, anchor: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
+def _figure(width: float, height: float) -> tuple[Any, Any]:
+    """A figure of so many inches, and its axes."""
+    check_plots()
+    import matplotlib as mpl  # here: it takes half a second
+    from matplotlib.figure import Figure
+
+    mpl.rcParams.update({"svg.hashsalt": "mnemic", "svg.fonttype": "none", "font.size": 10})
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.subplots()
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def _write(figure: Any, path: Path) -> None:
+    figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None})

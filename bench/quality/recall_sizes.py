@@ -25,7 +25,7 @@ from mnemic.bench.quality.asking import RULES, Score, ask_each, rule_rows
 from mnemic.bench.quality.question_sets import LabelledQuestion, QuestionSet
 
 _SESSION_TURNS = 22  # of chatter; LoCoMo's have as many
-_METRICS = {"any@5": ("any@5", "2 3"), "mrr": ("MRR", ""), "any@1": ("any@1", "7 4")}
+_METRICS = {"any@5": ("any@5", ":"), "mrr": ("MRR", "-"), "any@1": ("any@1", "--")}
 _TITLES = {"fused": "Mnemic", "meaning alone": "cosine alone", "words alone": "BM25 alone"}
 
 
@@ -107,10 +107,10 @@ def size_lines(rows: Sequence[Row]) -> list[Line]:
             f"{title}, {name}",
             [(row["memories"], row[metric]) for row in rows if row["rule"] == rule],
             colour=number,
-            dash=dash,
+            style=style,
         )
         for number, (rule, title) in enumerate(_TITLES.items())
-        for metric, (name, dash) in _METRICS.items()
+        for metric, (name, style) in _METRICS.items()
     ]
 
 

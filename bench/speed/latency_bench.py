@@ -30,6 +30,7 @@ from mnemic.actors.protocol.ports import Encoder
 from mnemic.actors.protocol.shape.messages import BindPending, BindProgress
 from mnemic.bench.harness.homes import MIND_NAME, SyntheticCorpus, actors_of, fill_home, store_of, stored_texts
 from mnemic.bench.harness.measure import Row, goal, milliseconds, quantiles, skipped
+from mnemic.bench.harness.mem0 import mem0 as filled_mem0
 from mnemic.bench.harness.palace import check_installed
 from mnemic.bench.harness.palace import mempalace as mined_palace
 from mnemic.bench.harness.plot import Line, draw_lines
@@ -56,6 +57,7 @@ _BIND_TIMEOUT_S = 60.0
 _BUDGET_S = 5.0  # for the questions of one competitor
 _FEWEST = 3
 _MOST_MINED = 10_000
+_TOO_LONG = f"it takes in more than {_MOST_MINED} texts for longer than a bench takes"
 _TURNS = 100  # of a conversation
 
 Floats = NDArray[np.float32]
@@ -115,12 +117,14 @@ def run(
     plot: Path | None = None,
     seed: int = 0,
     mempalace: Path | None = None,
+    mem0: Path | None = None,
 ) -> Iterator[Row]:
     """Measure a mind of each size.
 
     Args:
         mempalace: the interpreter of an environment with MemPalace in it, which is asked as well, of minds that it
             embeds within minutes.
+        mem0: likewise of one with mem0.
 
     Raises:
         MnemicError: there is no model, or a home cannot be made.
@@ -132,6 +136,8 @@ def run(
         check_installed()
         competitors += (partial(palace, mempalace),)
     encoder = load_encoder(None)
+    if mem0 is not None:
+        competitors += (partial(store, mem0, encoder),)
     turns = [str(turn["text"]) for turn in convert(data)] if data is not None else []
     rows: list[Row] = []
     for count in (*memories, *((MILLION,) if million else ())):
@@ -275,13 +281,36 @@ def palace(python: Path, given: Asked) -> Iterator[Row]:
     """MemPalace, which mines the texts as conversations; its searches embed the question, as a recall does."""
     about = "competitor: MemPalace, union"
     if len(given.texts) > _MOST_MINED:
-        yield {"what": "find"} | skipped(
-            about, f"it embeds more than {_MOST_MINED} texts for longer than a bench takes"
-        )
+        yield {"what": "find"} | skipped(about, _TOO_LONG)
         return
-    turns = [
+    for padded in (True, False):
+        with (
+            tempfile.TemporaryDirectory(prefix="mnemic-palace-") as folder,
+            mined_palace(python, default_model_folder(), _turns(given), Path(folder), padded=padded) as mined,
+        ):
+            of = about + (", as it ships" if padded else ", questions and texts without padding")
+            yield _times(of, lambda question: mined.search(question, None, K, "union"), given.questions)
+
+
+def store(python: Path, encoder: Encoder, given: Asked) -> Iterator[Row]:
+    """mem0, which keeps the texts as they are; its searches embed the question, as a recall does."""
+    about = "competitor: mem0, infer=False"
+    if len(given.texts) > _MOST_MINED:
+        yield {"what": "find"} | skipped(about, _TOO_LONG)
+        return
+    with (
+        tempfile.TemporaryDirectory(prefix="mnemic-mem0-") as folder,
+        filled_mem0(python, encoder, _turns(given), Path(folder)) as filled,
+    ):
+        yield _times(about, lambda question: filled.search(question, None, K), given.questions)
+
+
+def _turns(given: Asked) -> list[dict[str, Any]]:
+    """The texts as turns of conversations."""
+    return [
         {
             "session": f"s{number // _TURNS}",
+            "id": str(number),
             "scope": "all",
             "role": ("user", "assistant")[number % 2],
             "said_at": f"2026-01-01T00:{number // 60 % 60:02}:{number % 60:02}Z",
@@ -289,13 +318,6 @@ def palace(python: Path, given: Asked) -> Iterator[Row]:
         }
         for number, text in enumerate(given.texts)
     ]
-    for padded in (True, False):
-        with (
-            tempfile.TemporaryDirectory(prefix="mnemic-palace-") as folder,
-            mined_palace(python, default_model_folder(), turns, Path(folder), padded=padded) as mined,
-        ):
-            of = about + (", as it ships" if padded else ", questions and texts without padding")
-            yield _times(of, lambda question: mined.search(question, None, K, "union"), given.questions)
 
 
 Competitor = Callable[[Asked], Iterator[Row]]

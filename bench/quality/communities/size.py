@@ -69,7 +69,7 @@ def mind_lines(rows: Sequence[Row]) -> list[Line]:
             f"{of}, {count} project{'s' * (count > 1)}",
             [(row["memories"], row["s"]) for row in rows if (row["of"], row["projects"]) == (of, count)],
             colour=number,
-            dash="" if count == among[0] else "7 4",
+            style="-" if count == among[0] else "--",
         )
         for number, of in enumerate(kinds)
         for count in among

@@ -17,7 +17,7 @@ import psutil
 
 from mnemic.actors.protocol.recall.messages import Recall
 from mnemic.bench.harness.homes import IDLE_SETTINGS, SyntheticCorpus, actors_of, fill_home
-from mnemic.bench.harness.measure import Row, goal, milliseconds
+from mnemic.bench.harness.measure import Row, goal, milliseconds, skipped
 from mnemic.bench.quality.sleep.nights import have_night
 from mnemic.runtime.engine.engine import SWITCH_S
 from mnemic.runtime.models.encoders import load_encoder
@@ -108,14 +108,11 @@ def _beside(memories: int, texts: Sequence[str], seed: int) -> Iterator[Row]:
                 night = actors.report().night
                 waking.append((recall(question), night is not None and not night.finished))
         asleep = [took for took, was_on in waking if was_on]
+        row: Row = {"what": "recall", "memories": memories, "switch_ms": 1e3 * sys.getswitchinterval()}
+        if not asleep:
+            yield row | skipped("a night", "each was over before the next recall: more memories make longer ones")
+            return
         p95 = [float(np.quantile(one, 0.95)) for one in (awake, asleep)]
         ratio = p95[1] / p95[0]
-        switch_ms = 1e3 * sys.getswitchinterval()
-        row: Row = {
-            "what": "recall",
-            "memories": memories,
-            "switch_ms": switch_ms,
-            "awake_p95_ms": p95[0],
-            "waking_p95_ms": p95[1],
-        }
+        row |= {"awake_p95_ms": p95[0], "waking_p95_ms": p95[1]}
         yield {**row, "n": len(asleep), "ratio": ratio, **goal("ratio", ratio, GOAL_RATIO)}

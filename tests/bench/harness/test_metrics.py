@@ -64,3 +64,16 @@ def test_no_metric_goes_by_what_things_are_called(ranking: list[int], gold: set[
     assert any_at(named, golden, k) == any_at(ranking, gold, k)
     assert reciprocal_rank(named, golden) == reciprocal_rank(ranking, gold)
     assert ndcg_at(named, golden, k) == ndcg_at(ranking, gold, k)
+
+
+@pytest.mark.filterwarnings("ignore")  # of the compiler that the other one is written for
+@given(st.permutations([f"m{one}" for one in range(8)]), st.sets(st.integers(0, 9), min_size=1), st.integers(1, 10))
+def test_every_metric_is_what_another_implementation_makes_of_it(ranking: list[str], gold: set[int], k: int) -> None:
+    ranx = pytest.importorskip("ranx", reason="a second implementation, ranx, comes with mnemic[bench]")
+    golden = {f"m{one}" for one in gold}
+    judged = ranx.Qrels({"q": dict.fromkeys(golden, 1)})
+    ranked = ranx.Run({"q": {name: 1.0 / place for place, name in enumerate(ranking, 1)}})
+    told = ranx.evaluate(judged, ranked, [f"hit_rate@{k}", "mrr", f"ndcg@{k}"])
+    assert any_at(ranking, golden, k) == pytest.approx(told[f"hit_rate@{k}"])
+    assert reciprocal_rank(ranking, golden) == pytest.approx(told["mrr"])
+    assert ndcg_at(ranking, golden, k) == pytest.approx(told[f"ndcg@{k}"])

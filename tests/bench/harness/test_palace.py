@@ -83,3 +83,4 @@ def test_what_was_mined_is_found_by_its_conversation(tmp_path: Path) -> None:
             ((name, similarity), *_) = palace.search("who paints the boats?", None, 5, strategy)["hits"]
             assert (name, 0 < similarity <= 1) == ("b_1", True)
         assert [name for name, _ in palace.search("who paints the boats?", "work/a", 5, "vector")["hits"]] == ["a_1"]
+        assert palace.wake_up("work/a") > 0

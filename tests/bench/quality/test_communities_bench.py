@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from mnemic.bench.harness.plot import draw_lines
 from mnemic.bench.quality.communities.size import mind_lines, mind_rows
 from mnemic.bench.quality.communities.speed import boundary_rows, cold_rows, identity_rows, update_rows
 from mnemic.bench.quality.communities_bench import karate_rows, lfr_rows, run
+from tests.drawn import drawn_lines
 
 pytestmark = pytest.mark.skipif(not NATIVE, reason="the native extension is not built")
 ARMS = {
@@ -123,8 +123,7 @@ def test_agreement_is_drawn_by_mixing(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr("mnemic.bench.quality.communities_bench.MIXING", (0.1, 0.4))
     plot = tmp_path / "plot.svg"
     assert list(run(parts=("lfr",), quick=True, plot=plot))
-    lines = list(ET.fromstring(plot.read_text("utf-8")).iter("{http://www.w3.org/2000/svg}polyline"))
-    assert [len(line.get("points", "").split()) for line in lines] == [2] * len(ARMS)
+    assert [len(points) for points in drawn_lines(plot).values()] == [2] * len(ARMS)
 
 
 def test_a_mind_is_brought_up_to_date_from_nothing_and_then_with_a_session(tmp_path: Path) -> None:

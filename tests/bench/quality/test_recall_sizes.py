@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import xml.etree.ElementTree as ET
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from mnemic.bench.quality.asking import RULES
 from mnemic.bench.quality.locomo import convert
 from mnemic.bench.quality.recall_bench import run
 from mnemic.bench.quality.recall_sizes import draw_chatter
+from tests.drawn import drawn_lines
 
 THINGS = ("kettle", "violin", "harbour")
 
@@ -47,9 +47,9 @@ def test_all_questions_are_asked_in_minds_of_each_size_and_drawn(tmp_path: Path)
     assert [row["rule"] for row in rows] == len(sizes) * list(RULES)
     assert {row["questions"] for row in rows} == {len(THINGS)}
     assert all(row["mrr"] == 1.0 for row in rows if row["rule"] == "words alone" and row["memories"] <= 6)
-    lines = list(ET.fromstring(plot.read_text("utf-8")).iter("{http://www.w3.org/2000/svg}polyline"))
+    lines = drawn_lines(plot)
     assert len(lines) == 9  # three rules by three metrics
-    assert all(len(line.get("points", "").split()) == len(sizes) for line in lines)
+    assert all(len(points) == len(sizes) for points in lines.values())
 
 
 def test_a_mind_is_not_less_than_what_it_holds(tmp_path: Path) -> None:
