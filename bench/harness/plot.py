@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 from mnemic.actors.protocol.errors import ExtraMissing
 
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-_MARKS = "osD^vPX"
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+"""By number."""
+MARKS = "osD^vPX"
+"""By number; as many as there are colours."""
 _NUMBER = "{x:,.10g}"
 
 
@@ -59,7 +61,7 @@ def draw_lines(
     """
     if not any(line.points for line in lines):
         raise ValueError("there is nothing to draw")
-    figure, axes = _figure(9.0, 4.4 + 0.18 * len(lines))
+    figure, axes = new_figure(9.0, 4.4 + 0.18 * len(lines))
     from matplotlib.ticker import LogFormatter
 
     for number, line in enumerate(lines):
@@ -67,8 +69,8 @@ def draw_lines(
         drawn = axes.plot(
             *zip(*line.points, strict=True) if line.points else ((), ()),
             label=line.name,
-            color=_COLOURS[colour % len(_COLOURS)],
-            marker=_MARKS[colour % len(_MARKS)],
+            color=COLOURS[colour % len(COLOURS)],
+            marker=MARKS[colour % len(MARKS)],
             linestyle=line.style,
             markersize=5,
         )
@@ -90,33 +92,33 @@ def draw_lines(
     axes.set_ylabel(up)
     axes.grid(color="#dddddd", linewidth=0.6)
     figure.legend(loc="outside lower left", frameon=False, fontsize=8)
-    _write(figure, path)
+    write_svg(figure, path)
 
 
 def draw_intervals(path: Path, across: str, given: Sequence[Interval]) -> None:
     """Write a plot of values with their intervals, one below the other. Raises as `draw_lines`."""
     if not given:
         raise ValueError("there is nothing to draw")
-    figure, axes = _figure(9.0, 1.0 + 0.3 * len(given))
+    figure, axes = new_figure(9.0, 1.0 + 0.3 * len(given))
     for place, one in enumerate(reversed(given)):
         spread = [[max(0.0, one.value - one.low)], [max(0.0, one.high - one.value)]]
-        (mark, _, _) = axes.errorbar([one.value], [place], xerr=spread, color=_COLOURS[0], marker="o", capsize=3)
+        (mark, _, _) = axes.errorbar([one.value], [place], xerr=spread, color=COLOURS[0], marker="o", capsize=3)
         mark.set_gid(one.name)
     axes.set_yticks(range(len(given)), [one.name for one in reversed(given)])
     axes.set_ylim(-0.6, len(given) - 0.4)
     axes.set_xlabel(across)
     axes.grid(axis="x", color="#dddddd", linewidth=0.6)
-    _write(figure, path)
+    write_svg(figure, path)
 
 
 def check_plots() -> None:
     """Find out whether plots can be drawn. Raises ExtraMissing: matplotlib is not installed."""
     if find_spec("matplotlib") is None:
-        raise ExtraMissing(what="A bench's plot", module="matplotlib", extra="research")
+        raise ExtraMissing(what="A plot", module="matplotlib", extra="research")
 
 
-def _figure(width: float, height: float) -> tuple[Any, Any]:
-    """A figure of so many inches, and its axes."""
+def new_figure(width: float, height: float) -> tuple[Any, Any]:
+    """A figure of so many inches, and its axes. Raises as `check_plots`."""
     check_plots()
     import matplotlib as mpl  # here: it takes half a second
     from matplotlib.figure import Figure
@@ -128,5 +130,6 @@ def _figure(width: float, height: float) -> tuple[Any, Any]:
     return figure, axes
 
 
-def _write(figure: Any, path: Path) -> None:
-    figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None})
+def write_svg(figure: Any, file: Path | TextIO) -> None:
+    """Write a figure, the same for the same; into a file that is open, too."""
+    figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})

@@ -45,7 +45,7 @@ def run(chosen: CommandContext, spec: str, engine: str, address: str | None, out
     A file of TOML, or the name of one that ships: `mnemic experiment list` names them. What was run before is not run
     again.
     """
-    from mnemic.experiment.plots import check_plots
+    from mnemic.bench.harness.plot import check_plots
     from mnemic.experiment.report import as_json, make_report, report_lines, write_report
     from mnemic.experiment.run import run_experiment
     from mnemic.experiment.shipped import find_spec

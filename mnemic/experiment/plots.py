@@ -1,22 +1,18 @@
 """Draws what a run shows, as SVG, by matplotlib: means over the nights, and differences with their intervals.
 
-Colours are those of M. Okabe and K. Ito (2008), which people who see colours otherwise can tell apart; each line has a
-mark of its own besides.
+Colours and marks are those of `mnemic.bench.harness.plot`.
 """
 
 from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from importlib.util import find_spec
 from typing import Any
 
-from mnemic.actors.protocol.errors import ExtraMissing
+from mnemic.bench.harness.plot import COLOURS, MARKS, new_figure, write_svg
 from mnemic.experiment.analysis import Difference, Point
 from mnemic.experiment.measures import short_name
 
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-_MARKS = "osD^vPX"
 _STYLES = ("-", "--", "-.", ":")
 
 
@@ -26,7 +22,7 @@ def draw_over_nights(points: Sequence[Point], measure: str, arms: Sequence[str])
     Raises:
         ExtraMissing: matplotlib is not installed.
     """
-    figure, axes = _figure(6.4, 3.6)
+    figure, axes = new_figure(6.4, 3.6)
     shift = 0.06
     for number, arm in enumerate(arms):
         line = [one for one in points if (one.arm, one.measure) == (arm, measure)]
@@ -38,9 +34,9 @@ def draw_over_nights(points: Sequence[Point], measure: str, arms: Sequence[str])
             [one.mean for one in line],
             yerr=[[one.mean - one.low for one in line], [one.high - one.mean for one in line]],
             label=arm,
-            color=_COLOURS[number % len(_COLOURS)],
-            marker=_MARKS[number % len(_MARKS)],
-            linestyle=_STYLES[number // len(_COLOURS) % len(_STYLES)],
+            color=COLOURS[number % len(COLOURS)],
+            marker=MARKS[number % len(MARKS)],
+            linestyle=_STYLES[number // len(COLOURS) % len(_STYLES)],
             capsize=3,
             markersize=5,
         )
@@ -54,13 +50,13 @@ def draw_over_nights(points: Sequence[Point], measure: str, arms: Sequence[str])
 def draw_differences(differences: Sequence[Difference], measure: str) -> str:
     """Each arm's difference to the base arm, with its interval. Raises as `draw_over_nights`."""
     shown = [one for one in differences if one.measure == measure][::-1]
-    figure, axes = _figure(6.4, 1.0 + 0.4 * len(shown))
+    figure, axes = new_figure(6.4, 1.0 + 0.4 * len(shown))
     for place, one in enumerate(shown):
         axes.errorbar(
             [one.difference],
             [place],
             xerr=[[one.difference - one.low], [one.high - one.difference]],
-            color=_COLOURS[0],
+            color=COLOURS[0],
             marker="o",
             capsize=3,
         )
@@ -72,25 +68,8 @@ def draw_differences(differences: Sequence[Difference], measure: str) -> str:
     return _svg(figure)
 
 
-def check_plots() -> None:
-    """Find out whether plots can be drawn. Raises as `draw_over_nights`."""
-    if find_spec("matplotlib") is None:
-        raise ExtraMissing(what="A report's plots", module="matplotlib", extra="research")
-
-
-def _figure(width: float, height: float) -> tuple[Any, Any]:
-    check_plots()
-    import matplotlib as mpl  # here: it takes half a second
-    from matplotlib.figure import Figure
-
-    mpl.rcParams.update({"svg.hashsalt": "mnemic", "svg.fonttype": "path", "font.size": 10})
-    figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.subplots()
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure, axes
-
-
 def _svg(figure: Any) -> str:
     written = io.StringIO()
-    figure.savefig(written, format="svg", metadata={"Date": None, "Creator": None})
-    return written.getvalue().partition("<svg")[1] + written.getvalue().partition("<svg")[2]
+    write_svg(figure, written)
+    _, tag, rest = written.getvalue().partition("<svg")
+    return tag + rest

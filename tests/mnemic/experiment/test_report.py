@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mnemic.actors.protocol.errors import ExtraMissing, InvalidValue
-from mnemic.experiment import plots
+from mnemic.bench.harness import plot
 from mnemic.experiment.replay import Answered
 from mnemic.experiment.report import compare_runs, comparison_lines, make_report, report_lines, write_report
 from mnemic.experiment.run import SPEC_FILE, Failure, Manifest, Outcome
@@ -103,9 +103,9 @@ def test_two_runs_are_compared_arm_by_arm() -> None:
 
 
 def test_without_what_draws_plots_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plots, "find_spec", lambda name: None)
+    monkeypatch.setattr(plot, "find_spec", lambda name: None)
     with pytest.raises(ExtraMissing) as caught:
-        plots.check_plots()
+        plot.check_plots()
     assert caught.value.remedy_text == "Run `pip install 'mnemic[research]'`."
 
 
