@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from mnemic.bench.harness.statistics import holm, mean_interval, paired_test
-from mnemic.experiment.replay import ArmResult
+from mnemic.experiment.jobs import ArmResult
 from mnemic.experiment.run import Outcome
 
 MOST_MOVED = 40

@@ -29,9 +29,9 @@ from mnemic.experiment.analysis import (
     paired_difference,
     points_of,
 )
+from mnemic.experiment.jobs import TOLD
 from mnemic.experiment.measures import short_name
 from mnemic.experiment.plots import draw_differences, draw_over_nights
-from mnemic.experiment.replay import TOLD
 from mnemic.experiment.run import SPEC_FILE, Outcome
 from mnemic.runtime.api.reports import pluralize
 from mnemic.runtime.keys.keys import replace_private

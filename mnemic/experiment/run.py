@@ -17,9 +17,10 @@ import numpy as np
 from mnemic.actors.protocol.errors import ActorRefused, InvalidValue, MnemicError
 from mnemic.actors.sleep.registry import find_stage
 from mnemic.experiment.embeddings import VectorCache
+from mnemic.experiment.jobs import ArmJob, ArmResult
 from mnemic.experiment.lives import Life, load_life
 from mnemic.experiment.measures import load_measures
-from mnemic.experiment.replay import ArmJob, ArmResult, live_arm, live_shared_part, remove_left_homes, shared_events
+from mnemic.experiment.replay import live_arm, live_shared_part, remove_left_homes, shared_events
 from mnemic.experiment.spec import Arm, Spec, SpecFile
 from mnemic.experiment.stamps import commit, life_stamp, result_stamp
 from mnemic.runtime.engine.settings import STAGES, Settings, check_settings

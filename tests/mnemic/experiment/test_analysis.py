@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.experiment.analysis import costs_of, differences_of, moved_questions, paired_difference, points_of
-from mnemic.experiment.replay import Answered, ArmResult, NightTaken
+from mnemic.experiment.jobs import Answered, ArmResult, NightTaken
 from mnemic.experiment.run import Manifest, Outcome
 from tests.mnemic.experiment.made import spec
 

@@ -12,8 +12,9 @@ import msgspec
 import pytest
 
 from mnemic.experiment.embeddings import VectorCache
+from mnemic.experiment.jobs import ArmJob
 from mnemic.experiment.measures import load_measures
-from mnemic.experiment.replay import ArmJob, VirtualClock, live_arm, live_shared_part, shared_events
+from mnemic.experiment.replay import VirtualClock, live_arm, live_shared_part, shared_events
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.minds.homes import open_mind
 from mnemic.runtime.store.read.reader import open_reader

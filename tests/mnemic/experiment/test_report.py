@@ -15,7 +15,7 @@ import pytest
 
 from mnemic.actors.protocol.errors import ExtraMissing, InvalidValue
 from mnemic.bench.harness import plot
-from mnemic.experiment.replay import Answered
+from mnemic.experiment.jobs import Answered
 from mnemic.experiment.report import compare_runs, comparison_lines, make_report, report_lines, write_report
 from mnemic.experiment.run import SPEC_FILE, Failure, Manifest, Outcome
 from tests.mnemic.experiment.made import SPEC
