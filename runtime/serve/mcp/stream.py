@@ -48,6 +48,7 @@ _HANDSHAKE_TIMEOUT_S = 10.0
 _MAX_IN_FLIGHT = 256  # requests of one connection that may be on their way; more are not read until some are answered
 _SHUTDOWN_CODES = (f"{ActorStopped.code}:", f"{EngineLost.code}:")
 _SHUTDOWN_TIMEOUT_S = 10.0  # a process or an engine that goes has gone by then
+_ACCEPT_TURNS = 4  # of the loop, from a connection that is accepted to its callback
 _FLUSH_TIMEOUT_S = 0.5  # for what the SDK still says to a client whose requests it gives up
 
 
@@ -63,7 +64,7 @@ class McpSocketServer:
 
     async def start(self, listening: socket.socket) -> None:
         """Take connections, from now on, on a socket that is bound."""
-        self._listening = await asyncio.start_server(self._handle_connection, sock=listening, limit=LINE_BYTES)
+        self._listening = await asyncio.start_server(self._take_connection, sock=listening, limit=LINE_BYTES)
 
     async def stop(self, timeout_s: float) -> None:
         """Take no more connections and no more requests, answer those that are begun, and close.
@@ -72,6 +73,11 @@ class McpSocketServer:
             timeout_s: how long the answers may take; what is not answered then is given up.
         """
         if self._listening is not None:
+            # No more are accepted, and what was just now is taken first: asyncio loses what is between the two.
+            for listening in self._listening.sockets:
+                asyncio.get_running_loop().remove_reader(listening.fileno())
+            for _ in range(_ACCEPT_TURNS):
+                await asyncio.sleep(0)
             self._listening.close()
         for connection in self._connections:
             connection.stop_reading()
@@ -84,11 +90,19 @@ class McpSocketServer:
         if left:
             await asyncio.wait(left, timeout=_FLUSH_TIMEOUT_S)
 
-    async def _handle_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _take_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Have a connection handled; it is known, and closed in the end, also where the end comes before its task."""
         connection = _Connection(reader, writer)
-        task = asyncio.current_task()
-        assert task is not None
+        task = asyncio.get_running_loop().create_task(self._handle_connection(connection))
         self._connections[connection] = task
+
+        def end(_: asyncio.Task[None]) -> None:
+            del self._connections[connection]
+            writer.close()
+
+        task.add_done_callback(end)
+
+    async def _handle_connection(self, connection: _Connection) -> None:
         try:
             caller = await self._handshake(connection)
             if caller is not None:
@@ -98,9 +112,6 @@ class McpSocketServer:
             _log.info("a connection broke (%s)", type(error).__name__)
         except Exception as error:  # one connection's trouble is not the others': said, and only it ends
             _log.error("a connection failed: %s", safe_cause(error))
-        finally:
-            del self._connections[connection]
-            writer.close()
 
     async def _handshake(self, connection: _Connection) -> Caller | None:
         """Hear who calls and answer; ``None`` where the caller is refused."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import json
 import socket
 import threading
@@ -18,7 +20,7 @@ from mnemic.runtime.client.wire import decode_error
 from mnemic.runtime.minds.run_dir import PROTOCOL
 from mnemic.runtime.serve.mcp import stream as mcp_stream
 from mnemic.runtime.serve.server_control import MAX_CONCURRENT_VERBS
-from tests.processes.hosted import HELLO, Hosted, Wire, hosted, message, note, together, tool_call
+from tests.processes.hosted import HELLO, Hosted, Wire, bound, hosted, message, note, together, tool_call
 from tests.waiting import BOUND_S, until
 
 
@@ -344,3 +346,21 @@ def test_half_a_word_holds_nobody_up(shared: Hosted, left: bytes) -> None:
             client.connect(str(shared.mcp))
             client.sendall(said)
     until(lambda: not shared.stream._connections)
+
+
+@pytest.mark.parametrize("turns", range(6))
+def test_a_connection_that_came_as_the_server_left_is_closed(tmp_path: Path, turns: int) -> None:
+    async def leave(client: socket.socket) -> None:
+        server = mcp_stream.McpSocketServer(None, None, "0")  # type: ignore[arg-type]
+        await server.start(bound(tmp_path / "mcp.sock"))
+        client.connect(str(tmp_path / "mcp.sock"))
+        client.shutdown(socket.SHUT_WR)
+        for _ in range(turns):  # of the loop: before it is accepted, before it is handled, and after
+            await asyncio.sleep(0)
+        await server.stop(BOUND_S)
+
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client, suppress(ConnectionResetError):
+        client.settimeout(BOUND_S)
+        asyncio.run(leave(client))
+        gc.collect()  # what the server forgot to close warns, which is an error here
+        assert client.recv(1) == b""
