@@ -90,13 +90,19 @@ class Cost(msgspec.Struct, frozen=True):
     """Mean size of its mind in the end."""
 
 
-def points_of(outcome: Outcome) -> list[Point]:
-    """The mean of each measure after each number of nights, by arm."""
+def points_of(outcome: Outcome, *, always: bool = False) -> list[Point]:
+    """The mean of each measure after each number of nights, by arm.
+
+    Args:
+        always: over those questions alone that were asked whenever any was: else a line would join different ones.
+    """
     found = []
     for arm in outcome.manifest.spec.arms:
         for measure in outcome.manifest.spec.measures:
-            for nights in _nights_of(outcome):
-                values = list(_means(_by_seed(outcome.of(arm.name), measure, nights)).values())
+            asked = {nights: _by_seed(outcome.of(arm.name), measure, nights) for nights in _nights_of(outcome)}
+            common = set.intersection(*(set(of) for of in asked.values() if of)) if any(asked.values()) else set()
+            for nights, of in asked.items():
+                values = list(_means({key: of[key] for key in of if key in common or not always}).values())
                 if values:
                     low, high = mean_interval(values)
                     mean = float(np.mean(values))

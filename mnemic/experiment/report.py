@@ -195,6 +195,7 @@ def as_html(outcome: Outcome, report: Report, spec_text: str) -> str:
     manifest, spec = outcome.manifest, outcome.manifest.spec
     arms = [one.name for one in spec.arms]
     questions = max((one.questions for one in report.points), default=0)
+    always = points_of(outcome, always=True)
     parts = [
         f"<h1>{escape(spec.name)}</h1>",
         f"<p>{escape(spec.about)}</p>" if spec.about else "",
@@ -206,8 +207,8 @@ def as_html(outcome: Outcome, report: Report, spec_text: str) -> str:
         "<div class=plots>",
         *(draw_differences(report.differences, one) for one in _measured(report.differences, spec.measures)),
         "</div><h2>Over the nights</h2><div class=plots>",
-        *(draw_over_nights(report.points, one, arms) for one in _measured(report.points, spec.measures)),
-        "</div>",
+        *(draw_over_nights(always, one, arms) for one in _measured(always, spec.measures)),
+        "</div><p><small>Of the questions that were asked each time; the table is of all.</small></p>",
         _mean_table(report.points),
         "<h2>Questions that changed</h2>",
         _moved_table(report.moved, outcome.texts, spec.measures[0]),

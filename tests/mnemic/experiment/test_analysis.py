@@ -65,6 +65,11 @@ def test_means_are_told_for_each_number_of_nights() -> None:
         ("ours", "hit@1", 3, 30, 0.0),
     ]
     assert all(one.low <= one.mean <= one.high for one in found)
+    always = points_of(outcome(result("ours", 1, *early, *OURS)), always=True)
+    assert [(one.nights, one.questions, one.mean) for one in always if one.measure == "mrr"] == [
+        (0, 1, 0.25),
+        (3, 1, 0.5),
+    ]
 
 
 def test_what_moved_is_told_with_the_ranks_of_what_answers() -> None:
