@@ -141,7 +141,7 @@ def run_experiment(
         spec=spec,
         results={f"{arm}/{seed}": name for (arm, seed), name in names.items() if _read_result(folder / RESULTS / name)},
         lives={str(seed): life_stamp(life).hex()[:16] for seed, life in lives.items()},
-        failures=tuple(failures),
+        failures=tuple(sorted(failures, key=lambda one: list(names).index((one.arm, one.seed)))),
         notes=tuple(sorted({note for life in lives.values() for note in life.notes})),
         engine=engine,
         machine=_machine(),
