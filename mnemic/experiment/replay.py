@@ -26,7 +26,7 @@ import psutil
 
 from mnemic.actors.protocol.capture.messages import CaptureTranscript
 from mnemic.actors.protocol.changes import DeliveredSpan
-from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.protocol.errors import ModelError
 from mnemic.actors.protocol.events import Event, MalformedLine
 from mnemic.actors.protocol.log_messages import NoteDelivery
 from mnemic.actors.protocol.meaning.messages import EmbedPending
@@ -307,7 +307,7 @@ def _settle(actors: Supervisor) -> None:
         try:
             while actors.ask(pending, _ASK_S).pending:
                 pass
-        except MnemicError:
+        except ModelError:
             continue  # without a model words answer, and every recall says so
     pause = threading.Event()
     while actors.is_busy():
