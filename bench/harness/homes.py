@@ -27,6 +27,7 @@ from mnemic.actors.protocol.changes import (
 )
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.ports import Encoder, Source
+from mnemic.actors.protocol.shape.messages import BindPending
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.actor_system import start_actor_system
 from mnemic.runtime.engine.settings import load_settings
@@ -56,6 +57,7 @@ _SYLLABLES = tuple(a + b for a in "bdfghklmnprstvz" for b in ("a", "e", "i", "o"
 _TURN_WORDS = (12, 60)
 _SESSION_TURNS = 40
 _BATCH = 500
+_BIND_TIMEOUT_S = 60.0
 
 
 class SyntheticCorpus:
@@ -194,6 +196,12 @@ def actors_of(home: Path, clock: Clock | None = None) -> Iterator[Supervisor]:
         yield actor_system
     finally:
         actor_system.stop()
+
+
+def bind_all(actors: Supervisor) -> None:
+    """Have every memory bound that waits for it."""
+    while actors.ask(BindPending(), _BIND_TIMEOUT_S).pending:
+        pass
 
 
 @contextmanager

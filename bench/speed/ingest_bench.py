@@ -22,8 +22,7 @@ import apsw
 import numpy as np
 
 from mnemic.actors.protocol.ports import Encoder, Window
-from mnemic.actors.protocol.shape.messages import BindPending
-from mnemic.bench.harness.homes import IDLE_SETTINGS, actors_of, fill_home
+from mnemic.bench.harness.homes import IDLE_SETTINGS, actors_of, bind_all, fill_home
 from mnemic.bench.harness.measure import Row
 from mnemic.bench.harness.processes import run_mnemic
 from mnemic.bench.quality.locomo import convert
@@ -35,7 +34,6 @@ _ENCODER = "baseline: the encoder alone"
 _PLAIN, _PLAIN_WHOLE = "competitor: plain FTS5", "competitor: plain FTS5 and the encoder, one loop"
 _MOST_WINDOWS = 16
 _TURNS_A_COMMIT = 256
-_BIND_TIMEOUT_S = 60.0
 _TABLES = """
 CREATE TABLE turns(id INTEGER PRIMARY KEY, speaker TEXT NOT NULL, text TEXT NOT NULL, vectors BLOB);
 CREATE VIRTUAL TABLE words USING fts5(speaker, text, content='', tokenize='porter unicode61 remove_diacritics 2');
@@ -97,8 +95,7 @@ def _rows(taken: dict[tuple[str, int], list[tuple[float, float]]], turns: int) -
 def _fill(home: Path, memories: int, seed: int, encoder: Encoder) -> None:
     fill_home(home, memories, seed=seed, encoder=encoder)
     with actors_of(home) as actors:
-        while actors.ask(BindPending(), _BIND_TIMEOUT_S).pending:
-            pass
+        bind_all(actors)
 
 
 def _write(to: Path, lines: Sequence[Line], tag: str) -> None:

@@ -27,8 +27,15 @@ from numpy.typing import NDArray
 
 from mnemic.actors.protocol.changes import AddMemory
 from mnemic.actors.protocol.ports import Encoder
-from mnemic.actors.protocol.shape.messages import BindPending, BindProgress
-from mnemic.bench.harness.homes import MIND_NAME, SyntheticCorpus, actors_of, fill_home, store_of, stored_texts
+from mnemic.bench.harness.homes import (
+    MIND_NAME,
+    SyntheticCorpus,
+    actors_of,
+    bind_all,
+    fill_home,
+    store_of,
+    stored_texts,
+)
 from mnemic.bench.harness.measure import Row, goal, milliseconds, quantiles, skipped
 from mnemic.bench.harness.mem0 import mem0 as filled_mem0
 from mnemic.bench.harness.palace import check_installed
@@ -53,7 +60,6 @@ _MOST_BOUND = 100_000  # of more, to bind takes the better part of an hour
 _CENTRES = 256  # texts that are embedded
 _NEAR = 0.8  # a memory's cosine with the centre it is drawn around
 _APART_US = 300_000_000  # between two memories: 100,000 of them are said in a year
-_BIND_TIMEOUT_S = 60.0
 _BUDGET_S = 5.0  # for the questions of one competitor
 _FEWEST = 3
 _MOST_MINED = 10_000
@@ -184,11 +190,7 @@ def _questions(data: Path) -> list[str]:
 
 def _bind(home: Path, count: int) -> None:
     with actors_of(home) as actors:
-        while True:
-            done = actors.ask(BindPending(), _BIND_TIMEOUT_S)
-            assert isinstance(done, BindProgress)
-            if not done.pending:
-                break
+        bind_all(actors)
     with store_of(home) as connection:
         there = int(connection.execute("SELECT count(*) FROM bound").get)
     if there != count:

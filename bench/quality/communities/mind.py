@@ -22,8 +22,7 @@ from mnemic.actors.protocol.communities.changes import BoundaryReason
 from mnemic.actors.protocol.communities.messages import UpdateCommunities
 from mnemic.actors.protocol.communities.snapshot import MemberCodes, Members
 from mnemic.actors.protocol.meaning.messages import EmbedPending
-from mnemic.actors.protocol.shape.messages import BindPending
-from mnemic.bench.harness.homes import MIND_NAME, actors_of
+from mnemic.bench.harness.homes import MIND_NAME, actors_of, bind_all
 from mnemic.bench.harness.measure import Row
 from mnemic.bench.harness.processes import run_mnemic
 from mnemic.bench.quality.communities.partitions import Ints, normalised_mutual_information
@@ -115,8 +114,7 @@ def bring_up_to_date(actors: Supervisor, mark: BoundaryReason) -> float:
     took_s = time.perf_counter() - began
     if progress.why_not:
         raise ValueError(progress.why_not)
-    while actors.ask(BindPending()).pending:
-        pass
+    bind_all(actors)
     return took_s
 
 
