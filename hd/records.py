@@ -54,30 +54,6 @@ def prototype(
     return algebra.bundle(vectors, tie, weights)
 
 
-def nearest_candidates(
-    common: NDArray[np.uint64], candidates: NDArray[np.uint64], most: int, algebra: Algebra
-) -> NDArray[np.int64]:
-    """The candidates nearest to a prototype, ``(min(most, c),) int64``, the nearest first.
-
-    Args:
-        common: the prototype, ``(w,) uint64``.
-        candidates: ``(c, w) uint64``: fillers bound to a role.
-    """
-    nearest, _ = algebra.cleanup(candidates, common[None], most)
-    return np.asarray(nearest[0])
-
-
 def typicality(common: NDArray[np.uint64], vectors: NDArray[np.uint64], algebra: Algebra) -> NDArray[np.float64]:
     """How alike each record of a set is to its prototype, ``(n,) float64``, 0 to 1."""
     return np.maximum(0.0, algebra.similarity(vectors, common))
-
-
-def decode_role(common: NDArray[np.uint64], bound: NDArray[np.uint64], algebra: Algebra) -> int:
-    """Which role a filler fills in most of a set: the index of the nearest of its bindings, ``(r, w) uint64``.
-
-    Raises:
-        ValueError: there are no bindings.
-    """
-    if not len(bound):
-        raise ValueError("a filler that no role has fills none")
-    return int(nearest_candidates(common, bound, 1, algebra)[0])

@@ -206,8 +206,8 @@ class CodeInfo(msgspec.Struct, frozen=True, array_like=True):
     """``episode``, ``fact`` or ``step``; see `mnemic.hd.roles`."""
     pairs: int
     """How many pairs of role and filler are bundled in it."""
-    fillers: tuple[tuple[str, str], ...]
-    """Role and filler of those that have a name: what the item memory has to know."""
+    fillers: tuple[tuple[str, str, int], ...]
+    """Role, filler and shift of those that have a name (`mnemic.hd.records.Pair`): what is matched exactly."""
 
 
 class AddCodes(ChangeBase, frozen=True, kw_only=True, tag="add_codes"):

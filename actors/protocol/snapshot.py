@@ -176,6 +176,47 @@ class SpaceRow(msgspec.Struct, frozen=True, kw_only=True):
     """How records are read out of memories."""
 
 
+MOST_SHIFT = 7
+"""A pair of a record is permuted at most so often."""
+
+
+def filler_term(number: int, shift: int) -> int:
+    """What says of a record that it has a filler, by that one's number, permuted so often.
+
+    Raises:
+        ValueError: it is permuted more often than `MOST_SHIFT`.
+    """
+    if not 0 <= shift <= MOST_SHIFT:
+        raise ValueError(f"a pair is permuted 0 to {MOST_SHIFT} times, not {shift}")
+    return number * (MOST_SHIFT + 1) + shift
+
+
+class RecordBlock(NamedTuple):
+    """What fills the roles of the records of one tier, `n` of them, `t` fillers in all; see `filler_term`."""
+
+    number: NDArray[np.int64]
+    """``(n,) int64``: number of each, ascending; what is bound anew gets a new one."""
+    row: NDArray[np.int64]
+    """``(n,) int64``: row of its memory."""
+    pairs: NDArray[np.int64]
+    """``(n,) int64``: how many pairs it has, those without a name too."""
+    ends: NDArray[np.int64]
+    """``(n,) int64``: where its terms end; they begin where those of the one before end."""
+    terms: NDArray[np.uint32]
+    """``(t,) uint32``."""
+
+
+class NamedFiller(NamedTuple):
+    """A filler that memories have."""
+
+    number: int
+    """Its own."""
+    name: str
+    """As the memories have it."""
+    memories: int
+    """How many have it."""
+
+
 class CodeBlock(NamedTuple):
     """Hypervectors of one tier, `n` of them."""
 
@@ -339,16 +380,28 @@ class Snapshot(GraphSnapshot, KnowledgeSnapshot, SleepSnapshot, Protocol):
         """Hypervectors of the newest space, of one tier, of numbers after one; ``0`` gives all."""
         ...
 
-    def fillers(self, role: str, scopes: Collection[int] | None = None) -> list[tuple[str, int]]:
-        """The fillers of a role that any memory has, and how many have it, the most frequent first.
+    def records(self, tier: str, after: int) -> RecordBlock:
+        """What fills the roles of the records of the newest space, as in `codes`."""
+        ...
+
+    def filler_numbers(self, role: str, filler: str) -> list[int]:
+        """The numbers of a filler of a role, whatever its case; none where no memory has it."""
+        ...
+
+    def filler_roles(self, after: int) -> tuple[NDArray[np.int64], list[str]]:
+        """The numbers of all fillers after one, ascending, and the role of each."""
+        ...
+
+    def named_fillers(self, numbers: Sequence[int]) -> list[NamedFiller]:
+        """The fillers of some numbers, the most frequent first."""
+        ...
+
+    def fillers(self, role: str, scopes: Collection[int] | None = None) -> list[NamedFiller]:
+        """The fillers of a role that any memory has, the most frequent first.
 
         Args:
             scopes: numbers of the scopes whose memories count; ``None`` for all.
         """
-        ...
-
-    def bound_count(self, scopes: Collection[int]) -> int:
-        """How many memories of some scopes are bound."""
         ...
 
     def filler_counts(self) -> dict[str, int]:

@@ -23,7 +23,7 @@ from mnemic.algorithms.retrieval.bm25 import bm25, bm25_grouped, inverse_documen
 from mnemic.algorithms.retrieval.fusion import SignalScores, fuse
 from mnemic.algorithms.retrieval.scan import RESCORE_ROWS
 from mnemic.hd.encoders import RecordEncoder
-from mnemic.hd.query import RecordVectors, StructuralQuery, score_pairs
+from mnemic.hd.query import RecordVectors, meaning_scores
 from mnemic.hd.records import Pair
 
 Floats = NDArray[np.float64]
@@ -118,8 +118,7 @@ class AboutQuery:
         if self.embedded is None or self.embedded.encoder.model != encoders.space.model:
             return np.full(len(places), np.nan)
         near = encoders.encode_pairs([Pair("about", np.frombuffer(self.embedded.vector, np.float32))])
-        asked = StructuralQuery(near[:0], np.empty(0), near, np.ones(1, np.bool_))
-        return score_pairs(codes, places, asked, encoders.algebra)[:, 0]
+        return meaning_scores(codes, places, near, encoders.algebra)[:, 0]
 
     def nearness(self, memories: NDArray[np.int64], projected: Callable[[NDArray[np.int64]], Floats]) -> Floats:
         """How near the memories of some records are, 0 to 1.

@@ -1,6 +1,6 @@
-"""Answers "A is to B as C is to what?" from the hypervector records of the memories.
+"""Answers "A is to B as C is to what?" from the records of the memories.
 
-A's records are bundled into a prototype, and the role that B fills in it is found by cleanup; in facts also the
+The role that B fills in most of A's records is found; in facts also the
 relation in which the two stand. Then the records of C, of the same relation, are asked for what fills that role. A
 name may be a day, an hour or a number too: then only those count that have the very same.
 
@@ -13,12 +13,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.shape.messages import Answer
-from mnemic.actors.shape.fillers import ShapeSearch
+from mnemic.actors.shape.fillers import MAX_MATCHES, ShapeSearch
 from mnemic.hd.encoders import canonical, match_kind
-from mnemic.hd.query import Matches
-from mnemic.hd.records import Pair, decode_role
+from mnemic.hd.query import Matches, best_matches
+from mnemic.hd.records import Pair
 from mnemic.hd.roles import ROLES, Tier
 
 
@@ -108,7 +110,7 @@ def _query_third(names: tuple[str, ...], relation: _Relation, looking: ShapeSear
         said = _stated_relations(names, relation, looking)
     for also in [[one] for one in said] or [[]]:
         matches = _find(tier, [third, *also], looking)
-        if (matches.probability * matches.nearness).max(initial=0.0) > _MIN_RECORDS:
+        if len(matches.row):
             break
     answers = looking.answers(tier, relation.filled, looking.sample_matches(matches), k)
     lacking = "" if answers else _missing_reason(names, relation, said)
@@ -127,14 +129,8 @@ def _missing_reason(names: tuple[str, ...], relation: _Relation, said: Sequence[
 def _find(tier: Tier, pairs: Sequence[Pair], looking: ShapeSearch) -> Matches:
     """The records that have all of some pairs; what is matched by nearness comes last, and has to be the very same."""
     ordered = _in_order(pairs)
-    exact = [one for one in ordered if match_kind(one.role) == "exact"]
-    near = ordered[len(exact) :]
-    matches = looking.find(tier, exact, near)
-    if near:  # where none has that day, those of the nearest one are found
-        sample = looking.sample_matches(matches)
-        if not all(looking.pair_probability(tier, one, sample) > _MIN_RECORDS for one in near):
-            return Matches(matches.row[:0], matches.probability[:0], matches.nearness[:0], matches.pair_scores[:0])
-    return matches
+    places = looking.having(tier, ordered)
+    return best_matches(places, np.ones((len(places), len(ordered))), MAX_MATCHES)
 
 
 def _in_order(pairs: Sequence[Pair]) -> list[Pair]:
@@ -154,7 +150,7 @@ def _roles_filled_by(name: str, looking: ShapeSearch) -> list[str]:
     named = {
         role: _canonical_or_none(role, name) for role in looking.encoders.space.roles if match_kind(role) != "meaning"
     }
-    found = [role for role, kept in named.items() if kept is not None and looking.items(role).count_of(kept)]
+    found = [role for role, kept in named.items() if kept is not None and looking.knows(Pair(role, kept))]
     if not found:
         raise InvalidValue(
             name="the analogy",
@@ -193,10 +189,9 @@ def _relation(
     if not len(sample.indices):
         return _Relation(0.0, tier, role, role)
     pairs = [Pair(one, canonical(one, names[1])) for one in others]
-    best = decode_role(looking.prototype_of(tier, sample), looking.encoders.encode_pairs(pairs), looking.index.algebra)
-    return _Relation(
-        len(sample.indices) * looking.pair_probability(tier, pairs[best], sample), tier, role, others[best]
-    )
+    shares = [looking.share(tier, one, sample) for one in pairs]
+    best = int(np.argmax(shares))
+    return _Relation(len(sample.indices) * shares[best], tier, role, others[best])
 
 
 def _stated_relations(names: tuple[str, ...], relation: _Relation, looking: ShapeSearch) -> list[Pair]:

@@ -96,7 +96,7 @@ class RecordBinder:
 
 
 def _code(tier: Tier, record: Record) -> CodeInfo:
-    named = ((pair.role, pair.filler) for pair in record if isinstance(pair.filler, str))
+    named = ((pair.role, pair.filler, pair.shift) for pair in record if isinstance(pair.filler, str))
     return CodeInfo(tier=tier, pairs=len(record), fillers=tuple(dict.fromkeys(named)))
 
 

@@ -1,6 +1,8 @@
-"""Searches hypervector records for a structural query and decodes the fillers of the roles it asks for.
+"""Finds the records that match a structural query, and what fills the roles that it asks for.
 
-Between `mnemic.hd`, which knows arrays, and `mnemic.actors.shape.shape_recall`, which knows messages.
+What is exact, and what fills a role, is looked up; hypervectors tell how near the meaning that a record holds is, and
+what a set has in common. Between `mnemic.hd`, which knows arrays, and `mnemic.actors.shape.shape_recall`, which knows
+messages.
 """
 
 from __future__ import annotations
@@ -12,26 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.actors.protocol.shape.messages import Answer, RolesListed, RoleView
-from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.protocol.snapshot import MOST_SHIFT, Snapshot, filler_term
 from mnemic.actors.shape.about import AboutQuery
 from mnemic.actors.shape.community_role import COMMUNITY, community_role, topics_of_records
-from mnemic.actors.shape.features import STEPS_BACK
 from mnemic.actors.shape.patterns import AFTER, STEP_ROLES, THEN
-from mnemic.actors.shape.shape_index import MOST_FILLERS, FillerTable, ShapeIndex
+from mnemic.actors.shape.shape_index import FillerTable, ShapeIndex, merge_case
 from mnemic.hd.codebook import draw_hypervector
 from mnemic.hd.encoders import match_kind
-from mnemic.hd.evidence import KnownFillers, expected_weights
-from mnemic.hd.query import (
-    TEMPERATURE,
-    FillerProbabilities,
-    Matches,
-    StructuralQuery,
-    decode_fillers,
-    find_matches,
-    match_weights,
-    sample_rows,
-)
-from mnemic.hd.records import Pair, nearest_candidates, prototype, typicality
+from mnemic.hd.evidence import MIN_SIMILARITY, expected_weights
+from mnemic.hd.query import TEMPERATURE, Matches, best_matches, match_weights, meaning_scores, sample_rows
+from mnemic.hd.records import Pair, prototype, typicality
 from mnemic.hd.roles import ROLES, Tier
 
 Floats = NDArray[np.float64]
@@ -42,10 +34,8 @@ _MAX_PROTOTYPE_RECORDS = 2048
 """Of more records the prototype is that of a sample, and the typical ones are of it."""
 _MAX_READ_RECORDS = 512
 """At most so many records are read for an answer."""
-_MAX_JUDGED_RECORDS = 1024
-"""At most so many matches are found where it is asked what they are about: no noise hides one that is near."""
-_MAX_PROPOSED_FILLERS = 128
-"""So many fillers are proposed by what the records have in common, where there are too many to try all with all."""
+MAX_MATCHES = 4096
+"""At most so many matches are found."""
 _NEAR_ENOUGH = 0.5
 """What is at least so near to what was asked for is taken for what was meant."""
 _MIN_SUPPORT_PROBABILITY = 0.05
@@ -77,10 +67,19 @@ class ShapeSearch:
         snapshot: Snapshot,
         memories: NDArray[np.bool_],
         within: frozenset[int] | None = None,
+        reach: NDArray[np.bool_] | None = None,
     ) -> None:
+        """Look through some memories.
+
+        Args:
+            memories: ``(n,) bool``: which.
+            within: numbers of the scopes in which memories may be named beside them; ``None`` for all.
+            reach: ``(n,) bool``: the memories of these scopes, whether they are looked through or not.
+        """
         assert index.encoders is not None
         self.index, self.snapshot, self.encoders = index, snapshot, index.encoders
         self.visible_memories = memories
+        self._reach = memories if reach is None else reach
         """``(n,) bool``: which memories are looked through."""
         self.within = within
         """Numbers of the scopes in which memories may be named beside them; ``None`` for all."""
@@ -100,8 +99,23 @@ class ShapeSearch:
         return self._visible[tier]
 
     def items(self, role: str) -> FillerTable:
-        """The item memory of a role: what memories of the scopes asked for have, so that no other is named."""
+        """The fillers of a role: what memories of the scopes asked for have, so that no other is named."""
         return self.index.items(role, self.snapshot, self.within)
+
+    def numbers(self, pair: Pair) -> list[int]:
+        """The numbers that the filler of a pair is known by; none where no memory has it."""
+        return self.snapshot.filler_numbers(pair.role, str(pair.filler))
+
+    def knows(self, pair: Pair) -> bool:
+        """Whether a memory of the scopes asked for has a filler in a role, whichever its record is."""
+        numbers = self.numbers(pair)
+        if self.within is None or not numbers:
+            return bool(numbers)
+        return any(
+            len(records.among(records.having([filler_term(one, shift) for one in numbers]), self._reach))
+            for records in self.index.records.values()
+            for shift in range(MOST_SHIFT + 1)
+        )
 
     # --- which records -----------------------------------------------------------------------------------------------
 
@@ -109,26 +123,32 @@ class ShapeSearch:
         self, tier: Tier, exact: Sequence[Pair], near: Sequence[Pair] = (), about: AboutQuery | None = None
     ) -> Matches:
         """The records that have what is exact, the nearest first to what is near, and to what is asked about."""
-        known = [self.items(role).count_of(str(filler)) for role, filler, _ in exact]
-        priors = [self._priors(tier, one.role, np.array([count]))[0] for one, count in zip(exact, known, strict=True)]
-        asked = StructuralQuery(
-            self.encoders.encode_pairs(exact),
-            np.array(priors, np.float64),
-            self.encoders.encode_pairs(near),
-            np.array([match_kind(one.role) == "meaning" for one in near], np.bool_),
-            tuple(self._graded(tier, one, n) for n, one in enumerate(near) if is_graded(one.role)),
-        )
-        codes, algebra = self.index.records[tier].codes, self.index.algebra
-        if about is None:
-            return find_matches(codes, self.visible(tier), asked, algebra)
-
-        def judge(places: NDArray[np.int64]) -> Floats:
-            memories = self.index.records[tier].position[places]
-            return about.nearness(
-                memories, lambda lacking: about.projected_cosines(codes, places[lacking], self.encoders)
+        places = self.having(tier, exact)
+        columns = [np.ones(len(places)) for _ in exact]
+        columns += [self._near(tier, one, places) for one in near]
+        if about is not None:
+            codes = self.index.vectors(tier, self.snapshot)
+            columns.append(
+                about.nearness(
+                    self.index.records[tier].position[places],
+                    lambda lacking: about.projected_cosines(codes, places[lacking], self.encoders),
+                )
             )
+        return best_matches(places, np.stack(columns, axis=1), MAX_MATCHES)
 
-        return find_matches(codes, self.visible(tier), asked, algebra, _MAX_JUDGED_RECORDS, judge)
+    def having(self, tier: Tier, pairs: Sequence[Pair]) -> NDArray[np.int64]:
+        """The records looked through that have all of some pairs, ``(m,) int64``, ascending."""
+        if not pairs:
+            return self.visible(tier)
+        records = self.index.records[tier]
+        postings = [
+            records.having([filler_term(one, pair.shift) for one in self.numbers(pair)])
+            for pair in dict.fromkeys(pairs)
+        ]
+        found, *others = sorted(postings, key=len)
+        for other in others:
+            found = np.intersect1d(found, other, assume_unique=True)
+        return records.among(found, self.visible_memories)
 
     def sample_matches(self, matches: Matches, temperature: float = TEMPERATURE) -> Sample:
         """The matches that are read for answers: where too many match alike, some of them."""
@@ -158,12 +178,12 @@ class ShapeSearch:
             least: how typical one is at least, 0 to 1: of 0 it is no hit.
         """
         places = sample_rows(self.visible(tier), _MAX_PROTOTYPE_RECORDS)
-        vectors, strengths = self.index.records[tier].codes.join(places), self._strengths(tier, places)
+        vectors = self.index.vectors(tier, self.snapshot).codes[places]
+        strengths = self._strengths(tier, places)
         common = self._prototype(vectors, strengths) if common is None else common
         typical = np.maximum(least, typicality(common, vectors, self.index.algebra))
         order = np.lexsort((-places, -typical))
-        ones = np.ones(len(order))
-        matches = Matches(places[order], ones, typical[order], typical[order][:, None])
+        matches = Matches(places[order], typical[order], typical[order][:, None])
         read = sample_rows(np.arange(len(places)), _MAX_READ_RECORDS, 0)
         weights = np.full(len(read), 1 / max(1, len(read)))
         return matches, Sample(places[read], weights, np.ones(len(read), np.bool_))
@@ -172,15 +192,13 @@ class ShapeSearch:
 
     def answers(self, tier: Tier, role: str, sample: Sample, k: int) -> list[Answer]:
         """What fills a role of the records sampled, the most confident first."""
-        well = self._worked_probabilities(sample) if tier == "step" and role in (THEN, *STEP_ROLES) else None
+        well = self._worked(sample) if tier == "step" and role in (THEN, *STEP_ROLES) else None
         if role == THEN:
             having = self._step_phrases(sample)
         elif role == COMMUNITY:
             having = topics_of_records(self.snapshot, self.index.records[tier].row[sample.indices])
         else:
-            items, filled = self.fill(tier, role, sample)
-            columns = zip(filled.candidate.tolist(), filled.probability.T, strict=True)
-            having = {items.names[candidate]: probability for candidate, probability in columns}
+            having = self.fill(tier, role, sample)
         confidence = {name: float(sample.weights @ probability) for name, probability in having.items()}
         first = {name: _first(probability) for name, probability in having.items()}
         # of equal ones that of the best memory: what is told first of several roles then goes together where it can
@@ -194,73 +212,37 @@ class ShapeSearch:
             self.warn(f"{role}: nothing that fills it is as probable as {100 * _MIN_CONFIDENCE:g} %")
         return told
 
-    def fill(self, tier: Tier, role: str, sample: Sample) -> tuple[FillerTable, FillerProbabilities]:
-        """The item memory of a role, and how probable each of its fillers is in each record sampled."""
-        items, codes = self.items(role), self.index.records[tier].codes
-        if len(items.count_by_lowercase) > MOST_FILLERS:
-            self.warn(
-                f"{role}: of its {len(items.count_by_lowercase)} fillers only the {MOST_FILLERS} most frequent"
-                " were compared"
-            )
-        proposed = None
-        if len(items.names) > 2 * _MAX_PROPOSED_FILLERS and len(sample.indices) > 1:
-            common = self._prototype(codes.join(sample.indices), np.maximum(sample.weights, np.finfo(float).tiny))
-            proposed = nearest_candidates(common, items.codes, _MAX_PROPOSED_FILLERS, self.index.algebra)
-        priors = self._priors(tier, role, items.counts)
-        many = ROLES[role].many
-        return items, decode_fillers(codes, sample.indices, items.codes, priors, many, self.index.algebra, proposed)
+    def fill(self, tier: Tier, role: str, sample: Sample) -> dict[str, Floats]:
+        """Of each filler that records sampled have in a role, 1 for the records that have it, ``(m,) float64``."""
+        which, terms = self.index.records[tier].terms_of(sample.indices)
+        own = self.index.of_role(role, terms)
+        which, numbers = which[own], terms[own] // (MOST_SHIFT + 1)
+        found: dict[str, Floats] = {}
+        for name, same, _ in merge_case(self.snapshot.named_fillers(np.unique(numbers).tolist())):
+            found[name] = np.zeros(len(sample.indices))
+            found[name][which[np.isin(numbers, same)]] = 1.0
+        return found
 
-    def pair_probability(self, tier: Tier, pair: Pair, sample: Sample) -> float:
-        """The probability that a record that is meant has a pair."""
-        if match_kind(pair.role) == "near":  # a day is told only from the days beside it
-            items, filled = self.fill(tier, pair.role, sample)
-            column = [items.names[one] == pair.filler for one in filled.candidate.tolist()]
-            return float((sample.weights @ filled.probability)[column].sum())
-        prior = self._priors(tier, pair.role, np.array([self.items(pair.role).count_of(str(pair.filler))]))
-        bound, codes = self.encoders.encode_pairs([pair]), self.index.records[tier].codes
-        filled = decode_fillers(codes, sample.indices, bound, prior, True, self.index.algebra)
-        return float((sample.weights @ filled.probability).sum())
-
-    def prototype_of(self, tier: Tier, sample: Sample) -> NDArray[np.uint64]:
-        """The prototype of the records sampled, ``(w,) uint64``."""
-        return self._prototype(
-            self.index.records[tier].codes.join(sample.indices),
-            np.maximum(sample.weights, _TIE_TOLERANCE / _MAX_READ_RECORDS),
-        )
+    def share(self, tier: Tier, pair: Pair, sample: Sample) -> float:
+        """How many of the records sampled have a pair, as a share, each counting its weight."""
+        having = self.index.records[tier].having([filler_term(one, pair.shift) for one in self.numbers(pair)])
+        return float(sample.weights @ np.isin(sample.indices, having))
 
     def _step_phrases(self, sample: Sample) -> dict[str, Floats]:
-        """The steps themselves, each told in words: what was done, to what or by what, and how it ended.
-
-        What is not told of a step it has not: that counts for how probable it is, too.
-        """
-        count = len(sample.indices)
-        words: list[list[str]] = [[] for _ in range(count)]
-        sure = np.ones(count)
+        """The steps themselves, each told in words: what was done, to what or by what, and how it ended."""
+        words: list[list[str]] = [[] for _ in sample.indices]
         for role in STEP_ROLES:
-            items, filled = self.fill("step", role, sample)
-            if not len(filled.candidate):
-                continue
-            judged = filled.probability
-            best = judged.argmax(axis=1)
-            likely = judged[np.arange(count), best]
-            none = (1 - judged).prod(axis=1) if ROLES[role].many else 1 - judged.sum(axis=1)
-            for place in range(count):
-                if role == "tool" and len(words[place]) > 1:  # what it was done to says more than by what
-                    continue
-                name = items.names[filled.candidate[best[place]]]
-                if likely[place] <= 0.5:
-                    sure[place] *= max(0.0, none[place])
-                elif role != "tool" or name not in words[place]:  # a tool may be named as what it does
-                    words[place].append(name)
-                    sure[place] *= likely[place]
-        told = [" ".join(one) for one in words]
-        return {one: np.where([each == one for each in told], sure, 0.0) for one in dict.fromkeys(told) if one}
+            for name, has in self.fill("step", role, sample).items():
+                for place in np.flatnonzero(has).tolist():
+                    told = words[place]
+                    if role != "tool" or (len(told) < 2 and name not in told):  # what it was done to says more
+                        told.append(name)
+        phrases = [" ".join(one) for one in words]
+        return {one: np.array([each == one for each in phrases], np.float64) for one in dict.fromkeys(phrases) if one}
 
-    def _worked_probabilities(self, sample: Sample) -> tuple[Floats, Floats]:
-        """The probability of each step sampled that things were well after it, and that they were not."""
-        items, filled = self.fill("step", "worked", sample)
-        none = np.zeros(len(sample.indices))
-        found = dict(zip((items.names[one] for one in filled.candidate), filled.probability.T, strict=True))
+    def _worked(self, sample: Sample) -> tuple[Floats, Floats]:
+        """Of each step sampled, 1 where things were well after it; and where they were not."""
+        found, none = self.fill("step", "worked", sample), np.zeros(len(sample.indices))
         return found.get("yes", none), found.get("no", none)
 
     def _answer(
@@ -285,22 +267,18 @@ class ShapeSearch:
             memories=tuple(self.snapshot.ids_of(list(rows)[:_MAX_SUPPORT_IDS])),
         )
 
-    def _priors(self, tier: Tier, role: str, count: NDArray[np.int64]) -> Floats:
-        """How probable it is that a record has a filler that so many memories have, before one looks.
-
-        A step's memory counts for what the steps before it had, too, so up to four times in all: the sum would leave
-        no room for a step that has none.
-        """
-        all_of_them = self.index.bound_count if "episode" in ROLES[role].tiers else len(self.index.records[tier].row)
-        total = max(2.0, all_of_them * self.index.share(self.snapshot, self.within))
-        times = 1 + STEPS_BACK if role in STEP_ROLES else 1
-        return np.asarray(np.minimum(count / total, 1 - 1 / total) / times, np.float64)
-
-    def _graded(self, tier: Tier, asked: Pair, column: int) -> KnownFillers:
-        """The fillers that a role may have which is asked for by nearness."""
-        items = self.items(asked.role)
+    def _near(self, tier: Tier, asked: Pair, places: NDArray[np.int64]) -> Floats:
+        """How near some records are to a filler that is matched by nearness, ``(m,)``, 0 to 1."""
+        if match_kind(asked.role) == "meaning":
+            codes, bound = self.index.vectors(tier, self.snapshot), self.encoders.encode_pairs([asked])
+            return meaning_scores(codes, places, bound, self.index.algebra)[:, 0]
+        items, records = self.items(asked.role), self.index.records[tier]
         alike = self.encoders.similarities(asked.role, items.names, str(asked.filler))
-        return KnownFillers(column, items.codes, self._priors(tier, asked.role, items.counts), alike)
+        near = np.zeros(len(records.row))
+        for place in np.flatnonzero(alike > MIN_SIMILARITY).tolist():
+            having = records.having([filler_term(one, asked.shift) for one in items.numbers[place]])
+            near[having] = np.maximum(near[having], alike[place])
+        return near[places]
 
     def _strengths(self, tier: Tier, places: NDArray[np.int64]) -> Floats:
         """How strong the memory of each record is: the more often it was given, the stronger."""
@@ -312,11 +290,6 @@ class ShapeSearch:
         return prototype(
             vectors, strengths, draw_hypervector(self.encoders.space, "tie", "prototype"), self.index.algebra
         )
-
-
-def is_graded(role: str) -> bool:
-    """Whether it is decoded how near a record is: where it has but one filler."""
-    return match_kind(role) == "near" and not ROLES[role].many
 
 
 def _first(probability: Floats) -> int:
@@ -353,7 +326,7 @@ def list_roles(snapshot: Snapshot) -> RolesListed:
             match=match_kind(role.name),
             decodes=role.decodes,
             fillers=counts.get(role.name, 0),
-            samples=tuple(name for name, _ in snapshot.fillers(role.name)[:_SAMPLES]),
+            samples=tuple(one.name for one in snapshot.fillers(role.name)[:_SAMPLES]),
         )
         for role in ROLES.values()
     )

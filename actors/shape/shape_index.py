@@ -1,71 +1,69 @@
-"""In-memory index of hypervector records and role fillers, kept in step with the log, for structural queries.
+"""In-memory index of what fills the roles of records, and of their hypervectors, kept in step with the log.
 
-It is loaded at the first question about shapes, 1,280 bytes a record and a little, and follows the log from then on.
+What fills them is loaded at the first question about shapes, six bytes a pair, with where each filler is; hypervectors,
+1,280 bytes a record, at the first question that needs them. Both follow the log from then on.
 What is bound anew has higher numbers: of a memory whose episode came again, all records of before are dead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.snapshot import CodeBlock, Columns, Snapshot, SpaceRow
+from mnemic.actors.protocol.snapshot import MOST_SHIFT, CodeBlock, Columns, NamedFiller, RecordBlock, Snapshot, SpaceRow
 from mnemic.actors.recall.recall_index import GrowableArray
+from mnemic.algorithms.retrieval.inverted_index import make_inverted_index
+from mnemic.algorithms.retrieval.term_codes import CODE_BYTES
 from mnemic.hd.algebra import Algebra, default_algebra
 from mnemic.hd.encoders import RecordEncoder
 from mnemic.hd.query import RecordVectors
 from mnemic.hd.roles import ROLES, TIERS, Tier
 from mnemic.hd.space import Space
 
-MOST_FILLERS = 16_384
-"""Of more fillers of a role the most frequent are compared: each takes as much memory as a record."""
 _EMPTY = np.empty(0, np.int64)
 
 
 class FillerTable(NamedTuple):
-    """The item memory of a role, `c` fillers, the most frequent first."""
+    """The fillers of a role, `c` of them, the most frequent first; those that differ by their case alone are one."""
 
     names: list[str]
     """The fillers."""
-    counts: NDArray[np.int64]
-    """``(c,) int64``: how many memories have each."""
-    codes: NDArray[np.uint64]
-    """``(c, w) uint64``: each bound to the role."""
+    numbers: list[tuple[int, ...]]
+    """What they are known by."""
     count_by_lowercase: dict[str, int]
-    """How many memories have each, by its name in lower case; those that are not compared are here too."""
-
-    def count_of(self, filler: str) -> int:
-        """How many memories have a filler, in whatever case it is kept: paths keep theirs, and it makes no bit."""
-        return self.count_by_lowercase.get(filler.lower(), 0)
+    """How many memories have each, by its name in lower case."""
 
 
 class TierRecords:
-    """The records of one tier; some of them may be dead."""
+    """The records of one tier: what fills their roles, and their hypervectors once these were asked for.
+
+    Some of them may be dead.
+    """
 
     def __init__(self, words: int) -> None:
-        first = max(1, words // 4) if words else 0
-        self._number, self._row, self._place, self._pairs = (GrowableArray(_EMPTY) for _ in range(4))
-        self._head = GrowableArray(np.empty((0, first), np.uint64))
-        self._tail = GrowableArray(np.empty((0, words - first), np.uint64))
+        self._number, self._row, self._place, self._pairs, self._ends = (GrowableArray(_EMPTY) for _ in range(5))
+        self._terms = GrowableArray(np.empty(0, np.uint32))
+        self._postings = make_inverted_index()
+        self._codes = GrowableArray(np.empty((0, words), np.uint64))
         self._alive = GrowableArray(np.empty(0, np.bool_))
-        self.last = self._count = 0
+        self.last = self.last_coded = self._count = 0
 
-    def append(self, block: CodeBlock, columns: Columns) -> None:
+    def append(self, block: RecordBlock, columns: Columns) -> None:
         """Take in what was bound since; the memories of it are all among the columns."""
-        coded = RecordVectors.from_vectors(block.codes, block.pairs)
         for growing, more in (
             (self._number, block.number),
             (self._row, block.row),
             (self._place, np.searchsorted(columns.row, block.row)),
             (self._pairs, block.pairs),
-            (self._head, coded.head),
-            (self._tail, coded.tail),
+            (self._ends, block.ends + len(self._terms.view())),
+            (self._terms, block.terms),
             (self._alive, np.ones(len(block.row), np.bool_)),
         ):
             growing.append(more)
+        self._post(block.row, block.ends, block.terms)
         if len(block.number):
             self.last = int(block.number[-1])
             self._count += len(block.number)
@@ -77,13 +75,51 @@ class TierRecords:
         self._count = int(np.count_nonzero(alive))
         if 2 * self._count < len(alive):
             kept = np.flatnonzero(alive)
-            parts = (self._number, self._row, self._place, self._pairs, self._head, self._tail, self._alive)
-            for growing in parts:
+            which, terms = self.terms_of(kept)
+            self._terms = GrowableArray(terms)
+            self._codes.select(kept[kept < len(self._codes.view())])
+            for growing in (self._number, self._row, self._place, self._pairs, self._ends, self._alive):
                 growing.select(kept)
+            self._ends.view()[:] = np.cumsum(np.bincount(which, minlength=len(kept)))
+            self._postings = make_inverted_index()
+            self._post(self.row, self._ends.view(), terms)
 
     def visible(self, memories: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Which records are of the memories looked through, ``(v,) int64``, ascending."""
         return np.flatnonzero(memories[self._place.view()] & self._alive.view())
+
+    def having(self, terms: Sequence[int]) -> NDArray[np.int64]:
+        """Which records have any of some terms, ``(m,) int64``, ascending; dead ones are among them."""
+        return np.asarray(self._postings.postings(terms)[0], np.int64)
+
+    def among(self, places: NDArray[np.int64], memories: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Those of some records that are alive and of the memories looked through."""
+        return np.asarray(places[memories[self._place.view()[places]] & self._alive.view()[places]], np.int64)
+
+    def terms_of(self, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+        """The terms of some records one after another, and of which of the records each is, from 0: ``(t,)`` each."""
+        ends = self._ends.view()
+        starts = np.where(places > 0, ends[places - 1], 0)
+        sizes = ends[places] - starts
+        which = np.repeat(np.arange(len(places)), sizes)
+        inside = np.arange(len(which)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return which, self._terms.view()[starts[which] + inside]
+
+    def attach(self, block: CodeBlock) -> None:
+        """Take in the hypervectors of what was taken in since the last time; those that were replaced have none."""
+        first = len(self._codes.view())
+        numbers = self._number.view()[first:]
+        codes = np.zeros((len(numbers), block.codes.shape[1]), np.uint64)
+        codes[np.searchsorted(numbers, block.number)] = block.codes
+        self._codes.append(codes)
+        self.last_coded = self.last
+
+    def _post(self, rows: NDArray[np.int64], ends: NDArray[np.int64], terms: NDArray[np.uint32]) -> None:
+        """Index terms, each once."""
+        codes = np.zeros((len(terms), CODE_BYTES), np.uint8)
+        codes[:, :4] = terms.astype("<u4").view(np.uint8).reshape(-1, 4)
+        codes[:, -1] = 1
+        self._postings.append(rows, CODE_BYTES * ends, codes.tobytes())
 
     @property
     def alive_count(self) -> int:
@@ -102,8 +138,8 @@ class TierRecords:
 
     @property
     def codes(self) -> RecordVectors:
-        """The records; not copies."""
-        return RecordVectors(self._head.view(), self._tail.view(), self._pairs.view())
+        """The hypervectors of all that were attached; not copies."""
+        return RecordVectors(self._codes.view(), self._pairs.view())
 
 
 class ShapeIndex:
@@ -115,8 +151,8 @@ class ShapeIndex:
         self._row: SpaceRow | None = None
         self._generation = self._seq = -1
         self._items: dict[tuple[str, frozenset[int] | None], FillerTable] = {}
-        self._shares: dict[frozenset[int], float] = {}
-        self._filler_codes: dict[str, tuple[dict[str, int], GrowableArray]] = {}
+        self._roles: list[str] = []
+        self._role_of = GrowableArray(np.empty(0, np.uint16))
         self.records: dict[Tier, TierRecords] = {tier: TierRecords(0) for tier in TIERS}
         """What is bound, by tier."""
         self.encoders: RecordEncoder | None = None
@@ -141,7 +177,7 @@ class ShapeIndex:
         loaded: Callable[[int, int], None] = lambda *_: None,
         retired: int = 0,
     ) -> None:
-        """Bring everything up to a snapshot.
+        """Bring everything but hypervectors up to a snapshot; those are loaded by `vectors`.
 
         Args:
             columns: all memories of that snapshot.
@@ -155,70 +191,59 @@ class ShapeIndex:
         row = snapshot.space()
         if snapshot.generation != self._generation or row != self._row:
             self._reset(row)
-        came: dict[Tier, CodeBlock] = {}
+        came: dict[Tier, RecordBlock] = {}
         for done, tier in enumerate(TIERS, 1):
             if self.encoders is not None:
-                came[tier] = snapshot.codes(tier, self.records[tier].last)
+                came[tier] = snapshot.records(tier, self.records[tier].last)
             loaded(done, len(TIERS))
         new = any(len(block.number) for block in came.values())
         if new:
             self._append_blocks(came, columns)
+            self._append_roles(*snapshot.filler_roles(len(self._role_of.view()) - 1))
         if new or (pending, retired) != (self.pending, self._retired):  # nothing else changes who has which filler
             self._items.clear()
-            self._shares.clear()
         self.pending, self._retired = pending, retired
         self._seq, self._generation = snapshot.seq, snapshot.generation
 
-    def share(self, snapshot: Snapshot, within: frozenset[int] | None) -> float:
-        """How many of the bound memories lie in some scopes, 0 to 1."""
-        if within is None:
-            return 1.0
-        if within not in self._shares:
-            self._shares[within] = snapshot.bound_count(within) / max(1, self.bound_count)
-        return self._shares[within]
+    def vectors(self, tier: Tier, snapshot: Snapshot) -> RecordVectors:
+        """The hypervectors of all records of a tier, as of a snapshot that was followed."""
+        records = self.records[tier]
+        if records.last_coded < records.last:
+            records.attach(snapshot.codes(tier, records.last_coded))
+        return records.codes
+
+    def of_role(self, role: str, terms: NDArray[np.uint32]) -> NDArray[np.bool_]:
+        """Which terms say what fills a role of the record itself: of a step, not of those before it; ``(t,) bool``."""
+        if role not in self._roles:
+            return np.zeros(len(terms), np.bool_)
+        own = terms % (MOST_SHIFT + 1) == 0
+        return np.asarray(own & (self._role_of.view()[terms // (MOST_SHIFT + 1)] == self._roles.index(role)))
 
     def items(self, role: str, snapshot: Snapshot, within: frozenset[int] | None = None) -> FillerTable:
-        """The item memory of a role, as of a snapshot that was followed; of a role of meaning it is empty.
+        """The fillers of a role, as of a snapshot that was followed; of a role of meaning there are none.
 
         Args:
             within: numbers of the scopes whose memories count; ``None`` for all.
         """
         if (role, within) not in self._items:
-            found = _merge_case(snapshot.fillers(role, within))
-            names = [name for name, _ in found[:MOST_FILLERS]]
-            counts = np.array([count for _, count in found[:MOST_FILLERS]], np.int64)
-            known = {name.lower(): count for name, count in found}
-            self._items[role, within] = FillerTable(names, counts, self._bound(role, names), known)
+            found = merge_case(snapshot.fillers(role, within))
+            self._items[role, within] = FillerTable(
+                [name for name, _, _ in found],
+                [numbers for _, numbers, _ in found],
+                {name.lower(): count for name, _, count in found},
+            )
         return self._items[role, within]
-
-    def _bound(self, role: str, names: list[str]) -> NDArray[np.uint64]:
-        """The hypervectors of fillers, each bound to the role; those of before are not made again."""
-        assert self.encoders is not None
-        nothing = np.empty((0, self.encoders.space.words), np.uint64)
-        drawn, vectors = self._filler_codes.setdefault(role, ({}, GrowableArray(nothing)))
-        new = [name for name in names if name not in drawn]
-        if len(drawn) + len(new) > 2 * MOST_FILLERS:  # most of them nobody has any more
-            drawn.clear()
-            vectors.select(_EMPTY)
-            new = names
-        if new:
-            drawn.update({name: len(drawn) + place for place, name in enumerate(new)})
-            vectors.append(self.algebra.bind(self.encoders.encode_fillers(role, new), self.encoders.role_vector(role)))
-        places = np.array([drawn[name] for name in names], np.int64)
-        in_order = len(places) == len(drawn) and bool((places == np.arange(len(places))).all())
-        return vectors.view() if in_order else vectors.view()[places]
 
     def _reset(self, row: SpaceRow | None) -> None:
         self._row, self.encoders = row, None
-        self._filler_codes.clear()
         self._items.clear()
-        self._shares.clear()
+        self._roles, self._role_of = [], GrowableArray(np.empty(0, np.uint16))
         space = None if row is None else _space(row, self._seed)
         if space is not None:
             self.encoders = RecordEncoder(space)
         self.records = {tier: TierRecords(space.words if space else 0) for tier in TIERS}
 
-    def _append_blocks(self, came: dict[Tier, CodeBlock], columns: Columns) -> None:
+    def _append_blocks(self, came: dict[Tier, RecordBlock], columns: Columns) -> None:
         again, first = (
             np.unique(came["episode"].row),
             min(int(block.number[0]) for block in came.values() if len(block.row)),
@@ -228,6 +253,17 @@ class ShapeIndex:
             if records.last:
                 records.mark_dead(again, first)
             records.append(came[tier], columns)
+
+    def _append_roles(self, numbers: NDArray[np.int64], roles: list[str]) -> None:
+        """Note which roles fillers are of. A number that no filler has any more is of no role that is asked for."""
+        if not len(numbers):
+            return
+        self._roles += sorted({*roles} - {*self._roles})
+        known = {name: place for place, name in enumerate(self._roles)}
+        first = len(self._role_of.view())
+        more = np.full(int(numbers[-1]) + 1 - first, np.iinfo(np.uint16).max, np.uint16)
+        more[numbers - first] = [known[role] for role in roles]
+        self._role_of.append(more)
 
 
 def _space(row: SpaceRow, seed: bytes) -> Space | None:
@@ -245,10 +281,14 @@ def _space(row: SpaceRow, seed: bytes) -> Space | None:
     return space if space.stamp == row.stamp else None
 
 
-def _merge_case(fillers: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Fillers that differ by their case alone as one, in their most frequent case; the most frequent first."""
-    merged: dict[str, tuple[str, int]] = {}
-    for name, count in fillers:
-        first, before = merged.get(name.lower(), (name, 0))
-        merged[name.lower()] = (first, before + count)
-    return sorted(merged.values(), key=lambda one: (-one[1], one[0]))
+def merge_case(fillers: Sequence[NamedFiller]) -> list[tuple[str, tuple[int, ...], int]]:
+    """Fillers that differ by their case alone as one, in their most frequent case, with their numbers and how many
+    memories have them; the most frequent first.
+    """
+    merged: dict[str, list[NamedFiller]] = {}
+    for one in fillers:
+        merged.setdefault(one.name.lower(), []).append(one)
+    found = [
+        (same[0].name, tuple(one.number for one in same), sum(one.memories for one in same)) for same in merged.values()
+    ]
+    return sorted(found, key=lambda one: (-one[2], one[0]))

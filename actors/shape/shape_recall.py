@@ -29,7 +29,7 @@ from mnemic.actors.shape.about import TEMPERATURE, AboutQuery
 from mnemic.actors.shape.analogies import solve
 from mnemic.actors.shape.bind import settings_mismatch
 from mnemic.actors.shape.community_role import COMMUNITY, LEAST_NEAR, members_among, none_is_in
-from mnemic.actors.shape.fillers import ShapeSearch, is_graded
+from mnemic.actors.shape.fillers import ShapeSearch
 from mnemic.actors.shape.patterns import PatternQuery, parse_pattern, texts_to_embed
 from mnemic.actors.shape.shape_index import ShapeIndex
 from mnemic.hd import evidence as grading
@@ -66,8 +66,6 @@ def _answer_span(answer: Answer) -> DeliveredSpan:
 _WITHOUT = ("The rest answered.", "Its words and the rest answered.")
 _ABOUT = "about"
 """The role of meaning that vectors and words tell better than hypervectors do."""
-_MIN_PROBABILITY = 0.1
-"""A record that less probably has what was asked for is no hit."""
 _MIN_NAME_SIMILARITY = 0.75
 """How like a filler a name is that may be meant for it, as for scopes: ``mara`` is so like ``maya``."""
 _MAX_COMPARED_FILLERS = 2000  # fillers that a misspelt one is compared with, 10 us each
@@ -173,7 +171,8 @@ class ShapeQueryEngine:
                 )
             return _ShapeResult([], [], 0)
         within = self._recall_index.within(snapshot, asked.scope)
-        looking = ShapeSearch(index, snapshot, visible, within)
+        reach = self._recall_index.visible(snapshot, asked.scope)
+        looking = ShapeSearch(index, snapshot, visible, within, reach)
         if asked.analogy:
             found = self._analogy(asked.analogy, looking, k)
         else:
@@ -183,10 +182,11 @@ class ShapeQueryEngine:
                 left = visible & self._recall_index.visible(snapshot, since=question.since, until=question.until)
                 if visible.any() and not left.any():
                     degraded.append("date: no memory looked through was said on those days")
-                looking = ShapeSearch(index, snapshot, left, within)
+                looking = ShapeSearch(index, snapshot, left, within, reach)
             if question.community is not None:
                 rows, left = self._recall_index.columns.row, looking.visible_memories
-                looking = ShapeSearch(index, snapshot, members_among(snapshot, question.community, rows, left), within)
+                members = members_among(snapshot, question.community, rows, left)
+                looking = ShapeSearch(index, snapshot, members, within, reach)
                 if left.any() and not looking.visible_memories.any():
                     looking.warn(none_is_in(question.community))
             found = self._pattern(question, vectors, looking, k)
@@ -263,11 +263,11 @@ class ShapeQueryEngine:
     def _hits(self, tier: Tier, matches: Matches, names: Sequence[str], looking: ShapeSearch, k: int) -> list[Hit]:
         hits: dict[int, Hit] = {}
         rows = self._index.records[tier].row
-        for place, probability, nearness, shares in zip(*matches, strict=True):
-            row, score = int(rows[place]), float(probability * nearness)
+        for place, nearness, shares in zip(*matches, strict=True):
+            row, score = int(rows[place]), float(nearness)
             if len(hits) == k:
                 break
-            if row in hits or probability < _MIN_PROBABILITY or score <= 0:
+            if row in hits or score <= 0:
                 continue
             memory = looking.snapshot.load_memories([row])[0]
             part, offset = excerpt(memory.data, self._hit_bytes, -1, [])
@@ -288,17 +288,16 @@ def _temperature(question: PatternQuery, near: Sequence[Pair], about: AboutQuery
     """How fast memories count less the farther they are from the nearest: the less noise, the faster."""
     if about is not None:
         return query.TEMPERATURE if near else TEMPERATURE
-    decoded = len(near) == sum(map(is_graded, (one.pair.role for one in question.near)))
-    return grading.TEMPERATURE if decoded else query.TEMPERATURE
+    return query.TEMPERATURE if len(near) > len(question.near) else grading.TEMPERATURE
 
 
 def _warn_unknown_fillers(question: PatternQuery, looking: ShapeSearch) -> None:
     """Tell of names that no memory has, and which are like them: a name that is misspelt matches nothing."""
-    for asked, (role, filler, _) in question.exact:
-        items = looking.items(role)
-        if not items.count_of(str(filler)):
+    for asked, pair in question.exact:
+        if not looking.knows(pair):
+            role, filler = pair.role, pair.filler
             near = difflib.get_close_matches(
-                str(filler), items.names[:_MAX_COMPARED_FILLERS], n=3, cutoff=_MIN_NAME_SIMILARITY
+                str(filler), looking.items(role).names[:_MAX_COMPARED_FILLERS], n=3, cutoff=_MIN_NAME_SIMILARITY
             )
             meant = f": did you mean {', '.join(near)}?" if near else ""
             looking.warn(f"{asked}: no memory has {filler!r} as its {role}{meant}")
@@ -306,7 +305,7 @@ def _warn_unknown_fillers(question: PatternQuery, looking: ShapeSearch) -> None:
 
 def _warn_nothing_near(question: PatternQuery, matches: Matches, looking: ShapeSearch) -> None:
     """Tell of days, hours and numbers that nothing is near to: what matches them the more by chance is no hit."""
-    near = matches.pair_scores[matches.probability > 0.5, len(question.exact) :]
+    near = matches.shares[:, len(question.exact) :]
     for column, one in enumerate(question.near):
         if len(near) and not near[:, column].any():
             looking.warn(f"{one.asked_role}: nothing that has the rest is near {str(one.pair.filler)!r}")

@@ -17,8 +17,12 @@ from mnemic.actors.protocol.snapshot import NEAR_CALLS
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 
 
-def set_fillers(connection: apsw.Connection, row: int, fillers: Iterable[tuple[str, str]]) -> None:
+def set_fillers(
+    connection: apsw.Connection, row: int, fillers: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], int]:
     """Have a memory have some fillers, each with its role, and no others; those that nobody has any more go.
+
+    Returns their numbers.
 
     How many memories have a filler is kept with it: to count them for a role of a large mind would take longer than the
     question that needs it.
@@ -28,20 +32,23 @@ def set_fillers(connection: apsw.Connection, row: int, fillers: Iterable[tuple[s
         connection.execute(
             "UPDATE fillers SET memories = memories - 1 WHERE id IN (SELECT value FROM json_each(?))", (had,)
         )
-    has = [
-        connection.execute(
-            "INSERT INTO fillers(role, filler, memories) VALUES(?, ?, 1)"
-            " ON CONFLICT(role, filler) DO UPDATE SET memories = memories + 1 RETURNING id",
-            one,
-        ).get
-        for one in sorted(set(fillers))
-    ]
+    has = {
+        (role, filler): int(
+            connection.execute(
+                "INSERT INTO fillers(role, filler, folded, memories) VALUES(?, ?, ?, 1)"
+                " ON CONFLICT(role, filler) DO UPDATE SET memories = memories + 1 RETURNING id",
+                (role, filler, filler.lower()),
+            ).get
+        )
+        for role, filler in sorted(set(fillers))
+    }
     if had is not None:
         connection.execute("DELETE FROM fillers WHERE memories = 0 AND id IN (SELECT value FROM json_each(?))", (had,))
         connection.execute("DELETE FROM bound WHERE memory = ?", (row,))
     if has:
-        kept = json.dumps(has, separators=(",", ":"))
+        kept = json.dumps(list(has.values()), separators=(",", ":"))
         connection.execute("INSERT INTO bound(memory, fillers) VALUES(?, ?)", (row, kept))
+    return has
 
 
 MAX_SPEAKERS = 4

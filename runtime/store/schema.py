@@ -165,13 +165,14 @@ CREATE TABLE spaces(
   roles TEXT NOT NULL, model TEXT NOT NULL, embedding INTEGER NOT NULL, reading TEXT NOT NULL) STRICT;
 CREATE TABLE codes(
   id INTEGER PRIMARY KEY AUTOINCREMENT, space INTEGER NOT NULL REFERENCES spaces(id),
-  memory INTEGER NOT NULL REFERENCES memories(id), tier TEXT NOT NULL, pairs INTEGER NOT NULL, code BLOB NOT NULL)
-  STRICT;
+  memory INTEGER NOT NULL REFERENCES memories(id), tier TEXT NOT NULL, pairs INTEGER NOT NULL,
+  fillers BLOB NOT NULL, code BLOB NOT NULL) STRICT;
 CREATE INDEX codes_memory ON codes(memory);
 CREATE INDEX codes_tier ON codes(space, tier, id);
 CREATE TABLE fillers(
-  id INTEGER PRIMARY KEY, role TEXT NOT NULL, filler TEXT NOT NULL, memories INTEGER NOT NULL, UNIQUE(role, filler))
-  STRICT;
+  id INTEGER PRIMARY KEY AUTOINCREMENT, role TEXT NOT NULL, filler TEXT NOT NULL, folded TEXT NOT NULL,
+  memories INTEGER NOT NULL, UNIQUE(role, filler)) STRICT;
+CREATE INDEX fillers_folded ON fillers(role, folded);
 CREATE TABLE bound(memory INTEGER PRIMARY KEY REFERENCES memories(id), fillers TEXT NOT NULL) STRICT;
 CREATE TABLE unbound(
   memory INTEGER PRIMARY KEY REFERENCES memories(id), marked INTEGER NOT NULL, encoder INTEGER NOT NULL) STRICT;

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mnemic.hd.algebra import default_algebra
-from mnemic.hd.records import decode_role, nearest_candidates, prototype, typicality
+from mnemic.hd.records import prototype, typicality
 
 ALGEBRA = default_algebra()
 RNG = np.random.default_rng(3)
@@ -54,25 +54,9 @@ def test_two_that_agree_outweigh_a_third_that_is_not_twice_as_strong(all_stronge
         assert common.tolist() == wins[0].tolist()
 
 
-def test_what_a_fifth_of_a_set_has_is_proposed_among_thousands() -> None:
-    fillers = drawn(3_000, 160)
-    records = np.concatenate([records_with(fillers[n], 8) for n in (5, 17, 600)] + [drawn(16, 160)])
-    common = prototype(records, np.ones(len(records)), TIE, ALGEBRA)
-    assert sorted(nearest_candidates(common, fillers, 3, ALGEBRA).tolist()) == [5, 17, 600]
-    assert len(nearest_candidates(common, fillers[:2], 5, ALGEBRA)) == 2
-
-
 def test_what_has_what_most_have_is_the_most_typical() -> None:
     pair = drawn(160)
     records = np.concatenate([records_with(pair, 9), drawn(2, 160)])
     typical = typicality(prototype(records, np.ones(11), TIE, ALGEBRA), records, ALGEBRA)
     assert typical[:9].min() > typical[9:].max()
     assert typical.min() >= 0
-
-
-def test_the_role_that_a_filler_fills_is_found_by_cleanup() -> None:
-    roles, filler = drawn(4, 160), drawn(160)
-    common = prototype(records_with(roles[2] ^ filler, 5), np.ones(5), TIE, ALGEBRA)
-    assert decode_role(common, roles ^ filler, ALGEBRA) == 2
-    with pytest.raises(ValueError, match="no role"):
-        decode_role(common, roles[:0], ALGEBRA)

@@ -139,8 +139,10 @@ def add_space(stamp: str = "first", **fields: Any) -> AddSpace:
 
 def codes(*numbers: int, stamp: str = "first", seq: int = 1 << 40, topic: str = "shelf") -> AddCodes:
     """For each of some memories an episode and a fact; every hypervector is another one."""
-    fact = CodeInfo(tier="fact", pairs=2, fillers=(("topic", topic),))
-    named = [[CodeInfo(tier="episode", pairs=3, fillers=(("who", f"w{n}"), ("topic", topic))), fact] for n in numbers]
+    fact = CodeInfo(tier="fact", pairs=2, fillers=(("topic", topic, 0),))
+    named = [
+        [CodeInfo(tier="episode", pairs=3, fillers=(("who", f"w{n}", 0), ("topic", topic, 0))), fact] for n in numbers
+    ]
     values = np.arange(2 * len(numbers), dtype="<u8") + 1000 * sum(numbers)
     items = msgspec.msgpack.encode(named)
     memories = tuple(id_of(n) for n in numbers)

@@ -22,6 +22,7 @@ from mnemic.actors.protocol.changes import (
     DropEncoder,
     EncoderName,
 )
+from mnemic.actors.protocol.snapshot import filler_term
 from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
 from mnemic.runtime.store.rebind_queue import BINDING_FAILED, set_fillers
 
@@ -186,13 +187,14 @@ def _add_codes(context: ApplyContext, change: AddCodes, at: int) -> ChangeResult
             continue
         result = CHANGED
         db.execute("DELETE FROM codes WHERE memory = ?", (row,))
+        numbers = set_fillers(db, row, {(role, filler) for record in records for role, filler, _ in record.fillers})
         for place, record in enumerate(records):
             code = change.codes[start + place * size : start + (place + 1) * size]
+            terms = (filler_term(numbers[role, filler], shift) for role, filler, shift in record.fillers)
             db.execute(
-                "INSERT INTO codes(space, memory, tier, pairs, code) VALUES(?, ?, ?, ?, ?)",
-                (newest, row, record.tier, record.pairs, code),
+                "INSERT INTO codes(space, memory, tier, pairs, fillers, code) VALUES(?, ?, ?, ?, ?, ?)",
+                (newest, row, record.tier, record.pairs, np.fromiter(terms, "<u4").tobytes(), code),
             )
-        set_fillers(db, row, {filler for record in records for filler in record.fillers})
     return result
 
 

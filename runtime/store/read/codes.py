@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 
 from mnemic.actors.protocol.changes import EncoderName
 from mnemic.actors.protocol.recall.messages import Memory
-from mnemic.actors.protocol.snapshot import NEAR_CALLS, CodeBlock, NearbyCall, SpaceRow, Unbound
+from mnemic.actors.protocol.snapshot import (
+    NEAR_CALLS,
+    CodeBlock,
+    NamedFiller,
+    NearbyCall,
+    RecordBlock,
+    SpaceRow,
+    Unbound,
+)
 from mnemic.algorithms.text.terms import index_terms
 from mnemic.runtime.store.apply.meaning import encoder_row, newest_space_id
 from mnemic.runtime.store.rebind_queue import BINDING_FAILED, CALLS, TURNS, adjacent_rows, first_speakers
@@ -62,6 +70,13 @@ class CodeQueries:
             reading=reading,
         )
 
+    def records(self, tier: str, after: int) -> RecordBlock:
+        asked = "SELECT id, memory, pairs, fillers FROM codes WHERE space = ? AND tier = ? AND id > ? ORDER BY id"
+        found: list[Any] = self._db.execute(asked, (newest_space_id(self._db), tier, after)).fetchall()
+        number, row, pairs, sizes = np.array([(*one[:3], len(one[3])) for one in found] or np.empty((0, 4)), np.int64).T
+        terms = np.frombuffer(b"".join(one[3] for one in found), "<u4")
+        return RecordBlock(number, row, pairs, np.cumsum(sizes // terms.itemsize), terms)
+
     def codes(self, tier: str, after: int) -> CodeBlock:
         newest = newest_space_id(self._db)
         words = 0 if newest is None else self._db.execute("SELECT dimensions FROM spaces WHERE id = ?", (newest,)).get
@@ -79,20 +94,34 @@ class CodeQueries:
             start, after = stop, page[-1][0]
         return CodeBlock(columns[0], columns[1], columns[2], codes)
 
-    def fillers(self, role: str, scopes: Collection[int] | None = None) -> list[tuple[str, int]]:
+    def fillers(self, role: str, scopes: Collection[int] | None = None) -> list[NamedFiller]:
         if scopes is None:
-            asked = "SELECT filler, memories FROM fillers WHERE role = ? ORDER BY memories DESC, filler"
+            asked = "SELECT id, filler, memories FROM fillers WHERE role = ? ORDER BY memories DESC, filler"
             found: list[Any] = self._db.execute(asked, (role,)).fetchall()
         else:
             asked = (
-                f"SELECT f.filler, count(*) AS held FROM {_BOUND_WITHIN} JOIN json_each(b.fillers) j"
+                f"SELECT f.id, f.filler, count(*) AS held FROM {_BOUND_WITHIN} JOIN json_each(b.fillers) j"
                 " JOIN fillers f ON f.id = j.value WHERE f.role = ? GROUP BY f.id ORDER BY held DESC, f.filler"
             )
             found = self._db.execute(asked, (json.dumps(sorted(scopes)), role)).fetchall()
-        return [(str(filler), int(count)) for filler, count in found]
+        return [NamedFiller(*one) for one in found]
 
-    def bound_count(self, scopes: Collection[int]) -> int:
-        return int(self._db.execute(f"SELECT count(*) FROM {_BOUND_WITHIN}", (json.dumps(sorted(scopes)),)).get)
+    def filler_numbers(self, role: str, filler: str) -> list[int]:
+        asked = "SELECT id FROM fillers WHERE role = ? AND folded = ?"
+        return [number for (number,) in self._db.execute(asked, (role, filler.lower()))]
+
+    def filler_roles(self, after: int) -> tuple[NDArray[np.int64], list[str]]:
+        found: list[Any] = self._db.execute(
+            "SELECT id, role FROM fillers WHERE id > ? ORDER BY id", (after,)
+        ).fetchall()
+        return np.array([number for number, _ in found], np.int64), [role for _, role in found]
+
+    def named_fillers(self, numbers: Sequence[int]) -> list[NamedFiller]:
+        asked = (
+            "SELECT id, filler, memories FROM fillers WHERE id IN (SELECT value FROM json_each(?))"
+            " ORDER BY memories DESC, filler"
+        )
+        return [NamedFiller(*one) for one in self._db.execute(asked, (json.dumps(list(numbers)),))]
 
     def filler_counts(self) -> dict[str, int]:
         return dict(self._db.execute("SELECT role, count(*) FROM fillers GROUP BY role ORDER BY role"))

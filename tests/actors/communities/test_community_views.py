@@ -181,7 +181,7 @@ def test_members_without_a_hypervector_come_by_recency(made: Grouped) -> None:
 def bind(made: Grouped, codes: dict[int, int]) -> None:
     """Give memories hypervectors of 64 bits; each has one filler of its own and one that all have."""
     fillers = [(("topic", "tide"), ("who", f"w{number}"), ("project", SHELF)) for number in codes]
-    named = [[CodeInfo(tier="episode", pairs=3, fillers=one)] for one in fillers]
+    named = [[CodeInfo(tier="episode", pairs=3, fillers=tuple((*each, 0) for each in one))] for one in fillers]
     apply(
         made.store,
         add_space(),

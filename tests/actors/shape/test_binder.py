@@ -137,7 +137,7 @@ def test_what_was_captured_is_bound_in_the_background_once_it_is_embedded(tmp_pa
         assert space.roles == tuple(name for name in ROLES if name != "workspace"), "it is left out by default"
         tiers = {tier for tier, _ in bound(one)}
         assert {"episode", "step"} <= tiers
-        assert one.look(lambda now: dict(now.fillers("who")))["ann"] > 0
+        assert one.look(lambda now: {found.name: found.memories for found in now.fillers("who")})["ann"] > 0
 
 
 def test_a_bound_memory_is_alike_what_it_says_and_unlike_what_it_does_not(tmp_path: Path) -> None:
@@ -425,7 +425,7 @@ def test_an_extractor_that_fails_on_a_text_costs_its_facts_alone_and_the_log_doe
         one.keep("a drink", session="b")
         assert settled(one) == BindProgress(done=2, pending=0)
         assert {tier: len(texts_bound(one, tier)) for tier in ("episode", "fact")} == {"episode": 2, "fact": 1}
-        assert one.look(lambda now: now.fillers("object")) == [("high", 1)]
+        assert one.look(lambda now: [found[1:] for found in now.fillers("object")]) == [("high", 1)]
         assert counts(one) == (2, 0)
     line = extract.__code__.co_firstlineno + 2
     told = f"is bound without facts: finding them failed (RuntimeError at extract (test_binder.py:{line}))"

@@ -13,10 +13,6 @@ import numpy as np
 import pytest
 
 from mnemic.actors.protocol.events import Event
-from mnemic.actors.shape.fillers import Sample, ShapeSearch
-from mnemic.actors.shape.shape_index import FillerTable
-from mnemic.hd.query import FillerProbabilities
-from mnemic.hd.roles import Tier
 from tests.harness import START_US, ActorHarness
 from tests.shaped import MINUTE_US, answers, event, shape, shaped, work
 
@@ -134,20 +130,6 @@ def test_where_steps_lack_something_nothing_stands_in_its_place_whichever_set_is
                 assert set(found) == set(right)
                 for name, count in right.items():
                     assert found[name].confidence == pytest.approx(count / len(own), abs=0.02)
-
-
-def test_a_step_is_told_without_what_it_has_not_as_surely_as_it_has_not_got_that(
-    mind: ActorHarness, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read = ShapeSearch.fill
-
-    def unsure(looking: ShapeSearch, tier: Tier, role: str, sample: Sample) -> tuple[FillerTable, FillerProbabilities]:
-        items, filled = read(looking, tier, role, sample)
-        return items, filled._replace(probability=0.4 * filled.probability) if role == "target" else filled
-
-    monkeypatch.setattr(ShapeSearch, "fill", unsure)
-    found = answers(shape(mind, {"after": "edit, test failed", "then": "?"}), "then")
-    assert {name: round(one.confidence, 2) for name, one in found.items()} == {"edit ok": 0.45, "read ok": 0.15}
 
 
 @pytest.mark.parametrize("role", ["action", "target", "tool", "outcome", "then"])

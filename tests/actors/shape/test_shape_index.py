@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mnemic.actors.protocol.capture.messages import Forget, Recover
 from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.protocol.snapshot import Snapshot, filler_term
 from mnemic.actors.protocol.store.messages import Rebuild
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.shape import shape_index
@@ -34,21 +34,27 @@ class Follower:
         self.memory, self.recollection = ShapeIndex(actor_system.keys.seed), RecallIndex()
 
     def follow(self, snapshot: Snapshot) -> Held:
-        """Of each record that is looked through the row, how many pairs it has, and its bits, by tier."""
+        """Of each record that is looked through the row, how many pairs it has, what fills them and its bits, by tier;
+        and which records have each filler of some roles.
+        """
         self.recollection.sync(snapshot, None)
         self.memory.sync(snapshot, self.recollection.columns, retired=self.recollection.retired_count)
         found: Held = {"pending": [(self.memory.pending, 0, b"")]}
         for tier in TIERS:
-            records = self.memory.records[tier]
-            places, codes = records.visible(~self.recollection.retired_mask(None)), records.codes
+            records, visible = self.memory.records[tier], ~self.recollection.retired_mask(None)
+            places, codes = records.visible(visible), self.memory.vectors(tier, snapshot)
             rows, pairs = records.row[places].tolist(), codes.pairs[places].tolist()
-            found[tier] = sorted(zip(rows, pairs, map(bytes, codes.join(places)), strict=True))
-        for role in ("who", "file", "subject") if self.memory.encoders else ():
-            items = self.memory.items(role, snapshot)
-            found[role] = [
-                (count, items.count_of(name), bytes(bound) + name.encode())
-                for name, count, bound in zip(items.names, items.counts.tolist(), items.codes, strict=True)
-            ]
+            bits = [bytes(codes.codes[place]) + bytes(records.terms_of(np.array([place]))[1]) for place in places]
+            found[tier] = sorted(zip(rows, pairs, bits, strict=True))
+            for role in ("who", "file", "subject") if self.memory.encoders else ():
+                items = self.memory.items(role, snapshot)
+                for name, numbers in zip(items.names, items.numbers, strict=True):
+                    having = records.among(records.having([filler_term(one, 0) for one in numbers]), visible)
+                    which, terms = records.terms_of(places)
+                    own = self.memory.of_role(role, terms) & np.isin(terms // 8, numbers)
+                    assert having.tolist() == np.unique(places[which[own]]).tolist()
+                    count = items.count_by_lowercase[name.lower()]
+                    found[f"{tier} {role} {name}"] = [(row, count, b"") for row in sorted(records.row[having].tolist())]
         return found
 
 
@@ -122,7 +128,7 @@ def test_another_space_takes_the_place_of_the_one_before(tmp_path: Path) -> None
         actor_system.embed()
         bind(actor_system)
         held = assert_as_new(actor_system, follower)
-        assert {len(bits) for _, _, bits in held["episode"]} == {256}
+        assert {len(bits[:-4]) // 256 for _, _, bits in held["episode"]} == {1}, "2,048 bits and some terms"
         assert shape(actor_system, {"who": "user", "outcome": "?"}, k=5).degraded == ()
 
 
@@ -147,17 +153,23 @@ def test_a_look_at_nothing_new_reads_nothing(tmp_path: Path, monkeypatch: pytest
         assert actor_system.look(follower.follow) == held
 
 
-def test_where_there_are_too_many_fillers_the_most_frequent_are_compared_and_that_is_said(
+def test_hypervectors_are_read_once_something_asks_for_them_and_exact_questions_do_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mnemic.actors.shape.shape_index.MOST_FILLERS", 2)
-    monkeypatch.setattr("mnemic.actors.shape.fillers.MOST_FILLERS", 2)
-    events = [event(n, "user", "tea", "s", speaker=name) for n, name in enumerate(("ann", "ann", "ben", "ben", "cem"))]
+    events = [*work(0), event(9, "user", "Ana lives in Oslo", "s0", speaker="ana")]
+    asked = [
+        {"who": "ana", "date": "?"},
+        {"subject": "ana", "object": "?"},
+        {"after": "edit, test failed", "then": "?"},
+    ]
+    asked += [{"date": "2026-05-01", "who": "?"}, {"tool": "pytest", "hour": "3"}]
     with shaped(tmp_path, events) as actor_system:
-        found = shape(actor_system, {"who": "?"})
-        assert sorted(one.filler for one in found.answers) == ["ann", "ben"]
-        assert found.degraded == ("who: of its 3 fillers only the 2 most frequent were compared",)
-        assert len(shape(actor_system, {"who": "cem"}).hits) == 1
+        with monkeypatch.context() as patched:
+            patched.setattr(ShapeIndex, "vectors", None)
+            found = [shape(actor_system, one) for one in asked]
+            assert [bool(one.hits) for one in found[:4]] == [True] * 4
+        assert shape(actor_system, {"previous": "token rotation"}).hits
+        assert [shape(actor_system, one) for one in asked] == found
 
 
 def test_paths_that_differ_by_their_case_alone_are_one(tmp_path: Path) -> None:

@@ -394,7 +394,7 @@ def code_of(number: int) -> bytes:
 
 
 def bind(mind: Mind, *numbers: int) -> None:
-    one = [[CodeInfo(tier="episode", pairs=1, fillers=(("who", own(number)),))] for number in numbers]
+    one = [[CodeInfo(tier="episode", pairs=1, fillers=(("who", own(number), 0),))] for number in numbers]
     mind.apply(
         AddCodes(
             stamp="wide",

@@ -24,7 +24,7 @@ from mnemic.actors.protocol.changes import (
     Unretire,
 )
 from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory, UnknownScope
-from mnemic.actors.protocol.snapshot import NEAR_CALLS, Unbound
+from mnemic.actors.protocol.snapshot import NEAR_CALLS, Unbound, filler_term
 from mnemic.runtime.store.read.reader import StoreSnapshot, open_reader
 from mnemic.runtime.store.store import Store
 from tests.runtime.building import (
@@ -47,6 +47,11 @@ def waiting(path: Path, encoder: EncoderName | None = None) -> list[int]:
     """The numbers of the memories that wait to be bound; of those that an encoder has embedded, where one is named."""
     found = look(path, lambda now: now.pending_bindings(encoder, encoder is not None, 0, 1000, 100))
     return [int.from_bytes(one.memory.id, "big") for one in found]
+
+
+def fillers(path: Path, role: str) -> list[tuple[str, int]]:
+    """What fills a role, and how many memories have it."""
+    return [(one.name, one.memories) for one in look(path, lambda now: now.fillers(role))]
 
 
 def bind_all(store: Store, path: Path) -> None:
@@ -244,19 +249,47 @@ def test_what_is_bound_again_takes_the_place_of_what_was_under_new_numbers(store
     apply(store, memory(3))
     apply(store, codes(2, topic="tide"))
     assert plain(look(path, lambda now: now.codes("episode", 0)))[:2] == [[1, 5], [1, 2]]
-    assert look(path, lambda now: now.fillers("topic")) == [("shelf", 1), ("tide", 1)]
+    assert fillers(path, "topic") == [("shelf", 1), ("tide", 1)]
 
 
 def test_the_item_memory_holds_what_memories_have_and_how_many(store: Store, path: Path) -> None:
     apply(store, memory(1), memory(2), memory(3), add_space(), codes(1, 2), codes(3, topic="tide"))
-    assert look(path, lambda now: now.fillers("topic")) == [("shelf", 2), ("tide", 1)]
+    assert fillers(path, "topic") == [("shelf", 2), ("tide", 1)]
     assert look(path, lambda now: now.filler_counts()) == {"topic": 2, "who": 3}
-    assert look(path, lambda now: now.fillers("colour")) == []
+    assert fillers(path, "colour") == []
     apply(store, Retire(memory=id_of(3), reason=""))
-    assert look(path, lambda now: now.fillers("topic")) == [("shelf", 2)], "what nobody has any more is gone"
+    assert fillers(path, "topic") == [("shelf", 2)], "what nobody has any more is gone"
     assert look(path, lambda now: now.filler_counts()) == {"topic": 1, "who": 2}
     apply(store, Unretire(memory=id_of(3)), codes(3, topic="tide"))
-    assert look(path, lambda now: now.fillers("topic")) == [("shelf", 2), ("tide", 1)]
+    assert fillers(path, "topic") == [("shelf", 2), ("tide", 1)]
+
+
+def test_what_fills_a_record_is_read_by_numbers_that_no_other_filler_ever_has(store: Store, path: Path) -> None:
+    apply(store, memory(1), memory(2), memory(3), add_space(), codes(1), codes(2, topic="tide"))
+    block = look(path, lambda now: now.records("episode", 0))
+    assert plain(block)[:4] == [[1, 3], [1, 2], [3, 3], [2, 4]]
+    numbers, roles = look(path, lambda now: now.filler_roles(0))
+    by_number = dict(zip(numbers.tolist(), roles, strict=True))
+    assert sorted(by_number.values()) == ["topic", "topic", "who", "who"]
+    for start, who, topic in ((0, "w1", "shelf"), (2, "w2", "tide")):
+        own = [term // 8 for term in plain(block)[4][start : start + 2]]
+        told = {by_number[one.number]: one.name for one in look(path, lambda now, own=own: now.named_fillers(own))}
+        assert told == {"who": who, "topic": topic}
+    assert plain(look(path, lambda now: now.records("episode", 1)))[0] == [3]
+    assert plain(look(path, lambda now: now.records("step", 0))) == [[], [], [], [], []]
+    (tide,) = look(path, lambda now: now.filler_numbers("topic", "TIDE"))
+    assert by_number[tide] == "topic"
+    apply(store, Retire(memory=id_of(2), reason=""), codes(3, topic="Tide"))
+    (again,) = look(path, lambda now: now.filler_numbers("topic", "tide"))
+    assert again > max(by_number), "a number that somebody may still hold is not another one's"
+    assert look(path, lambda now: now.filler_numbers("who", "tide")) == []
+
+
+def test_a_pair_is_permuted_as_often_as_terms_have_room_for() -> None:
+    assert [filler_term(3, shift) for shift in (0, 7)] == [24, 31]
+    for shift in (-1, 8):
+        with pytest.raises(ValueError, match="permuted 0 to 7 times"):
+            filler_term(3, shift)
 
 
 def test_a_forgotten_memory_has_no_hypervector_until_it_is_recovered(store: Store, path: Path) -> None:
