@@ -113,3 +113,24 @@ TEMPERATURE = 0.01
 days some weeks off, those of a few days more still count."""
 MIN_SIMILARITY = 0.05
 """What is less near than this is not near at all: a day a year and a half off."""
+
+WRONG_CUE = 0.1
+"""How probable it is, before one looks, that something of what is asked for is wrong."""
+
+
+def cue_evidence(likeness: Floats, shares: Floats, right: float = 1 - WRONG_CUE) -> Floats:
+    """What it tells for a record that it has one of some fillers, where one like it was asked for: ``(c,)`` nats.
+
+    Where what was asked for is wrong, any filler is as likely as by chance. Else a filler is the one meant in
+    proportion to its likeness. So the evidence is the log likelihood of the cue given that the record is
+    meant, beside that of a record that the cue is wrong of; a record without any such filler has none.
+
+    Args:
+        likeness: ``(c,)``: how like the one asked for each is, 0 to 1.
+        shares: ``(c,)``: how many records have each, as a share of all; more than 0.
+        right: how probable it is that what was asked for is right; less than 1.
+    """
+    expected = float(likeness @ shares)
+    if expected <= 0:
+        return np.zeros(len(likeness))
+    return np.asarray(np.log1p(right / (1 - right) * likeness / expected), np.float64)

@@ -82,7 +82,8 @@ def bind(actor_system: ActorHarness) -> BindProgress:
 
 
 def shape(actor_system: ActorHarness, pattern: Mapping[str, str] | None = None, **more: Any) -> Shaped:
-    answer = actor_system.ask(Shape(pattern=dict(pattern or {}), **({"observe": False} | more)))
+    """Ask by shape; only what has all of the pattern, unless it is asked for otherwise."""
+    answer = actor_system.ask(Shape(pattern=dict(pattern or {}), **({"observe": False, "strict": True} | more)))
     assert isinstance(answer, Shaped)
     return answer
 

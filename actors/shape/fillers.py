@@ -7,7 +7,7 @@ messages.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +34,8 @@ _MAX_PROTOTYPE_RECORDS = 2048
 """Of more records the prototype is that of a sample, and the typical ones are of it."""
 _MAX_READ_RECORDS = 512
 """At most so many records are read for an answer."""
+MOST_SPELT = 16_384
+"""Of more fillers of a role the most frequent are compared by their letters: each takes as much memory as a record."""
 MAX_MATCHES = 4096
 """At most so many matches are found."""
 _NEAR_ENOUGH = 0.5
@@ -79,8 +81,8 @@ class ShapeSearch:
         assert index.encoders is not None
         self.index, self.snapshot, self.encoders = index, snapshot, index.encoders
         self.visible_memories = memories
-        self._reach = memories if reach is None else reach
         """``(n,) bool``: which memories are looked through."""
+        self._reach = memories if reach is None else reach
         self.within = within
         """Numbers of the scopes in which memories may be named beside them; ``None`` for all."""
         self._visible: dict[Tier, NDArray[np.int64]] = {}
@@ -106,6 +108,16 @@ class ShapeSearch:
         """The numbers that the filler of a pair is known by; none where no memory has it."""
         return self.snapshot.filler_numbers(pair.role, str(pair.filler))
 
+    def spelt_like(self, pair: Pair) -> Floats:
+        """How alike the fillers of a role are spelt to that of a pair, in the order of `items`: ``(c,)``, 0 to 1."""
+        items = self.items(pair.role)
+        if len(items.names) > MOST_SPELT:
+            count = len(items.names)
+            self.warn(f"{pair.role}: of its {count} fillers the {MOST_SPELT} most frequent were compared by letters")
+        alike = np.zeros(len(items.names))
+        alike[:MOST_SPELT] = self.index.spelt_like(pair.role, items.names[:MOST_SPELT], str(pair.filler))
+        return alike
+
     def knows(self, pair: Pair) -> bool:
         """Whether a memory of the scopes asked for has a filler in a role, whichever its record is."""
         numbers = self.numbers(pair)
@@ -125,15 +137,8 @@ class ShapeSearch:
         """The records that have what is exact, the nearest first to what is near, and to what is asked about."""
         places = self.having(tier, exact)
         columns = [np.ones(len(places)) for _ in exact]
-        columns += [self._near(tier, one, places) for one in near]
-        if about is not None:
-            codes = self.index.vectors(tier, self.snapshot)
-            columns.append(
-                about.nearness(
-                    self.index.records[tier].position[places],
-                    lambda lacking: about.projected_cosines(codes, places[lacking], self.encoders),
-                )
-            )
+        columns += [self.near(tier, one, places) for one in near]
+        columns += [self._about(tier, about, places)] if about is not None else []
         return best_matches(places, np.stack(columns, axis=1), MAX_MATCHES)
 
     def having(self, tier: Tier, pairs: Sequence[Pair]) -> NDArray[np.int64]:
@@ -212,10 +217,10 @@ class ShapeSearch:
             self.warn(f"{role}: nothing that fills it is as probable as {100 * _MIN_CONFIDENCE:g} %")
         return told
 
-    def fill(self, tier: Tier, role: str, sample: Sample) -> dict[str, Floats]:
+    def fill(self, tier: Tier, role: str, sample: Sample, shift: int = 0) -> dict[str, Floats]:
         """Of each filler that records sampled have in a role, 1 for the records that have it, ``(m,) float64``."""
         which, terms = self.index.records[tier].terms_of(sample.indices)
-        own = self.index.of_role(role, terms)
+        own = self.index.of_role(role, terms, shift)
         which, numbers = which[own], terms[own] // (MOST_SHIFT + 1)
         found: dict[str, Floats] = {}
         for name, same, _ in merge_case(self.snapshot.named_fillers(np.unique(numbers).tolist())):
@@ -267,7 +272,20 @@ class ShapeSearch:
             memories=tuple(self.snapshot.ids_of(list(rows)[:_MAX_SUPPORT_IDS])),
         )
 
-    def _near(self, tier: Tier, asked: Pair, places: NDArray[np.int64]) -> Floats:
+    def nearness(self, tier: Tier, texts: Sequence[Pair], about: AboutQuery | None) -> Iterator[tuple[str, Floats]]:
+        """How near all records looked through are to texts, by the role each was asked by."""
+        for one in texts:
+            yield one.role, self.near(tier, one, self.visible(tier))
+        if about is not None:
+            yield "about", self._about(tier, about, self.visible(tier))
+
+    def _about(self, tier: Tier, about: AboutQuery, places: NDArray[np.int64]) -> Floats:
+        def projected(lacking: NDArray[np.int64]) -> Floats:
+            return about.projected_cosines(self.index.vectors(tier, self.snapshot), places[lacking], self.encoders)
+
+        return about.nearness(self.index.records[tier].position[places], projected)
+
+    def near(self, tier: Tier, asked: Pair, places: NDArray[np.int64]) -> Floats:
         """How near some records are to a filler that is matched by nearness, ``(m,)``, 0 to 1."""
         if match_kind(asked.role) == "meaning":
             codes, bound = self.index.vectors(tier, self.snapshot), self.encoders.encode_pairs([asked])

@@ -19,6 +19,7 @@ from mnemic.algorithms.retrieval.inverted_index import make_inverted_index
 from mnemic.algorithms.retrieval.term_codes import CODE_BYTES
 from mnemic.hd.algebra import Algebra, default_algebra
 from mnemic.hd.encoders import RecordEncoder
+from mnemic.hd.letters import SpellingEncoder
 from mnemic.hd.query import RecordVectors
 from mnemic.hd.roles import ROLES, TIERS, Tier
 from mnemic.hd.space import Space
@@ -151,6 +152,8 @@ class ShapeIndex:
         self._row: SpaceRow | None = None
         self._generation = self._seq = -1
         self._items: dict[tuple[str, frozenset[int] | None], FillerTable] = {}
+        self._spelling: SpellingEncoder | None = None
+        self._spelt: dict[str, tuple[dict[str, int], GrowableArray]] = {}
         self._roles: list[str] = []
         self._role_of = GrowableArray(np.empty(0, np.uint16))
         self.records: dict[Tier, TierRecords] = {tier: TierRecords(0) for tier in TIERS}
@@ -212,11 +215,25 @@ class ShapeIndex:
             records.attach(snapshot.codes(tier, records.last_coded))
         return records.codes
 
-    def of_role(self, role: str, terms: NDArray[np.uint32]) -> NDArray[np.bool_]:
-        """Which terms say what fills a role of the record itself: of a step, not of those before it; ``(t,) bool``."""
+    def spelt_like(self, role: str, names: list[str], name: str) -> NDArray[np.float64]:
+        """How alike some fillers of a role are spelt to a name, ``(c,)``, 0 to 1; their codes are made once."""
+        assert self.encoders is not None
+        if self._spelling is None:
+            self._spelling = SpellingEncoder(self.encoders.space, self.algebra)
+        known, codes = self._spelt.setdefault(
+            role, ({}, GrowableArray(np.empty((0, self.encoders.space.words), np.uint64)))
+        )
+        new = [one for one in names if one not in known]
+        if new:
+            known.update({one: len(known) + place for place, one in enumerate(new)})
+            codes.append(self._spelling.encode(new))
+        return self._spelling.similarities(codes.view()[[known[one] for one in names]], name)
+
+    def of_role(self, role: str, terms: NDArray[np.uint32], shift: int = 0) -> NDArray[np.bool_]:
+        """Which terms say what fills a role, of a step so many steps before it; ``(t,) bool``."""
         if role not in self._roles:
             return np.zeros(len(terms), np.bool_)
-        own = terms % (MOST_SHIFT + 1) == 0
+        own = terms % (MOST_SHIFT + 1) == shift
         return np.asarray(own & (self._role_of.view()[terms // (MOST_SHIFT + 1)] == self._roles.index(role)))
 
     def items(self, role: str, snapshot: Snapshot, within: frozenset[int] | None = None) -> FillerTable:
@@ -237,6 +254,7 @@ class ShapeIndex:
     def _reset(self, row: SpaceRow | None) -> None:
         self._row, self.encoders = row, None
         self._items.clear()
+        self._spelling, self._spelt = None, {}
         self._roles, self._role_of = [], GrowableArray(np.empty(0, np.uint16))
         space = None if row is None else _space(row, self._seed)
         if space is not None:

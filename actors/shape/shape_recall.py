@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,6 +31,7 @@ from mnemic.actors.shape.analogies import solve
 from mnemic.actors.shape.bind import settings_mismatch
 from mnemic.actors.shape.community_role import COMMUNITY, LEAST_NEAR, members_among, none_is_in
 from mnemic.actors.shape.fillers import ShapeSearch
+from mnemic.actors.shape.partial import Cue, differences, meaning_cue, partial_matches, read_cues
 from mnemic.actors.shape.patterns import PatternQuery, parse_pattern, texts_to_embed
 from mnemic.actors.shape.shape_index import ShapeIndex
 from mnemic.hd import evidence as grading
@@ -44,6 +46,7 @@ def _as_typed(asked: Shape) -> str:
     """A question as it is typed at the command."""
     words = [f"{role}={filler}" for role, filler in asked.pattern.items()]
     words += ["--analogy", *asked.analogy] if asked.analogy else []
+    words += ["--strict"] if asked.strict else []
     filters = {"session": asked.session, "since": to_iso(asked.since), "until": to_iso(asked.until)}
     words += [word for name, value in filters.items() if value is not None for word in (f"--{name}", value)]
     return " ".join(map(_shell_quoted, words))
@@ -69,6 +72,10 @@ _ABOUT = "about"
 _MIN_NAME_SIMILARITY = 0.75
 """How like a filler a name is that may be meant for it, as for scopes: ``mara`` is so like ``maya``."""
 _MAX_COMPARED_FILLERS = 2000  # fillers that a misspelt one is compared with, 10 us each
+
+
+_MAX_PARTIAL = 256
+"""At most so many records that have most of a pattern are looked at."""
 
 
 class _ShapeResult(NamedTuple):
@@ -189,12 +196,17 @@ class ShapeQueryEngine:
                 looking = ShapeSearch(index, snapshot, members, within, reach)
                 if left.any() and not looking.visible_memories.any():
                     looking.warn(none_is_in(question.community))
-            found = self._pattern(question, vectors, looking, k)
+            found = self._pattern(question, vectors, looking, k, asked.strict)
         degraded += looking.degraded
         return found
 
     def _pattern(
-        self, question: PatternQuery, vectors: dict[str, QueryEmbedded | None], looking: ShapeSearch, k: int
+        self,
+        question: PatternQuery,
+        vectors: dict[str, QueryEmbedded | None],
+        looking: ShapeSearch,
+        k: int,
+        strict: bool,
     ) -> _ShapeResult:
         near = [one.pair for one in question.near]
         names = [one.asked_role for one in (*question.exact, *question.near)]
@@ -230,8 +242,22 @@ class ShapeQueryEngine:
             own = question.tier == "episode" and looking.visible_memories.any()  # prototypes are bundles of episodes
             common = looking.snapshot.prototype(question.community) if own else None
             (matches, sample), names = looking.typical(question.tier, common, LEAST_NEAR), [COMMUNITY]
+        hits = self._hits(question.tier, matches, names, looking, k)
+        whole = len(hits)
+        if not strict and (question.near or (question.exact and whole < k)):
+            cues = read_cues(looking, question.tier, [*question.exact, *question.near])
+            texts = near[len(question.near) :]
+            cues += [meaning_cue(looking, question.tier, *one) for one in looking.nearness(question.tier, texts, about)]
+            told = matches.row[matches.nearness > 0]
+            if question.near:  # to be far from the day that was asked for says as much against it as another cue
+                hits, told = [], told[:0]
+            fitting, likely = partial_matches(looking, question.tier, cues, told, _MAX_PARTIAL)
+            hits += self._partial_hits(question.tier, fitting, cues, looking, k, {hit.id for hit in hits})
+            if hits and not whole:
+                sample = likely
+                looking.warn("no memory has all of that: these have most of it, and say where they differ")
         answers = [one for role in question.unknown for one in looking.answers(question.tier, role, sample, k)]
-        return _ShapeResult(self._hits(question.tier, matches, names, looking, k), answers, searched)
+        return _ShapeResult(hits, answers, searched)
 
     def _warn_partly_bound(self, question: PatternQuery, looking: ShapeSearch) -> None:
         """Tell of memories that may lack what is asked for or by, since what finds it failed on them."""
@@ -277,6 +303,22 @@ class ShapeQueryEngine:
             (links,) = self._recall_index.links([row], looking.snapshot, within=looking.within)
             hits[row] = make_hit(memory, part, offset, why, links, score)
         return list(hits.values())
+
+    def _partial_hits(
+        self, tier: Tier, matches: Matches, cues: Sequence[Cue], looking: ShapeSearch, k: int, told: set[bytes]
+    ) -> list[Hit]:
+        """Memories that have most of a pattern, `k` with those that are told already."""
+        hits = self._hits(tier, matches, [one.role for one in cues], looking, k)
+        rows = self._index.records[tier].row[matches.row].tolist()
+        first = {one: place for place, one in reversed(list(enumerate(rows)))}
+        ids = dict(zip(looking.snapshot.ids_of(list(first)), first.values(), strict=True))
+        found: list[Hit] = []
+        for hit in hits:
+            if hit.id not in told and len(told) + len(found) < k:
+                place = ids[hit.id]
+                differs = differences(looking, tier, cues, int(matches.row[place]), matches.shares[place])
+                found.append(msgspec.structs.replace(hit, differs=differs))
+        return found
 
 
 def foreseen(asked: Shape) -> tuple[EmbedQuery, ...]:

@@ -3,7 +3,8 @@
 Over the example project and, with ``--data FILE``, over LoCoMo's conversations. Parts: ``questions`` of structure, each
 asked by shape, and as a sentence by meaning, by BM25, by their fusion and by the recall as it is (where what was said
 next is asked for, the fusion also has the turn after each of its hits taken by hand); ``recall``, LoCoMo's own
-questions with structure and without; ``roles``, what each role adds to a question by shape.
+questions with structure and without; ``roles``, what each role adds to a question by shape; ``cues``, patterns that are
+partly wrong (`mnemic.bench.quality.partial_cues`).
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from mnemic.bench.harness.metrics import any_at, reciprocal_rank
 from mnemic.bench.harness.processes import run_mnemic
 from mnemic.bench.harness.statistics import paired_test
 from mnemic.bench.quality.locomo import RankedHit, convert, evaluate, mean, read_questions
+from mnemic.bench.quality.partial_cues import cue_rows
+from mnemic.bench.quality.question_sets import developers_set
 from mnemic.bench.quality.shape_questions import (
     Claim,
     StructuralQuestion,
@@ -41,7 +44,7 @@ from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.minds.homes import open_mind
 from mnemic.runtime.store.read.reader import open_reader
 
-Part = Literal["questions", "recall", "roles"]
+Part = Literal["questions", "recall", "roles", "cues"]
 DEPTH = 100
 """Hits asked for."""
 _RECALL_DEPTH = 300
@@ -71,9 +74,11 @@ def run(
     *,
     data: Path | None = None,
     questions: int | None = None,
-    parts: tuple[Part, ...] = ("questions", "recall", "roles"),
+    parts: tuple[Part, ...] = ("questions", "recall", "roles", "cues"),
+    developers: Path | None = None,
+    seed: int = 0,
 ) -> Iterator[Row]:
-    """Run the parts on the example, and on LoCoMo where its file is given.
+    """Run the parts on the example, and on LoCoMo where its file is given; partly wrong cues on developers', too.
 
     Raises:
         ValueError: the data set is none of LoCoMo's.
@@ -81,15 +86,23 @@ def run(
     """
     with tempfile.TemporaryDirectory(prefix="mnemic-shape-") as folder:
         with as_file(files("mnemic") / "example") as example:
-            yield from _measured(Path(folder) / "example", "example", example, example, parts, questions)
+            yield from _measured(Path(folder) / "example", "example", example, example, parts, questions, seed)
         if data is not None:
             corpus = Path(folder) / "corpus.jsonl"
             corpus.write_text("".join(json.dumps(line) + "\n" for line in convert(data)), "utf-8")
-            yield from _measured(Path(folder) / "locomo", "LoCoMo", corpus, data, parts, questions)
+            yield from _measured(Path(folder) / "locomo", "LoCoMo", corpus, data, parts, questions, seed)
+        if developers is not None and "cues" in parts:
+            home, corpus = Path(folder) / "developers", Path(folder) / "developers.jsonl"
+            turns = developers_set(developers, held=False).turns
+            corpus.write_text("".join(json.dumps(line) + "\n" for line in turns), "utf-8")
+            home.mkdir(mode=0o700)
+            run_mnemic(home, "capture", corpus)
+            with actors_of(home) as actors:
+                yield from cue_rows(home, "developers", actors, seed)
 
 
 def _measured(
-    home: Path, name: str, source: Path, data: Path, parts: Sequence[Part], limit: int | None
+    home: Path, name: str, source: Path, data: Path, parts: Sequence[Part], limit: int | None, seed: int
 ) -> Iterator[Row]:
     home.mkdir(mode=0o700)
     run_mnemic(home, "capture", source)
@@ -110,6 +123,8 @@ def _measured(
             yield from _recalls(mind, data, limit)
         if "roles" in parts:
             yield from _roles(mind, claims[::every])
+        if "cues" in parts:
+            yield from cue_rows(home, name, actors, seed)
 
 
 # --- questions -------------------------------------------------------------------------------------------------------

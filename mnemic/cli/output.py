@@ -88,6 +88,8 @@ def hit_lines(number: int, hit: dict[str, Any]) -> Iterator[str]:
     for one in hit.get("contradicts", ()):
         said = " ".join(one["value"].split())
         yield f"     contradicted on {one['at'][:10]} by: {said}  (`mnemic conflicts {one['id']}` settles it)"
+    if "differs" in hit:
+        yield f"     differs: {', '.join(f'{role} is {filler}' for role, filler in hit['differs'].items())}"
     same = hit.get("same", [])
     if same:
         named = ", ".join(f"{one['id']} ({one['said_at'][:10]})" for one in same[:_MOST_SAME])

@@ -68,10 +68,17 @@ def recall(chosen: CommandContext, query: str, scope: tuple[str, ...], explain: 
 @click.argument("pairs", nargs=-1, metavar="ROLE=FILLER|ROLE=?...")
 @click.option("--analogy", is_flag=True, help="Of three names A B C: A is to B as C is to what?")
 @click.option("--roles", is_flag=True, help="List what can be asked for.")
+@click.option("--strict", is_flag=True, help="Only what has all of it; else what has most of it comes after that.")
 @verb_options(Shape, "k", "scope", "session", "since", "until", scope=FOLDER_SCOPE)
 @common_options
 def shape(
-    chosen: CommandContext, pairs: tuple[str, ...], analogy: bool, roles: bool, scope: tuple[str, ...], **asked: Any
+    chosen: CommandContext,
+    pairs: tuple[str, ...],
+    analogy: bool,
+    roles: bool,
+    strict: bool,
+    scope: tuple[str, ...],
+    **asked: Any,
 ) -> None:
     """Find memories by their structure. That is who said or did what, with which tool, how it ended, what came before.
 
@@ -79,7 +86,7 @@ def shape(
     """
     from mnemic.runtime.api.views import shape_view
 
-    if roles and (pairs or analogy or scope or {*asked.values()} != {None}):
+    if roles and (pairs or analogy or strict or scope or {*asked.values()} != {None}):
         raise click.UsageError("--roles lists what can be asked for, and asks for nothing: give it alone")
     if roles:
         _list_roles(chosen)
@@ -94,7 +101,7 @@ def shape(
         until_s = CLOCK.monotonic_s() + _BIND_S
         mind.bind_before_question(lambda: CLOCK.monotonic_s() < until_s)
         within, found = chosen.resolve_scope(mind, scope)
-        shaped = mind.shape(pattern, scope=within, analogy=pairs if analogy else (), **asked)
+        shaped = mind.shape(pattern, scope=within, analogy=pairs if analogy else (), strict=strict, **asked)
         took_ms = 1e3 * (CLOCK.monotonic_s() - started)
         view = shape_view(shaped, strict=False, found=found, took_ms=took_ms)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.hd.evidence import bit_agreement, bit_agreements, estimate_similarity, expected_weights
+from mnemic.hd.evidence import bit_agreement, bit_agreements, cue_evidence, estimate_similarity, expected_weights
 
 PROBABILITIES = st.floats(0.0, 1.0, allow_nan=False)
 
@@ -76,3 +76,33 @@ def test_a_record_counts_as_one_of_those_that_are_meant_averaged_over_which_are(
 def test_of_many_records_that_are_surely_meant_each_counts_the_same() -> None:
     assert expected_weights(np.ones(50)) == pytest.approx(np.full(50, 1 / 50))
     assert expected_weights(np.ones(5000)) == pytest.approx(np.full(5000, 1 / 5000))
+
+
+# --- cues -------------------------------------------------------------------------------------------------------------
+
+
+@given(
+    likeness=st.lists(st.floats(0.0, 1.0), min_size=1, max_size=6),
+    right=st.floats(0.01, 0.99),
+    shares=st.lists(st.floats(0.001, 1.0), min_size=6, max_size=6),
+)
+def test_what_a_cue_tells_is_the_likelihood_ratio_of_right_or_wrong_to_wrong(
+    likeness: list[float], right: float, shares: list[float]
+) -> None:
+    alike, share = np.array(likeness), np.array(shares[: len(likeness)])
+    told = cue_evidence(alike, share, right)
+    expected = float(alike @ share)
+    if expected == 0:
+        assert told.tolist() == [0.0] * len(alike)
+        return
+    for evidence, one in zip(told, alike, strict=True):
+        # P(what was asked | this record is meant), beside that where it is wrong and so anything by chance
+        assert math.exp(evidence) == pytest.approx((right * one / expected + (1 - right)) / (1 - right), rel=1e-6)
+    assert (told >= 0).all()
+
+
+def test_the_rarer_what_it_fits_the_more_it_tells_and_what_all_have_tells_hardly_anything() -> None:
+    rare, common, everywhere = (float(cue_evidence(np.ones(1), np.array([one]))[0]) for one in (0.001, 0.1, 1.0))
+    assert rare > common > everywhere == pytest.approx(math.log(10))
+    assert cue_evidence(np.ones(1), np.ones(1), 0.0).tolist() == [0.0]
+    assert cue_evidence(np.zeros(0), np.zeros(0)).tolist() == []

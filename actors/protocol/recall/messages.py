@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.events import DEFAULT_KINDS
 from mnemic.actors.protocol.message import Id, MemoryExcerpt, MemoryText, Message, Text, Time, Verb
@@ -149,6 +151,9 @@ class Hit(MemoryExcerpt, frozen=True, kw_only=True):
     """What stands since for statements of this memory that hold no more; see `mnemic facts`."""
     contradicts: tuple[FactRef, ...] = ()
     """Statements that contradict some of this memory's, and are not settled; see `mnemic conflicts`."""
+    differs: dict[str, str] = msgspec.field(default_factory=dict)
+    """Of a memory that has not all that a shape asks for: what fills the roles in which it differs; empty where nothing
+    does."""
     same: tuple[SameMemory, ...] = ()
     """Memories that say the same and would have been found, too: this one stands for them, and they are not given. The
     best first."""

@@ -83,6 +83,8 @@ class Shape(Verb["Shaped"], frozen=True, kw_only=True):
     """Said at or after. Exact."""
     until: Time | None = None
     """Said before. Exact."""
+    strict: bool = False
+    """Whether only memories are found that have all of the pattern; else those that have most of it come after them."""
     observe: bool = True
     """Whether it is kept what was given; measuring leaves no trace."""
     private: bool = False
@@ -118,9 +120,11 @@ class Shaped(Message, frozen=True, kw_only=True):
     """Answer to `Shape`."""
 
     hits: tuple[Hit, ...]
-    """Memories that match, best first; `Hit.score` is the probability that the memory has all that was asked for, times
-    how near it is where nearness was asked for; `Hit.why` has a share for each role of the pattern, 0 to 1. Where roles
-    are only asked for, it is how typical the memory is of all that were looked through, and `Hit.why` says so."""
+    """Memories that match, best first; `Hit.why` has a share for each role of the pattern, 0 to 1. Of those that have
+    all of it `Hit.score` is how near they are where nearness was asked for, else 1. After them come those that have
+    most of it: `Hit.score` is how much of what the pattern tells speaks for the memory, and `Hit.differs` says where it
+    differs. Where roles are only asked for, the score is how typical the memory is of all that were looked through, and
+    `Hit.why` says so."""
     answers: tuple[Answer, ...]
     """By role in the order asked, the most confident first."""
     scope: Scopes

@@ -1,0 +1,130 @@
+"""A cue that is wrong, misspelt or far off costs rank and not the answer, and the answer says where it differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from mnemic.actors.protocol.shape.messages import Shape, Shaped
+from mnemic.actors.shape.shape_recall import _as_typed
+from tests.harness import ActorHarness
+from tests.shaped import answers, event, shape, shaped, work
+
+LACKING = "no memory has all of that: these have most of it, and say where they differ"
+
+
+@pytest.fixture(scope="module")
+def mind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ActorHarness]:
+    events = [one for number in range(4) for one in work(number)]
+    events += [
+        event(9000 + number, "user", f"note {number} about oars", f"n{number}", speaker=who, scope=scope)
+        for number, (who, scope) in enumerate((("ana", "pier"), ("bob", "pier"), ("cem", "boat"), ("ana", "boat")))
+    ]
+    events.append(event(9100, "user", "Ana lives in Oslo and Bob works at Kin", "n9", speaker="cem", scope="boat"))
+    with shaped(tmp_path_factory.mktemp("mind"), events) as actor_system:
+        yield actor_system
+
+
+def partly(mind: ActorHarness, pattern: dict[str, str], **more: object) -> Shaped:
+    return shape(mind, pattern, strict=False, **more)
+
+
+def test_what_has_all_of_it_comes_first_as_if_asked_strictly_and_what_has_most_of_it_after_it(
+    mind: ActorHarness,
+) -> None:
+    pattern = {"who": "ana", "project": "pier", "kind": "turn"}
+    found, strict = partly(mind, pattern), shape(mind, pattern)
+    (whole,) = strict.hits
+    assert found.hits[0] == whole
+    assert whole.differs == {}
+    assert {tuple(hit.differs.items()) for hit in found.hits[1:]} == {
+        (("who", "bob"),),
+        (("project", "boat"),),
+    }, "a memory that fits neither is told of neither"
+    scores = [hit.score for hit in found.hits]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[1] < scores[0] == 1.0
+    assert LACKING not in found.degraded
+    assert found.answers == strict.answers
+
+
+def test_no_more_than_k_are_told_and_none_twice(mind: ActorHarness) -> None:
+    found = partly(mind, {"who": "assistant", "tool": "pytest", "outcome": "failed"}, k=7)
+    assert len(found.hits) == len({hit.id for hit in found.hits}) == 7
+    assert shape(mind, {"tool": "pytest", "outcome": "failed"}, k=3) == partly(
+        mind, {"tool": "pytest", "outcome": "failed"}, k=3
+    ), "where all fit whole, the rest is not looked for"
+
+
+def test_a_wrong_cue_leaves_the_answer_and_is_told_with_what_stands_there_instead(mind: ActorHarness) -> None:
+    pattern = {"who": "bob", "project": "pier", "kind": "decision", "topic": "?"}
+    assert not shape(mind, pattern).hits
+    found = partly(mind, pattern)
+    best = found.hits[0]
+    assert best.text.startswith("note 1")
+    assert best.differs == {"kind": "turn"}
+    assert best.why["kind"] == 0.0
+    assert best.why["who"] == 1.0
+    assert LACKING in found.degraded
+    assert next(iter(answers(found, "topic"))) in ("note", "oars")
+
+
+@pytest.mark.parametrize(
+    ("role", "wrong", "meant"),
+    [("who", "anna", "ana"), ("project", "pire", "pier"), ("tool", "pytset", "pytest"), ("file", "auht.py", "auth.py")],
+)
+def test_a_misspelt_name_finds_the_one_that_is_spelt_like_it(
+    mind: ActorHarness, role: str, wrong: str, meant: str
+) -> None:
+    found = partly(mind, {role: wrong, "kind": "turn" if role in ("who", "project") else "tool_result"}, k=2)
+    right = shape(mind, {role: meant, "kind": "turn" if role in ("who", "project") else "tool_result"}, k=2)
+    assert [hit.id for hit in found.hits] == [hit.id for hit in right.hits]
+    assert all(meant in hit.differs[role].split(", ") for hit in found.hits)
+    assert any(line.startswith(f"{role}: no memory has {wrong!r}") for line in found.degraded)
+
+
+def test_a_day_and_an_hour_beside_cost_little_and_a_day_far_off_costs_the_cue(mind: ActorHarness) -> None:
+    (bob,) = shape(mind, {"who": "bob", "date": "?"}).hits
+    day = next(iter(answers(shape(mind, {"who": "bob", "date": "?"}), "date")))
+    near, far = ({"who": "bob", "date": other} for other in (day[:-2] + f"{int(day[-2:]) - 1:02}", "2031-01-01"))
+    assert partly(mind, near).hits[0].id == bob.id
+    assert partly(mind, far).hits[0].id == bob.id
+    assert partly(mind, near).hits[0].score > partly(mind, far).hits[0].score
+    assert partly(mind, near).hits[0].differs == {"date": day}
+
+
+def test_a_step_and_a_fact_are_found_by_most_of_what_is_told_too(mind: ActorHarness) -> None:
+    steps = partly(mind, {"after": "edit, test failed", "action": "commit", "then": "?"})
+    assert steps.hits[0].differs["action"] in ("edit", "read")
+    assert {name: one.support for name, one in answers(steps, "then").items()} == {
+        "edit python ok": 3,
+        "read python ok": 1,
+    }
+    facts = partly(mind, {"subject": "ana", "relation": "works at", "object": "?"})
+    assert set(answers(facts, "object")) >= {"oslo"}
+    assert facts.hits[0].differs in ({"relation": "lives in"}, {"subject": "bob"})
+
+
+def test_a_text_is_a_cue_among_others(mind: ActorHarness) -> None:
+    found = partly(mind, {"about": "token rotation", "who": "user", "kind": "decision"}, k=4)
+    assert {hit.text for hit in found.hits} == {"please fix the token rotation in the session store"}
+    assert all(hit.differs == {"kind": "turn"} for hit in found.hits)
+
+
+def test_filters_are_no_cues(mind: ActorHarness) -> None:
+    found = partly(mind, {"who": "ana", "kind": "turn"}, scope="pier")
+    assert {hit.scope for hit in found.hits} == {"pier"}
+    assert not partly(mind, {"who": "ana", "kind": "turn"}, scope="pier", until=0).hits
+    assert not partly(mind, {"who": "ana", "community": "77", "kind": "turn"}).hits
+    for spelt in partly(mind, {"who": "cen", "kind": "decision"}, scope="pier").hits:
+        assert "cem" not in spelt.differs.values(), "a name of another scope is not told"
+
+
+def test_one_cue_that_nothing_is_like_finds_nothing(mind: ActorHarness) -> None:
+    found = partly(mind, {"who": "zzz"})
+    assert (found.hits, found.answers) == ((), ())
+
+
+def test_being_strict_is_kept_with_the_question() -> None:
+    assert _as_typed(Shape(pattern={"who": "ana"}, strict=True)) == "who=ana --strict"
