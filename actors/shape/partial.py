@@ -31,6 +31,7 @@ _NEAR_POWER, _SPELLING_POWER, _MEANING_POWER = 6, 6, 3
 """How much sooner a filler is the one meant than one that is less like it: in proportion to this power of likeness."""
 _LEAST_LIKE = 1e-4
 """What is less like is not the one meant."""
+_NO_CUES = ("worked",)
 _WHOLE, _DIGITS = 0.999, 6
 NOTHING = "nothing"
 """What is said to fill a role that a record has not got."""
@@ -92,6 +93,9 @@ def partial_matches(
     records, whole = looking.index.records[tier], sum(one.most for one in cues)
     total = np.sum([one.evidence for one in cues], axis=0) if cues else np.zeros(len(records.row))
     total[without] = 0.0
+    for one in cues:  # what worked is asked for by those who want no other
+        if one.role in _NO_CUES:
+            total[one.evidence == 0] = 0.0
     places = records.among(np.flatnonzero(total >= max(_MIN_FIT * whole, _MIN_EVIDENCE)), looking.visible_memories)
     places = places[np.lexsort((-places, -np.round(total[places], _DIGITS)))][:most]
     shares = np.array([one.evidence[places] / max(one.most, _MIN_EVIDENCE) for one in cues]).reshape(len(cues), -1).T

@@ -97,13 +97,18 @@ def test_a_day_and_an_hour_beside_cost_little_and_a_day_far_off_costs_the_cue(mi
 def test_a_step_and_a_fact_are_found_by_most_of_what_is_told_too(mind: ActorHarness) -> None:
     steps = partly(mind, {"after": "edit, test failed", "action": "commit", "then": "?"})
     assert steps.hits[0].differs["action"] in ("edit", "read")
-    assert {name: one.support for name, one in answers(steps, "then").items()} == {
-        "edit python ok": 3,
-        "read python ok": 1,
-    }
+    then = {name: one.support for name, one in answers(steps, "then").items()}
+    assert then == {"edit python ok": 3, "read python ok": 1}
     facts = partly(mind, {"subject": "ana", "relation": "works at", "object": "?"})
     assert set(answers(facts, "object")) >= {"oslo"}
     assert facts.hits[0].differs in ({"relation": "lives in"}, {"subject": "bob"})
+
+
+def test_what_worked_is_a_filter_too(mind: ActorHarness) -> None:
+    found = partly(mind, {"after": "edit, test failed", "action": "commit", "worked": "yes"})
+    assert {hit.why["worked"] for hit in found.hits} == {1.0}
+    assert {hit.differs.get("worked") for hit in found.hits} == {None}
+    assert not partly(mind, {"action": "read", "target": "python", "worked": "yes", "then": "?"}, session="s3").answers
 
 
 def test_a_text_is_a_cue_among_others(mind: ActorHarness) -> None:
