@@ -54,6 +54,7 @@ OPTIONS = {
     "at": ("N", "with --only, the case of that number alone"),
     "changes": ("FILE", "quiet changes, a JSON file of worlds"),
     "data": ("FILE", "the data set"),
+    "labels": ("FOLDER", "events that are alike: example.json and locomo.json"),
     "developers": ("FOLDER", "conversations of developers, a JSON file a project"),
     "engine": (None, "which engine (%(default)s)"),
     "every": ("N", "a fault at every so many-th write call (%(default)s)"),

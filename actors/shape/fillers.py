@@ -82,7 +82,8 @@ class ShapeSearch:
         self.index, self.snapshot, self.encoders = index, snapshot, index.encoders
         self.visible_memories = memories
         """``(n,) bool``: which memories are looked through."""
-        self._reach = memories if reach is None else reach
+        self.reach = memories if reach is None else reach
+        """``(n,) bool``: the memories of the scopes asked for."""
         self.within = within
         """Numbers of the scopes in which memories may be named beside them; ``None`` for all."""
         self._visible: dict[Tier, NDArray[np.int64]] = {}
@@ -124,7 +125,7 @@ class ShapeSearch:
         if self.within is None or not numbers:
             return bool(numbers)
         return any(
-            len(records.among(records.having([filler_term(one, shift) for one in numbers]), self._reach))
+            len(records.among(records.having([filler_term(one, shift) for one in numbers]), self.reach))
             for records in self.index.records.values()
             for shift in range(MOST_SHIFT + 1)
         )
@@ -132,14 +133,19 @@ class ShapeSearch:
     # --- which records -----------------------------------------------------------------------------------------------
 
     def find(
-        self, tier: Tier, exact: Sequence[Pair], near: Sequence[Pair] = (), about: AboutQuery | None = None
+        self,
+        tier: Tier,
+        exact: Sequence[Pair],
+        near: Sequence[Pair] = (),
+        about: AboutQuery | None = None,
+        most: int = MAX_MATCHES,
     ) -> Matches:
         """The records that have what is exact, the nearest first to what is near, and to what is asked about."""
         places = self.having(tier, exact)
         columns = [np.ones(len(places)) for _ in exact]
         columns += [self.near(tier, one, places) for one in near]
         columns += [self._about(tier, about, places)] if about is not None else []
-        return best_matches(places, np.stack(columns, axis=1), MAX_MATCHES)
+        return best_matches(places, np.array(columns).reshape(len(columns), len(places)).T, most)
 
     def having(self, tier: Tier, pairs: Sequence[Pair]) -> NDArray[np.int64]:
         """The records looked through that have all of some pairs, ``(m,) int64``, ascending."""
@@ -170,6 +176,19 @@ class ShapeSearch:
         return Sample(
             matches.row[order], near * expected_weights(meant[order]), meant[order] > _MIN_SUPPORT_PROBABILITY
         )
+
+    def sample_memories(self, tier: Tier, matches: Matches) -> Sample:
+        """The records that memories have in a tier, to be read for answers; they match by their episodes."""
+        episodes, records = self.index.records["episode"], self.index.records[tier]
+        first = slice(_MAX_READ_RECORDS)
+        best = Matches(matches.row[first], matches.nearness[first], matches.shares[first])
+        weight = np.zeros(len(self.visible_memories))
+        weight[episodes.position[best.row]] = match_weights(best)
+        places = self.visible(tier)
+        places = places[weight[records.position[places]] > _TIE_TOLERANCE][:_MAX_READ_RECORDS]
+        meant = weight[records.position[places]]
+        order = np.argsort(-meant, kind="stable")
+        return Sample(places[order], expected_weights(meant[order]), meant[order] > _MIN_SUPPORT_PROBABILITY)
 
     def typical(
         self, tier: Tier, common: NDArray[np.uint64] | None = None, least: float = 0.0
@@ -227,6 +246,14 @@ class ShapeSearch:
             found[name] = np.zeros(len(sample.indices))
             found[name][which[np.isin(numbers, same)]] = 1.0
         return found
+
+    def pairs(self, tier: Tier, place: int) -> list[Pair]:
+        """The pairs of a record that have a name."""
+        terms = self.index.records[tier].terms_of(np.array([place]))[1].tolist()
+        named = self.snapshot.named_fillers([term // (MOST_SHIFT + 1) for term in terms])
+        names = {one.number: one.name for one in named}
+        found = ((*divmod(term, MOST_SHIFT + 1),) for term in terms)
+        return [Pair(self.index.role_of(number), names[number], shift) for number, shift in found]
 
     def share(self, tier: Tier, pair: Pair, sample: Sample) -> float:
         """How many of the records sampled have a pair, as a share, each counting its weight."""

@@ -229,6 +229,10 @@ class ShapeIndex:
             codes.append(self._spelling.encode(new))
         return self._spelling.similarities(codes.view()[[known[one] for one in names]], name)
 
+    def role_of(self, number: int) -> str:
+        """The role of a filler."""
+        return self._roles[int(self._role_of.view()[number])]
+
     def of_role(self, role: str, terms: NDArray[np.uint32], shift: int = 0) -> NDArray[np.bool_]:
         """Which terms say what fills a role, of a step so many steps before it; ``(t,) bool``."""
         if role not in self._roles:

@@ -15,9 +15,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.changes import DeliveredSpan
+from mnemic.actors.protocol.changes import DeliveredSpan, EncoderName
 from mnemic.actors.protocol.contract import Context
+from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory
 from mnemic.actors.protocol.meaning.messages import EmbedQuery, QueryEmbedded
+from mnemic.actors.protocol.message import format_id
 from mnemic.actors.protocol.recall.messages import Hit
 from mnemic.actors.protocol.shape.messages import Answer, Shape, Shaped, validate_shape
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
@@ -27,6 +29,7 @@ from mnemic.actors.recall.list_memories import record_question
 from mnemic.actors.recall.query import query_vector
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.shape.about import TEMPERATURE, AboutQuery
+from mnemic.actors.shape.alike import shared_part
 from mnemic.actors.shape.analogies import solve
 from mnemic.actors.shape.bind import settings_mismatch
 from mnemic.actors.shape.community_role import COMMUNITY, LEAST_NEAR, members_among, none_is_in
@@ -34,6 +37,7 @@ from mnemic.actors.shape.fillers import ShapeSearch
 from mnemic.actors.shape.partial import Cue, differences, meaning_cue, partial_matches, read_cues
 from mnemic.actors.shape.patterns import PatternQuery, parse_pattern, texts_to_embed
 from mnemic.actors.shape.shape_index import ShapeIndex
+from mnemic.algorithms.retrieval.scan import RESCORE_ROWS
 from mnemic.hd import evidence as grading
 from mnemic.hd import query
 from mnemic.hd.codebook import MAX_NAME_CHARS
@@ -46,6 +50,7 @@ def _as_typed(asked: Shape) -> str:
     """A question as it is typed at the command."""
     words = [f"{role}={filler}" for role, filler in asked.pattern.items()]
     words += ["--analogy", *asked.analogy] if asked.analogy else []
+    words += [word for one in asked.like for word in ("--like", str(format_id(one)))]
     words += ["--strict"] if asked.strict else []
     filters = {"session": asked.session, "since": to_iso(asked.since), "until": to_iso(asked.until)}
     words += [word for name, value in filters.items() if value is not None for word in (f"--{name}", value)]
@@ -113,7 +118,9 @@ class ShapeQueryEngine:
             for role, text in texts_to_embed(asked.pattern).items()
         }
         with self._source.snapshot() as snapshot:
-            self._sync(snapshot, vectors.get(_ABOUT), context)
+            about = vectors.get(_ABOUT)
+            known = snapshot.encoders() if asked.like else []
+            self._sync(snapshot, about.encoder if about else known[-1] if known else None, context)
             visible = self._visible(asked, snapshot, degraded)
             found = self._answer(asked, vectors, visible, snapshot, degraded)
             otherwise = settings_mismatch(snapshot.space(), self._settings)
@@ -139,8 +146,8 @@ class ShapeQueryEngine:
             degraded=tuple(degraded),
         )
 
-    def _sync(self, snapshot: Snapshot, about: QueryEmbedded | None, context: Context) -> None:
-        self._recall_index.sync(snapshot, about.encoder if about else None)
+    def _sync(self, snapshot: Snapshot, encoder: EncoderName | None, context: Context) -> None:
+        self._recall_index.sync(snapshot, encoder)
         loaded = context.progress if self._index.empty else lambda *_: None
         self._index.sync(snapshot, self._recall_index.columns, loaded, self._recall_index.retired_count)
 
@@ -182,6 +189,8 @@ class ShapeQueryEngine:
         looking = ShapeSearch(index, snapshot, visible, within, reach)
         if asked.analogy:
             found = self._analogy(asked.analogy, looking, k)
+        elif asked.like and not asked.pattern:
+            found = self._alike(asked.like, PatternQuery(tier="episode"), looking, k)
         else:
             roles = index.encoders.space.roles
             question = parse_pattern(asked.pattern, roles, lambda role: looking.items(role).count_by_lowercase)
@@ -196,7 +205,10 @@ class ShapeQueryEngine:
                 looking = ShapeSearch(index, snapshot, members, within, reach)
                 if left.any() and not looking.visible_memories.any():
                     looking.warn(none_is_in(question.community))
-            found = self._pattern(question, vectors, looking, k, asked.strict)
+            if asked.like:
+                found = self._alike(asked.like, question, looking, k)
+            else:
+                found = self._pattern(question, vectors, looking, k, asked.strict)
         degraded += looking.degraded
         return found
 
@@ -258,6 +270,48 @@ class ShapeQueryEngine:
                 looking.warn("no memory has all of that: these have most of it, and say where they differ")
         answers = [one for role in question.unknown for one in looking.answers(question.tier, role, sample, k)]
         return _ShapeResult(hits, answers, searched)
+
+    def _alike(self, like: Sequence[bytes], question: PatternQuery, looking: ShapeSearch, k: int) -> _ShapeResult:
+        """Memories in which the same kind of thing happened as in some: by all roles at once, and by what they say."""
+        if question.similar_texts:
+            role, text = question.similar_texts[0]
+            why = "what it is about a memory says itself, and no text in its place"
+            raise InvalidValue(name=f"the role {role}", value=text, why=why, expected="roles that have names")
+        rows = dict(zip(looking.snapshot.rows_of(like), like, strict=True))
+        places = np.searchsorted(self._recall_index.columns.row, list(rows))
+        for place, one in zip(places.tolist(), rows.values(), strict=True):
+            if not looking.reach[place]:
+                raise NoSuchMemory.of(one)
+        instead = {one.pair.role for one in (*question.exact, *question.near)}
+        shared = np.mean([shared_part(looking, place, instead) for place in places.tolist()], axis=0)
+        shares, names = [shared], ["shape"]
+        vectors = self._recall_index.first_vectors(places)
+        known = vectors[~np.isnan(vectors[:, 0])]
+        if len(known):
+            told = [
+                self._recall_index.cosines(one.tobytes(), looking.visible_memories, RESCORE_ROWS).best for one in known
+            ]
+            shares.append(np.clip(np.nan_to_num(np.mean(told, axis=0)), 0.0, 1.0))
+            names.append("about")
+        searched, other = looking.visible("episode"), self._otherwise(question, looking)
+        rows_of = self._index.records["episode"].row[searched]
+        told_apart = searched[~np.isin(rows_of, list(rows)) & np.isin(rows_of, other)]
+        if len(searched) and not len(other):
+            looking.warn("no memory looked through is otherwise in this way")
+        scores = np.stack(shares, axis=1)[self._index.records["episode"].position[told_apart]]
+        order = np.lexsort((-told_apart, -np.round(scores.mean(axis=1), 6)))
+        matches = Matches(told_apart[order], scores.mean(axis=1)[order], scores[order])
+        hits = self._hits("episode", matches, names, looking, k)
+        sample = looking.sample_memories(question.tier, matches)
+        answers = [one for role in question.unknown for one in looking.answers(question.tier, role, sample, k)]
+        return _ShapeResult(hits, answers, len(searched))
+
+    def _otherwise(self, question: PatternQuery, looking: ShapeSearch) -> NDArray[np.int64]:
+        """The rows of the memories looked through that have what a pattern asks for."""
+        near = [one.pair for one in question.near]
+        exact, most = [one.pair for one in question.exact], len(self._index.records[question.tier].row)
+        found = looking.find(question.tier, exact, near, most=most)
+        return self._index.records[question.tier].row[found.row[found.nearness > 0]]
 
     def _warn_partly_bound(self, question: PatternQuery, looking: ShapeSearch) -> None:
         """Tell of memories that may lack what is asked for or by, since what finds it failed on them."""

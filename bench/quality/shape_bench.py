@@ -4,7 +4,8 @@ Over the example project and, with ``--data FILE``, over LoCoMo's conversations.
 asked by shape, and as a sentence by meaning, by BM25, by their fusion and by the recall as it is (where what was said
 next is asked for, the fusion also has the turn after each of its hits taken by hand); ``recall``, LoCoMo's own
 questions with structure and without; ``roles``, what each role adds to a question by shape; ``cues``, patterns that are
-partly wrong (`mnemic.bench.quality.partial_cues`).
+partly wrong (`mnemic.bench.quality.partial_cues`); ``alike``, events of one kind, found by each other
+(`mnemic.bench.quality.alike`).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from mnemic.bench.harness.measure import Row
 from mnemic.bench.harness.metrics import any_at, reciprocal_rank
 from mnemic.bench.harness.processes import run_mnemic
 from mnemic.bench.harness.statistics import paired_test
+from mnemic.bench.quality.alike import alike_rows
 from mnemic.bench.quality.locomo import RankedHit, convert, evaluate, mean, read_questions
 from mnemic.bench.quality.partial_cues import cue_rows
 from mnemic.bench.quality.question_sets import developers_set
@@ -44,7 +46,7 @@ from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.minds.homes import open_mind
 from mnemic.runtime.store.read.reader import open_reader
 
-Part = Literal["questions", "recall", "roles", "cues"]
+Part = Literal["questions", "recall", "roles", "cues", "alike"]
 DEPTH = 100
 """Hits asked for."""
 _RECALL_DEPTH = 300
@@ -74,11 +76,16 @@ def run(
     *,
     data: Path | None = None,
     questions: int | None = None,
-    parts: tuple[Part, ...] = ("questions", "recall", "roles", "cues"),
+    parts: tuple[Part, ...] = ("questions", "recall", "roles", "cues", "alike"),
     developers: Path | None = None,
+    labels: Path | None = None,
     seed: int = 0,
 ) -> Iterator[Row]:
     """Run the parts on the example, and on LoCoMo where its file is given; partly wrong cues on developers', too.
+
+    Args:
+        labels: a folder with ``example.json`` and ``locomo.json``, events that are alike; without it there is no part
+            ``alike``.
 
     Raises:
         ValueError: the data set is none of LoCoMo's.
@@ -86,11 +93,11 @@ def run(
     """
     with tempfile.TemporaryDirectory(prefix="mnemic-shape-") as folder:
         with as_file(files("mnemic") / "example") as example:
-            yield from _measured(Path(folder) / "example", "example", example, example, parts, questions, seed)
+            yield from _measured(Path(folder) / "example", "example", example, example, parts, questions, seed, labels)
         if data is not None:
             corpus = Path(folder) / "corpus.jsonl"
             corpus.write_text("".join(json.dumps(line) + "\n" for line in convert(data)), "utf-8")
-            yield from _measured(Path(folder) / "locomo", "LoCoMo", corpus, data, parts, questions, seed)
+            yield from _measured(Path(folder) / "locomo", "LoCoMo", corpus, data, parts, questions, seed, labels)
         if developers is not None and "cues" in parts:
             home, corpus = Path(folder) / "developers", Path(folder) / "developers.jsonl"
             turns = developers_set(developers, held=False).turns
@@ -102,7 +109,14 @@ def run(
 
 
 def _measured(
-    home: Path, name: str, source: Path, data: Path, parts: Sequence[Part], limit: int | None, seed: int
+    home: Path,
+    name: str,
+    source: Path,
+    data: Path,
+    parts: Sequence[Part],
+    limit: int | None,
+    seed: int,
+    labels: Path | None,
 ) -> Iterator[Row]:
     home.mkdir(mode=0o700)
     run_mnemic(home, "capture", source)
@@ -125,6 +139,8 @@ def _measured(
             yield from _roles(mind, claims[::every])
         if "cues" in parts:
             yield from cue_rows(home, name, actors, seed)
+        if "alike" in parts and labels is not None:
+            yield from alike_rows(home, labels / f"{name.lower()}.json", name, actors, others=not data.is_dir())
 
 
 # --- questions -------------------------------------------------------------------------------------------------------

@@ -68,6 +68,8 @@ def recall(chosen: CommandContext, query: str, scope: tuple[str, ...], explain: 
 @click.argument("pairs", nargs=-1, metavar="ROLE=FILLER|ROLE=?...")
 @click.option("--analogy", is_flag=True, help="Of three names A B C: A is to B as C is to what?")
 @click.option("--roles", is_flag=True, help="List what can be asked for.")
+@click.option("--like", multiple=True, metavar="ID", help="Others in which the same kind of thing happened as here.")
+@click.option("--but", multiple=True, metavar="ROLE=FILLER", help="What is to be otherwise than in what they are like.")
 @click.option("--strict", is_flag=True, help="Only what has all of it; else what has most of it comes after that.")
 @verb_options(Shape, "k", "scope", "session", "since", "until", scope=FOLDER_SCOPE)
 @common_options
@@ -76,6 +78,8 @@ def shape(
     pairs: tuple[str, ...],
     analogy: bool,
     roles: bool,
+    like: tuple[str, ...],
+    but: tuple[str, ...],
     strict: bool,
     scope: tuple[str, ...],
     **asked: Any,
@@ -84,24 +88,28 @@ def shape(
 
     ROLE=? asks what fills a role. Quote what your shell would read: 'file=?'.
     """
+    from mnemic.actors.protocol.message import parse_id
     from mnemic.runtime.api.views import shape_view
 
-    if roles and (pairs or analogy or strict or scope or {*asked.values()} != {None}):
+    if roles and (pairs or analogy or like or but or strict or scope or {*asked.values()} != {None}):
         raise click.UsageError("--roles lists what can be asked for, and asks for nothing: give it alone")
     if roles:
         _list_roles(chosen)
         return
     if analogy:
         _check_analogy(pairs)
-    elif not pairs:
+    elif not (pairs or like):
         raise click.UsageError(_NOTHING_ASKED)
-    pattern = {} if analogy else read_pattern(pairs)
+    if but and not like:
+        raise click.UsageError("--but says what is otherwise than in --like ID: name that memory, too")
+    pattern = {} if analogy else read_pattern((*pairs, *but))
+    probes = [parse_id(one) for one in like]
     started = CLOCK.monotonic_s()
     with chosen.open(create=False, asking=True) as mind:
         until_s = CLOCK.monotonic_s() + _BIND_S
         mind.bind_before_question(lambda: CLOCK.monotonic_s() < until_s)
         within, found = chosen.resolve_scope(mind, scope)
-        shaped = mind.shape(pattern, scope=within, analogy=pairs if analogy else (), strict=strict, **asked)
+        shaped = mind.shape(pattern, scope=within, analogy=pairs if analogy else (), like=probes, strict=strict, **asked)
         took_ms = 1e3 * (CLOCK.monotonic_s() - started)
         view = shape_view(shaped, strict=False, found=found, took_ms=took_ms)
 

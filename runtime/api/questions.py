@@ -70,6 +70,7 @@ class QuestionVerbs(PauseVerbs):
         k: int | None = None,
         *,
         analogy: Sequence[str] = (),
+        like: Iterable[MemoryId] = (),
         progress: Callable[[int, int | None], None] | None = None,
         **asked: Any,
     ) -> Shaped:
@@ -81,13 +82,14 @@ class QuestionVerbs(PauseVerbs):
         Args:
             pattern: role to filler, or to ``?``; none where an analogy is asked. Numbers are taken as their text, and
                 true and false as yes and no.
+            like: of each memory the 16 bytes, the UUID or its text.
             progress: told how far the work is, where it takes long: at first, all hypervectors are loaded.
 
         Raises:
             UnknownRole, UnknownScope, UnknownSession, InvalidValue: what was asked for cannot be.
         """
         roles = pattern_texts({} if pattern is None else pattern)
-        message = question(Shape, pattern=roles, analogy=analogy_names(analogy), k=k, **asked)
+        message = question(Shape, pattern=roles, analogy=analogy_names(analogy), like=ids_bytes(like), k=k, **asked)
         return self._with_notices(self._ask(message, progress=progress))
 
     def roles(self) -> RolesListed:

@@ -73,6 +73,9 @@ class Shape(Verb["Shaped"], frozen=True, kw_only=True):
     """Role to filler, or to ``?``; an analogy has none."""
     analogy: tuple[str, ...] = ()
     """Three names A, B, C: A is to B as C is to what? Empty where a pattern is asked."""
+    like: tuple[Id, ...] = ()
+    """Ids of memories: others in which the same kind of thing happened are found, whoever, whenever and wherever. The
+    pattern then says what is to be otherwise, and what is asked for."""
     k: int | None = None
     """At most so many memories, and answers for each role; 10, or what the setting ``recall.k`` says, where absent."""
     scope: Scopes = "*"
@@ -179,12 +182,14 @@ def validate_shape(asked: Shape) -> None:
         InvalidValue: it is none.
     """
     check_fields(asked)
-    if bool(asked.pattern) == bool(asked.analogy):
+    if not (asked.pattern or asked.analogy or asked.like):
         raise InvalidValue(
-            name="the question",
-            value="a pattern and an analogy" if asked.pattern else "nothing",
-            why="these are two questions" if asked.pattern else "it asks for nothing",
-            expected="one of them" if asked.pattern else 'a pattern, such as {"file": "?"}',
+            name="the question", value="nothing", why="it asks for nothing", expected='a pattern, such as {"file": "?"}'
+        )
+    if asked.analogy and (asked.pattern or asked.like):
+        other = "a pattern" if asked.pattern else "a likeness"
+        raise InvalidValue(
+            name="the question", value=f"{other} and an analogy", why="these are two questions", expected="one of them"
         )
     if asked.analogy and not (len(asked.analogy) == 3 and all(one.strip() for one in asked.analogy)):
         why = "it has not three names, or an empty one"

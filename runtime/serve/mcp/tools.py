@@ -238,25 +238,31 @@ def make_server(
 
         return await answer("memory_recall", recall, context)
 
-    @takes(Shape, "pattern", "k", "scope", pattern=(_PATTERN, inspect.Parameter.empty), scope=_SCOPES_PARAMETER)
+    @takes(
+        Shape,
+        *("pattern", "like", "k", "scope", "session", "since", "until"),
+        pattern=(_PATTERN, {}),
+        scope=_SCOPES_PARAMETER,
+    )
     async def memory_shape(
-        context: Context[Any, Any], *, pattern: dict[str, str], k: int | None, scope: str | list[str] | None
+        context: Context[Any, Any], *, pattern: dict[str, str], scope: str | list[str] | None, **given: Any
     ) -> dict[str, Any]:
         """Find memories by structure. pattern: roles to fillers, ? asks: {tool: pytest, about: login, file: ?},
-        {after: edit, then: ?}.
+        {after: edit, then: ?}. like: ids; pattern then says what differs.
         """
         started = clock.monotonic_s()
+        asked = read_arguments(Shape, given)
 
         def shape(mind: Mind, caller: Caller, progress: Progress | None) -> dict[str, Any]:
             path, found, unknown = _resolve_scope(mind, caller, scope, access)
             if unknown is not None:
                 # Looks through nothing, and so only refuses what cannot be asked.
-                mind.shape(pattern, k, until=_MIN_TIME, observe=False, progress=progress)
+                mind.shape(pattern, **asked | {"until": _MIN_TIME, "like": ()}, observe=False, progress=progress)
                 nothing = _empty_result(path, unknown, 1e3 * (clock.monotonic_s() - started))
                 return nothing | {"answers": []}
             shaped = mind.shape(
                 pattern,
-                k,
+                **asked,
                 scope=path,
                 assistant=_assistant_name(context),
                 asking_session=caller.session,

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -155,6 +156,35 @@ def test_what_came_next_is_told_with_how_often_things_were_well_after_it(command
     assert "  edit python ok  (read from 1 memory: 1, things were well after it in 100 %)\n" in shown
 
 
+def test_a_misspelt_cue_is_told_with_what_stands_there_and_strictly_nothing_is_found(
+    command: Command, boat: Path
+) -> None:
+    asked = ("tool=pytest", "outcome=failed", "file=test_oras.py")
+    found = shaped(command, boat, *asked)
+    assert found["hits"][0]["differs"] == {"file": "test_oars.py, tests/test_oars.py"}
+    shown = command("shape", *asked, "--home", boat).out
+    assert "     differs: file is test_oars.py, tests/test_oars.py\n" in shown
+    assert "degraded: no memory has all of that: these have most of it, and say where they differ\n" in shown
+    assert shaped(command, boat, *asked, "--strict")["hits"] == []
+
+
+def test_the_same_kind_of_thing_is_found_by_a_memory_and_otherwise_where_that_is_asked(
+    command: Command, boat: Path
+) -> None:
+    both = shaped(command, boat, "tool=pytest", "outcome=failed", "--strict")["hits"]
+    failed = next(hit for hit in both if hit["kind"] == "tool_call")
+    alike = shaped(command, boat, "--like", failed["id"], "outcome=?")
+    assert failed["id"] not in {hit["id"] for hit in alike["hits"]}
+    assert alike["hits"][0]["text"] == failed["text"]
+    assert alike["hits"][0]["why"].keys() == {"shape"}
+    passed = shaped(command, boat, "--like", failed["id"], "--but", "outcome=ok")
+    assert passed == shaped(command, boat, "--like", failed["id"], "outcome=ok") | {"took_ms": passed["took_ms"]}
+    assert passed["hits"][0]["text"] == failed["text"]
+    with mnemic.open(boat) as mind:
+        again = mind.shape({"outcome": "ok"}, like=[failed["id"]])
+    assert [str(uuid.UUID(bytes=hit.id)) for hit in again.hits] == [hit["id"] for hit in passed["hits"]]
+
+
 def test_filters_are_exact(command: Command, boat: Path) -> None:
     assert [hit["text"] for hit in shaped(command, boat, "who=ida")["hits"][:1]] == ["the pier is 40 m"]
     for option in (["--scope", "work/boat"], ["--session", "b"], ["--until", "2026-11-04"]):
@@ -199,6 +229,11 @@ def test_the_roles_are_listed_with_what_fills_them_here(command: Command, boat: 
     ("asked", "code", "said"),
     [
         ([], 2, "Nothing is asked for: give a role, such as file=?"),
+        (["--but", "tool=cargo", "tool=?"], 2, "--but says what is otherwise than in --like ID"),
+        (["--like", "tea"], 2, "There is no memory 'tea'"),
+        (["--like", "0" * 32], 2, "There is no memory"),
+        (["--like", "0" * 32, "--analogy", "a", "b", "c"], 2, "these are two questions"),
+        (["--like", "0" * 32, "--but", "about=tea"], 2, "no text in its place"),
         (["--roles", "file=?"], 2, "--roles lists what can be asked for"),
         (["tool=pytest", "--analogy", "a", "b", "c"], 2, "are two questions"),
         (["tool"], 2, "there is no = in it"),
