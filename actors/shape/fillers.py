@@ -241,11 +241,12 @@ class ShapeSearch:
         which, terms = self.index.records[tier].terms_of(sample.indices)
         own = self.index.of_role(role, terms, shift)
         which, numbers = which[own], terms[own] // (MOST_SHIFT + 1)
-        found: dict[str, Floats] = {}
-        for name, same, _ in merge_case(self.snapshot.named_fillers(np.unique(numbers).tolist())):
-            found[name] = np.zeros(len(sample.indices))
-            found[name][which[np.isin(numbers, same)]] = 1.0
-        return found
+        known, place_of = np.unique(numbers, return_inverse=True)
+        named = merge_case(self.snapshot.named_fillers(known.tolist()))
+        column = {number: place for place, (_, same, _) in enumerate(named) for number in same}
+        has = np.zeros((len(named), len(sample.indices)))
+        has[np.array([column[number] for number in known.tolist()], np.int64)[place_of], which] = 1.0
+        return {name: own for (name, _, _), own in zip(named, has, strict=True)}
 
     def pairs(self, tier: Tier, place: int) -> list[Pair]:
         """The pairs of a record that have a name."""

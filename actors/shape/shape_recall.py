@@ -254,15 +254,16 @@ class ShapeQueryEngine:
             own = question.tier == "episode" and looking.visible_memories.any()  # prototypes are bundles of episodes
             common = looking.snapshot.prototype(question.community) if own else None
             (matches, sample), names = looking.typical(question.tier, common, LEAST_NEAR), [COMMUNITY]
-        hits = self._hits(question.tier, matches, names, looking, k)
-        whole = len(hits)
+        partly = not strict and bool(question.near)
+        hits = [] if partly else self._hits(question.tier, matches, names, looking, k)
+        whole = len(self._first_of_each(question.tier, matches, k))
         if not strict and (question.near or (question.exact and whole < k)):
             cues = read_cues(looking, question.tier, [*question.exact, *question.near])
             texts = near[len(question.near) :]
             cues += [meaning_cue(looking, question.tier, *one) for one in looking.nearness(question.tier, texts, about)]
             told = matches.row[matches.nearness > 0]
-            if question.near:  # to be far from the day that was asked for says as much against it as another cue
-                hits, told = [], told[:0]
+            if partly:  # to be far from the day that was asked for says as much against it as another cue
+                told = told[:0]
             fitting, likely = partial_matches(looking, question.tier, cues, told, _MAX_PARTIAL)
             hits += self._partial_hits(question.tier, fitting, cues, looking, k, {hit.id for hit in hits})
             if hits and not whole:
@@ -341,35 +342,36 @@ class ShapeQueryEngine:
         return _ShapeResult(hits, solved.answers, len(looking.visible(solved.tier)))
 
     def _hits(self, tier: Tier, matches: Matches, names: Sequence[str], looking: ShapeSearch, k: int) -> list[Hit]:
-        hits: dict[int, Hit] = {}
-        rows = self._index.records[tier].row
-        for place, nearness, shares in zip(*matches, strict=True):
-            row, score = int(rows[place]), float(nearness)
-            if len(hits) == k:
-                break
-            if row in hits or score <= 0:
-                continue
-            memory = looking.snapshot.load_memories([row])[0]
+        first = self._first_of_each(tier, matches, k)
+        memories = looking.snapshot.load_memories(list(first))
+        links = self._recall_index.links(list(first), looking.snapshot, within=looking.within)
+        hits = []
+        for memory, linked, place in zip(memories, links, first.values(), strict=True):
             part, offset = excerpt(memory.data, self._hit_bytes, -1, [])
             why: dict[str, float] = {}
-            for name, share in zip(names, shares.tolist(), strict=True):
+            for name, share in zip(names, matches.shares[place].tolist(), strict=True):
                 why[name] = why.get(name, 1.0) * share
-            (links,) = self._recall_index.links([row], looking.snapshot, within=looking.within)
-            hits[row] = make_hit(memory, part, offset, why, links, score)
-        return list(hits.values())
+            hits.append(make_hit(memory, part, offset, why, linked, float(matches.nearness[place])))
+        return hits
+
+    def _first_of_each(self, tier: Tier, matches: Matches, k: int) -> dict[int, int]:
+        """The rows of the first `k` memories that match, and the place of the best match of each."""
+        found: dict[int, int] = {}
+        for place, row in enumerate(self._index.records[tier].row[matches.row].tolist()):
+            if len(found) == k:
+                break
+            if matches.nearness[place] > 0:
+                found.setdefault(row, place)
+        return found
 
     def _partial_hits(
         self, tier: Tier, matches: Matches, cues: Sequence[Cue], looking: ShapeSearch, k: int, told: set[bytes]
     ) -> list[Hit]:
         """Memories that have most of a pattern, `k` with those that are told already."""
         hits = self._hits(tier, matches, [one.role for one in cues], looking, k)
-        rows = self._index.records[tier].row[matches.row].tolist()
-        first = {one: place for place, one in reversed(list(enumerate(rows)))}
-        ids = dict(zip(looking.snapshot.ids_of(list(first)), first.values(), strict=True))
         found: list[Hit] = []
-        for hit in hits:
+        for hit, place in zip(hits, self._first_of_each(tier, matches, k).values(), strict=True):
             if hit.id not in told and len(told) + len(found) < k:
-                place = ids[hit.id]
                 differs = differences(looking, tier, cues, int(matches.row[place]), matches.shares[place])
                 found.append(msgspec.structs.replace(hit, differs=differs))
         return found

@@ -109,7 +109,9 @@ def shape(
         until_s = CLOCK.monotonic_s() + _BIND_S
         mind.bind_before_question(lambda: CLOCK.monotonic_s() < until_s)
         within, found = chosen.resolve_scope(mind, scope)
-        shaped = mind.shape(pattern, scope=within, analogy=pairs if analogy else (), like=probes, strict=strict, **asked)
+        shaped = mind.shape(
+            pattern, scope=within, analogy=pairs if analogy else (), like=probes, strict=strict, **asked
+        )
         took_ms = 1e3 * (CLOCK.monotonic_s() - started)
         view = shape_view(shaped, strict=False, found=found, took_ms=took_ms)
 
