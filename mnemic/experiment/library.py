@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, Self
@@ -46,12 +47,30 @@ def _event(text: str, id: str, day: int, place: int, **more: Any) -> Event:
 # --- capacity --------------------------------------------------------------------------------------------------------
 
 
-OTHER_PAIRS = 8
+_UNLIKE = re.findall(
+    r"\w+",
+    """
+abbey algebra anchor apple asthma ballet banana barley battery beaver bicycle bishop blizzard bonfire bottle
+bracelet brother bullet butter cactus camera candle canyon carbon carpet castle cavern cement chapel cherry chess
+chimney cinema circus clarinet climate clock cobalt coffee comet compass copper cotton coyote cricket crystal
+curtain dagger dancer dentist desert diamond dinner dolphin donkey dragon drought eclipse elbow embassy engine
+envelope famine feather fever fiddle finger flute forest fossil fountain galaxy garlic gasoline genome ghost
+giraffe glacier gravity guitar hammer harvest hospital hunger hydrogen iceberg insect jacket jungle justice kettle
+kidney ladder lantern lawyer lemon leopard lizard lottery magnet marble medicine mirror monsoon mortgage museum
+mushroom needle nephew nickel ocean olive opera orchid oxygen oyster parade parrot pencil pepper pigeon planet
+poison prison quarry rabbit radar railway recipe refugee river robot sailor salmon sandal satellite senator shadow
+sheriff shovel silk skeleton soccer spider sugar surgeon tariff theater thunder tiger tobacco tractor treaty tunnel
+turnip uncle vaccine velvet violin volcano waiter walnut whistle widow window winter wizard zebra
+    """,
+)
+"""Words of unlike things: three of them together are like no other three."""
+OTHER_PAIRS = 10
 """Of a record of `records`, so many beside its files', which have two each."""
 
 
 def records(options: Mapping[str, Any], seed: int) -> Life:
-    """Calls of tools, each with so many files, of which one is its own; asked is which tool was called on that.
+    """Calls of tools, each with so many files, after a turn of its own; each is asked for by what was said before it,
+    and which tool was called. What a turn is about has no name, so the hypervectors alone tell it.
 
     Args:
         options: ``records``, 300; ``files``, of which each record has so many, ``[1, 2, 3]`` by turns; ``tools``, 40.
@@ -63,15 +82,15 @@ def records(options: Mapping[str, Any], seed: int) -> Life:
     questions: list[Question] = []
     for number in range(count):
         of = files[number % len(files)]
-        tool = f"Tool{drawn.randrange(tools)}"
-        others = tuple(f"shared/f{drawn.randrange(4 * count)}.py" for _ in range(of - 1))
-        own = f"own/g{number}.py"
-        id = f"{seed} r{number}"
-        more: dict[str, Any] = {"kind": "tool_call", "role": "assistant", "tool": tool, "files": (own, *others)}
-        events.append(_event(f"{tool} {number}", id, 0, number, **more))
-        asked = Shape(pattern={"file": own, "tool": "?"}, k=3, scope="study", observe=False)
+        tool, id = f"Tool{drawn.randrange(tools)}", f"{seed} r{number}"
+        own = tuple(f"g{number}/f{place}.py" for place in drawn.sample(range(4 * count), of))
+        said = " ".join(drawn.sample(_UNLIKE, 3))
+        more: dict[str, Any] = {"kind": "tool_call", "role": "assistant", "tool": tool, "files": own}
+        events.append(_event(said, f"{id} before", 0, 2 * number, session=id))
+        events.append(_event(f"{tool} {number}", id, 0, 2 * number + 1, session=id, **more))
+        asked = Shape(pattern={"previous": said, "kind": "tool_call", "tool": "?"}, k=3, scope="study", observe=False)
         questions.append(
-            Question(id=id, text=f"{own} {tool}", gold=frozenset({id}), scope="study", kind=f"{of} files", ask=asked)
+            Question(id=id, text=f"{said} {tool}", gold=frozenset({id}), scope="study", kind=f"{of} files", ask=asked)
         )
     return Life(events=tuple(events), questions=tuple(questions))
 
@@ -82,16 +101,16 @@ def record_found(question: Question, answer: Any, settings: Mapping[str, Any]) -
 
 
 def record_expected(question: Question, answer: Any, settings: Mapping[str, Any]) -> float:
-    """How often the record should be the first by the binomial law: its file's pair is nearer to it than to any other
-    record.
+    """How often the record should be the first by the binomial law, were all turns unlike each other: what was said
+    before it is nearer to it than to any other record of a call.
     """
     pairs = OTHER_PAIRS + 2 * int(question.kind.split()[0])
-    return _expected(settings["binder.dimensions"], pairs, answer.searched)
+    return _expected(settings["binder.dimensions"], pairs, answer.searched // 2)
 
 
 def filler_decoded(question: Question, answer: Any, settings: Mapping[str, Any]) -> float:
     """Whether the tool is named first."""
-    return float(bool(answer.answers) and answer.answers[0].filler.lower() == question.text.split()[1].lower())
+    return float(bool(answer.answers) and answer.answers[0].filler.lower() == question.text.split()[-1].lower())
 
 
 _expected = lru_cache(exact_accuracy)

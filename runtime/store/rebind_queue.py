@@ -32,16 +32,7 @@ def set_fillers(
         connection.execute(
             "UPDATE fillers SET memories = memories - 1 WHERE id IN (SELECT value FROM json_each(?))", (had,)
         )
-    has = {
-        (role, filler): int(
-            connection.execute(
-                "INSERT INTO fillers(role, filler, folded, memories) VALUES(?, ?, ?, 1)"
-                " ON CONFLICT(role, filler) DO UPDATE SET memories = memories + 1 RETURNING id",
-                (role, filler, filler.lower()),
-            ).get
-        )
-        for role, filler in sorted(set(fillers))
-    }
+    has = {one: _count_filler(connection, *one) for one in sorted(set(fillers))}
     if had is not None:
         connection.execute("DELETE FROM fillers WHERE memories = 0 AND id IN (SELECT value FROM json_each(?))", (had,))
         connection.execute("DELETE FROM bound WHERE memory = ?", (row,))
@@ -49,6 +40,19 @@ def set_fillers(
         kept = json.dumps(list(has.values()), separators=(",", ":"))
         connection.execute("INSERT INTO bound(memory, fillers) VALUES(?, ?)", (row, kept))
     return has
+
+
+def _count_filler(connection: apsw.Connection, role: str, filler: str) -> int:
+    """Count a memory more that has a filler; its number, which no other one ever had."""
+    known = connection.execute(
+        "UPDATE fillers SET memories = memories + 1 WHERE role = ? AND filler = ? RETURNING id", (role, filler)
+    ).get
+    if known is None:  # an upsert would use up a number each time
+        known = connection.execute(
+            "INSERT INTO fillers(role, filler, folded, memories) VALUES(?, ?, ?, 1) RETURNING id",
+            (role, filler, filler.lower()),
+        ).get
+    return int(known)
 
 
 MAX_SPEAKERS = 4

@@ -166,7 +166,9 @@ CREATE TABLE spaces(
 CREATE TABLE codes(
   id INTEGER PRIMARY KEY AUTOINCREMENT, space INTEGER NOT NULL REFERENCES spaces(id),
   memory INTEGER NOT NULL REFERENCES memories(id), tier TEXT NOT NULL, pairs INTEGER NOT NULL,
-  fillers BLOB NOT NULL, code BLOB NOT NULL) STRICT;
+  fillers BLOB NOT NULL) STRICT;
+CREATE TABLE code_bits(id INTEGER PRIMARY KEY, code BLOB NOT NULL) STRICT;
+CREATE TRIGGER code_removed AFTER DELETE ON codes BEGIN DELETE FROM code_bits WHERE id = old.id; END;
 CREATE INDEX codes_memory ON codes(memory);
 CREATE INDEX codes_tier ON codes(space, tier, id);
 CREATE TABLE fillers(

@@ -57,7 +57,7 @@ _MISCOUNTED = (
 )
 _HYPERVECTORS = {
     "spaces": "SELECT * FROM spaces ORDER BY id",
-    "codes": "SELECT space, memory, tier, pairs, code FROM codes ORDER BY memory, id",
+    "codes": "SELECT space, memory, tier, pairs, code FROM codes JOIN code_bits USING(id) ORDER BY memory, id",
     "fillers": "SELECT role, filler FROM fillers ORDER BY role, filler",
     "bound": "SELECT b.memory, f.role, f.filler FROM bound b, json_each(b.fillers) j"
     " JOIN fillers f ON f.id = j.value ORDER BY 1, 2, 3",

@@ -35,13 +35,15 @@ from mnemic.actors.protocol.errors import (
 )
 from mnemic.actors.protocol.events import MCP_PREFIX
 from mnemic.actors.protocol.knowledge.messages import ListFacts, SettleConflict
-from mnemic.actors.protocol.message import format_id, parse_id, to_json
+from mnemic.actors.protocol.message import format_id, ids_bytes, parse_id, to_json
 from mnemic.actors.protocol.recall.messages import GetMemories, Memory, Recall, Scopes
 from mnemic.actors.protocol.scopes import suggest_scopes
-from mnemic.actors.protocol.shape.messages import Shape, pattern_texts
+from mnemic.actors.protocol.shape.messages import Shape, pattern_texts, validate_shape
 from mnemic.actors.protocol.sleep.messages import Sleep
 from mnemic.actors.protocol.times import to_iso
 from mnemic.actors.recall.hits import character_start, delivered_span
+from mnemic.actors.shape.patterns import parse_pattern
+from mnemic.hd.roles import ROLES
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import (
     memory_view,
@@ -89,7 +91,6 @@ _RECALL_TOOLS = (
     *("communities", "community", "night"),
 )
 _UNKNOWN_SCOPE = "no memory is in this folder's project ({path}) yet"
-_MIN_TIME = -(1 << 63)
 """The first time that the store can tell: no memory was said before it."""
 _NO_FOLDER = "this caller has named no folder, and so no project"
 _USERS_OWN = "{id} stands: its user said or kept it, and replaces it by `{command}`"
@@ -256,8 +257,10 @@ def make_server(
         def shape(mind: Mind, caller: Caller, progress: Progress | None) -> dict[str, Any]:
             path, found, unknown = _resolve_scope(mind, caller, scope, access)
             if unknown is not None:
-                # Looks through nothing, and so only refuses what cannot be asked.
-                mind.shape(pattern, **asked | {"until": _MIN_TIME, "like": ()}, observe=False, progress=progress)
+                # Looks through nothing, and so only refuses what cannot be asked, whatever is in memory.
+                validate_shape(Shape(pattern=pattern, like=ids_bytes(asked.get("like", ())), k=asked.get("k")))
+                if pattern:
+                    parse_pattern(pattern, tuple(ROLES), None)
                 nothing = _empty_result(path, unknown, 1e3 * (clock.monotonic_s() - started))
                 return nothing | {"answers": []}
             shaped = mind.shape(

@@ -28,7 +28,7 @@ from mnemic.runtime.store.rebind_queue import BINDING_FAILED, set_fillers
 
 UNEMBEDDED = "m.retired_at IS NULL AND NOT EXISTS (SELECT 1 FROM meanings x WHERE x.encoder = ? AND x.memory = m.id)"
 """Whether a memory `m` waits for its meaning by an encoder, whose number is bound to it."""
-CODE_TABLES = ("bound", "fillers", "codes", "spaces", "unbound")
+CODE_TABLES = ("bound", "fillers", "codes", "code_bits", "spaces", "unbound")
 """What holds hypervectors and what belongs to them."""
 _decode = msgspec.msgpack.Decoder(tuple[tuple[CodeInfo, ...], ...]).decode
 
@@ -191,17 +191,18 @@ def _add_codes(context: ApplyContext, change: AddCodes, at: int) -> ChangeResult
         for place, record in enumerate(records):
             code = change.codes[start + place * size : start + (place + 1) * size]
             terms = (filler_term(numbers[role, filler], shift) for role, filler, shift in record.fillers)
-            db.execute(
-                "INSERT INTO codes(space, memory, tier, pairs, fillers, code) VALUES(?, ?, ?, ?, ?, ?)",
-                (newest, row, record.tier, record.pairs, np.fromiter(terms, "<u4").tobytes(), code),
-            )
+            number = db.execute(
+                "INSERT INTO codes(space, memory, tier, pairs, fillers) VALUES(?, ?, ?, ?, ?) RETURNING id",
+                (newest, row, record.tier, record.pairs, np.fromiter(terms, "<u4").tobytes()),
+            ).get
+            db.execute("INSERT INTO code_bits(id, code) VALUES(?, ?)", (number, code))
     return result
 
 
 def _has_codes(db: apsw.Connection, space: int, row: int, records: tuple[CodeInfo, ...], codes: bytes) -> bool:
     """Whether a memory has these records already: it was to be bound again, and nothing came of it."""
     had: list[Any] = db.execute(
-        "SELECT space, tier, pairs, code FROM codes WHERE memory = ? ORDER BY id", (row,)
+        "SELECT space, tier, pairs, code FROM codes JOIN code_bits USING(id) WHERE memory = ? ORDER BY id", (row,)
     ).fetchall()
     kept = b"".join(code for _, _, _, code in had)
     return kept == codes and [(space, one.tier, one.pairs) for one in records] == [one[:3] for one in had]

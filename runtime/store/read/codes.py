@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import apsw
@@ -34,7 +34,7 @@ from mnemic.runtime.store.texts import text_prefix
 
 _PAGE = 4096
 _BOUND_WITHIN = """
-memories m JOIN bound b ON b.memory = m.id AND m.scope IN (SELECT value FROM json_each(?))
+memories m CROSS JOIN bound b ON b.memory = m.id AND m.scope IN (SELECT value FROM json_each(?))
 """
 _MAX_OTHER_SPEAKERS = 3
 """So many speakers other than its own are told of a memory."""
@@ -71,28 +71,33 @@ class CodeQueries:
         )
 
     def records(self, tier: str, after: int) -> RecordBlock:
-        asked = "SELECT id, memory, pairs, fillers FROM codes WHERE space = ? AND tier = ? AND id > ? ORDER BY id"
-        found: list[Any] = self._db.execute(asked, (newest_space_id(self._db), tier, after)).fetchall()
-        number, row, pairs, sizes = np.array([(*one[:3], len(one[3])) for one in found] or np.empty((0, 4)), np.int64).T
-        terms = np.frombuffer(b"".join(one[3] for one in found), "<u4")
-        return RecordBlock(number, row, pairs, np.cumsum(sizes // terms.itemsize), terms)
+        columns, terms = [np.empty((0, 4), np.int64)], [np.empty(0, np.uint32)]
+        for page in self._pages("id, memory, pairs, fillers", "codes", tier, after):
+            columns.append(np.array([(*row[:3], len(row[3])) for row in page], np.int64))
+            terms.append(np.frombuffer(b"".join(row[3] for row in page), "<u4"))
+        number, row, pairs, sizes = np.concatenate(columns).T
+        return RecordBlock(number, row, pairs, np.cumsum(sizes // terms[0].itemsize), np.concatenate(terms))
 
     def codes(self, tier: str, after: int) -> CodeBlock:
         newest = newest_space_id(self._db)
         words = 0 if newest is None else self._db.execute("SELECT dimensions FROM spaces WHERE id = ?", (newest,)).get
-        where = "FROM codes WHERE space = ? AND tier = ? AND id > ?"
-        count = int(self._db.execute(f"SELECT count(*) {where}", (newest, tier, after)).get)
-        columns = np.empty((3, count), np.int64)
-        codes = np.empty((count, int(words or 0) // 64), np.uint64)
-        start = 0
-        asked = f"SELECT id, memory, pairs, code {where} ORDER BY id LIMIT {_PAGE}"
-        while start < count:
+        columns, codes = [np.empty((0, 3), np.int64)], [np.empty((0, int(words or 0) // 64), np.uint64)]
+        for page in self._pages("id, memory, pairs, code", "codes JOIN code_bits USING(id)", tier, after):
+            columns.append(np.array([row[:3] for row in page], np.int64))
+            codes.append(np.frombuffer(b"".join(row[3] for row in page), "<u8").reshape(len(page), -1))
+        number, row, pairs = np.concatenate(columns).T
+        return CodeBlock(number, row, pairs, np.concatenate(codes))
+
+    def _pages(self, columns: str, of: str, tier: str, after: int) -> Iterator[list[Any]]:
+        """Rows of the newest space and a tier, by their number, some at a time."""
+        asked = f"SELECT {columns} FROM {of} WHERE space = ? AND tier = ? AND id > ? ORDER BY id LIMIT {_PAGE}"
+        newest = newest_space_id(self._db)
+        while True:
             page: list[Any] = self._db.execute(asked, (newest, tier, after)).fetchall()
-            stop = start + len(page)
-            columns[:, start:stop] = np.array([row[:3] for row in page], np.int64).T
-            codes[start:stop] = np.frombuffer(b"".join(row[3] for row in page), "<u8").reshape(len(page), -1)
-            start, after = stop, page[-1][0]
-        return CodeBlock(columns[0], columns[1], columns[2], codes)
+            if not page:
+                return
+            yield page
+            after = page[-1][0]
 
     def fillers(self, role: str, scopes: Collection[int] | None = None) -> list[NamedFiller]:
         if scopes is None:
@@ -100,8 +105,8 @@ class CodeQueries:
             found: list[Any] = self._db.execute(asked, (role,)).fetchall()
         else:
             asked = (
-                f"SELECT f.id, f.filler, count(*) AS held FROM {_BOUND_WITHIN} JOIN json_each(b.fillers) j"
-                " JOIN fillers f ON f.id = j.value WHERE f.role = ? GROUP BY f.id ORDER BY held DESC, f.filler"
+                f"SELECT f.id, f.filler, count(*) AS held FROM {_BOUND_WITHIN} CROSS JOIN json_each(b.fillers) j"
+                " CROSS JOIN fillers f ON f.id = j.value WHERE f.role = ? GROUP BY f.id ORDER BY held DESC, f.filler"
             )
             found = self._db.execute(asked, (json.dumps(sorted(scopes)), role)).fetchall()
         return [NamedFiller(*one) for one in found]

@@ -267,7 +267,10 @@ class CommunityQueries:
             " WHERE x.topic = ? AND x.placed = 0 ORDER BY m.id",
             (newest_space_id(self._db), topic),
         ).fetchall()
-        asked = "SELECT m.id, m.scope, k.code FROM codes k JOIN memories m ON m.id = k.memory WHERE k.id IN"
+        asked = (
+            "SELECT m.id, m.scope, z.code FROM codes k JOIN code_bits z ON z.id = k.id"
+            " JOIN memories m ON m.id = k.memory WHERE k.id IN"
+        )
         chosen = _evenly([int(one) for (one,) in bound], limit)
         return MemberCodes(*_coded(sorted(self._in_parts(asked, chosen))))
 
@@ -284,7 +287,7 @@ class CommunityQueries:
 
     def unplaced(self, after_row: int, limit: int) -> MemberCodes:
         found = self._db.execute(
-            f"SELECT m.id, m.scope, k.code {_UNPLACED} ORDER BY m.id LIMIT ?",
+            f"SELECT m.id, m.scope, (SELECT code FROM code_bits WHERE id = k.id) {_UNPLACED} ORDER BY m.id LIMIT ?",
             (newest_space_id(self._db), after_row, limit),
         ).fetchall()
         return MemberCodes(*_coded(found))

@@ -74,13 +74,12 @@ def test_a_record_holds_as_many_pairs_as_the_law_is_asked_for(tmp_path: Path) ->
         mind.embed()
         mind.bind()
         pairs = mind.look(lambda now: now.codes("episode", 0).pairs.tolist())
-    meaning = 1  # which the spec's arms are without
-    assert pairs == [OTHER_PAIRS + 2 * int(one.kind.split()[0]) + meaning for one in life.questions]
+    assert pairs[1::2] == [OTHER_PAIRS + 2 * int(one.kind.split()[0]) for one in life.questions]
 
 
 def test_measures_say_what_they_are_of() -> None:
     hit = SimpleNamespace(source_id="a", why={"use": 0.2})
-    of = SimpleNamespace(hits=[hit], answers=[SimpleNamespace(filler="tool3")], searched=300)
+    of = SimpleNamespace(hits=[hit], answers=[SimpleNamespace(filler="tool3")], searched=600)
     asked = {kind: Question(id="q", text="f Tool3", gold=frozenset("a"), kind=kind) for kind in library._KINDS}
     for kind in ("spaced", "massed", "once", "restudied"):
         measure = getattr(library, f"gain_{kind}")
@@ -88,7 +87,7 @@ def test_measures_say_what_they_are_of() -> None:
     record = Question(id="r", text="f Tool3", gold=frozenset("a"), kind="5 files")
     bits = {"binder.dimensions": 256}
     assert library.record_found(record, of, bits) == library.filler_decoded(record, of, bits) == 1.0
-    assert 0.5 < library.record_expected(record, of, bits) < 0.8
+    assert 0.4 < library.record_expected(record, of, bits) < 0.6
     alone = Question(id="i", text="?", gold=frozenset("a"), kind="alone")
     assert (library.rank_alone(alone, of, {}), library.rank_interfered(alone, of, {})) == (1.0, None)
     assert library.no_statements("The crane is red.", None, None) == []
