@@ -1,10 +1,9 @@
 """Hypervectors of how names are spelt: bundles of letter n-grams, so that names that are spelt alike are near.
 
-A name between two marks is taken apart into its pairs and triples of letters, each with a hypervector of its own, and
-these are bundled (Joshi, Halseth and Kanerva 2016, "Language geometry using random indexing"). Two names share the more
-bits the more n-grams they share: a letter that is missing, doubled or another one costs two pairs and three triples,
-two that are swapped three and four. The likeness of names that share none has a standard error of
-``1 / sqrt(dimensions)``.
+A name between two marks is taken apart into its letters, its pairs (in order, and in either order) and its triples,
+each with a hypervector of its own, and these are bundled (Joshi, Halseth and Kanerva 2016, "Language geometry using
+random indexing"). Two names share the more bits the more n-grams they share; pairs in either order forgive letters that
+are swapped. The likeness of names that share none has a standard error of ``1 / sqrt(dimensions)``.
 
 Records hold none of this: a name that is asked for and that nobody has is looked up here among those that somebody has.
 """
@@ -22,9 +21,9 @@ from mnemic.hd.space import Space
 
 _START, _END = "\x02", "\x03"
 """Marks that no canonical name has in it."""
-_LENGTHS = (2, 3)
-_MOST_GRAMS = 200
-"""Of a longer name the last n-grams are bundled: the end of a path tells it."""
+_LENGTHS, _EITHER = (1, 2, 3), "\x04"
+_MOST_LETTERS = 64
+"""Of a longer name the last letters count: the end of a path tells it."""
 _NOISE_SIGMAS = 4.0
 """Standard errors of chance under which two names are not alike: in one of 30,000 pairs."""
 
@@ -57,6 +56,7 @@ class SpellingEncoder:
 
 
 def _grams(name: str) -> list[str]:
-    whole = f"{_START}{name}{_END}"
+    whole = f"{_START}{name[-_MOST_LETTERS:]}{_END}"
     found = [whole[at : at + size] for size in _LENGTHS for at in range(len(whole) - size + 1)]
-    return sorted(found[-_MOST_GRAMS:])
+    found += [_EITHER + "".join(sorted(whole[at : at + 2])) for at in range(len(whole) - 1)]
+    return sorted(found)

@@ -83,7 +83,9 @@ def bind(actor_system: ActorHarness) -> BindProgress:
 
 def shape(actor_system: ActorHarness, pattern: Mapping[str, str] | None = None, **more: Any) -> Shaped:
     """Ask by shape; only what has all of the pattern, unless it is asked for otherwise."""
-    answer = actor_system.ask(Shape(pattern=dict(pattern or {}), **({"observe": False, "strict": True} | more)))
+    answer = actor_system.ask(
+        Shape(pattern=dict(pattern or {}), **({"observe": False, "strict": "like" not in more} | more))
+    )
     assert isinstance(answer, Shaped)
     return answer
 

@@ -1,10 +1,8 @@
-"""How alike memories are in what happened: whole records are the probes, and one scan compares all roles at once.
+"""How alike memories are in what happened: how many of a memory's pairs others have, over all its records.
 
-What two records share is estimated from the distance of their hypervectors: a bundle of K pairs is like each of them by
-c(K), so two that share m pairs are alike by m c(K) c(K'), and what is nearly the same counts in part. Episode, facts
-and step of a memory are compared each with its kind, a step with the steps before it. Circumstances (who, when, where,
-on which file) are taken out of the probe, for the same kind of event happens to others elsewhere. A table can count
-which names are the same, but not what is near (`docs/decisions/0024-tables-and-hypervectors.md` compares them).
+Episode, facts and step of a memory are compared each with its kind, a step with the steps before it. Circumstances
+(who, when, where, on which file) are left out, for the same kind of event happens to others elsewhere. Hypervectors
+estimate the same from one distance, with noise, and found less (`docs/decisions/0024-tables-and-hypervectors.md`).
 """
 
 from __future__ import annotations
@@ -15,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.actors.shape.fillers import ShapeSearch
-from mnemic.hd.evidence import bit_agreements
 from mnemic.hd.roles import TIERS, Tier
 
 Floats = NDArray[np.float64]
 
 CIRCUMSTANCES = ("who", "to", "subject", "date", "hour", "weekday", "project", "workspace", "branch", "file", "size")
-"""Roles that say to whom, when and where something happened, and which are left out unless they are asked for."""
+"""Roles that say to whom, when and where something happened."""
 
 
 def shared_part(looking: ShapeSearch, probe: int, otherwise: Collection[str]) -> Floats:
@@ -35,26 +32,22 @@ def shared_part(looking: ShapeSearch, probe: int, otherwise: Collection[str]) ->
     for tier in TIERS:
         shared, pairs = _in_tier(looking, tier, probe, {*CIRCUMSTANCES, *otherwise})
         total, count = total + shared, count + pairs
-    return np.clip(total / max(1, count), 0.0, 1.0)
+    return total / max(1, count)
 
 
 def _in_tier(looking: ShapeSearch, tier: Tier, probe: int, left_out: Collection[str]) -> tuple[Floats, int]:
     """How many pairs each memory shares with the records that a probe has in a tier, and how many these are."""
-    records, places = looking.index.records[tier], looking.visible(tier)
+    records = looking.index.records[tier]
     found, count = np.zeros(len(looking.visible_memories)), 0
     alone = np.zeros(len(found), np.bool_)
     alone[probe] = True
     for own in records.visible(alone).tolist():
-        codes = looking.index.vectors(tier, looking.snapshot)
-        without = [pair for pair in looking.pairs(tier, own) if pair.role in left_out and not pair.shift]
-        pairs = int(codes.pairs[own]) - len(without)
-        if pairs <= 0:
-            continue
-        queries = np.concatenate([codes.codes[own][None], looking.encoders.encode_pairs(without)])
-        distances = codes.distances(places, queries, looking.index.algebra)
-        shows = 2 * bit_agreements(codes.pairs) - 1
-        alike = (1 - 2 * distances / codes.dimensions) / shows[places][:, None]
+        terms = [term for term, pair in looking.pairs(tier, own) if pair.shift or pair.role not in left_out]
+        shared = np.zeros(len(records.row))
+        for term in terms:
+            shared[records.having([term])] += 1
         best = np.zeros(len(found))
-        np.maximum.at(best, records.position[places], alike[:, 0] / shows[own] - alike[:, 1:].sum(axis=1))
-        found, count = found + best, count + pairs
+        places = records.among(np.flatnonzero(shared), looking.visible_memories)
+        np.maximum.at(best, records.position[places], shared[places])
+        found, count = found + best, count + len(terms)
     return found, count

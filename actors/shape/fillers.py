@@ -101,6 +101,12 @@ class ShapeSearch:
             self._visible[tier] = self.index.records[tier].visible(self.visible_memories)
         return self._visible[tier]
 
+    def reach_count(self, tier: Tier) -> int:
+        """How many records the scopes asked for have."""
+        if self.within is None:
+            return self.index.records[tier].alive_count
+        return len(self.index.records[tier].visible(self.reach))
+
     def items(self, role: str) -> FillerTable:
         """The fillers of a role: what memories of the scopes asked for have, so that no other is named."""
         return self.index.items(role, self.snapshot, self.within)
@@ -147,8 +153,8 @@ class ShapeSearch:
         columns += [self._about(tier, about, places)] if about is not None else []
         return best_matches(places, np.array(columns).reshape(len(columns), len(places)).T, most)
 
-    def having(self, tier: Tier, pairs: Sequence[Pair]) -> NDArray[np.int64]:
-        """The records looked through that have all of some pairs, ``(m,) int64``, ascending."""
+    def having(self, tier: Tier, pairs: Sequence[Pair], memories: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+        """The records looked through, or of some memories, that have all of some pairs, ``(m,) int64``, ascending."""
         if not pairs:
             return self.visible(tier)
         records = self.index.records[tier]
@@ -159,7 +165,7 @@ class ShapeSearch:
         found, *others = sorted(postings, key=len)
         for other in others:
             found = np.intersect1d(found, other, assume_unique=True)
-        return records.among(found, self.visible_memories)
+        return records.among(found, self.visible_memories if memories is None else memories)
 
     def sample_matches(self, matches: Matches, temperature: float = TEMPERATURE) -> Sample:
         """The matches that are read for answers: where too many match alike, some of them."""
@@ -248,13 +254,17 @@ class ShapeSearch:
         has[np.array([column[number] for number in known.tolist()], np.int64)[place_of], which] = 1.0
         return {name: own for (name, _, _), own in zip(named, has, strict=True)}
 
-    def pairs(self, tier: Tier, place: int) -> list[Pair]:
-        """The pairs of a record that have a name."""
+    def pairs(self, tier: Tier, place: int) -> list[tuple[int, Pair]]:
+        """The pairs of a record that have a name, each with its term."""
         terms = self.index.records[tier].terms_of(np.array([place]))[1].tolist()
         named = self.snapshot.named_fillers([term // (MOST_SHIFT + 1) for term in terms])
         names = {one.number: one.name for one in named}
-        found = ((*divmod(term, MOST_SHIFT + 1),) for term in terms)
-        return [Pair(self.index.role_of(number), names[number], shift) for number, shift in found]
+        return [
+            (term, Pair(self.index.role_of(number), names[number], shift))
+            for term in terms
+            for number, shift in (divmod(term, MOST_SHIFT + 1),)
+            if number in names  # a filler that went with a memory that was forgotten, until that is bound anew
+        ]
 
     def share(self, tier: Tier, pair: Pair, sample: Sample) -> float:
         """How many of the records sampled have a pair, as a share, each counting its weight."""

@@ -6,7 +6,6 @@ judged pair by pair from its hypervector, and what is asked for is decoded from 
 
 from __future__ import annotations
 
-import difflib
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -34,7 +33,7 @@ from mnemic.actors.shape.analogies import solve
 from mnemic.actors.shape.bind import settings_mismatch
 from mnemic.actors.shape.community_role import COMMUNITY, LEAST_NEAR, members_among, none_is_in
 from mnemic.actors.shape.fillers import ShapeSearch
-from mnemic.actors.shape.partial import Cue, differences, meaning_cue, partial_matches, read_cues
+from mnemic.actors.shape.partial import Cue, differences, meaning_cue, meant_by, partial_matches, read_cues
 from mnemic.actors.shape.patterns import PatternQuery, parse_pattern, texts_to_embed
 from mnemic.actors.shape.shape_index import ShapeIndex
 from mnemic.algorithms.retrieval.scan import RESCORE_ROWS
@@ -74,11 +73,7 @@ def _answer_span(answer: Answer) -> DeliveredSpan:
 _WITHOUT = ("The rest answered.", "Its words and the rest answered.")
 _ABOUT = "about"
 """The role of meaning that vectors and words tell better than hypervectors do."""
-_MIN_NAME_SIMILARITY = 0.75
-"""How like a filler a name is that may be meant for it, as for scopes: ``mara`` is so like ``maya``."""
-_MAX_COMPARED_FILLERS = 2000  # fillers that a misspelt one is compared with, 10 us each
-
-
+_NONE = np.empty(0, np.int64)
 _MAX_PARTIAL = 256
 """At most so many records that have most of a pattern are looked at."""
 
@@ -254,21 +249,23 @@ class ShapeQueryEngine:
             own = question.tier == "episode" and looking.visible_memories.any()  # prototypes are bundles of episodes
             common = looking.snapshot.prototype(question.community) if own else None
             (matches, sample), names = looking.typical(question.tier, common, LEAST_NEAR), [COMMUNITY]
-        partly = not strict and bool(question.near)
-        hits = [] if partly else self._hits(question.tier, matches, names, looking, k)
-        whole = len(self._first_of_each(question.tier, matches, k))
-        if not strict and (question.near or (question.exact and whole < k)):
+        whole = self._first_of_each(question.tier, matches, k)
+        hits: list[Hit] = []
+        if not strict and _may_be_wrong(question, len(whole), k):
             cues = read_cues(looking, question.tier, [*question.exact, *question.near])
             texts = near[len(question.near) :]
             cues += [meaning_cue(looking, question.tier, *one) for one in looking.nearness(question.tier, texts, about)]
-            told = matches.row[matches.nearness > 0]
-            if partly:  # to be far from the day that was asked for says as much against it as another cue
-                told = told[:0]
-            fitting, likely = partial_matches(looking, question.tier, cues, told, _MAX_PARTIAL)
+            # to be far from a day, or from a text, says as much against a memory as another cue that it has not
+            told = _NONE if question.near or question.similar_texts else matches.row
+            hits = self._hits(question.tier, matches, names, looking, k) if len(told) else []
+            fitting, likely = partial_matches(looking, question.tier, cues, told, max(_MAX_PARTIAL, k))
             hits += self._partial_hits(question.tier, fitting, cues, looking, k, {hit.id for hit in hits})
-            if hits and not whole:
-                sample = likely
+            if hits and hits[0].differs:
                 looking.warn("no memory has all of that: these have most of it, and say where they differ")
+                sample = sample if whole else likely
+        hits = hits or self._hits(question.tier, matches, names, looking, k)
+        if not hits and names and searched and not looking.degraded:
+            looking.warn("no memory looked through has all of that")
         answers = [one for role in question.unknown for one in looking.answers(question.tier, role, sample, k)]
         return _ShapeResult(hits, answers, searched)
 
@@ -278,11 +275,10 @@ class ShapeQueryEngine:
             role, text = question.similar_texts[0]
             why = "what it is about a memory says itself, and no text in its place"
             raise InvalidValue(name=f"the role {role}", value=text, why=why, expected="roles that have names")
-        rows = dict(zip(looking.snapshot.rows_of(like), like, strict=True))
-        places = np.searchsorted(self._recall_index.columns.row, list(rows))
-        for place, one in zip(places.tolist(), rows.values(), strict=True):
-            if not looking.reach[place]:
-                raise NoSuchMemory.of(one)
+        rows = self._probes(like, looking)
+        places = np.searchsorted(self._recall_index.columns.row, np.unique(rows))
+        _warn_unknown_fillers(question, looking)
+        self._warn_partly_bound(question, looking)
         instead = {one.pair.role for one in (*question.exact, *question.near)}
         shared = np.mean([shared_part(looking, place, instead) for place in places.tolist()], axis=0)
         shares, names = [shared], ["shape"]
@@ -296,7 +292,7 @@ class ShapeQueryEngine:
             names.append("about")
         searched, other = looking.visible("episode"), self._otherwise(question, looking)
         rows_of = self._index.records["episode"].row[searched]
-        told_apart = searched[~np.isin(rows_of, list(rows)) & np.isin(rows_of, other)]
+        told_apart = searched[~np.isin(rows_of, rows) & np.isin(rows_of, other)]
         if len(searched) and not len(other):
             looking.warn("no memory looked through is otherwise in this way")
         scores = np.stack(shares, axis=1)[self._index.records["episode"].position[told_apart]]
@@ -307,12 +303,27 @@ class ShapeQueryEngine:
         answers = [one for role in question.unknown for one in looking.answers(question.tier, role, sample, k)]
         return _ShapeResult(hits, answers, len(searched))
 
+    def _probes(self, like: Sequence[bytes], looking: ShapeSearch) -> list[int]:
+        """The rows of memories that others are to be like; one of another scope is as unknown as one that never was."""
+        for one in like:
+            try:
+                (row,) = looking.snapshot.rows_of([one])
+            except NoSuchMemory:
+                row = -1
+            place = np.searchsorted(self._recall_index.columns.row, row)
+            if row < 0 or not looking.reach[place]:
+                raise InvalidValue(
+                    name="a memory",
+                    value=str(format_id(one)),
+                    why="no memory in the scope looked through has this id",
+                    expected="an id as hits show it; `--scope '*'` looks through everything",
+                )
+        return looking.snapshot.rows_of(like)
+
     def _otherwise(self, question: PatternQuery, looking: ShapeSearch) -> NDArray[np.int64]:
-        """The rows of the memories looked through that have what a pattern asks for."""
-        near = [one.pair for one in question.near]
-        exact, most = [one.pair for one in question.exact], len(self._index.records[question.tier].row)
-        found = looking.find(question.tier, exact, near, most=most)
-        return self._index.records[question.tier].row[found.row[found.nearness > 0]]
+        """The rows of the memories looked through that have what a pattern asks for, days and hours exactly."""
+        pairs = [one.pair for one in (*question.exact, *question.near)]
+        return self._index.records[question.tier].row[looking.having(question.tier, pairs)]
 
     def _warn_partly_bound(self, question: PatternQuery, looking: ShapeSearch) -> None:
         """Tell of memories that may lack what is asked for or by, since what finds it failed on them."""
@@ -382,6 +393,19 @@ def foreseen(asked: Shape) -> tuple[EmbedQuery, ...]:
     return tuple(EmbedQuery(text=text) for text in texts_to_embed(asked.pattern).values())
 
 
+def _may_be_wrong(question: PatternQuery, whole: int, k: int) -> bool:
+    """Whether a memory that has not all of a pattern may be meant: where other cues find it, or a name is misspelt.
+
+    Args:
+        whole: how many memories have all that is exact, `k` at most.
+    """
+    exact = {one.asked_role for one in question.exact}
+    near = len(question.near) + len(question.similar_texts)
+    if near:
+        return len(exact) + near > 1 and bool(exact or question.near)
+    return bool(exact) and whole < k and (len(exact) > 1 or not whole)
+
+
 def _temperature(question: PatternQuery, near: Sequence[Pair], about: AboutQuery | None) -> float:
     """How fast memories count less the farther they are from the nearest: the less noise, the faster."""
     if about is not None:
@@ -394,9 +418,7 @@ def _warn_unknown_fillers(question: PatternQuery, looking: ShapeSearch) -> None:
     for asked, pair in question.exact:
         if not looking.knows(pair):
             role, filler = pair.role, pair.filler
-            near = difflib.get_close_matches(
-                str(filler), looking.items(role).names[:_MAX_COMPARED_FILLERS], n=3, cutoff=_MIN_NAME_SIMILARITY
-            )
+            near = meant_by(looking, pair, 3)
             meant = f": did you mean {', '.join(near)}?" if near else ""
             looking.warn(f"{asked}: no memory has {filler!r} as its {role}{meant}")
 

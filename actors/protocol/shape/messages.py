@@ -191,6 +191,9 @@ def validate_shape(asked: Shape) -> None:
         raise InvalidValue(
             name="the question", value=f"{other} and an analogy", why="these are two questions", expected="one of them"
         )
+    if asked.like and asked.strict:
+        why = "what is like something has more or less of it, and not all"
+        raise InvalidValue(name="the question", value="a likeness, strictly", why=why, expected="one of them")
     if asked.analogy and not (len(asked.analogy) == 3 and all(one.strip() for one in asked.analogy)):
         why = "it has not three names, or an empty one"
         raise InvalidValue(name="the analogy", value=shlex.join(asked.analogy), why=why, expected=_THREE)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+from mnemic.actors.protocol.events import Event
 from mnemic.actors.protocol.shape.messages import Shape, Shaped
 from mnemic.actors.shape.shape_recall import _as_typed
 from tests.harness import ActorHarness
@@ -133,3 +136,50 @@ def test_one_cue_that_nothing_is_like_finds_nothing(mind: ActorHarness) -> None:
 
 def test_being_strict_is_kept_with_the_question() -> None:
     assert _as_typed(Shape(pattern={"who": "ana"}, strict=True)) == "who=ana --strict"
+
+
+def test_no_score_and_no_rank_depends_on_what_lies_outside_the_scopes_looked_through(tmp_path: Path) -> None:
+    def turns(who: str, file: str, scope: str, count: int, first: int) -> list[Event]:
+        return [
+            event(first + n, "user", f"{who} {n}", f"{scope}{who}", speaker=who, scope=scope, files=(file,))
+            for n in range(count)
+        ]
+
+    here = [*turns("bob", "oars.md", "aaa", 40, 0), *turns("ana", "mast.md", "aaa", 1, 100)]
+    told = []
+    for place, more in enumerate(([], turns("ana", "mast.md", "elsewhere", 100, 200))):
+        with shaped(tmp_path / str(place), [*here, *more]) as actor_system:
+            found = partly(actor_system, {"who": "ana", "file": "oars.md"}, scope="aaa", k=5)
+            told.append([(hit.text, round(hit.score, 6)) for hit in found.hits])
+    assert told[0] == told[1]
+    assert told[0][0][0] == "ana 0"
+
+
+@pytest.mark.parametrize(("role", "steps"), [("date", (0, 1, 3, 7, 30, 200)), ("hour", (0, 1, 2, 5))])
+def test_the_farther_off_a_day_or_an_hour_is_the_less_it_fits(
+    mind: ActorHarness, role: str, steps: tuple[int, ...]
+) -> None:
+    bob = next(iter(answers(shape(mind, {"who": "bob", role: "?"}), role)))
+    told = []
+    for step in steps:
+        other = str(np.datetime64(bob) + step) if role == "date" else str((int(bob) + step) % 24)
+        best = partly(mind, {"who": "bob", role: other}, k=1).hits[0]
+        told.append((best.score, best.why[role]))
+    assert told[0] == (1.0, 1.0)
+    assert [why for _, why in told] == sorted((why for _, why in told), reverse=True)
+
+
+def test_a_name_that_is_known_of_other_records_alone_is_a_cue_that_does_not_fit(mind: ActorHarness) -> None:
+    found = partly(mind, {"subject": "ana", "who": "bob"})  # bob says no fact
+    assert found.hits[0].why["who"] == 0.0
+    assert found.hits[0].score < 0.9
+    assert LACKING in found.degraded
+
+
+def test_where_one_cue_alone_is_near_the_nearest_are_told_and_steps_are_one_cue(mind: ActorHarness) -> None:
+    far = partly(mind, {"date": "2026-01-01", "who": "?"})
+    assert [hit.id for hit in far.hits] == [hit.id for hit in shape(mind, {"date": "2026-01-01"}).hits]
+    steps = partly(mind, {"after": "edit, test failed", "then": "?"}, k=30)
+    assert {hit.why["after"] for hit in steps.hits} == {1.0}
+    other = partly(mind, {"after": "read, test failed", "action": "edit", "target": "python"}, k=30)
+    assert {hit.why["after"] for hit in other.hits} <= {0.0, 1.0}
