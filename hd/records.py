@@ -1,9 +1,7 @@
 """Data types: a record is a set of (role, filler, shift) pairs that one hypervector encodes; and prototypes of records.
 
-A prototype is the bundle of a set, each record weighing as much as its strength. What fills a role of many of them is
-near the prototype, so that cleanup finds it among any number of fillers by one comparison each: what it proposes,
-`mnemic.hd.query.decode_fillers` then confirms record by record. For analogies see Kanerva 2010, "What we mean when we
-say 'What's the dollar of Mexico?'": the role that B fills for A is found by cleanup, and C is asked for what fills it.
+A prototype is the bundle of a set, each record weighing as much as its strength: what many of them have in common is
+near it, and what is most like it is the most typical of them.
 """
 
 from __future__ import annotations

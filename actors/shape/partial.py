@@ -99,12 +99,14 @@ def partial_matches(
         without: ``(f,) int64``: records that are told already.
         most: at most so many.
     """
-    records, whole = looking.index.records[tier], sum(one.most for one in cues)
-    total = np.sum([one.evidence for one in cues], axis=0) if cues else np.zeros(len(records.row))
-    total[without] = 0.0
+    records, whole = looking.index.records[tier], sum(one.most for one in cues if one.role not in _NO_CUES)
+    total = np.zeros(len(records.row))
+    for one in cues:
+        total += 0.0 if one.role in _NO_CUES else one.evidence
     for one in cues:
         if one.role in _NO_CUES:
-            total[one.evidence == 0] = 0.0
+            total[one.evidence <= 0] = 0.0
+    total[without] = 0.0
     places = records.among(np.flatnonzero(total >= max(_MIN_FIT * whole, _MIN_EVIDENCE)), looking.visible_memories)
     places = places[np.lexsort((-places, -np.round(total[places], _DIGITS)))][:most]
     shares = np.array([one.fit[places] for one in cues]).reshape(len(cues), -1).T

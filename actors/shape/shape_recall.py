@@ -1,7 +1,8 @@
 """Answers structural queries: which memories match given role-filler pairs, and what fills the unknown roles.
 
-Scope, conversation and time are exact: records of other memories are not looked through. What is known of a record is
-judged pair by pair from its hypervector, and what is asked for is decoded from the records that match.
+Scope, conversation and time are exact: records of other memories are not looked through. What is exact, and what fills
+a role, is looked up; where some of a pattern may be wrong, records are ranked by what fits
+(`mnemic.actors.shape.partial`).
 """
 
 from __future__ import annotations

@@ -89,7 +89,8 @@ def hit_lines(number: int, hit: dict[str, Any]) -> Iterator[str]:
         said = " ".join(one["value"].split())
         yield f"     contradicted on {one['at'][:10]} by: {said}  (`mnemic conflicts {one['id']}` settles it)"
     if "differs" in hit:
-        yield f"     differs: {', '.join(f'{role} is {filler}' for role, filler in hit['differs'].items())}"
+        own = (f"{role} is {filler}" if filler else f"no {role}" for role, filler in hit["differs"].items())
+        yield f"     differs: {', '.join(own)}"
     same = hit.get("same", [])
     if same:
         named = ", ".join(f"{one['id']} ({one['said_at'][:10]})" for one in same[:_MOST_SAME])

@@ -17,7 +17,7 @@ from mnemic.runtime.api.reports import pluralize
 
 _BIND_S = 2.0  # whoever asks waits so long at most for what is to be bound first
 _NOTHING_ASKED = (
-    "Nothing is asked for: give a role, such as file=?, or --analogy A B C. What there is: mnemic shape --roles"
+    "Nothing is asked for: give a role, such as file=?, --like ID, or --analogy A B C. Roles: mnemic shape --roles"
 )
 _EXPECTED = "ROLE=FILLER, or ROLE=? to ask for it; `mnemic shape --roles` lists the roles"
 
@@ -69,7 +69,7 @@ def recall(chosen: CommandContext, query: str, scope: tuple[str, ...], explain: 
 @click.option("--analogy", is_flag=True, help="Of three names A B C: A is to B as C is to what?")
 @click.option("--roles", is_flag=True, help="List what can be asked for.")
 @click.option("--like", multiple=True, metavar="ID", help="Others in which the same kind of thing happened as here.")
-@click.option("--but", multiple=True, metavar="ROLE=FILLER", help="What is to be otherwise than in what they are like.")
+@click.option("--but", multiple=True, metavar="ROLE=FILLER", help="With --like: only those that have this instead.")
 @click.option("--strict", is_flag=True, help="Only what has all of it; else what has most of it comes after that.")
 @verb_options(Shape, "k", "scope", "session", "since", "until", scope=FOLDER_SCOPE)
 @common_options
@@ -98,10 +98,10 @@ def shape(
         return
     if analogy:
         _check_analogy(pairs)
+    elif but and not like:
+        raise click.UsageError("--but says what is otherwise than in --like ID: name that memory, too")
     elif not (pairs or like):
         raise click.UsageError(_NOTHING_ASKED)
-    if but and not like:
-        raise click.UsageError("--but says what is otherwise than in --like ID: name that memory, too")
     pattern = {} if analogy else read_pattern((*pairs, *but))
     probes = [parse_id(one) for one in like]
     started = CLOCK.monotonic_s()

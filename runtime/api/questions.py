@@ -83,7 +83,7 @@ class QuestionVerbs(PauseVerbs):
             pattern: role to filler, or to ``?``; none where an analogy is asked. Numbers are taken as their text, and
                 true and false as yes and no.
             like: of each memory the 16 bytes, the UUID or its text.
-            progress: told how far the work is, where it takes long: at first, all hypervectors are loaded.
+            progress: told how far the work is, where it takes long: at first, what fills all roles is loaded.
 
         Raises:
             UnknownRole, UnknownScope, UnknownSession, InvalidValue: what was asked for cannot be.

@@ -152,8 +152,8 @@ class Hit(MemoryExcerpt, frozen=True, kw_only=True):
     contradicts: tuple[FactRef, ...] = ()
     """Statements that contradict some of this memory's, and are not settled; see `mnemic conflicts`."""
     differs: dict[str, str] = msgspec.field(default_factory=dict)
-    """Of a memory that has not all that a shape asks for: what fills the roles in which it differs; empty where nothing
-    does."""
+    """Of a memory that has not all that a shape asks for: what fills the roles in which it differs, ``""`` where
+    nothing fills one; none where it has all of it."""
     same: tuple[SameMemory, ...] = ()
     """Memories that say the same and would have been found, too: this one stands for them, and they are not given. The
     best first."""

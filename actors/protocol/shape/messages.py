@@ -87,7 +87,8 @@ class Shape(Verb["Shaped"], frozen=True, kw_only=True):
     until: Time | None = None
     """Said before. Exact."""
     strict: bool = False
-    """Whether only memories are found that have all of the pattern; else those that have most of it come after them."""
+    """Whether only memories are found that have all that is exact; else those that have most of the pattern come after
+    them."""
     observe: bool = True
     """Whether it is kept what was given; measuring leaves no trace."""
     private: bool = False
@@ -106,8 +107,8 @@ class Answer(Message, frozen=True, kw_only=True):
     filler: str
     """What fills it."""
     confidence: float
-    """How probable it is that a memory of this shape, any of them, has that filler, 0 to 1: of memories of shapes for
-    which an answer was given 0.9, nine in ten have it."""
+    """How probable it is that a memory of this shape, any of them, has that filler: the share of those that match which
+    have it, 0 to 1, each counting as it is probable to be meant."""
     support: int
     """How many of the memories that match it was read from."""
     worked: float | None = None
@@ -123,11 +124,10 @@ class Shaped(Message, frozen=True, kw_only=True):
     """Answer to `Shape`."""
 
     hits: tuple[Hit, ...]
-    """Memories that match, best first; `Hit.why` has a share for each role of the pattern, 0 to 1. Of those that have
-    all of it `Hit.score` is how near they are where nearness was asked for, else 1. After them come those that have
-    most of it: `Hit.score` is how much of what the pattern tells speaks for the memory, and `Hit.differs` says where it
-    differs. Where roles are only asked for, the score is how typical the memory is of all that were looked through, and
-    `Hit.why` says so."""
+    """Memories that match, best first; `Hit.why` has a share for each role of the pattern, 0 to 1. `Hit.score` is how
+    much of what the pattern tells speaks for the memory, 1 where it has all of it, and `Hit.differs` says where it
+    differs; of one cue alone, or strictly, how near it is. Where roles are only asked for, the score is how typical the
+    memory is of all that were looked through, and `Hit.why` says so."""
     answers: tuple[Answer, ...]
     """By role in the order asked, the most confident first."""
     scope: Scopes

@@ -126,6 +126,22 @@ def test_what_cannot_be_asked_is_refused_where_the_project_is_not_known_too(face
         assert mind.log_given().deliveries == (), "nothing was given"
 
 
+def test_what_is_like_a_memory_is_found_by_its_id_in_its_session_and_time_alone(faces: Hosted, tmp_path: Path) -> None:
+    async def use(client: Client) -> None:
+        first = (await client.good("memory_shape", pattern=FAILED, scope="*"))["hits"][0]
+        alike = await client.good("memory_shape", like=[first["id"]], pattern={"outcome": "?"}, scope="*")
+        assert first["id"] not in {hit["id"] for hit in alike["hits"]}
+        assert alike["hits"]
+        assert {"shape"} <= alike["hits"][0]["why"].keys()
+        assert {one["role"] for one in alike["answers"]} <= {"outcome"}
+        none = await client.good("memory_shape", like=[first["id"]], scope="*", until="1999-01-01")
+        assert none["hits"] == []
+        unknown = await client.call("memory_shape", {"like": [str(uuid.UUID(int=7))], "scope": "*"})
+        assert unknown.text.startswith("invalid_value: a memory cannot be")
+
+    with_client(faces, tmp_path, use)
+
+
 def test_the_schema_lets_through_all_that_is_taken_and_no_error_names_what_the_tool_does_not_take(
     faces: Hosted, tmp_path: Path
 ) -> None:
