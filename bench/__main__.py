@@ -173,7 +173,7 @@ def _about() -> dict[str, Any]:
 
 def _line(row: dict[str, Any]) -> str:
     if row.keys() >= {"state", "check", "why"}:  # the contract bench's
-        return f"{row['state']:<8}{row['check']:<10}{row['why']}"
+        return f"{row['state']:<8}{row['check']:<13}{row['why']}"
     return "  ".join(f"{name}={_short(value)}" for name, value in row.items())
 
 

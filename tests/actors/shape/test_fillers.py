@@ -169,3 +169,18 @@ def test_probabilities_have_no_more_places_than_tell_anything(mind: ActorHarness
     numbers = [one for answer in found.answers for one in (answer.confidence, answer.worked) if one is not None]
     assert any(answer.worked == 0 for answer in found.answers)
     assert [one for one in numbers if one != round(one, 6)] == []
+
+
+def test_exact_patterns_find_exactly_the_memories_whose_fields_say_so_and_tell_their_shares(tmp_path: Path) -> None:
+    turns, drawn = list(crew()), random.Random(4)
+    known = [(one.text.decode(), fields(one)) for one in turns]
+    with shaped(tmp_path, turns, **{"binder.dimensions": 64}) as actor_system:  # however short: no bit is asked
+        for _ in range(QUESTIONS):
+            own = drawn.choice(known)[1]
+            told = drawn.sample(("who", "branch", "project"), drawn.randint(1, 3))
+            pattern = {role: own[role] for role in told}
+            meant = [(text, one) for text, one in known if all(one[role] == filler for role, filler in pattern.items())]
+            found = shape(actor_system, pattern | {"hour": "?"}, k=TURNS)
+            assert {hit.text for hit in found.hits} == {text for text, _ in meant}
+            shares = Counter(one["hour"] for _, one in meant)
+            assert {name: round(one.confidence * len(meant)) for name, one in answers(found, "hour").items()} == shares
