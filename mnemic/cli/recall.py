@@ -68,10 +68,13 @@ def recall(chosen: CommandContext, query: str, scope: tuple[str, ...], explain: 
 @click.argument("pairs", nargs=-1, metavar="ROLE=FILLER|ROLE=?...")
 @click.option("--analogy", is_flag=True, help="Of three names A B C: A is to B as C is to what?")
 @click.option("--roles", is_flag=True, help="List what can be asked for.")
-@click.option("--like", multiple=True, metavar="ID", help="Others in which the same kind of thing happened as here.")
 @click.option("--but", multiple=True, metavar="ROLE=FILLER", help="With --like: only those that have this instead.")
-@click.option("--strict", is_flag=True, help="Only what has all of it; else what has most of it comes after that.")
-@verb_options(Shape, "k", "scope", "session", "since", "until", scope=FOLDER_SCOPE)
+@verb_options(
+    Shape,
+    *("like", "k", "scope", "session", "since", "until", "strict"),
+    like={"type": str, "metavar": "ID"},
+    scope=FOLDER_SCOPE,
+)
 @common_options
 def shape(
     chosen: CommandContext,

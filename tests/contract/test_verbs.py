@@ -94,8 +94,8 @@ COMMANDS: dict[Struct, Offer] = {
     Shape: offer(
         "shape",
         lacks="pattern observe private assistant asking_session",
-        own="pairs roles",
-        unlike="scope analogy",
+        own="pairs roles but",
+        unlike="scope analogy like",
     ),
     CaptureText: offer(
         "remember", lacks="role place assistant speaker said_at supersedes occurrence folder", own="scope"
@@ -113,7 +113,7 @@ TOOLS: dict[Struct, Offer] = {
     Recall: offer(
         "memory_recall", lacks="at place signals observe private trace trial assistant asking_session", own="explain"
     ),
-    Shape: offer("memory_shape", lacks="analogy session since until observe private assistant asking_session"),
+    Shape: offer("memory_shape", lacks="strict observe private assistant asking_session"),
     CaptureText: offer("memory_capture", lacks="place assistant speaker occurrence folder", own="scope"),
     GetMemories: offer("memory_get", own="offset limit"),
     Forget: offer("memory_forget", lacks="ids", own="id"),

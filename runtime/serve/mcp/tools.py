@@ -35,7 +35,7 @@ from mnemic.actors.protocol.errors import (
 )
 from mnemic.actors.protocol.events import MCP_PREFIX
 from mnemic.actors.protocol.knowledge.messages import ListFacts, SettleConflict
-from mnemic.actors.protocol.message import format_id, ids_bytes, parse_id, to_json
+from mnemic.actors.protocol.message import format_id, parse_id, to_json
 from mnemic.actors.protocol.recall.messages import GetMemories, Memory, Recall, Scopes
 from mnemic.actors.protocol.scopes import suggest_scopes
 from mnemic.actors.protocol.shape.messages import Shape, pattern_texts, validate_shape
@@ -45,6 +45,7 @@ from mnemic.actors.recall.hits import character_start, delivered_span
 from mnemic.actors.shape.patterns import parse_pattern
 from mnemic.hd.roles import ROLES
 from mnemic.runtime.api.mind import Mind
+from mnemic.runtime.api.questions import question
 from mnemic.runtime.api.views import (
     memory_view,
     model_view,
@@ -241,7 +242,7 @@ def make_server(
 
     @takes(
         Shape,
-        *("pattern", "like", "k", "scope", "session", "since", "until"),
+        *("pattern", "like", "analogy", "k", "scope", "session", "since", "until"),
         pattern=(_PATTERN, {}),
         scope=_SCOPES_PARAMETER,
     )
@@ -258,7 +259,7 @@ def make_server(
             path, found, unknown = _resolve_scope(mind, caller, scope, access)
             if unknown is not None:
                 # Looks through nothing, and so only refuses what cannot be asked, whatever is in memory.
-                validate_shape(Shape(pattern=pattern, like=ids_bytes(asked.get("like", ())), k=asked.get("k")))
+                validate_shape(question(Shape, pattern=pattern, **asked))
                 if pattern:
                     parse_pattern(pattern, tuple(ROLES), None)
                 nothing = _empty_result(path, unknown, 1e3 * (clock.monotonic_s() - started))

@@ -161,4 +161,4 @@ def test_the_command_prints_a_line_for_each_point_and_fails_where_one_does() -> 
     assert (bad.returncode, bad.stderr) == (1, "")
     lines = bad.stdout.splitlines()[1:]
     assert len(lines) == len(CHECKS)
-    assert lines[1] == "failed  contract  it keeps contract 7, and this is contract 1"
+    assert lines[1] == "failed  contract     it keeps contract 7, and this is contract 1"

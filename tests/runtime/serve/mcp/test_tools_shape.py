@@ -136,6 +136,9 @@ def test_what_is_like_a_memory_is_found_by_its_id_in_its_session_and_time_alone(
         assert {one["role"] for one in alike["answers"]} <= {"outcome"}
         none = await client.good("memory_shape", like=[first["id"]], scope="*", until="1999-01-01")
         assert none["hits"] == []
+        names = ["tests/test_pier.py", "pier", "tests/test_shelf.py"]
+        (where,) = (await client.good("memory_shape", analogy=names, scope="*"))["answers"]
+        assert (where["role"], where["filler"]) == ("project", "work/shelf")
         unknown = await client.call("memory_shape", {"like": [str(uuid.UUID(int=7))], "scope": "*"})
         assert unknown.text.startswith("invalid_value: a memory cannot be")
 
