@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from mnemic.actors.protocol.changes import DeliveredSpan, EncoderName
 from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory
 from mnemic.actors.protocol.meaning.messages import EmbedQuery, QueryEmbedded
 from mnemic.actors.protocol.message import format_id
 from mnemic.actors.protocol.recall.messages import Hit
@@ -29,7 +28,7 @@ from mnemic.actors.recall.list_memories import record_question
 from mnemic.actors.recall.query import query_vector
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.shape.about import TEMPERATURE, AboutQuery
-from mnemic.actors.shape.alike import shared_part
+from mnemic.actors.shape.alike import alike_matches
 from mnemic.actors.shape.analogies import solve
 from mnemic.actors.shape.bind import settings_mismatch
 from mnemic.actors.shape.community_role import COMMUNITY, LEAST_NEAR, members_among, none_is_in
@@ -37,7 +36,6 @@ from mnemic.actors.shape.fillers import ShapeSearch
 from mnemic.actors.shape.partial import Cue, differences, meaning_cue, meant_by, partial_matches, read_cues
 from mnemic.actors.shape.patterns import PatternQuery, parse_pattern, texts_to_embed
 from mnemic.actors.shape.shape_index import ShapeIndex
-from mnemic.algorithms.retrieval.scan import RESCORE_ROWS
 from mnemic.hd import evidence as grading
 from mnemic.hd import query
 from mnemic.hd.codebook import MAX_NAME_CHARS
@@ -272,59 +270,13 @@ class ShapeQueryEngine:
 
     def _alike(self, like: Sequence[bytes], question: PatternQuery, looking: ShapeSearch, k: int) -> _ShapeResult:
         """Memories in which the same kind of thing happened as in some: by all roles at once, and by what they say."""
-        if question.similar_texts:
-            role, text = question.similar_texts[0]
-            why = "what it is about a memory says itself, and no text in its place"
-            raise InvalidValue(name=f"the role {role}", value=text, why=why, expected="roles that have names")
-        rows = self._probes(like, looking)
-        places = np.searchsorted(self._recall_index.columns.row, np.unique(rows))
         _warn_unknown_fillers(question, looking)
         self._warn_partly_bound(question, looking)
-        instead = {one.pair.role for one in (*question.exact, *question.near)}
-        shared = np.mean([shared_part(looking, place, instead) for place in places.tolist()], axis=0)
-        shares, names = [shared], ["shape"]
-        vectors = self._recall_index.first_vectors(places)
-        known = vectors[~np.isnan(vectors[:, 0])]
-        if len(known):
-            told = [
-                self._recall_index.cosines(one.tobytes(), looking.visible_memories, RESCORE_ROWS).best for one in known
-            ]
-            shares.append(np.clip(np.nan_to_num(np.mean(told, axis=0)), 0.0, 1.0))
-            names.append("about")
-        searched, other = looking.visible("episode"), self._otherwise(question, looking)
-        rows_of = self._index.records["episode"].row[searched]
-        told_apart = searched[~np.isin(rows_of, rows) & np.isin(rows_of, other)]
-        if len(searched) and not len(other):
-            looking.warn("no memory looked through is otherwise in this way")
-        scores = np.stack(shares, axis=1)[self._index.records["episode"].position[told_apart]]
-        order = np.lexsort((-told_apart, -np.round(scores.mean(axis=1), 6)))
-        matches = Matches(told_apart[order], scores.mean(axis=1)[order], scores[order])
+        matches, names = alike_matches(looking, self._recall_index, like, question)
         hits = self._hits("episode", matches, names, looking, k)
         sample = looking.sample_memories(question.tier, matches)
         answers = [one for role in question.unknown for one in looking.answers(question.tier, role, sample, k)]
-        return _ShapeResult(hits, answers, len(searched))
-
-    def _probes(self, like: Sequence[bytes], looking: ShapeSearch) -> list[int]:
-        """The rows of memories that others are to be like; one of another scope is as unknown as one that never was."""
-        for one in like:
-            try:
-                (row,) = looking.snapshot.rows_of([one])
-            except NoSuchMemory:
-                row = -1
-            place = np.searchsorted(self._recall_index.columns.row, row)
-            if row < 0 or not looking.reach[place]:
-                raise InvalidValue(
-                    name="a memory",
-                    value=str(format_id(one)),
-                    why="no memory in the scope looked through has this id",
-                    expected="an id as hits show it; `--scope '*'` looks through everything",
-                )
-        return looking.snapshot.rows_of(like)
-
-    def _otherwise(self, question: PatternQuery, looking: ShapeSearch) -> NDArray[np.int64]:
-        """The rows of the memories looked through that have what a pattern asks for, days and hours exactly."""
-        pairs = [one.pair for one in (*question.exact, *question.near)]
-        return self._index.records[question.tier].row[looking.having(question.tier, pairs)]
+        return _ShapeResult(hits, answers, len(looking.visible("episode")))
 
     def _warn_partly_bound(self, question: PatternQuery, looking: ShapeSearch) -> None:
         """Tell of memories that may lack what is asked for or by, since what finds it failed on them."""

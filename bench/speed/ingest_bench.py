@@ -21,6 +21,8 @@ from typing import Any
 import apsw
 import numpy as np
 
+from mnemic.actors.protocol.communities.messages import UpdateCommunities
+from mnemic.actors.protocol.knowledge.messages import UpdateFacts
 from mnemic.actors.protocol.ports import Encoder, Window
 from mnemic.bench.harness.homes import IDLE_SETTINGS, actors_of, bind_all, fill_home
 from mnemic.bench.harness.measure import Row
@@ -32,6 +34,7 @@ GOAL_TURNS_PER_S = 500.0
 _WORDS, _WHOLE = "words", "words, meaning and binding"
 _ENCODER = "baseline: the encoder alone"
 _PLAIN, _PLAIN_WHOLE = "competitor: plain FTS5", "competitor: plain FTS5 and the encoder, one loop"
+_STEP_S = 600.0
 _MOST_WINDOWS = 16
 _TURNS_A_COMMIT = 256
 _TABLES = """
@@ -94,8 +97,13 @@ def _rows(taken: dict[tuple[str, int], list[tuple[float, float]]], turns: int) -
 
 def _fill(home: Path, memories: int, seed: int, encoder: Encoder) -> None:
     fill_home(home, memories, seed=seed, encoder=encoder)
-    with actors_of(home) as actors:
+    with actors_of(home) as actors:  # all that a mind does with what it has; else it goes on beside what is timed
         bind_all(actors)
+        while actors.ask(UpdateFacts(), _STEP_S).pending:
+            pass
+        progress = actors.ask(UpdateCommunities(mark="asked"), _STEP_S)
+        while progress.pending:
+            progress = actors.ask(UpdateCommunities(), _STEP_S)
 
 
 def _write(to: Path, lines: Sequence[Line], tag: str) -> None:
