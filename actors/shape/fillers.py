@@ -163,8 +163,9 @@ class ShapeSearch:
             for pair in dict.fromkeys(pairs)
         ]
         found, *others = sorted(postings, key=len)
-        for other in others:
-            found = np.intersect1d(found, other, assume_unique=True)
+        for other in others:  # both ascend, so that none has to be sorted
+            if len(other):
+                found = found[other[np.minimum(np.searchsorted(other, found), len(other) - 1)] == found]
         return records.among(found, self.visible_memories if memories is None else memories)
 
     def sample_matches(self, matches: Matches, temperature: float = TEMPERATURE) -> Sample:
