@@ -7,7 +7,7 @@ judged by what a figure is:
   95 % interval of the mean of that lies below 0, and the questions are the same;
 * a time, a rate or a size: lost where the ratio of every run now is worse than that of every run then, and the median
   by more than a tenth. With fewer than three runs on either side nothing is known of the spread, and it is not
-  compared.
+  compared; nor is ours by what takes less than half a millisecond.
 
 What seems lost is measured once more, and is lost where it is again.
 """
@@ -28,6 +28,8 @@ from mnemic.bench.report.stored_run import read_run, run_path
 
 _FEWEST_RUNS = 3
 _LEAST_LOSS = 1.1
+_LEAST_MS = 0.5
+"""What takes less differs from one process to the next by more than any loss that is looked for."""
 
 
 def run(
@@ -110,6 +112,8 @@ def _judged(then: tuple[Figure, Figure], now: tuple[Figure, Figure]) -> Row:
         return {"state": "ok"}
     if min(len(one.values) for one in (*then, *now)) < _FEWEST_RUNS:
         return {"state": "not compared", "why": f"fewer than {_FEWEST_RUNS} runs tell no spread"}
+    if now[1].unit.startswith("ms") and min(min(one.values) for one in (then[1], now[1])) < _LEAST_MS:
+        return {"state": "not compared", "why": f"less than {_LEAST_MS} ms is as much chance as time"}
     before, after = then[1].ratio, now[1].ratio
     assert before is not None
     assert after is not None

@@ -70,6 +70,16 @@ def test_two_runs_tell_no_spread_and_what_is_on_one_side_alone_is_told() -> None
     assert [row["why"] for row in compare([], times(1.0))] == ["it was not measured then"]
 
 
+def test_ours_by_what_takes_next_to_no_time_is_not_compared() -> None:
+    def beside(other_ms: float, ours_ms: float) -> list[Figure]:
+        about: dict[str, Any] = {"part": "latency", "what": "find", "unit": "ms, median", "better": "less"}
+        other = Figure(of="other", values=(other_ms,) * 3, **about)
+        return finished([Figure(of=OURS, values=(ours_ms,) * 3, **about), other], "abc", "a machine")
+
+    assert state(beside(0.03, 7.0), beside(0.03, 9.0)) == "not compared"
+    assert state(beside(0.6, 7.0), beside(0.6, 9.0)) == "failed"
+
+
 def gate(monkeypatch: pytest.MonkeyPatch, folder: Path, *measured: list[Figure]) -> list[dict[str, Any]]:
     """Run it, measuring these in turn."""
     turns = iter(measured)
