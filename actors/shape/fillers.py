@@ -316,7 +316,9 @@ class ShapeSearch:
         for one in texts:
             yield one.role, self.near(tier, one, self.visible(tier))
         if about is not None:
-            yield "about", self._about(tier, about, self.visible(tier))
+            memories = self.index.records[tier].position[self.visible(tier)]
+            # for the few that have no vector yet, not all hypervectors are read: their words tell
+            yield "about", about.nearness(memories, lambda lacking: np.full(len(lacking), np.nan))
 
     def _about(self, tier: Tier, about: AboutQuery, places: NDArray[np.int64]) -> Floats:
         def projected(lacking: NDArray[np.int64]) -> Floats:
