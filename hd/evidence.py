@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
+from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -99,7 +100,7 @@ def expected_weights(matched: Floats) -> Floats:
 @lru_cache(maxsize=1)
 def _quadrature() -> tuple[Floats, Floats]:
     """Points and weights of Gauss and Legendre on [0, 1], the denser the nearer to 0, where products of many end."""
-    points, widths = np.polynomial.legendre.leggauss(8)
+    points, widths = leggauss(8)
     edges = [0.0, *(2.0**-power for power in range(9, -1, -1))]
     steps = [(low, high - low) for low, high in pairwise(edges)]
     return (

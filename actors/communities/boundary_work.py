@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.random import default_rng
 
 from mnemic.actors.communities.graph_state import GraphState, Ints, Partition
 from mnemic.actors.protocol.changes import EncoderName
@@ -181,7 +182,7 @@ class BoundaryWork:
             state.graphs.pop(scope, None)
         anew = {scope for scope in there if _is_due_anew(state, scope)}
         for scope in sorted(anew):
-            state.choose_floor(scope, np.random.default_rng(self._seed))
+            state.choose_floor(scope, default_rng(self._seed))
         edges = state.joined(snapshot, boundary, there)
         labels = np.where(state.members.topics > 0, state.members.topics, -1)
         touched, next_label, looked_at = [np.empty(0, np.int64)], state.next_number, 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.random import default_rng
 
 DRAWS = 10_000
 
@@ -18,6 +19,6 @@ def probability_by_chance(differences: Sequence[float]) -> float:
     told = measured[measured != 0.0]
     if not len(told):
         return 1.0
-    signs = np.random.default_rng(0).integers(0, 2, (DRAWS, len(told)), np.int8) * 2 - 1
+    signs = default_rng(0).integers(0, 2, (DRAWS, len(told)), np.int8) * 2 - 1
     means = signs @ np.abs(told)
     return float((1 + np.count_nonzero(means <= told.sum() + 1e-12)) / (1 + DRAWS))

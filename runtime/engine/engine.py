@@ -22,6 +22,7 @@ from concurrent.futures import Future, InvalidStateError
 from typing import Any, ClassVar, Protocol
 
 import msgspec
+import numpy.ma  # noqa: F401 -- `numpy.unique` loads it on first use, and where two threads do at once, one recurses
 
 from mnemic.actors.protocol.contract import Actor, Clock, Context, raise_location
 from mnemic.actors.protocol.errors import (

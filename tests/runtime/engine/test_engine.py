@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import logging
+import subprocess
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -200,3 +202,10 @@ def test_an_actors_own_error_is_no_death_whatever_its_name() -> None:
         assert watch.failures == [("probe", "InstanceDied")]
     finally:
         made.stop("probe")
+
+
+def test_numpys_lazy_module_is_there_before_two_actors_can_load_it_at_once() -> None:
+    """`numpy.unique` asks for `numpy.ma`; what sees it loaded and not yet named goes around in `numpy.__getattr__`."""
+    loaded = "import mnemic.runtime.engine.engine, numpy; print('ma' in vars(numpy))"
+    told = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+    assert told.stdout == "True\n"
