@@ -76,7 +76,7 @@ build/assistants/.made: Makefile
 
 # `make test-all` runs these tests too, where the programs are there.
 test-assistants: $(DEV) $(if $(shell command -v npm),assistants)
-	$(BIN)/python -m pytest tests/system/test_assistants.py tests/system/test_host_programs.py $(ARGS)
+	$(BIN)/python -m pytest tests/system/test_assistants.py tests/system/test_recall_failures.py tests/system/test_host_programs.py $(ARGS)
 
 bench: $(BASE)
 	$(BIN)/python -m mnemic.bench $(ARGS)

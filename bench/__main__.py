@@ -54,6 +54,7 @@ OPTIONS = {
     "at": ("N", "with --only, the case of that number alone"),
     "changes": ("FILE", "quiet changes, a JSON file of worlds"),
     "data": ("FILE", "the data set"),
+    "failures": ("FOLDER", "sessions in which calls fail, and labels.json of what mended them"),
     "labels": ("FOLDER", "events that are alike: example.json and locomo.json"),
     "developers": ("FOLDER", "conversations of developers, a JSON file a project"),
     "engine": (None, "which engine (%(default)s)"),

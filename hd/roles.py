@@ -70,6 +70,13 @@ ROLES: dict[str, Role] = {
         ),
         Role(name="outcome", encoder="symbol", tiers=("episode", "step"), help="How the call ended: ok or failed."),
         Role(
+            name="error",
+            encoder="symbol",
+            tiers=("episode", "step"),
+            many=True,
+            help="What a call that failed ended with: ModuleNotFoundError, E0382, permission denied, or its message.",
+        ),
+        Role(
             name="about",
             encoder="meaning",
             tiers=("episode", "fact"),

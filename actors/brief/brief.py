@@ -21,12 +21,15 @@ import msgspec
 
 from mnemic.actors.brief.compose import (
     BUDGET_TOKENS,
+    compose_failure,
     compose_prompt,
     compose_session_start,
     prompt_reason,
     quote_inline,
     session_start_reasons,
 )
+from mnemic.actors.brief.failures import BUDGET_TOKENS as FAILURE_TOKENS
+from mnemic.actors.brief.failures import FailureHint
 from mnemic.actors.brief.updates import replaced_since
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed, Quote
 from mnemic.actors.protocol.changes import DeliveredSpan, RecordDelivery, idempotency_key
@@ -75,12 +78,14 @@ def answer_brief(
     source: SnapshotSource,
     recall: Callable[[Recall, Context], Recalled],
     count_memories: CountMemories,
+    find_hint: Callable[[Brief, Context], tuple[str, FailureHint] | None],
     context: Context,
 ) -> Briefed:
     """Compose what an assistant should know, and keep what that was.
 
     Args:
         recall: carries out a recall.
+        find_hint: finds what helped against a failure before, and the scope where that was.
         count_memories: as of the last recall.
     """
     budget = habits.budget(asked)
@@ -93,6 +98,14 @@ def answer_brief(
             material = snapshot.briefing_sources(asked, context.clock.now_us())
         text, parts = compose_session_start(material, budget, asked.notices)
         why: Mapping[bytes, str] = session_start_reasons(material)
+    elif asked.occasion == "tool-failed":
+        found = find_hint(asked, context)
+        if found is None:
+            return Briefed(text="", memories=(), tokens=0)
+        scope, hint = found
+        tokens = min(budget, FAILURE_TOKENS)
+        text, parts = compose_failure(hint.quote, hint.times, hint.mend.worked, hint.mend.tried, tokens)
+        why = {hint.quote.id: f"it helped when it failed like this ({hint.mend.probability:.2f})"}
     else:
         scope, why, quotes, degraded = _relevant_memories(asked, source, recall, count_memories, context)
         with source.snapshot() as snapshot:

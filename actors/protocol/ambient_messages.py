@@ -13,7 +13,7 @@ import msgspec
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.message import Id, Message, Time, Verb
 
-Occasion = Literal["session-start", "prompt"]
+Occasion = Literal["session-start", "prompt", "tool-failed"]
 
 
 # --- Capture ---------------------------------------------------------------------------------------------------------
@@ -126,8 +126,21 @@ class CaptureProgress(Message, frozen=True, kw_only=True):
 # --- Retriever -------------------------------------------------------------------------------------------------------
 
 
+class FailedCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call of a tool that has just failed, as its host tells it."""
+
+    tool: str
+    """The tool's name."""
+    call: bytes
+    """What was called, as it is captured."""
+    result: bytes
+    """What it answered."""
+    files: tuple[str, ...] = ()
+    """Files that it is for."""
+
+
 class Brief(Verb["Briefed"], frozen=True, kw_only=True):
-    """Say what an assistant should know unasked, now: at the start of a session, or for one prompt."""
+    """Say what an assistant should know unasked: at the start of a session, for one prompt, or once a call failed."""
 
     occasion: Occasion = "session-start"
     """When."""
@@ -139,6 +152,8 @@ class Brief(Verb["Briefed"], frozen=True, kw_only=True):
     """The conversation: what it holds itself is not told to it."""
     prompt: str = ""
     """What the user said, where the occasion is a prompt."""
+    failed: FailedCall | None = None
+    """What failed, where the occasion is that."""
     budget_tokens: int | None = None
     """At most so much text, a token counted as four bytes of UTF-8; as much as the setting says where absent."""
     repeat: bool = False

@@ -131,7 +131,7 @@ class NearbyCall(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[str, ...]
     """Files touched."""
     text: bytes
-    """How its text begins."""
+    """How its text begins; of a long result of what failed also how it ends."""
 
 
 class Unbound(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,6 +155,8 @@ class Unbound(msgspec.Struct, frozen=True, kw_only=True):
     """Of a call or a result: what was called before it and came of it, the nearest first, `NEAR_CALLS` at most."""
     after: tuple[NearbyCall, ...]
     """Of a call or a result: what came after it, the nearest first, `NEAR_CALLS` at most."""
+    own: NearbyCall | None = None
+    """Of the result of what failed: itself, as others see it; ``None`` where its memory tells as much."""
 
 
 class SpaceRow(msgspec.Struct, frozen=True, kw_only=True):

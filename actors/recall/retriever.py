@@ -169,7 +169,8 @@ class RetrieverActor:
             return answer_nights(message, self._source, context)
         if isinstance(message, Brief):
             count = self._index.words.count_memories  # as of the recall that comes first
-            return answer_brief(message, self._brief_settings, self._source, self._recaller.recall, count, context)
+            recall, hint = self._recaller.recall, self._shaper.failure_hint
+            return answer_brief(message, self._brief_settings, self._source, recall, count, hint, context)
         if isinstance(message, FindSimilar):
             return find_similar(message, self._index, self._source, context)
         if isinstance(message, Shape):

@@ -18,6 +18,7 @@ from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.actors.protocol.snapshot import NEAR_CALLS, NearbyCall, Unbound
 from mnemic.algorithms.knowledge.triples import Triple
+from mnemic.algorithms.steps.errors import ErrorKind, read_error
 from mnemic.algorithms.steps.steps import (
     CHECK_ACTIONS,
     Step,
@@ -47,6 +48,21 @@ class CallOutcome(NamedTuple):
     """The program that a shell ran for it, else the tool's name."""
     outcome: str
     """``ok``, ``failed``, or ``""`` where that is not known."""
+    error: ErrorKind | None = None
+    """What went wrong, where its result says so."""
+
+
+def call_outcome(tool: str, step: Step, outcome: str | None, result: str) -> CallOutcome:
+    """A call as steps are told.
+
+    Args:
+        tool: its name as the host writes it.
+        step: what it does.
+        outcome: how it ended, where that is known.
+        result: what it answered, or ``""``.
+    """
+    error = read_error(result) if outcome == "failed" else None
+    return CallOutcome(step.action, step.target, step.programs[0] if step.programs else tool, outcome or "", error)
 
 
 class CallContext:
@@ -65,7 +81,7 @@ class CallContext:
         memory = unbound.memory
         if memory.kind not in _KINDS:
             return None
-        own = NearbyCall(
+        own = unbound.own or NearbyCall(
             kind=memory.kind, tool=memory.tool, outcome=memory.outcome, files=memory.files, text=memory.data
         )
         return cls(
@@ -97,6 +113,10 @@ class CallContext:
         """The call, and at most so many before it, the nearest first; none for a result whose call is not known."""
         return [] if self._call is None else [self._done(place) for place in self._near(-1)[: back + 1]]
 
+    def error(self) -> ErrorKind | None:
+        """What went wrong, where the call failed and its result says so."""
+        return None if self._call is None else self._done(self._call).error
+
     def worked(self) -> bool | None:
         """Whether things were well after the call; ``None`` where nothing tells."""
         if self._call is None:
@@ -111,9 +131,9 @@ class CallContext:
         return [place for place in side if self._happened[place].is_call]
 
     def _done(self, place: int) -> CallOutcome:
-        step = self._step(place)
-        tool = step.programs[0] if step.programs else self._happened[place].tool
-        return CallOutcome(step.action, step.target, tool, self._outcome(place) or "")
+        result = self._result(place)
+        text = "" if result is None else result.text
+        return call_outcome(self._happened[place].tool, self._step(place), self._outcome(place), text)
 
     def _step(self, place: int) -> Step:
         if place not in self._steps:
@@ -138,7 +158,7 @@ def _happened(one: NearbyCall) -> ToolEvent:
     )
 
 
-EXTRACTION_VERSION = 1
+EXTRACTION_VERSION = 2
 """Of all that decides which records are read out of a memory, here and in `mnemic.algorithms`: it grows when the same
 memory with the same neighbours would give others than before, and every mind is bound again."""
 MOST_FILES = 3
@@ -255,6 +275,8 @@ def _episode(unbound: Unbound, work: CallContext | None) -> Iterator[Pair]:
     yield from _files(work.files() if work else memory.files)
     yield from _named("tool", memory.tool, *(work.programs() if work else ()))
     yield from _named("outcome", memory.outcome or (work.outcome() if work else None))
+    error = work.error() if work else None
+    yield from _named("error", *(error.names if error else ()))
     yield from _named("kind", memory.kind)
     yield from _named("size", str(unbound.words))
     for role, vector in (("about", unbound.meaning), ("previous", unbound.previous), ("next", unbound.next)):
@@ -280,15 +302,26 @@ def _facts(unbound: Unbound, triples: Iterable[Triple]) -> Iterator[list[Pair]]:
 
 def _step(memory: Memory, work: CallContext) -> Iterator[Pair]:
     """A call with its result, and how those before it went: the same roles, permuted once for each step back."""
-    for shift, done in enumerate(work.recent_calls(STEPS_BACK)):
-        for role, name in zip(CallOutcome._fields, done, strict=True):
-            yield from _named(role, name, shift=shift)
+    yield from step_pairs(work.recent_calls(STEPS_BACK))
     yield from _named("worked", {None: "", True: "yes", False: "no"}[work.worked()])
     yield from _who(memory)
     yield from _day(memory)
     yield from _named("project", memory.scope)
     yield from _named("branch", memory.branch)
     yield from _files(work.files())
+
+
+def step_pairs(calls: Sequence[CallOutcome]) -> Iterator[Pair]:
+    """Calls, the newest first, as a step tells them: each permuted once for each step back.
+
+    Of those before it stands how their error is called, and not what it said.
+    """
+    for shift, done in enumerate(calls):
+        told = {"action": done.action, "target": done.target, "tool": done.tool, "outcome": done.outcome}
+        for role, name in told.items():
+            yield from _named(role, name, shift=shift)
+        names = done.error.names if done.error else ()
+        yield from _named("error", *(names[:1] if shift else names), shift=shift)
 
 
 def _who(memory: Memory) -> Iterator[Pair]:

@@ -7,7 +7,8 @@ What is bound anew has higher numbers: of a memory whose episode came again, all
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from mnemic.hd.roles import ROLES, TIERS, Tier
 from mnemic.hd.space import Space
 
 _EMPTY = np.empty(0, np.int64)
+_WORD = re.compile(r"[^\W\d_]{3,}")
 
 
 class FillerTable(NamedTuple):
@@ -154,6 +156,8 @@ class ShapeIndex:
         self._items: dict[tuple[str, frozenset[int] | None], FillerTable] = {}
         self._spelling: SpellingEncoder | None = None
         self._spelt: dict[str, tuple[dict[str, int], GrowableArray]] = {}
+        self._vocabulary: dict[str, int] = {}
+        self._words: dict[int, NDArray[np.int64]] = {}
         self._roles: list[str] = []
         self._role_of = GrowableArray(np.empty(0, np.uint16))
         self.records: dict[Tier, TierRecords] = {tier: TierRecords(0) for tier in TIERS}
@@ -229,6 +233,18 @@ class ShapeIndex:
             codes.append(self._spelling.encode(new))
         return self._spelling.similarities(codes.view()[[known[one] for one in names]], name)
 
+    def words_of(self, names: Iterable[str]) -> NDArray[np.int64]:
+        """The words of some names, each once, as numbers, ``(u,) int64``."""
+        found = {word for name in names for word in _WORD.findall(name.lower())}
+        return np.array(sorted(self._vocabulary.setdefault(one, len(self._vocabulary)) for one in found), np.int64)
+
+    def words_of_fillers(self, numbers: Sequence[int], snapshot: Snapshot) -> list[NDArray[np.int64]]:
+        """`words_of` each of some fillers; a filler of a number never changes, so that each is read once."""
+        new = [one for one in numbers if one not in self._words]
+        if new:
+            self._words.update({one.number: self.words_of([one.name]) for one in snapshot.named_fillers(new)})
+        return [self._words.get(one, _EMPTY) for one in numbers]
+
     def role_of(self, number: int) -> str:
         """The role of a filler."""
         return self._roles[int(self._role_of.view()[number])]
@@ -260,6 +276,7 @@ class ShapeIndex:
         self._items.clear()
         self._spelling, self._spelt = None, {}
         self._roles, self._role_of = [], GrowableArray(np.empty(0, np.uint16))
+        self._words.clear()
         space = None if row is None else _space(row, self._seed)
         if space is not None:
             self.encoders = RecordEncoder(space)

@@ -15,8 +15,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.actors.brief.failures import FailureHint, failure_hint
+from mnemic.actors.protocol.ambient_messages import Brief
 from mnemic.actors.protocol.changes import DeliveredSpan, EncoderName
 from mnemic.actors.protocol.contract import Context
+from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.meaning.messages import EmbedQuery, QueryEmbedded
 from mnemic.actors.protocol.message import format_id
 from mnemic.actors.protocol.recall.messages import Hit
@@ -36,6 +39,7 @@ from mnemic.actors.shape.fillers import ShapeSearch
 from mnemic.actors.shape.partial import Cue, differences, meaning_cue, meant_by, partial_matches, read_cues
 from mnemic.actors.shape.patterns import PatternQuery, parse_pattern, texts_to_embed
 from mnemic.actors.shape.shape_index import ShapeIndex
+from mnemic.actors.shape.situations import alike_situations, here_answers, newest_step, situation_pairs
 from mnemic.hd import evidence as grading
 from mnemic.hd import query
 from mnemic.hd.codebook import MAX_NAME_CHARS
@@ -49,7 +53,7 @@ def _as_typed(asked: Shape) -> str:
     words = [f"{role}={filler}" for role, filler in asked.pattern.items()]
     words += ["--analogy", *asked.analogy] if asked.analogy else []
     words += [word for one in asked.like for word in ("--like", str(format_id(one)))]
-    words += ["--strict"] if asked.strict else []
+    words += [flag for flag, given in (("--here", asked.here), ("--strict", asked.strict)) if given]
     filters = {"session": asked.session, "since": to_iso(asked.since), "until": to_iso(asked.until)}
     words += [word for name, value in filters.items() if value is not None for word in (f"--{name}", value)]
     return " ".join(map(_shell_quoted, words))
@@ -140,6 +144,24 @@ class ShapeQueryEngine:
             degraded=tuple(degraded),
         )
 
+    def failure_hint(self, asked: Brief, context: Context) -> tuple[str, FailureHint] | None:
+        """What helped in the project when it failed like this before, and the scope looked through; see
+        `mnemic.actors.brief.failures`.
+        """
+        with self._source.snapshot() as snapshot:
+            scope = snapshot.scope_path_of(asked.place) if asked.place.path else None
+            if scope is None or asked.failed is None:
+                return None
+            self._sync(snapshot, None, context)
+            if self._index.encoders is None or not self._index.bound_count:
+                return None
+            recall = self._recall_index
+            visible, within = recall.visible(snapshot, scope), recall.within(snapshot, scope)
+            own = visible & np.isin(recall.columns.session, snapshot.session_rows(escape_surrogates(asked.session)))
+            looking = ShapeSearch(self._index, snapshot, visible, within, visible)
+            hint = failure_hint(asked, asked.failed, looking, recall.columns, own)
+        return None if hint is None else (scope, hint)
+
     def _sync(self, snapshot: Snapshot, encoder: EncoderName | None, context: Context) -> None:
         self._recall_index.sync(snapshot, encoder)
         loaded = context.progress if self._index.empty else lambda *_: None
@@ -147,7 +169,7 @@ class ShapeQueryEngine:
 
     def _visible(self, asked: Shape, snapshot: Snapshot, degraded: list[str]) -> NDArray[np.bool_]:
         """Which memories are looked through; where a filter leaves none of them, that is said."""
-        index, scope, session = self._recall_index, asked.scope, asked.session
+        index, scope, session = self._recall_index, asked.scope, None if asked.here else asked.session
         own = index.visible(snapshot, scope, session)
         if session is not None and not own.any() and index.visible(snapshot, scope).any():
             degraded.append(f"session: no memory looked through is of the conversation {session[:MAX_NAME_CHARS]!r}")
@@ -181,7 +203,9 @@ class ShapeQueryEngine:
         within = self._recall_index.within(snapshot, asked.scope)
         reach = self._recall_index.visible(snapshot, asked.scope)
         looking = ShapeSearch(index, snapshot, visible, within, reach)
-        if asked.analogy:
+        if asked.here:
+            found = self._here(asked, looking, k)
+        elif asked.analogy:
             found = self._analogy(asked.analogy, looking, k)
         elif asked.like and not asked.pattern:
             found = self._alike(asked.like, PatternQuery(tier="episode"), looking, k)
@@ -277,6 +301,26 @@ class ShapeQueryEngine:
         sample = looking.sample_memories(question.tier, matches)
         answers = [one for role in question.unknown for one in looking.answers(question.tier, role, sample, k)]
         return _ShapeResult(hits, answers, len(looking.visible("episode")))
+
+    def _here(self, asked: Shape, looking: ShapeSearch, k: int) -> _ShapeResult:
+        """Earlier moments like the last steps of a conversation, what was done next there, and what helped."""
+        columns = self._recall_index.columns
+        asking = looking.snapshot.session_rows(escape_surrogates(asked.asking_session))  # of a new one nothing is kept
+        own = looking.visible_memories & np.isin(columns.session, asking)
+        of = own if own.any() else looking.visible_memories
+        if asked.session:
+            of = self._recall_index.visible(looking.snapshot, asked.scope, asked.session)
+        now = newest_step(looking, columns, of)
+        searched = len(looking.visible("step"))
+        if now is None:
+            looking.warn("here: the conversation has no step of a tool that is bound yet")
+            return _ShapeResult([], [], searched)
+        found = alike_situations(looking, situation_pairs(looking, now), [now])
+        if not len(found.place):
+            looking.warn("here: no earlier moment is like this one")
+        matches = Matches(found.place, found.fit, found.fit[:, None])
+        hits = self._hits("step", matches, ["here"], looking, k)
+        return _ShapeResult(hits, here_answers(looking, columns, now, found, k), searched)
 
     def _warn_partly_bound(self, question: PatternQuery, looking: ShapeSearch) -> None:
         """Tell of memories that may lack what is asked for or by, since what finds it failed on them."""

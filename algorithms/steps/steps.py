@@ -128,6 +128,34 @@ def parse_step(tool: str, text: str, files: Sequence[str] = ()) -> Step:
     return Step(main.action, _target(main, [*files, *named]), tuple(programs)[:MAX_PROGRAMS], named)
 
 
+def line_span(tool: str, text: str) -> tuple[int, int]:
+    """Where the line stands that a shell is given by a call, in bytes of its text; of another tool's call all of it."""
+    line = _shell_line(tool, text) if _action_of(tool) == "shell" else ""
+    start = text.find(line) if line else -1
+    if start < 0:
+        return 0, len(text.encode("utf-8", "surrogatepass"))
+    first = len(text[:start].encode("utf-8", "surrogatepass"))
+    return first, first + len(line.encode("utf-8", "surrogatepass"))
+
+
+MAX_LINE_CHARS = 160
+"""A call is told in so many characters."""
+
+
+def call_line(tool: str, text: str, files: Sequence[str] = ()) -> str:
+    """A call in one line: what a shell is given, else the tool and the file it is called for.
+
+    Args:
+        tool: its name as the host writes it.
+        text: the tool's name, then ``name: value`` for each argument.
+        files: files that its host says it touched.
+    """
+    shell = _action_of(tool) == "shell" or is_program(tool)
+    line = _shell_line(tool, text) if shell else " ".join([tool, *files[:1]])
+    line = " ".join(line.split())
+    return line if len(line) <= MAX_LINE_CHARS else f"{line[: MAX_LINE_CHARS - 1]}…"
+
+
 def failing_files(text: str) -> list[str]:
     """The files that the output of a check names with a line or as failed, each once, in order."""
     found = (one[1] or one[2] for one in _BLAMED.finditer(text))

@@ -42,6 +42,22 @@ def mean_interval(
     return low, high
 
 
+def wilson_interval(successes: int, trials: int) -> tuple[float, float]:
+    """95 % interval of a share that was counted; 0 to 1 where nothing was (E. B. Wilson, 1927).
+
+    Raises:
+        ValueError: there are more successes than trials, or fewer than none.
+    """
+    if not 0 <= successes <= trials:
+        raise ValueError(f"{successes} of {trials} is no share")
+    if not trials:
+        return 0.0, 1.0
+    share, z = successes / trials, 1.959964
+    middle = (share + z * z / (2 * trials)) / (1 + z * z / trials)
+    half = z * (share * (1 - share) / trials + z * z / (4 * trials**2)) ** 0.5 / (1 + z * z / trials)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
 def paired_test(
     candidate: NDArray[np.float64], baseline: NDArray[np.float64], *, seed: int, rounds: int = 10_000
 ) -> tuple[float, float]:

@@ -5,7 +5,8 @@ asked by shape, and as a sentence by meaning, by BM25, by their fusion and by th
 next is asked for, the fusion also has the turn after each of its hits taken by hand); ``recall``, LoCoMo's own
 questions with structure and without; ``roles``, what each role adds to a question by shape; ``cues``, patterns that are
 partly wrong (`mnemic.bench.quality.partial_cues`); ``alike``, events of one kind, found by each other
-(`mnemic.bench.quality.alike`).
+(`mnemic.bench.quality.alike`); ``here``, what is done next, and what helps against a failure
+(`mnemic.bench.quality.here`).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from mnemic.bench.harness.metrics import any_at, reciprocal_rank
 from mnemic.bench.harness.processes import run_mnemic
 from mnemic.bench.harness.statistics import paired_test
 from mnemic.bench.quality.alike import alike_rows
+from mnemic.bench.quality.here import hint_rows, mend_rows, next_rows
 from mnemic.bench.quality.locomo import RankedHit, convert, evaluate, mean, read_questions
 from mnemic.bench.quality.partial_cues import cue_rows
 from mnemic.bench.quality.question_sets import developers_set
@@ -46,7 +48,7 @@ from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.minds.homes import open_mind
 from mnemic.runtime.store.read.reader import open_reader
 
-Part = Literal["questions", "recall", "roles", "cues", "alike"]
+Part = Literal["questions", "recall", "roles", "cues", "alike", "here"]
 DEPTH = 100
 """Hits asked for."""
 _RECALL_DEPTH = 300
@@ -76,9 +78,10 @@ def run(
     *,
     data: Path | None = None,
     questions: int | None = None,
-    parts: tuple[Part, ...] = ("questions", "recall", "roles", "cues", "alike"),
+    parts: tuple[Part, ...] = ("questions", "recall", "roles", "cues", "alike", "here"),
     developers: Path | None = None,
     labels: Path | None = None,
+    failures: Path | None = None,
     seed: int = 0,
 ) -> Iterator[Row]:
     """Run the parts on the example, and on LoCoMo where its file is given; partly wrong cues on developers', too.
@@ -86,6 +89,7 @@ def run(
     Args:
         labels: a folder with ``example.json`` and ``locomo.json``, events that are alike; without it there is no part
             ``alike``.
+        failures: a folder with sessions in which calls fail, and their labels, for what helps and the hints of it.
 
     Raises:
         ValueError: the data set is none of LoCoMo's.
@@ -98,14 +102,25 @@ def run(
             corpus = Path(folder) / "corpus.jsonl"
             corpus.write_text("".join(json.dumps(line) + "\n" for line in convert(data)), "utf-8")
             yield from _measured(Path(folder) / "locomo", "LoCoMo", corpus, data, parts, questions, seed, labels)
-        if developers is not None and "cues" in parts:
+        if failures is not None and "here" in parts:
+            home = Path(folder) / "failures"
+            home.mkdir(mode=0o700)
+            run_mnemic(home, "capture", failures / "sessions")
+            yield from next_rows(home, "failures")
+            yield from mend_rows(home, failures)
+            with actors_of(home) as actors:
+                yield from hint_rows(home, failures, actors)
+        if developers is not None and not {"cues", "here"}.isdisjoint(parts):
             home, corpus = Path(folder) / "developers", Path(folder) / "developers.jsonl"
             turns = developers_set(developers, held=False).turns
             corpus.write_text("".join(json.dumps(line) + "\n" for line in turns), "utf-8")
             home.mkdir(mode=0o700)
             run_mnemic(home, "capture", corpus)
-            with actors_of(home) as actors:
-                yield from cue_rows(home, "developers", actors, seed)
+            if "cues" in parts:
+                with actors_of(home) as actors:
+                    yield from cue_rows(home, "developers", actors, seed)
+            if "here" in parts:
+                yield from next_rows(home, "developers")
 
 
 def _measured(
@@ -139,6 +154,8 @@ def _measured(
             yield from _roles(mind, claims[::every])
         if "cues" in parts:
             yield from cue_rows(home, name, actors, seed)
+        if "here" in parts and data.is_dir():  # in LoCoMo nobody uses a tool
+            yield from next_rows(home, name)
         if "alike" in parts and labels is not None:
             yield from alike_rows(home, labels / f"{name.lower()}.json", name, actors, others=not data.is_dir())
 

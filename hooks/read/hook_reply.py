@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.brief.compose import with_notices
-from mnemic.actors.protocol.ambient_messages import Brief, Briefed, Occasion
+from mnemic.actors.protocol.ambient_messages import Brief, Briefed, FailedCall, Occasion
 from mnemic.actors.protocol.errors import UnreadableRecord
 from mnemic.actors.protocol.events import Event, HookRecord, to_text
 from mnemic.actors.protocol.ports import ResolveScope
@@ -33,6 +33,7 @@ _EMPTY_BRIEFING = Briefed(text="", memories=(), tokens=0)
 _EVENTS = {
     ("claude-code", "session-start"): "SessionStart",
     ("claude-code", "prompt"): "UserPromptSubmit",
+    ("claude-code", "tool-failed"): "PostToolUseFailure",
     ("codex", "session-start"): "SessionStart",
     ("codex", "prompt"): "UserPromptSubmit",
     ("gemini-cli", "session-start"): "SessionStart",
@@ -53,6 +54,8 @@ class HookRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The conversation; a subagent's is ``<session>/<agent>``, as it is captured."""
     prompt: str = ""
     """What the user said, where the occasion is a prompt."""
+    failed: FailedCall | None = None
+    """What failed, where the occasion is that."""
     after_compaction: bool = False
     """Whether the session was compacted, and has lost what it was told."""
     resumed: bool = False
@@ -83,6 +86,9 @@ def parse_hook_request(assistant: str, event: str, payload: bytes) -> HookReques
     if event == "prompt":
         prompt = _prompt(assistant, payload)
         return HookRequest(occasion="prompt", session=session, prompt=prompt) if prompt else nothing
+    if event == "tool-failed":
+        failed = _failed_call(assistant, payload)
+        return nothing if failed is None else HookRequest(occasion="tool-failed", session=session, failed=failed)
     if source == "resume":
         return HookRequest(occasion=None, session=session, resumed=True)
     return HookRequest(occasion="session-start", session=session, after_compaction=source == "compact")
@@ -90,15 +96,28 @@ def parse_hook_request(assistant: str, event: str, payload: bytes) -> HookReques
 
 def _prompt(assistant: str, payload: bytes) -> str:
     """What the user said, and nothing that the host put around it: what the same payload is captured as."""
+    said = [one.text for one in _events(assistant, "prompt", payload) if (one.kind, one.role) == ("turn", "user")]
+    return "\n".join(map(to_text, said))
+
+
+def _failed_call(assistant: str, payload: bytes) -> FailedCall | None:
+    """The call that failed, as the same payload is captured."""
+    told = {one.kind: one for one in _events(assistant, "tool-failed", payload)}
+    call, result = told.get("tool_call"), told.get("tool_result")
+    if call is None or result is None:
+        return None
+    return FailedCall(tool=call.tool or "", call=call.text, result=result.text, files=call.files)
+
+
+def _events(assistant: str, event: str, payload: bytes) -> list[Event]:
+    """What a payload tells; nothing, where it cannot be read: it is quarantined with the reason when it is drained."""
     from mnemic.hooks.read.records import read_record  # here: the start of a session needs none of it
 
-    record = HookRecord(id=bytes(16), assistant=assistant, event="prompt", at=0, cwd=None, branch=None, payload=payload)
+    record = HookRecord(id=bytes(16), assistant=assistant, event=event, at=0, cwd=None, branch=None, payload=payload)
     try:
-        told = read_record(record)
+        return [one for one in read_record(record) if isinstance(one, Event)]
     except UnreadableRecord:
-        return ""  # it is kept, and quarantined with the reason, when it is drained
-    turns = [one.text for one in told if isinstance(one, Event) and (one.kind, one.role) == ("turn", "user")]
-    return "\n".join(map(to_text, turns))
+        return []
 
 
 def _text(value: object) -> str:
@@ -177,6 +196,7 @@ def hook_reply(
                 assistant=assistant,
                 session=asked.session,
                 prompt=asked.prompt,
+                failed=asked.failed,
                 repeat=asked.after_compaction,
                 notices=told_first,
             )

@@ -32,6 +32,8 @@ class Wiring(msgspec.Struct, frozen=True, kw_only=True):
     """The mind in it that takes in what happens."""
     recall_prompts: bool = False
     """Whether memories are given with prompts too, not only at the start of a session."""
+    recall_failures: bool = False
+    """Whether Claude Code is told what helped before, once a call failed."""
     allow: tuple[str, ...] = ()
     """What the assistant may do by MCP beyond its own project; see `mnemic.actors.protocol.scopes.MCP_RIGHTS`."""
     environment: Mapping[str, str]
@@ -80,7 +82,12 @@ class Wiring(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_wiring(
-    home: Path, environment: Mapping[str, str], *, mind: str = "default", recall_prompts: bool = False
+    home: Path,
+    environment: Mapping[str, str],
+    *,
+    mind: str = "default",
+    recall_prompts: bool = False,
+    recall_failures: bool = False,
 ) -> Wiring:
     """Say what to wire.
 
@@ -101,7 +108,9 @@ def make_wiring(
         raise InvalidValue(
             name="$HOME", value="", why="nothing says where your assistants are configured", expected="it"
         )
-    return Wiring(home=home, mind=mind, recall_prompts=recall_prompts, environment=environment)
+    return Wiring(
+        home=home, mind=mind, recall_prompts=recall_prompts, recall_failures=recall_failures, environment=environment
+    )
 
 
 def home_in_command(command: str) -> Path | None:

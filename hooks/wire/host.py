@@ -125,7 +125,8 @@ def hook_edits(
     timeouts_s = {"session-start": _SHORT_S, "prompt": _SHORT_S, "session-end": end_s}
     edits = []
     for event, name in events.items():
-        asks = event == "session-start" or (event == "prompt" and wiring.recall_prompts)
+        unasked = {"prompt": wiring.recall_prompts, "tool-failed": wiring.recall_failures and host == "claude-code"}
+        asks = event == "session-start" or unasked.get(event, False)
         command = wiring.hook_command(host, event, ask=asks)
         timeout = timeouts_s.get(event, _LONG_S) * units_per_s
         edits.append(Hook(("hooks", name), {**more, "command": command, "timeout": timeout}, grouped))

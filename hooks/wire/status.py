@@ -92,7 +92,12 @@ def recorded_wiring(wiring: Wiring, known: HostInstall | None) -> Wiring:
         return wiring
     environment = {**wiring.environment, **known.places}
     return msgspec.structs.replace(
-        wiring, mind=known.mind, recall_prompts=known.recall_prompts, allow=known.allow, environment=environment
+        wiring,
+        mind=known.mind,
+        recall_prompts=known.recall_prompts,
+        recall_failures=known.recall_failures,
+        allow=known.allow,
+        environment=environment,
     )
 
 
@@ -100,6 +105,7 @@ def examine_host(host: Host, wiring: Wiring, clock: Clock) -> HostStatus:
     """Look at a host's configuration, at what its hooks call, and whether it lets them run."""
     again = ["mnemic", "hooks", "install", "--assistant", host.name, "--apply"]
     again += ["--recall-prompts"] if wiring.recall_prompts else []
+    again += ["--recall-failures"] if wiring.recall_failures else []
     again += [word for right in wiring.allow for word in ("--allow", right)]
     status = HostStatus(
         name=host.name,

@@ -140,7 +140,9 @@ def apply_install(
     """
     known = record.hosts.get(host.name)
     places = {name: value for name, value in wiring.environment.items() if name in CONFIG_VARIABLES}
-    now = HostInstall(wiring.mind, wiring.recall_prompts, places, allow=wiring.allow)
+    now = HostInstall(
+        wiring.mind, wiring.recall_prompts, places, allow=wiring.allow, recall_failures=wiring.recall_failures
+    )
     if known is not None:
         now.files, now.folders, now.trusted = dict(known.files), list(known.folders), dict(known.trusted)
     now.trusted |= trusted or {}

@@ -17,7 +17,8 @@ from mnemic.runtime.api.reports import pluralize
 
 _BIND_S = 2.0  # whoever asks waits so long at most for what is to be bound first
 _NOTHING_ASKED = (
-    "Nothing is asked for: give a role, such as file=?, --like ID, or --analogy A B C. Roles: mnemic shape --roles"
+    "Nothing is asked for: give a role, such as file=?, --like ID, --here, or --analogy A B C."
+    " Roles: mnemic shape --roles"
 )
 _EXPECTED = "ROLE=FILLER, or ROLE=? to ask for it; `mnemic shape --roles` lists the roles"
 
@@ -71,7 +72,7 @@ def recall(chosen: CommandContext, query: str, scope: tuple[str, ...], explain: 
 @click.option("--but", multiple=True, metavar="ROLE=FILLER", help="With --like: only those that have this instead.")
 @verb_options(
     Shape,
-    *("like", "k", "scope", "session", "since", "until", "strict"),
+    *("like", "here", "k", "scope", "session", "since", "until", "strict"),
     like={"type": str, "metavar": "ID"},
     scope=FOLDER_SCOPE,
 )
@@ -83,6 +84,7 @@ def shape(
     roles: bool,
     like: tuple[str, ...],
     but: tuple[str, ...],
+    here: bool,
     strict: bool,
     scope: tuple[str, ...],
     **asked: Any,
@@ -94,7 +96,7 @@ def shape(
     from mnemic.actors.protocol.message import parse_id
     from mnemic.runtime.api.views import shape_view
 
-    if roles and (pairs or analogy or like or but or strict or scope or {*asked.values()} != {None}):
+    if roles and (pairs or analogy or like or but or here or strict or scope or {*asked.values()} != {None}):
         raise click.UsageError("--roles lists what can be asked for, and asks for nothing: give it alone")
     if roles:
         _list_roles(chosen)
@@ -103,7 +105,7 @@ def shape(
         _check_analogy(pairs)
     elif but and not like:
         raise click.UsageError("--but says what is otherwise than in --like ID: name that memory, too")
-    elif not (pairs or like):
+    elif not (pairs or like or here):
         raise click.UsageError(_NOTHING_ASKED)
     pattern = {} if analogy else read_pattern((*pairs, *but))
     probes = [parse_id(one) for one in like]
@@ -113,7 +115,7 @@ def shape(
         mind.bind_before_question(lambda: CLOCK.monotonic_s() < until_s)
         within, found = chosen.resolve_scope(mind, scope)
         shaped = mind.shape(
-            pattern, scope=within, analogy=pairs if analogy else (), like=probes, strict=strict, **asked
+            pattern, scope=within, analogy=pairs if analogy else (), like=probes, here=here, strict=strict, **asked
         )
         took_ms = 1e3 * (CLOCK.monotonic_s() - started)
         view = shape_view(shaped, strict=False, found=found, took_ms=took_ms)
@@ -188,6 +190,10 @@ def answer_lines(
         yield f"{role}:" if found else f"{role}: nothing was found that fills it"
         for one in found:
             below = sorted(numbers[memory] for memory in one["memories"] if memory in numbers)
+            if role == "helped":
+                of = f"{round(one['worked'] * one['worked_of'])} of {one['worked_of']}"
+                yield f"  {one['confidence']:.2f}  {one['filler']}  (it helped {of}; memory {one['memories'][0]})"
+                continue
             which = f": {', '.join(map(str, below))}{' …' if len(below) < one['support'] else ''}" if below else ""
             read = f"read from {pluralize(one['support'], 'memory')}{which}"
             well = "" if "worked" not in one else f", things were well after it in {100 * one['worked']:.0f} %"

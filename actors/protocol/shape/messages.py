@@ -76,6 +76,9 @@ class Shape(Verb["Shaped"], frozen=True, kw_only=True):
     like: tuple[Id, ...] = ()
     """Ids of memories: others in which the same kind of thing happened are found, whoever, whenever and wherever. The
     pattern then says what is to be otherwise, and what is asked for."""
+    here: bool = False
+    """Whether the last steps of a conversation are the question: found are earlier moments like them, what was done
+    next there, and against a failure what helped. ``session`` then names the conversation; the newest, where absent."""
     k: int | None = None
     """At most so many memories, and answers for each role; 10, or what the setting ``recall.k`` says, where absent."""
     scope: Scopes = "*"
@@ -182,7 +185,10 @@ def validate_shape(asked: Shape) -> None:
         InvalidValue: it is none.
     """
     check_fields(asked)
-    if not (asked.pattern or asked.analogy or asked.like):
+    if asked.here and (asked.pattern or asked.analogy or asked.like or asked.strict):
+        why = "the last steps of a conversation are the question, and nothing beside them"
+        raise InvalidValue(name="the question", value="here, and more", why=why, expected="one of them")
+    if not (asked.pattern or asked.analogy or asked.like or asked.here):
         raise InvalidValue(
             name="the question", value="nothing", why="it asks for nothing", expected='a pattern, such as {"file": "?"}'
         )

@@ -55,6 +55,9 @@ def hooks(context: click.Context) -> None:
 @click.option("--apply", "write", is_flag=True, help="Write it; without, it is only shown.")
 @click.option("--recall-prompts", is_flag=True, help="Give memories with prompts too, not only at a session's start.")
 @click.option(
+    "--recall-failures", is_flag=True, help="Tell Claude Code, once a call failed, what helped when it failed before."
+)
+@click.option(
     "--allow",
     multiple=True,
     type=click.Choice([*MCP_RIGHTS, "nothing"]),
@@ -69,6 +72,7 @@ def install(
     assistants: tuple[str, ...],
     write: bool,
     recall_prompts: bool,
+    recall_failures: bool,
     allow: tuple[str, ...],
     backfill: bool | None,
 ) -> None:
@@ -87,6 +91,7 @@ def install(
         CLOCK,
         mind=chosen.mind,
         recall_prompts=recall_prompts,
+        recall_failures=recall_failures,
         allow=rights,
         write=write,
     )
@@ -101,7 +106,8 @@ def install(
                     lambda: click.confirm("Take them in now, in the background, the newest first?", default=True)
                 )
             taken = _run_backfill(chosen, [*wired.transcripts.values()], backfill is True)
-            again = _install_command(chosen, [*wired.transcripts], recall_prompts)
+            flags = {"--recall-prompts": recall_prompts, "--recall-failures": recall_failures}
+            again = _install_command(chosen, [*wired.transcripts], [flag for flag, given in flags.items() if given])
             chosen.print_answer({}, lambda: _backfill_lines(taken, again))
     if wired.has_failed:
         sys.exit(2)
@@ -248,12 +254,12 @@ def _run_backfill(chosen: CommandContext, kept: Sequence[HostTranscripts], wante
     return {"queued": queued.queued, "known": queued.known, "error": None}
 
 
-def _install_command(chosen: CommandContext, names: Sequence[str], recall_prompts: bool) -> str:
+def _install_command(chosen: CommandContext, names: Sequence[str], flags: Sequence[str]) -> str:
     """The command that installs the same once more, and takes transcripts in."""
     from mnemic.runtime.minds.homes import default_home
 
     words = ["mnemic", "hooks", "install", *(word for name in names for word in ("--assistant", name))]
-    words += ["--apply", "--backfill", *(["--recall-prompts"] if recall_prompts else [])]
+    words += ["--apply", "--backfill", *flags]
     words += [] if chosen.mind == "default" else ["--mind", chosen.mind]
     return shlex.join(words if chosen.home == default_home(os.environ) else [*words, "--home", str(chosen.home)])
 

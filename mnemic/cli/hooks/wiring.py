@@ -99,6 +99,7 @@ def install(
     *,
     mind: str,
     recall_prompts: bool,
+    recall_failures: bool,
     allow: Sequence[str] | None,
     write: bool,
 ) -> WiringResult:
@@ -115,7 +116,7 @@ def install(
         BadConfiguration: a file of the one host that is named cannot be changed; none is.
         StoreError: the home cannot be written.
     """
-    wiring = make_wiring(home, environment, mind=mind, recall_prompts=recall_prompts)
+    wiring = make_wiring(home, environment, mind=mind, recall_prompts=recall_prompts, recall_failures=recall_failures)
     hosts, left_out = select_hosts(names, environment)
     record = InstallRecord(wiring.home, clock)
     result = WiringResult(applied=write, hosts={host.name: HostResult() for host in hosts}, left_out=left_out)

@@ -14,6 +14,8 @@ use crate::json;
 
 /// So long an answer is waited for, from the connection to its last byte.
 pub const PATIENCE: Duration = Duration::from_secs(1);
+/// An assistant in the midst of its work waits no longer than this: what failed is told often.
+const PATIENCE_AT_WORK: Duration = Duration::from_millis(100);
 /// So long it is looked whether anybody is there.
 pub const GLANCE: Duration = Duration::from_millis(100);
 const ANSWER_BYTES: u64 = 16 << 20;
@@ -81,6 +83,15 @@ pub fn listens(socket: &Path, patience: Duration) -> bool {
     let socket = socket.to_owned();
     let connect = move || UnixStream::connect(&socket).map(|_| ());
     !matches!(in_time(connect, patience), Some(Err(error)) if GONE.contains(&error.kind()))
+}
+
+/// How long an answer to an event is waited for.
+pub fn patience(event: &[u8]) -> Duration {
+    if event == b"tool-failed" {
+        PATIENCE_AT_WORK
+    } else {
+        PATIENCE
+    }
 }
 
 /// Send a payload to the process, and wait for what it says for at most `patience`.

@@ -161,7 +161,7 @@ fn answer(command: &Command, home: &Path, cwd: Option<&Path>, unkept: bool, payl
     let cwd = cwd.map_or(&b""[..], |cwd| cwd.as_os_str().as_bytes());
     let question = Question { mind: &command.mind, assistant: &command.assistant, event: &command.event, cwd, unkept };
     let answer = match ask::socket_of(home) {
-        Some(socket) => ask::ask(&socket, &question, &payload, ask::PATIENCE),
+        Some(socket) => ask::ask(&socket, &question, &payload, ask::patience(&command.event)),
         None => Answer::Nobody,
     };
     match answer {

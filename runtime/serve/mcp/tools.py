@@ -242,7 +242,7 @@ def make_server(
 
     @takes(
         Shape,
-        *("pattern", "like", "analogy", "k", "scope", "session", "since", "until"),
+        *("pattern", "like", "analogy", "here", "k", "scope", "session", "since", "until"),
         pattern=(_PATTERN, {}),
         scope=_SCOPES_PARAMETER,
     )
@@ -250,7 +250,7 @@ def make_server(
         context: Context[Any, Any], *, pattern: dict[str, str], scope: str | list[str] | None, **given: Any
     ) -> dict[str, Any]:
         """Find memories by structure. pattern: roles to fillers, ? asks: {tool: pytest, about: login, file: ?},
-        {after: edit, then: ?}. like: ids; pattern then says what differs.
+        {after: edit, then: ?}. like: ids; pattern then says what differs. here: what helped before.
         """
         started = clock.monotonic_s()
         asked = read_arguments(Shape, given)

@@ -40,6 +40,8 @@ _MAX_OTHER_SPEAKERS = 3
 """So many speakers other than its own are told of a memory."""
 _CALL_BYTES = 2048
 """So much of the text of a call or a result nearby is told."""
+_FAILED_BYTES = 65_536
+"""So much of the result of what failed is read for how it ends."""
 
 
 class CodeQueries:
@@ -207,6 +209,7 @@ class _BindingBatch:
             speakers=self._other_speakers(session, memory.speaker),
             before=self._nearby_calls(session, at, row, "before") if is_call else (),
             after=self._nearby_calls(session, at, row, "after") if is_call else (),
+            own=self._call(row) if memory.kind == "tool_result" and memory.outcome == "failed" else None,
         )
 
     def _word_count(self, row: int) -> int:
@@ -232,12 +235,12 @@ class _BindingBatch:
             kind, tool, outcome, files, text = next(
                 self._db.execute("SELECT kind, tool, outcome, files, text FROM memories WHERE id = ?", (row,))
             )
+            failed = kind == "tool_result" and outcome == "failed"
+            start = text_prefix(self._db, text, _FAILED_BYTES if failed else _CALL_BYTES)[0]
+            if failed and len(start) > _CALL_BYTES:  # what ended it stands last
+                start = start[: _CALL_BYTES // 2] + b"\n" + start[-_CALL_BYTES // 2 :]
             self._calls[row] = NearbyCall(
-                kind=kind,
-                tool=tool,
-                outcome=outcome,
-                files=tuple(json.loads(files)),
-                text=text_prefix(self._db, text, _CALL_BYTES)[0],
+                kind=kind, tool=tool, outcome=outcome, files=tuple(json.loads(files)), text=start
             )
         return self._calls[row]
 

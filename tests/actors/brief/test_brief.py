@@ -238,7 +238,7 @@ def test_a_store_that_cannot_write_leaves_the_assistant_told_and_says_so(actor_s
     reader = actor_system.reader()
     brief = Brief(occasion="session-start", place=PLACE, assistant="codex", session="s")
     try:
-        told = answer_brief(brief, BriefSettings(), reader, None, None, Context())  # type: ignore[arg-type]
+        told = answer_brief(brief, BriefSettings(), reader, None, None, None, Context())  # type: ignore[arg-type]
     finally:
         reader.close()
     assert LANTERN in told.text

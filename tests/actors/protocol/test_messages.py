@@ -99,9 +99,9 @@ def test_every_public_struct_is_frozen() -> None:
 
 
 def sent_and_answered() -> set[str]:
-    """Names that actors, runtime and root construct."""
+    """Names that actors, runtime, hooks and root construct."""
     names = set()
-    for folder in ("actors", "runtime", "mnemic"):
+    for folder in ("actors", "runtime", "hooks", "mnemic"):
         for path in (ROOT / folder).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):
                 if isinstance(node, ast.Call):
@@ -125,7 +125,7 @@ def test_every_message_is_sent_by_somebody_and_taken_by_an_actor_or_it_is_an_ans
         store_messages.LostTransactions,
     }
     parts |= {ambient_messages.Quote, ambient_messages.UnresolvedFailure, ambient_messages.LastSession}
-    parts |= {recall_messages.FactRef, ambient_messages.QuotedPair}
+    parts |= {recall_messages.FactRef, ambient_messages.QuotedPair, ambient_messages.FailedCall}
     parts |= {ambient_messages.BriefingSources, capture_messages.Retirement, scopes.ScopeInfo}
     parts |= {scopes.Selection, scopes.BackupCopy, shape_messages.Answer, shape_messages.RoleView}
     log = log_messages

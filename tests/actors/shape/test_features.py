@@ -172,6 +172,7 @@ def test_a_call_is_a_step_among_those_before_it() -> None:
         "target'": ["python"],
         "tool'": ["pytest"],
         "outcome'": ["failed"],
+        "error'": ["…::test_it"],
         "action''": ["edit"],
         "target''": ["python"],
         "tool''": ["edit"],

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.actors.protocol.snapshot import NEAR_CALLS, NearbyCall, Unbound
 from mnemic.actors.shape.features import CallContext, CallOutcome
+from mnemic.algorithms.steps.errors import ErrorKind
 
 MEMORY = Memory(
     id=bytes(16),
@@ -96,7 +97,7 @@ def test_a_call_and_its_result_tell_the_same(place: int) -> None:
 def test_the_calls_before_come_nearest_first() -> None:
     assert work_at(6).recent_calls(2) == [
         CallOutcome("edit", "python", "Edit", "ok"),
-        CallOutcome("test", "python", "pytest", "failed"),
+        CallOutcome("test", "python", "pytest", "failed", ErrorKind("", "", "…::test_it", "tests/test_a.py::test_it")),
         CallOutcome("edit", "python", "Edit", "ok"),
     ]
     assert work_at(0).recent_calls(3) == [CallOutcome("read", "python", "Read", "ok")]
@@ -184,7 +185,7 @@ def test_calls_of_anybody_s_tools_are_steps_that_tell_what_worked() -> None:
     works = [CallContext.from_unbound(at(session, place)) for place in (0, 1, 3, 4)]
     assert [work and work.recent_calls(0) for work in works] == [
         [CallOutcome("edit", "python", "Edit", "ok")],
-        [CallOutcome("test", "python", "pytest", "failed")],
+        [CallOutcome("test", "python", "pytest", "failed", ErrorKind("", "", "…::x", "tests/test_auth.py::x"))],
         [CallOutcome("edit", "python", "Edit", "ok")],
         [CallOutcome("test", "python", "pytest", "ok")],
     ]

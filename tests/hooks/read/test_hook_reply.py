@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.ambient_messages import Brief, Briefed
+from mnemic.actors.protocol.ambient_messages import Brief, Briefed, FailedCall
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.hooks.read.hook_reply import HookRequest, format_hook_reply, hook_reply, parse_hook_request
 from mnemic.hooks.wire.commands import ASSISTANTS
@@ -37,6 +37,29 @@ def test_a_start_is_told_unless_the_session_is_resumed_and_again_once_it_was_com
     source: str | None, expected: HookRequest
 ) -> None:
     assert asked("claude-code", "session-start", **START, **({} if source is None else {"source": source})) == expected
+
+
+FAILED = {
+    "session_id": "s",
+    "hook_event_name": "PostToolUseFailure",
+    "tool_name": "Bash",
+    "tool_use_id": "c",
+    "tool_input": {"command": "false"},
+    "error": "Exit code 1",
+}
+
+
+def test_once_a_call_failed_it_is_told_as_it_is_captured_to_claude_code_alone() -> None:
+    failed = FailedCall(tool="Bash", call=b"Bash\ncommand: false", result=b"Exit code 1")
+    expected = HookRequest(occasion="tool-failed", session="s", failed=failed)
+    assert asked("claude-code", "tool-failed", **FAILED) == expected
+    assert asked("claude-code", "tool-failed", **{**FAILED, "agent_id": "a"}).session == "s/a"
+    for assistant in set(ASSISTANTS) - {"claude-code"}:
+        assert asked(assistant, "tool-failed", **FAILED).occasion is None
+    for lacking in ("tool_name", "hook_event_name"):
+        assert asked("claude-code", "tool-failed", **{**FAILED, lacking: None}).occasion is None
+    (context,) = [json.loads(format_hook_reply("claude-code", "tool-failed", TOLD))["hookSpecificOutput"]]
+    assert context == {"hookEventName": "PostToolUseFailure", "additionalContext": TOLD.text}
 
 
 def test_a_session_is_named_as_it_is_captured() -> None:

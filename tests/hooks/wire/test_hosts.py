@@ -78,6 +78,14 @@ def test_what_gives_memories_is_asked_at_a_sessions_start_and_at_prompts_only_wh
 
 
 @pytest.mark.parametrize("name", ASSISTANTS)
+def test_claude_code_alone_asks_what_helped_once_a_call_failed_where_that_is_wanted(tmp_path: Path, name: str) -> None:
+    one = user(tmp_path, name).again(recall_failures=True)
+    hooks = [edit for file in one.host.file_edits(one.wiring) for edit in file.edits if isinstance(edit, Hook)]
+    asking = {event_in_command(one.handler["command"], name) for one in hooks if " --ask " in one.handler["command"]}
+    assert asking == ({"session-start"} if hooks else set()) | ({"tool-failed"} if name == "claude-code" else set())
+
+
+@pytest.mark.parametrize("name", ASSISTANTS)
 def test_every_host_gets_the_mcp_server_and_every_one_with_a_file_for_it_the_instructions(
     tmp_path: Path, name: str
 ) -> None:

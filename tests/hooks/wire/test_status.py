@@ -128,8 +128,8 @@ def test_what_somebody_edited_is_told_from_what_is_missing(tmp_path: Path) -> No
     assert (seen.events["reply"], seen.events["session-end"], seen.events["prompt"]) == ("differs", "missing", "wired")
     assert seen.missing_parts == ["reply", "session-end", "instructions"]
     assert seen.remedy == f"mnemic hooks install --assistant claude-code --apply --home {one.wiring.home}"
-    assert status(one, one.again(recall_prompts=True, mind="w").wiring).remedy.endswith(
-        f"--recall-prompts --home {one.wiring.home} --mind w"
+    assert status(one, one.again(recall_prompts=True, recall_failures=True, mind="w").wiring).remedy.endswith(
+        f"--recall-prompts --recall-failures --home {one.wiring.home} --mind w"
     )
 
 
@@ -179,12 +179,12 @@ def test_hooks_that_codex_does_not_trust_are_told_from_working_ones(tmp_path: Pa
 def test_what_was_wired_is_looked_at_as_it_was_wired(tmp_path: Path) -> None:
     one = user(tmp_path, "gemini-cli")
     executable(one)
-    one.again(recall_prompts=True, mind="work").install()
+    one.again(recall_prompts=True, recall_failures=True, mind="work").install()
     again = one.again()
     known = again.record.hosts["gemini-cli"]
     assert status(one).missing_parts != []
     wiring = recorded_wiring(one.wiring, known)
-    assert (wiring.mind, wiring.recall_prompts) == ("work", True)
+    assert (wiring.mind, wiring.recall_prompts, wiring.recall_failures) == ("work", True, True)
     assert status(one, wiring).missing_parts == []
 
 

@@ -304,8 +304,10 @@ def test_transcripts_from_before_are_counted_and_wait_for_a_yes(command: Command
     assert re.search(r"claude-code has 3 transcripts from before: \d+ bytes, under a minute in the background", told)
     way = "They were not taken in. To do so: mnemic hooks install --assistant claude-code --apply --backfill"
     assert f"{way} --home {home}\n" in told
-    again = install(command, home, "claude-code", "--no-backfill", "--recall-prompts", "--mind", "m").out
-    assert f"{way} --recall-prompts --mind m --home {home}\n" in again
+    again = install(
+        command, home, "claude-code", "--no-backfill", "--recall-prompts", "--recall-failures", "--mind", "m"
+    ).out
+    assert f"{way} --recall-prompts --recall-failures --mind m --home {home}\n" in again
     assert card_of(home) is None
 
 

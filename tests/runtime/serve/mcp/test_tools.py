@@ -24,8 +24,8 @@ from tests.processes.hosted import Hosted, hosted
 from tests.processes.mcp_client import Client, Transport, over_http, over_stream, with_client
 from tests.waiting import BOUND_S
 
-SCHEMA_TOKENS = 1_060  # of four bytes, for all tools
-OFFERED_TOKENS = 1_285  # with resources and instructions
+SCHEMA_TOKENS = 1_080  # of four bytes, for all tools
+OFFERED_TOKENS = 1_305  # with resources and instructions
 TOOLS = {
     "memory_recall": {
         "query",
@@ -40,7 +40,7 @@ TOOLS = {
         "kinds",
         "explain",
     },
-    "memory_shape": {"pattern", "like", "analogy", "k", "scope", "session", "since", "until"},
+    "memory_shape": {"pattern", "like", "analogy", "here", "k", "scope", "session", "since", "until"},
     "memory_capture": {"text", "role", "session", "scope", "said_at", "kind", "supersedes"},
     "memory_get": {"ids", "offset", "limit"},
     "memory_forget": {"id", "reason"},

@@ -145,6 +145,18 @@ def test_what_is_like_a_memory_is_found_by_its_id_in_its_session_and_time_alone(
     with_client(faces, tmp_path, use)
 
 
+def test_earlier_moments_like_the_last_steps_are_told(faces: Hosted, tmp_path: Path) -> None:
+    async def use(client: Client) -> None:
+        found = await client.good("memory_shape", here=True, scope="*")
+        assert found["hits"]
+        assert all(hit["why"].keys() == {"here"} for hit in found["hits"])
+        assert {one["role"] for one in found["answers"]} <= {"then", "helped"}
+        refused = await client.call("memory_shape", {"here": True, "pattern": {"tool": "?"}, "scope": "*"})
+        assert refused.text.startswith("invalid_value: the question cannot be 'here, and more'")
+
+    with_client(faces, tmp_path, use)
+
+
 def test_the_schema_lets_through_all_that_is_taken_and_no_error_names_what_the_tool_does_not_take(
     faces: Hosted, tmp_path: Path
 ) -> None:

@@ -1,0 +1,86 @@
+"""Says, after a call of a tool that failed, what helped when it failed like this before. Told unasked, and so seldom.
+
+The call that failed is not bound yet, nor perhaps kept: its host tells it. Which earlier failures are like it, and
+what helped, is found as `mnemic shape --here` finds it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.actors.protocol.ambient_messages import Brief, FailedCall, Quote
+from mnemic.actors.protocol.events import to_text
+from mnemic.actors.protocol.recall.messages import Memory
+from mnemic.actors.protocol.snapshot import Columns
+from mnemic.actors.shape.features import call_outcome
+from mnemic.actors.shape.fillers import ShapeSearch
+from mnemic.actors.shape.situations import Mend, alike_failures, mends, newest_step
+from mnemic.algorithms.steps.mends import DoneStep
+from mnemic.algorithms.steps.steps import line_span, parse_step
+from mnemic.hd.encoders import canonical
+
+BUDGET_TOKENS = 120
+"""So long is what is told at most."""
+LEAST_PROBABLE = 0.5
+"""What helps less probably is not told."""
+
+
+class FailureHint(NamedTuple):
+    """What helped when it failed like this before."""
+
+    quote: Quote
+    """The call that helped."""
+    times: int
+    """How often it failed like this before, as far as it is known what came of it."""
+    mend: Mend
+    """How often that helped, of how often it was tried."""
+
+
+def failure_hint(
+    asked: Brief, failed: FailedCall, looking: ShapeSearch, columns: Columns, own: NDArray[np.bool_]
+) -> FailureHint | None:
+    """What helped before; ``None`` where nothing did that is like it, or it was told in this session already.
+
+    Args:
+        own: ``(n,) bool``: the memories of its session.
+    """
+    step = parse_step(failed.tool, to_text(failed.call), failed.files)
+    done = call_outcome(failed.tool, step, "failed", to_text(failed.result))
+    if done.error is None:
+        return None
+    names = frozenset(one.lower() for one in done.error.names)
+    told = DoneStep(done.action, done.target, canonical("tool", done.tool), done.outcome, names)
+    found, known = mends(looking, columns, alike_failures(looking, told, _bound_already(failed, looking, columns, own)))
+    if not found or found[0].probability < LEAST_PROBABLE:
+        return None
+    (memory,) = looking.snapshot.load_memories([int(looking.index.records["step"].row[found[0].place])])
+    if memory.id in looking.snapshot.delivered_ids(asked.assistant, asked.session):
+        return None
+    return FailureHint(_quote(memory), known, found[0])
+
+
+def _bound_already(failed: FailedCall, looking: ShapeSearch, columns: Columns, own: NDArray[np.bool_]) -> list[int]:
+    """The step of a call that failed, if it is kept and bound by now: the last one of its session."""
+    last = newest_step(looking, columns, own)
+    if last is None:
+        return []
+    (memory,) = looking.snapshot.load_memories([int(looking.index.records["step"].row[last])])
+    return [last] if memory.data == failed.call else []
+
+
+def _quote(memory: Memory) -> Quote:
+    """A call as it is quoted: of a shell's the line that it was given, of others how they begin."""
+    start, stop = line_span(memory.tool or "", to_text(memory.data))
+    return Quote(
+        id=memory.id,
+        text=memory.data[start:stop],
+        start_byte=start,
+        size_bytes=stop - start,
+        at=memory.said_at,
+        role=memory.role,
+        kind=memory.kind,
+        assistant=memory.assistant,
+    )
