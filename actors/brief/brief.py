@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from mnemic.actors.brief.compose import (
     BUDGET_TOKENS,
+    FAILURE_TOKENS,
     compose_failure,
     compose_prompt,
     compose_session_start,
@@ -28,8 +29,6 @@ from mnemic.actors.brief.compose import (
     quote_inline,
     session_start_reasons,
 )
-from mnemic.actors.brief.failures import BUDGET_TOKENS as FAILURE_TOKENS
-from mnemic.actors.brief.failures import FailureHint
 from mnemic.actors.brief.updates import replaced_since
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed, Quote
 from mnemic.actors.protocol.changes import DeliveredSpan, RecordDelivery, idempotency_key
@@ -42,6 +41,9 @@ from mnemic.actors.protocol.store.messages import Apply
 from mnemic.actors.recall.hits import densest_excerpt, token_count
 from mnemic.actors.recall.query import question_words, scopes_below
 from mnemic.algorithms.text.terms import index_terms, stem_of
+
+if TYPE_CHECKING:  # a session's start without a process loads this module, and no NumPy
+    from mnemic.actors.brief.failures import FailureHint
 
 MOST_RECALLED = 3
 """So many memories at most are told beside a prompt."""

@@ -22,8 +22,6 @@ from mnemic.algorithms.steps.mends import DoneStep
 from mnemic.algorithms.steps.steps import line_span, parse_step
 from mnemic.hd.encoders import canonical
 
-BUDGET_TOKENS = 120
-"""So long is what is told at most."""
 LEAST_PROBABLE = 0.5
 """What helps less probably is not told."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.brief.failures import BUDGET_TOKENS
+from mnemic.actors.brief.compose import FAILURE_TOKENS
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed, FailedCall
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.log_messages import DeliveriesListed, ListDeliveries
@@ -39,7 +39,7 @@ def test_what_helped_is_quoted_in_few_words_and_in_the_log(mind: ActorHarness) -
     answer = told(mind, "n")
     assert "failed like this 4 times before; then this helped (2 of 2, last on " in answer.text
     assert answer.text.splitlines()[2].endswith('"pip install attrs"')
-    assert 0 < answer.tokens <= BUDGET_TOKENS
+    assert 0 < answer.tokens <= FAILURE_TOKENS
     given = mind.ask(ListDeliveries())
     assert isinstance(given, DeliveriesListed)
     (delivery,) = given.deliveries
