@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +62,11 @@ def work(number: int) -> list[Event]:
     ]
 
 
-def shaped(home: Path, events: Sequence[Event], **more: Any) -> ActorHarness:
+def shaped(
+    home: Path, events: Sequence[Event], extract: Callable[..., Sequence[Triple]] = lives_in, **more: Any
+) -> ActorHarness:
     """An actor system whose mind holds these events, bound."""
-    actor_system = ActorHarness(home, sources={"x": events}, ports={"extract": lives_in}, **more)
+    actor_system = ActorHarness(home, sources={"x": events}, ports={"extract": extract}, **more)
     actor_system.clock.advance(400 * 86_400)  # after all that was said
     actor_system.take("x")
     actor_system.embed()

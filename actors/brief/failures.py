@@ -17,7 +17,7 @@ from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.actors.protocol.snapshot import Columns
 from mnemic.actors.shape.features import call_outcome
 from mnemic.actors.shape.fillers import ShapeSearch
-from mnemic.actors.shape.situations import Mend, alike_failures, mends, newest_step
+from mnemic.actors.shape.questions.situations import Mend, alike_failures, mends, newest_step
 from mnemic.algorithms.steps.mends import DoneStep
 from mnemic.algorithms.steps.steps import line_span, parse_step
 from mnemic.hd.encoders import canonical

@@ -2,7 +2,7 @@
 
 Scope, conversation and time are exact: records of other memories are not looked through. What is exact, and what fills
 a role, is looked up; where some of a pattern may be wrong, records are ranked by what fits
-(`mnemic.actors.shape.partial`).
+(`mnemic.actors.shape.questions.partial`).
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from mnemic.actors.recall.list_memories import record_question
 from mnemic.actors.recall.query import query_vector
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.shape.about import TEMPERATURE, AboutQuery
-from mnemic.actors.shape.alike import alike_matches
-from mnemic.actors.shape.analogies import solve
 from mnemic.actors.shape.bind import settings_mismatch
 from mnemic.actors.shape.community_role import COMMUNITY, LEAST_NEAR, members_among, none_is_in
 from mnemic.actors.shape.fillers import ShapeSearch
-from mnemic.actors.shape.partial import Cue, differences, meaning_cue, meant_by, partial_matches, read_cues
 from mnemic.actors.shape.patterns import PatternQuery, parse_pattern, texts_to_embed
+from mnemic.actors.shape.questions.alike import alike_matches
+from mnemic.actors.shape.questions.analogies import solve
+from mnemic.actors.shape.questions.partial import Cue, differences, meaning_cue, meant_by, partial_matches, read_cues
+from mnemic.actors.shape.questions.situations import alike_situations, here_answers, newest_step, situation_pairs
 from mnemic.actors.shape.shape_index import ShapeIndex
-from mnemic.actors.shape.situations import alike_situations, here_answers, newest_step, situation_pairs
 from mnemic.hd import evidence as grading
 from mnemic.hd import query
 from mnemic.hd.codebook import MAX_NAME_CHARS

@@ -4,9 +4,10 @@ Over the example project and, with ``--data FILE``, over LoCoMo's conversations.
 asked by shape, and as a sentence by meaning, by BM25, by their fusion and by the recall as it is (where what was said
 next is asked for, the fusion also has the turn after each of its hits taken by hand); ``recall``, LoCoMo's own
 questions with structure and without; ``roles``, what each role adds to a question by shape; ``cues``, patterns that are
-partly wrong (`mnemic.bench.quality.partial_cues`); ``alike``, events of one kind, found by each other
-(`mnemic.bench.quality.alike`); ``here``, what is done next, and what helps against a failure
-(`mnemic.bench.quality.here`).
+partly wrong (`mnemic.bench.quality.shape.partial_cues`); ``alike``, events of one kind, found by each other
+(`mnemic.bench.quality.shape.alike`); ``here``, what is done next, and what helps against a failure
+(`mnemic.bench.quality.shape.here`); ``analogies``, over facts that sentences say
+(`mnemic.bench.quality.shape.fact_analogies`).
 """
 
 from __future__ import annotations
@@ -29,12 +30,13 @@ from mnemic.bench.harness.measure import Row
 from mnemic.bench.harness.metrics import any_at, reciprocal_rank
 from mnemic.bench.harness.processes import run_mnemic
 from mnemic.bench.harness.statistics import paired_test
-from mnemic.bench.quality.alike import alike_rows
-from mnemic.bench.quality.here import hint_rows, mend_rows, next_rows
 from mnemic.bench.quality.locomo import RankedHit, convert, evaluate, mean, read_questions
-from mnemic.bench.quality.partial_cues import cue_rows
 from mnemic.bench.quality.question_sets import developers_set
-from mnemic.bench.quality.shape_questions import (
+from mnemic.bench.quality.shape.alike import alike_rows
+from mnemic.bench.quality.shape.fact_analogies import analogy_rows
+from mnemic.bench.quality.shape.here import hint_rows, mend_rows, next_rows
+from mnemic.bench.quality.shape.partial_cues import cue_rows
+from mnemic.bench.quality.shape.shape_questions import (
     Claim,
     StructuralQuestion,
     claim_questions,
@@ -48,11 +50,12 @@ from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.minds.homes import open_mind
 from mnemic.runtime.store.read.reader import open_reader
 
-Part = Literal["questions", "recall", "roles", "cues", "alike", "here"]
+Part = Literal["questions", "recall", "roles", "cues", "alike", "here", "analogies"]
 DEPTH = 100
 """Hits asked for."""
 _RECALL_DEPTH = 300
 _CLAIMS = 200  # of LoCoMo's, where no number is given
+_ANALOGIES = 100
 _MAIN = "about"
 _FUSED: tuple[SignalName, ...] = ("dense", "lexical", "session")
 _ALL: tuple[SignalName, ...] = (*_FUSED, "structural", "validity", "use")
@@ -78,7 +81,7 @@ def run(
     *,
     data: Path | None = None,
     questions: int | None = None,
-    parts: tuple[Part, ...] = ("questions", "recall", "roles", "cues", "alike", "here"),
+    parts: tuple[Part, ...] = ("questions", "recall", "roles", "cues", "alike", "here", "analogies"),
     developers: Path | None = None,
     labels: Path | None = None,
     failures: Path | None = None,
@@ -102,6 +105,8 @@ def run(
             corpus = Path(folder) / "corpus.jsonl"
             corpus.write_text("".join(json.dumps(line) + "\n" for line in convert(data)), "utf-8")
             yield from _measured(Path(folder) / "locomo", "LoCoMo", corpus, data, parts, questions, seed, labels)
+        if "analogies" in parts:
+            yield from analogy_rows(seed, _ANALOGIES if questions is None else questions)
         if failures is not None and "here" in parts:
             home = Path(folder) / "failures"
             home.mkdir(mode=0o700)

@@ -11,7 +11,7 @@ from mnemic.actors.brief.compose import FAILURE_TOKENS
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed, FailedCall
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.log_messages import DeliveriesListed, ListDeliveries
-from tests.actors.shape.test_situations import MISSING, mended, run
+from tests.actors.shape.questions.test_situations import MISSING, mended, run
 from tests.harness import ActorHarness
 from tests.shaped import bind, shaped
 

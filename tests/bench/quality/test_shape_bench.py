@@ -13,8 +13,7 @@ import pytest
 
 from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.actors.protocol.shape.messages import UNKNOWN
-from mnemic.bench.quality.shape_bench import run
-from mnemic.bench.quality.shape_questions import (
+from mnemic.bench.quality.shape.shape_questions import (
     Claim,
     StructuralQuestion,
     claim_questions,
@@ -23,6 +22,7 @@ from mnemic.bench.quality.shape_questions import (
     observations,
     tool_questions,
 )
+from mnemic.bench.quality.shape_bench import run
 
 US = 1_000_000
 DAY_US = 86_400 * US

@@ -10,7 +10,7 @@ import pytest
 
 from mnemic.bench.harness.homes import actors_of
 from mnemic.bench.harness.processes import run_mnemic
-from mnemic.bench.quality.here import LEVELS, hint_rows, mend_rows, next_rows
+from mnemic.bench.quality.shape.here import LEVELS, hint_rows, mend_rows, next_rows
 from tests.paths import ROOT
 
 FAILURES = ROOT / "tests" / "fixtures" / "failures"

@@ -9,7 +9,7 @@ import pytest
 
 from mnemic.bench.harness.homes import actors_of
 from mnemic.bench.harness.processes import run_mnemic
-from mnemic.bench.quality.alike import alike_rows
+from mnemic.bench.quality.shape.alike import alike_rows
 from tests.paths import ROOT
 
 LABELS = ROOT / "tests" / "fixtures" / "alike"

@@ -27,8 +27,7 @@ from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.shape.fillers import ShapeSearch
-from mnemic.actors.shape.shape_index import ShapeIndex
-from mnemic.actors.shape.situations import (
+from mnemic.actors.shape.questions.situations import (
     DECAY,
     MAX_SITUATIONS,
     Situations,
@@ -40,6 +39,7 @@ from mnemic.actors.shape.situations import (
     session_steps,
     situation_pairs,
 )
+from mnemic.actors.shape.shape_index import ShapeIndex
 from mnemic.algorithms.steps.mends import DoneStep
 from mnemic.bench.harness.homes import MIND_NAME
 from mnemic.bench.harness.measure import Row, goal, quantiles

@@ -4,20 +4,22 @@ The role that B fills in most of A's records is found; in facts also the
 relation in which the two stand. Then the records of C, of the same relation, are asked for what fills that role. A
 name may be a day, an hour or a number too: then only those count that have the very same.
 
-Facts answer where A and B are parts of one, steps where one of the two is told of steps alone. What every memory has,
+Facts answer where A and B are parts of one, or where a path of several leads from A to B
+(`mnemic.actors.shape.questions.fact_paths`), steps where one of the two is told of steps alone. What every memory has,
 such as who and date, episodes answer: a fact was said on that day, but the day is no part of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.shape.messages import Answer
 from mnemic.actors.shape.fillers import MAX_MATCHES, ShapeSearch
+from mnemic.actors.shape.questions.fact_paths import FactGraph
 from mnemic.hd.encoders import canonical, match_kind
 from mnemic.hd.query import Matches, best_matches
 from mnemic.hd.records import Pair
@@ -83,7 +85,11 @@ def solve(names: tuple[str, ...], looking: ShapeSearch, k: int) -> AnalogyResult
     Raises:
         InvalidValue: a name is one that no memory has.
     """
-    first, second, third = (_roles_filled_by(name, looking) for name in names)
+    filled = [_roles_filled_by(name, looking) for name in names]
+    if not all(filled):  # it may be a part of what facts say: `norway` of "the capital of Norway"
+        found = _over_facts(names, looking, k)
+        return found or _refuse(names[filled.index([])], looking)
+    first, second, third = filled
     shared = [role for role in first if role in third]
     lacking: AnalogyResult | None = None
     for way in _RELATION_PATTERNS:
@@ -93,13 +99,32 @@ def solve(names: tuple[str, ...], looking: ShapeSearch, k: int) -> AnalogyResult
         if relation is None and way == _FACT:  # that a fact says it is known, whatever C is
             could = [role for role in first if _canonical_or_none(role, names[2]) is not None]
             relation = _best_relation(names, second, way, could, looking)
-        if relation is None:
-            continue
-        found = _query_third(names, relation, looking, k)
-        if found.answers:
+        found = None if relation is None else _query_third(names, relation, looking, k)
+        if found is not None and found.answers:
             return found
         lacking = lacking or found
+        if way == _FACT:  # what no fact says itself, several together may
+            over_facts = _over_facts(names, looking, k)
+            if over_facts is not None:
+                return over_facts
     return lacking
+
+
+def _over_facts(names: tuple[str, ...], looking: ShapeSearch, k: int) -> AnalogyResult | None:
+    """The same path of relations followed from C that leads from A to B; ``None`` where none does."""
+    kept = [_canonical_or_none("subject", name) for name in names]
+    if None in kept:
+        return None
+    first, second, third = (str(one).lower() for one in kept)
+    graph = FactGraph(looking)
+    if not all(one in graph for one in (first, second, third)):
+        return None
+    found = graph.solve(first, second, third, k)
+    if not found.answers:
+        return None
+    places = np.array(found.places, np.int64)
+    matches = best_matches(places, np.ones((len(places), 1)), MAX_MATCHES)
+    return AnalogyResult("fact", matches, ("fact",), found.answers, "")
 
 
 def _query_third(names: tuple[str, ...], relation: _Relation, looking: ShapeSearch, k: int) -> AnalogyResult:
@@ -146,19 +171,20 @@ def _canonical_or_none(role: str, name: str) -> str | None:
 
 
 def _roles_filled_by(name: str, looking: ShapeSearch) -> list[str]:
-    """The roles that a name fills in any memory of the scopes asked for."""
+    """The roles that a name fills in any memory of the scopes asked for; none where no memory has it."""
     named = {
         role: _canonical_or_none(role, name) for role in looking.encoders.space.roles if match_kind(role) != "meaning"
     }
-    found = [role for role, kept in named.items() if kept is not None and looking.knows(Pair(role, kept))]
-    if not found:
-        raise InvalidValue(
-            name="the analogy",
-            value=name,
-            why=f"no memory {'' if looking.within is None else 'of the scopes looked through '}has it in any role",
-            expected="three names that memories have; `mnemic shape --roles` shows some",
-        )
-    return found
+    return [role for role, kept in named.items() if kept is not None and looking.knows(Pair(role, kept))]
+
+
+def _refuse(name: str, looking: ShapeSearch) -> NoReturn:
+    raise InvalidValue(
+        name="the analogy",
+        value=name,
+        why=f"no memory {'' if looking.within is None else 'of the scopes looked through '}has it in any role",
+        expected="three names that memories have; `mnemic shape --roles` shows some",
+    )
 
 
 def _best_relation(

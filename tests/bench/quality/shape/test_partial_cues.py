@@ -9,8 +9,8 @@ import pytest
 
 from mnemic.bench.harness.homes import actors_of
 from mnemic.bench.harness.processes import run_mnemic
-from mnemic.bench.quality import partial_cues
-from mnemic.bench.quality.partial_cues import _FORMS, _Columns, _draw, _err, _meant, _read, _Table, cue_rows
+from mnemic.bench.quality.shape import partial_cues
+from mnemic.bench.quality.shape.partial_cues import _FORMS, _Columns, _draw, _err, _meant, _read, _Table, cue_rows
 
 EXAMPLE = Path(__file__).parents[3] / "mnemic" / "example"
 

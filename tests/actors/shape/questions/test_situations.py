@@ -10,8 +10,8 @@ import pytest
 from mnemic.actors.protocol.errors import InvalidValue, UnknownSession
 from mnemic.actors.protocol.events import Event, Outcome
 from mnemic.actors.protocol.shape.messages import Answer, Shaped
+from mnemic.actors.shape.questions.situations import HELPED
 from mnemic.actors.shape.shape_recall import _as_typed
-from mnemic.actors.shape.situations import HELPED
 from tests.harness import ActorHarness
 from tests.shaped import event, shape, shaped
 

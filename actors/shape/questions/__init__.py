@@ -1,0 +1,1 @@
+"""Ways of asking by structure: partial patterns, what is alike, situations, analogies."""

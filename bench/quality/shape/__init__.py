@@ -1,0 +1,1 @@
+"""What the shape bench asks, part by part."""
