@@ -64,6 +64,7 @@ OPTIONS = {
     "hypervectors": ("N", "how many are searched (%(default)s)"),
     "languages": ("FOLDER", "conversations in other languages, a JSON file each"),
     "fit": (None, "fit what recall weighs validity by anew, and do nothing else"),
+    "probe": (None, "see what near subjects and relations add to equal ones, and do nothing else"),
     "into": ("FOLDER", "where the page, its plots and the kept runs lie (%(default)s)"),
     "kills": ("N", "how many, on all engines together (%(default)s)"),
     "lives": ("SEED", "of made lives"),

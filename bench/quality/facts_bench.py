@@ -33,6 +33,7 @@ from mnemic.bench.quality.facts.change_sets import (
     quiet_changes,
 )
 from mnemic.bench.quality.facts.fit import fit_rows
+from mnemic.bench.quality.facts.probe import probe_rows
 from mnemic.bench.quality.facts.replacement_scores import replacement_rows
 from mnemic.bench.quality.facts.statement_scores import measure_statements
 from mnemic.runtime.engine.supervisor import Supervisor
@@ -61,11 +62,15 @@ def run(
     lives: tuple[int, ...] = (1, 2, 3, 4),
     statements: Path | None = None,
     fit: bool = False,
+    probe: bool = False,
 ) -> Iterator[Row]:
     """Capture each set into a home, and ask; or score what is found in labelled turns; or fit what validity rests on.
 
+    Or see what a probe for near subjects and relations adds to equal ones.
+
     Args:
         fit: fit anew what recall weighs validity by, and do nothing else; needs both files.
+        probe: see what that adds, and do nothing else.
         statements: a file of labelled turns, which is all that is looked at then.
         changes: a file of quiet changes; their chatter comes from LoCoMo's file, which has to be named, too.
         locomo: a file of LoCoMo's.
@@ -94,6 +99,9 @@ def run(
             corpus.write_text("".join(json.dumps(turn) + "\n" for turn in one.turns), "utf-8")
             run_mnemic(home, "capture", corpus)
             with actors_of(home) as actors:
+                if probe:
+                    yield from probe_rows({"set": name}, one, actors)
+                    continue
                 yield from _rows({"set": name}, one, _rankings(actors, one))
             if name != "talk":  # whose turns are of two slots
                 yield from replacement_rows({"set": name}, one)

@@ -40,7 +40,7 @@ def replacement_rows(about: Row, of: ChangeSet) -> Iterator[Row]:
     """For each part of a set that is captured in a home what is replaced, and what is a conflict."""
     parts = {asked.slot[0]: asked.part for asked in of.questions}
     for part, rows in _by_part(of, parts, graded_pairs(of)).items():
-        changes = _changes(of, [scope for scope, one in parts.items() if one == part])
+        changes = changes_of(of, [scope for scope, one in parts.items() if one == part])
         memories = sum(parts.get(turn["scope"]) == part for turn in of.turns)
         for verdict in ("replaced", "conflict"):
             some = [one for one in rows if one.graded.verdict == verdict]
@@ -49,7 +49,7 @@ def replacement_rows(about: Row, of: ChangeSet) -> Iterator[Row]:
 
 def graded_pairs(of: ChangeSet) -> list[GradedPair]:
     """Each pair of memories of which the newer one takes the place of the older one, or contradicts it."""
-    read = sorted(((turn, said) for turn in of.turns for said in _read(turn)), key=lambda one: one[1].said_at)
+    read = sorted(((turn, said) for turn in of.turns for said in read_turn(turn)), key=lambda one: one[1].said_at)
     by_subject: dict[tuple[str, str], list[tuple[str, Said]]] = defaultdict(list)
     by_word: dict[tuple[str, str], list[tuple[str, Said]]] = defaultdict(list)
     by_name: dict[tuple[str, str], list[tuple[str, Said]]] = defaultdict(list)
@@ -64,7 +64,7 @@ def graded_pairs(of: ChangeSet) -> list[GradedPair]:
             if graded is not None:
                 best = found.get((older_id, id))
                 if best is None or graded.probability > best.graded.probability:
-                    right = _is_right(of, older_id, older, id, newer)
+                    right = is_right(of, older_id, older, id, newer)
                     found[older_id, id] = GradedPair(older_id, id, graded, right)
         if newer.subject:
             by_subject[scope, newer.subject].append((id, newer))
@@ -74,14 +74,14 @@ def graded_pairs(of: ChangeSet) -> list[GradedPair]:
     return list(found.values())
 
 
-def _read(turn: dict[str, Any]) -> list[Said]:
+def read_turn(turn: dict[str, Any]) -> list[Said]:
     at, speaker, text = datetime.fromisoformat(str(turn["said_at"])), turn.get("speaker"), turn["text"]
     found = statements(text, speaker, at.date())
     keys = [subject_key(one.subject, speaker, turn.get("role", "user")) for one in found]
     return read_said(text, round(at.timestamp() * 1_000_000), found, keys)
 
 
-def _is_right(of: ChangeSet, older_id: str, older: Said, newer_id: str, newer: Said) -> bool:
+def is_right(of: ChangeSet, older_id: str, older: Said, newer_id: str, newer: Said) -> bool:
     """Whether the newer statement tells that what the older one asserts holds no more."""
     slot = of.slots.get(older_id)
     if slot is None or of.slots.get(newer_id) != slot or of.told[older_id].kind not in ASSERTING:
@@ -109,7 +109,7 @@ def _by_part(of: ChangeSet, parts: dict[str, str], pairs: Sequence[GradedPair]) 
     return found
 
 
-def _changes(of: ChangeSet, scopes: Sequence[str]) -> set[tuple[Slot, str, str]]:
+def changes_of(of: ChangeSet, scopes: Sequence[str]) -> set[tuple[Slot, str, str]]:
     """Every change: its slot, the old value, and the new one; ``""`` where what held only ended."""
     held: dict[Slot, str] = {}
     found = set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mnemic.bench.quality.facts.change_sets import ChangeQuestion, ChangeSet, Told, made_lives
-from mnemic.bench.quality.facts.replacement_scores import _changes, _row, _share, graded_pairs, replacement_rows
+from mnemic.bench.quality.facts.replacement_scores import _row, _share, changes_of, graded_pairs, replacement_rows
 
 SCOPE = "lives/0"
 SAID = (
@@ -46,18 +46,18 @@ def test_right_pairs_are_of_one_slot_and_assert_another_value_or_end_it() -> Non
 
 def test_changes_are_new_values_of_a_slot_and_ends_of_one() -> None:
     ci, instrument = (SCOPE, "ci", "lantern"), (SCOPE, "instrument", "Mateo")
-    assert _changes(small_set(), [SCOPE]) == {
+    assert changes_of(small_set(), [SCOPE]) == {
         (ci, "Jenkins", "Buildkite"),
         (ci, "Buildkite", ""),
         (instrument, "ukulele", "cello"),
         (instrument, "cello", "voice"),
     }
-    assert _changes(small_set(), []) == set()
+    assert changes_of(small_set(), []) == set()
 
 
 def test_a_row_tells_precision_and_coverage() -> None:
     of = small_set()
-    row = _row(of, graded_pairs(of), _changes(of, [SCOPE]), 8)
+    row = _row(of, graded_pairs(of), changes_of(of, [SCOPE]), 8)
     assert (row["pairs"], row["precision"], row["changes"], row["coverage"]) == (4, 0.75, 4, 0.75)
     assert row["per_1000_memories"] == 500
     assert row["coverage_low"] <= 0.75 <= row["coverage_high"]
