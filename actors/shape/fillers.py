@@ -17,7 +17,7 @@ from mnemic.actors.protocol.shape.messages import Answer, RolesListed, RoleView
 from mnemic.actors.protocol.snapshot import MOST_SHIFT, Snapshot, filler_term
 from mnemic.actors.shape.about import AboutQuery
 from mnemic.actors.shape.community_role import COMMUNITY, community_role, topics_of_records
-from mnemic.actors.shape.patterns import AFTER, STEP_ROLES, THEN
+from mnemic.actors.shape.patterns import AFTER, SESSION, STEP_ROLES, THEN
 from mnemic.actors.shape.shape_index import FillerTable, ShapeIndex, merge_case
 from mnemic.hd.codebook import draw_hypervector
 from mnemic.hd.encoders import match_kind
@@ -357,7 +357,9 @@ class ShapeSearch:
         """How near some records are to a filler that is matched by nearness, ``(m,)``, 0 to 1."""
         if match_kind(asked.role) == "meaning":
             codes, bound = self.index.vectors(tier, self.snapshot), self.encoders.encode_pairs([asked])
-            return meaning_scores(codes, places, bound, self.index.algebra)[:, 0]
+            compared, scores = self.index.worth_comparing(tier, self.snapshot, bound[0], places), np.zeros(len(places))
+            scores[np.searchsorted(places, compared)] = meaning_scores(codes, compared, bound, self.index.algebra)[:, 0]
+            return scores
         items, records = self.items(asked.role), self.index.records[tier]
         alike = self.encoders.similarities(asked.role, items.names, str(asked.filler))
         near = np.zeros(len(records.row))
@@ -396,8 +398,10 @@ def _without_last_parts(names: Sequence[str], confidence: dict[str, float]) -> l
 
 _SAMPLES = 5
 _AFTER_HELP = 'Only in questions: the steps before, oldest first, as in "edit, test failed"; three at most.'
+_SESSION_HELP = "Only in questions, with ?: the conversation that had all of the pattern, in whichever memories."
 _STEP_QUESTION_ROLES = (
     RoleView(name=AFTER, help=_AFTER_HELP, match="exact", decodes=False),
+    RoleView(name=SESSION, help=_SESSION_HELP, match="exact", decodes=True),
     RoleView(name=THEN, help="Only in questions: the step that followed.", match="exact", decodes=True),
 )
 

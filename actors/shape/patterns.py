@@ -27,7 +27,7 @@ from mnemic.hd.encoders import canonical, match_kind
 from mnemic.hd.records import Pair
 from mnemic.hd.roles import ROLES, TIERS, Tier
 
-AFTER, THEN = "after", "then"
+AFTER, THEN, SESSION = "after", "then", "session"
 STEP_ROLES: tuple[str, ...] = ("action", "target", "tool", "outcome")
 """What a step is told by, in this order."""
 _STEP_SEPARATOR = re.compile(r"[;|>&]|\bthen\b")
@@ -145,6 +145,8 @@ class PatternQuery(msgspec.Struct, frozen=True, kw_only=True):
     """World time, microseconds: said before."""
     community: int | None = None
     """Number of the topic, or of the part of one, that the memories are in."""
+    session: bool = False
+    """Whether the conversations are asked for that had all of it, in whichever memories."""
 
 
 def texts_to_embed(pattern: Mapping[str, str]) -> dict[str, str]:
@@ -174,9 +176,13 @@ def parse_pattern(
     """
     if not pattern:
         raise InvalidValue(name="the pattern", value="{}", why="it asks for nothing", expected="a role, such as file=?")
+    whole, pattern = pattern, {role: filler for role, filler in pattern.items() if role != SESSION}
     for name, filler in pattern.items():
         _check(name, filler, bound)
-    tier = _tier(pattern)
+    asks_session = SESSION in whole
+    if asks_session:
+        _check_session(whole)
+    tier = "episode" if asks_session else _tier(pattern)
     exact: list[PatternPair] = []
     near: list[PatternPair] = []
     since = until = community = None
@@ -197,11 +203,34 @@ def parse_pattern(
         exact=tuple(exact),
         near=tuple(near),
         similar_texts=tuple(texts_to_embed(pattern).items()),
-        unknown=tuple(name for name, filler in pattern.items() if filler.strip() == UNKNOWN),
+        unknown=tuple(name for name, filler in whole.items() if filler.strip() == UNKNOWN),
+        session=asks_session,
         since=since,
         until=until,
         community=community,
     )
+
+
+def _check_session(pattern: Mapping[str, str]) -> None:
+    """Refuse what is no question for a conversation.
+
+    Raises:
+        InvalidValue: it names one, says nothing of it, or asks for more.
+    """
+    others = {role: filler for role, filler in pattern.items() if role != SESSION}
+    texts = texts_to_embed(others)
+    unknown = [role for role, filler in others.items() if filler.strip() == UNKNOWN]
+    wrong, why, expected = "", "", ""
+    if pattern[SESSION].strip() != UNKNOWN:
+        wrong, why = pattern[SESSION], "the role only asks which conversation had all of these"
+        expected = "session=?, or the conversation by --session"
+    elif not others:
+        wrong, why, expected = UNKNOWN, "nothing is said of the conversation", "what was in it, such as tool=cargo"
+    elif unknown or texts:
+        wrong = ", ".join([*unknown, *texts])
+        why, expected = "which conversation had all of these is told by names, days and numbers", "roles that have them"
+    if why:
+        raise InvalidValue(name=f"the role {SESSION}", value=wrong, why=why, expected=expected)
 
 
 def _canonical(name: str, filler: str) -> str:
@@ -227,7 +256,7 @@ def _canonical(name: str, filler: str) -> str:
 
 def _check(name: str, filler: str, bound: Collection[str]) -> None:
     if name not in ROLES and name not in (AFTER, THEN, COMMUNITY):
-        known = [*bound, AFTER, THEN, COMMUNITY]
+        known = [*bound, AFTER, THEN, COMMUNITY, SESSION]
         near = difflib.get_close_matches(name.lower()[:_LONGEST], known, n=1, cutoff=_MIN_NAME_SIMILARITY)
         raise UnknownRole(role=name, known=", ".join(known), near=f"Did you mean {near[0]!r}? " if near else "")
     if name in ROLES and name not in bound:

@@ -37,6 +37,7 @@ from mnemic.actors.shape.fillers import ShapeSearch
 from mnemic.actors.shape.patterns import PatternQuery, parse_pattern, texts_to_embed
 from mnemic.actors.shape.questions.alike import alike_matches
 from mnemic.actors.shape.questions.analogies import solve
+from mnemic.actors.shape.questions.conversations import find_conversations
 from mnemic.actors.shape.questions.partial import Cue, differences, meaning_cue, meant_by, partial_matches, read_cues
 from mnemic.actors.shape.questions.situations import alike_situations, here_answers, newest_step, situation_pairs
 from mnemic.actors.shape.shape_index import ShapeIndex
@@ -223,7 +224,9 @@ class ShapeQueryEngine:
                 looking = ShapeSearch(index, snapshot, members, within, reach)
                 if left.any() and not looking.visible_memories.any():
                     looking.warn(none_is_in(question.community))
-            if asked.like:
+            if question.session:
+                found = self._conversations(question, looking, k, asked.strict)
+            elif asked.like:
                 found = self._alike(asked.like, question, looking, k)
             else:
                 found = self._pattern(question, vectors, looking, k, asked.strict)
@@ -301,6 +304,19 @@ class ShapeQueryEngine:
         sample = looking.sample_memories(question.tier, matches)
         answers = [one for role in question.unknown for one in looking.answers(question.tier, role, sample, k)]
         return _ShapeResult(hits, answers, len(looking.visible("episode")))
+
+    def _conversations(self, question: PatternQuery, looking: ShapeSearch, k: int, strict: bool) -> _ShapeResult:
+        """The conversations that had all of a pattern, and of each the memory that has most of it."""
+        pairs = [*question.exact, *question.near]
+        _warn_unknown_fillers(question, looking)
+        self._warn_partly_bound(question, looking)
+        found = find_conversations(looking, self._recall_index.columns, pairs, k, strict=strict)
+        hits = self._hits("episode", found.matches, found.roles, looking, k)
+        if found.answers and not found.whole:
+            looking.warn("session: no conversation had all of that: these had most of it")
+        elif not found.answers and not looking.degraded:
+            looking.warn("session: no conversation looked through had that")
+        return _ShapeResult(hits, found.answers, len(looking.visible("episode")))
 
     def _here(self, asked: Shape, looking: ShapeSearch, k: int) -> _ShapeResult:
         """Earlier moments like the last steps of a conversation, what was done next there, and what helped."""

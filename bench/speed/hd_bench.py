@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from mnemic.bench.harness.measure import Row
 from mnemic.bench.speed.embed_bench import paragraphs
 from mnemic.bench.speed.hd.mind import measure_shape_queries
+from mnemic.bench.speed.hd.routing import measure_routing
 from mnemic.bench.speed.hd.speed import EMBEDDING, measure_speeds
 from mnemic.hd.algebra import Algebra, default_algebra
 from mnemic.hd.codebook import draw_hypervector
@@ -31,7 +32,7 @@ from mnemic.runtime.models.encoders import load_encoder
 
 Order = Literal["roles", "places"]
 """What tells the pairs of a record apart: a role that each is bound with, or its place, by which it is permuted."""
-Part = Literal["capacity", "projection", "speed", "mind"]
+Part = Literal["capacity", "projection", "speed", "routing", "mind"]
 _SIZES = (1024, 2048, 4096, 8192, DIMENSIONS, 16384)
 _CODEBOOKS = (16, 1000, 10_000)
 _PAIRS = (2, 5, 12, 25, 50, 100, 200, 400, 800)
@@ -49,7 +50,7 @@ _LEAST = 1e-9
 
 def run(
     *,
-    parts: tuple[Part, ...] = ("capacity", "projection", "speed", "mind"),
+    parts: tuple[Part, ...] = ("capacity", "projection", "speed", "routing", "mind"),
     memories: int = 10_000,
     hypervectors: int = 100_000,
     rounds: int = 15,
@@ -68,6 +69,8 @@ def run(
         yield from projections(seed, model=not no_model)
     if "speed" in parts:
         yield from measure_speeds(_space(seed, DIMENSIONS), rounds, hypervectors)
+    if "routing" in parts:
+        yield from measure_routing(_space(seed, DIMENSIONS), hypervectors, seed, default_algebra())
     if "mind" in parts:
         yield from measure_shape_queries(memories, seed, model=not no_model)
 

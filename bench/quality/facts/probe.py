@@ -3,6 +3,7 @@
 Subject and relation of each statement are bound into one hypervector, and earlier statements of its scope that are near
 are graded as if they were of one subject. The codes are of letters (`mnemic.hd.letters`), or projections of the
 embeddings of the words; beside them stands the plain way, the product of both cosines. What is found is judged as
+`mnemic.bench.quality.facts.replacement_scores` judges what equal subjects find. Above stands
 `mnemic.bench.quality.facts_bench`.
 """
 

@@ -441,7 +441,7 @@ def test_a_question_of_meaning_says_beforehand_what_it_will_ask_the_embedder() -
 def test_the_roles_are_listed_with_what_fills_them_most(mind: ActorHarness) -> None:
     listed = mind.ask(ListRoles())
     assert isinstance(listed, RolesListed)
-    assert [role.name for role in listed.roles] == [*ROLES, "after", "then", "community"]
+    assert [role.name for role in listed.roles] == [*ROLES, "after", "session", "then", "community"]
     by_name = {role.name: role for role in listed.roles}
     assert set(by_name["tool"].samples) == {"bash", "pytest", "edit", "read"}
     assert (by_name["tool"].match, by_name["date"].match, by_name["about"].match) == ("exact", "near", "meaning")
