@@ -9,7 +9,6 @@ Pure: arrays in, arrays out. Below `mnemic.hd.query`.
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 from itertools import pairwise
 
@@ -19,8 +18,6 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-_MIN_ERROR = 1e-9
-"""An empty bundle shows a little, so that nothing is divided by 0."""
 _MIN_PROBABILITY = 1e-6
 """Records less likely than this to be meant don't count."""
 _MANY = 64.0
@@ -49,25 +46,6 @@ def bit_agreements(pairs: NDArray[np.int64]) -> Floats:
     halves = np.arange(1, int(pairs.max(initial=0)) // 2 + 1)
     table = 0.5 + np.cumprod(np.concatenate([[0.5], (2 * halves - 1) / (2 * halves)]))
     return np.where(pairs > 0, table[pairs // 2], 0.5)
-
-
-def estimate_similarity(
-    distances: NDArray[np.int32], pairs: NDArray[np.int64], dimensions: int
-) -> tuple[Floats, Floats]:
-    """How alike the filler that a record has in a role is to the one asked for: 1 the same, 0 unrelated or none there.
-
-    Of fillers whose codes are the more alike the nearer they are; a bundle lessens all likeness by the same factor.
-
-    Args:
-        distances: ``(n, q) int32``: of n records from q pairs.
-        pairs: ``(n,) int64``: how many pairs each record has.
-        dimensions: bits that were compared.
-
-    Returns:
-        The estimate, ``(n, q) float64``, which may fall a little outside of -1 to 1, and its standard error ``(n,)``.
-    """
-    kept = np.maximum(2 * bit_agreements(pairs) - 1, _MIN_ERROR)
-    return (1 - 2 * distances / dimensions) / kept[:, None], 1 / (math.sqrt(dimensions) * kept)
 
 
 def expected_weights(matched: Floats) -> Floats:

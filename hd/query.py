@@ -1,8 +1,4 @@
-"""How near records are to what is asked for, by their hypervectors; and which of them count for an answer.
-
-What fills the roles of a record is known exactly, by tables. Hypervectors tell what has no name: how near the meaning
-that a record holds is to a text. The likeness of two of them has noise, which follows from how many pairs a record has
-(`mnemic.hd.evidence`), and what is no more than noise is none.
+"""Which records match a question best, and which of them count for an answer.
 
 Pure: arrays in, arrays out. Above: `mnemic.hd.records`, for whole sets, and whoever holds the records.
 """
@@ -14,42 +10,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.hd.algebra import Algebra
-from mnemic.hd.evidence import estimate_similarity
-
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
-_NOISE_SIGMAS = 2.0
-"""Standard errors under which a likeness is none."""
 TEMPERATURE = 0.05
 """How fast records count less the farther they are from the nearest; about the standard error of a likeness."""
 _EQUAL = 6
 """Decimal places up to which scores are compared."""
 _LAST, _SHARE = 64, 25
 """At most so many of a sample are the last ones, and one in so many: a confidence may lean to them by 4 % at most."""
-
-
-class RecordVectors(NamedTuple):
-    """Records, `n` of them."""
-
-    codes: NDArray[np.uint64]
-    """``(n, w) uint64``: their hypervectors."""
-    pairs: NDArray[np.int64]
-    """``(n,) int64``: how many pairs each has."""
-
-    @property
-    def dimensions(self) -> int:
-        """Bits of a record."""
-        return 64 * int(self.codes.shape[1])
-
-    def distances(self, places: Rows, queries: NDArray[np.uint64], algebra: Algebra) -> NDArray[np.int32]:
-        """The distances of some records from queries ``(q, w) uint64``: ``(m, q) int32``."""
-        if not len(queries):
-            return np.zeros((len(places), 0), np.int32)
-        if 2 * len(places) > len(self.codes):  # to compare all is faster than to copy most of them
-            return algebra.distances(self.codes, queries)[places]
-        return algebra.distances(self.codes[places], queries)
 
 
 class Matches(NamedTuple):
@@ -76,20 +45,6 @@ def best_matches(places: Rows, shares: Floats, most: int) -> Matches:
     found = _best(nearness, most)
     order = found[np.lexsort((-places[found], -np.round(nearness[found], _EQUAL)))]
     return Matches(places[order], nearness[order], shares[order])
-
-
-def meaning_scores(codes: RecordVectors, places: Rows, near_pairs: NDArray[np.uint64], algebra: Algebra) -> Floats:
-    """The cosines that the hypervectors of some records show to embeddings, ``(m, g)``, 0 to 1.
-
-    The likeness of two projections is one of angles, so its sine is the cosine of the embeddings.
-
-    Args:
-        places: ``(m,) int64``: the records.
-        near_pairs: ``(g, w) uint64``: the projected embeddings, bound to their roles.
-    """
-    distances = codes.distances(places, near_pairs, algebra)
-    alike, error = estimate_similarity(distances, codes.pairs[places], codes.dimensions)
-    return np.asarray(np.sin(np.where(alike > _NOISE_SIGMAS * error[:, None], np.minimum(alike, 1.0), 0.0) * np.pi / 2))
 
 
 def match_weights(matches: Matches, temperature: float = TEMPERATURE) -> Floats:

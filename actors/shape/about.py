@@ -2,19 +2,20 @@
 
 A hypervector of a dozen pairs holds an embedding with noise, and no words at all. The Retriever has both. So among the
 records that have what is exact, the cosine of the memory's best window and BM25 of its words and of its session's are
-fused; only where a memory has no vector does the projection in its hypervector stand in. Unlike recall's, each signal
-stays on its own scale: a cosine of 1 and words that say all that was asked are full marks, whatever else is there. So
-a nearness means the same in every question, and confidence may rest on it (docs/decisions/0011-structural-signal.md).
+fused; and of what was said before or after, those of the turn beside it. Unlike recall's, each signal stays on its own
+scale: a cosine of 1 and words that say all that was asked are full marks, whatever else is there. So a nearness means
+the same in every question, and confidence may rest on it (docs/decisions/0011-structural-signal.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.actors.protocol.events import KINDS
 from mnemic.actors.protocol.meaning.messages import QueryEmbedded
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.recall.query import question_words
@@ -22,12 +23,10 @@ from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.algorithms.retrieval.bm25 import bm25, bm25_grouped, inverse_document_frequency
 from mnemic.algorithms.retrieval.fusion import SignalScores, fuse
 from mnemic.algorithms.retrieval.scan import RESCORE_ROWS
-from mnemic.hd.encoders import RecordEncoder
-from mnemic.hd.query import RecordVectors, meaning_scores
-from mnemic.hd.records import Pair
 
 Floats = NDArray[np.float64]
 
+_TURN = KINDS.index("turn")
 TEMPERATURE = 0.035
 """How fast memories count less the farther they are from the nearest: chosen on every other one of LoCoMo's
 observations, and right on the rest."""
@@ -73,16 +72,25 @@ class WordScores(NamedTuple):
         )
 
 
-class AboutQuery:
-    """What is asked about, and how near memories are to it."""
+class TextQuery:
+    """A text that something in a pattern is about, and how near memories, or the turns beside them, are to it."""
 
-    def __init__(self, embedded: QueryEmbedded | None, words: WordScores, memory: RecallIndex) -> None:
-        self.embedded, self._words, self._memory = embedded, words, memory
+    def __init__(
+        self, role: str, embedded: QueryEmbedded | None, words: WordScores, memory: RecallIndex, of: NDArray[np.int64]
+    ) -> None:
+        """Take what is known of it.
+
+        Args:
+            of: ``(n,) int64``: of each memory the one whose text counts for it; -1 where there is none.
+        """
+        self.role, self.embedded = role, embedded
+        self._words, self._memory, self._of = words, memory, of
         self._without_vector = 0
 
     @classmethod
     def prepare(
         cls,
+        role: str,
         text: str,
         embedded: QueryEmbedded | None,
         snapshot: Snapshot,
@@ -90,9 +98,11 @@ class AboutQuery:
         visible: NDArray[np.bool_],
         degraded: list[str],
     ) -> Self | None:
-        """What is asked about; ``None`` where nothing can be said: there is no vector, and no memory has a word of it.
+        """What is asked by a role; ``None`` where nothing can be said: there is no vector, and no memory has a word of
+        it.
 
         Args:
+            role: ``about``, ``previous`` or ``next``.
             text: it, in somebody's words.
             embedded: its vector, where there is a model.
             memory: has followed the vectors of that model.
@@ -102,32 +112,32 @@ class AboutQuery:
         words = WordScores.score(text, snapshot, memory, visible, degraded)
         if not words.known_share:
             left = "it took no part" if embedded is None else "its meaning alone told how near they are"
-            degraded.append(f"about: no memory has a word of it that tells anything, so {left}")
+            degraded.append(f"{role}: no memory has a word of it that tells anything, so {left}")
             if embedded is None:
                 return None
-        return cls(embedded, words, memory)
+        of = np.arange(len(memory.columns.row))
+        if role != "about":
+            turns = visible & (memory.columns.kind == _TURN)
+            of = memory.neighbours(of, turns)[role == "next"]
+        return cls(role, embedded, words, memory, of)
 
     def warnings(self) -> Iterator[str]:
         """What took no part in the nearness told last, one sentence each."""
         if self._without_vector:
             of_them = "memory has no vector" if self._without_vector == 1 else "memories have no vectors"
-            yield f"about: {self._without_vector} {of_them} yet; hypervectors or words alone spoke there"
+            yield f"{self.role}: {self._without_vector} {of_them} yet; words alone spoke there"
 
-    def projected_cosines(self, codes: RecordVectors, places: NDArray[np.int64], encoders: RecordEncoder) -> Floats:
-        """The cosines that hypervectors show of some records, ``(m,)``; NaN where they hold those of another model."""
-        if self.embedded is None or self.embedded.encoder.model != encoders.space.model:
-            return np.full(len(places), np.nan)
-        near = encoders.encode_pairs([Pair("about", np.frombuffer(self.embedded.vector, np.float32))])
-        return meaning_scores(codes, places, near, encoders.algebra)[:, 0]
-
-    def nearness(self, memories: NDArray[np.int64], projected: Callable[[NDArray[np.int64]], Floats]) -> Floats:
+    def nearness(self, memories: NDArray[np.int64]) -> Floats:
         """How near the memories of some records are, 0 to 1.
 
         Args:
             memories: ``(m,) int64``: the position of each record's memory.
-            projected: the cosines that the hypervectors show of some of these records, where their memories have no
-                vector; NaN where they show none.
         """
+        found, known = np.zeros(len(memories)), self._of[memories] >= 0
+        found[known] = self._nearness(self._of[memories[known]])
+        return found
+
+    def _nearness(self, memories: NDArray[np.int64]) -> Floats:
         words = WordScores(
             self._words.memory[memories], self._words.session[memories], self._words.full_score, self._words.known_share
         )
@@ -136,10 +146,7 @@ class AboutQuery:
         looked = np.zeros(len(self._memory.columns.row), np.bool_)
         looked[memories] = True
         cosines = self._memory.cosines(self.embedded.vector, looked, RESCORE_ROWS).best[memories].astype(np.float64)
-        lacking = np.flatnonzero(np.isnan(cosines))
-        if len(lacking):
-            cosines[lacking] = projected(lacking)
-        self._without_vector = len(lacking)
+        self._without_vector = int(np.count_nonzero(np.isnan(cosines)))
         return nearness(cosines, words)
 
 

@@ -7,7 +7,7 @@ messages.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from mnemic.actors.protocol.shape.messages import Answer, RolesListed, RoleView
 from mnemic.actors.protocol.snapshot import MOST_SHIFT, Snapshot, filler_term
-from mnemic.actors.shape.about import AboutQuery
+from mnemic.actors.shape.about import TextQuery
 from mnemic.actors.shape.community_role import COMMUNITY, community_role, topics_of_records
 from mnemic.actors.shape.patterns import AFTER, SESSION, STEP_ROLES, THEN
 from mnemic.actors.shape.shape_index import FillerTable, ShapeIndex, merge_case
 from mnemic.hd.codebook import draw_hypervector
 from mnemic.hd.encoders import match_kind
 from mnemic.hd.evidence import MIN_SIMILARITY, expected_weights
-from mnemic.hd.query import TEMPERATURE, Matches, best_matches, match_weights, meaning_scores, sample_rows
+from mnemic.hd.query import TEMPERATURE, Matches, best_matches, match_weights, sample_rows
 from mnemic.hd.records import Pair, prototype, typicality
 from mnemic.hd.roles import ROLES, Tier
 
@@ -143,14 +143,14 @@ class ShapeSearch:
         tier: Tier,
         exact: Sequence[Pair],
         near: Sequence[Pair] = (),
-        about: AboutQuery | None = None,
+        texts: Sequence[TextQuery] = (),
         most: int = MAX_MATCHES,
     ) -> Matches:
-        """The records that have what is exact, the nearest first to what is near, and to what is asked about."""
+        """The records that have what is exact, the nearest first to what is near, and to texts."""
         places = self.having(tier, exact)
         columns = [np.ones(len(places)) for _ in exact]
         columns += [self.near(tier, one, places) for one in near]
-        columns += [self._about(tier, about, places)] if about is not None else []
+        columns += [one.nearness(self.index.records[tier].position[places]) for one in texts]
         return best_matches(places, np.array(columns).reshape(len(columns), len(places)).T, most)
 
     def having(self, tier: Tier, pairs: Sequence[Pair], memories: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
@@ -209,7 +209,7 @@ class ShapeSearch:
             least: how typical one is at least, 0 to 1: of 0 it is no hit.
         """
         places = sample_rows(self.visible(tier), _MAX_PROTOTYPE_RECORDS)
-        vectors = self.index.vectors(tier, self.snapshot).codes[places]
+        vectors = self.index.vectors(tier, self.snapshot)[places]
         strengths = self._strengths(tier, places)
         common = self._prototype(vectors, strengths) if common is None else common
         typical = np.maximum(least, typicality(common, vectors, self.index.algebra))
@@ -338,28 +338,8 @@ class ShapeSearch:
             memories=tuple(self.snapshot.ids_of(list(rows)[:_MAX_SUPPORT_IDS])),
         )
 
-    def nearness(self, tier: Tier, texts: Sequence[Pair], about: AboutQuery | None) -> Iterator[tuple[str, Floats]]:
-        """How near all records looked through are to texts, by the role each was asked by."""
-        for one in texts:
-            yield one.role, self.near(tier, one, self.visible(tier))
-        if about is not None:
-            memories = self.index.records[tier].position[self.visible(tier)]
-            # for the few that have no vector yet, not all hypervectors are read: their words tell
-            yield "about", about.nearness(memories, lambda lacking: np.full(len(lacking), np.nan))
-
-    def _about(self, tier: Tier, about: AboutQuery, places: NDArray[np.int64]) -> Floats:
-        def projected(lacking: NDArray[np.int64]) -> Floats:
-            return about.projected_cosines(self.index.vectors(tier, self.snapshot), places[lacking], self.encoders)
-
-        return about.nearness(self.index.records[tier].position[places], projected)
-
     def near(self, tier: Tier, asked: Pair, places: NDArray[np.int64]) -> Floats:
         """How near some records are to a filler that is matched by nearness, ``(m,)``, 0 to 1."""
-        if match_kind(asked.role) == "meaning":
-            codes, bound = self.index.vectors(tier, self.snapshot), self.encoders.encode_pairs([asked])
-            compared, scores = self.index.worth_comparing(tier, self.snapshot, bound[0], places), np.zeros(len(places))
-            scores[np.searchsorted(places, compared)] = meaning_scores(codes, compared, bound, self.index.algebra)[:, 0]
-            return scores
         items, records = self.items(asked.role), self.index.records[tier]
         alike = self.encoders.similarities(asked.role, items.names, str(asked.filler))
         near = np.zeros(len(records.row))

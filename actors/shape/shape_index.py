@@ -19,21 +19,11 @@ from mnemic.actors.recall.recall_index import GrowableArray
 from mnemic.algorithms.retrieval.inverted_index import make_inverted_index
 from mnemic.algorithms.retrieval.term_codes import CODE_BYTES
 from mnemic.hd.algebra import Algebra, default_algebra
-from mnemic.hd.bundles import Bundles, bundle_groups_of
-from mnemic.hd.codebook import draw_hypervector
 from mnemic.hd.encoders import RecordEncoder
 from mnemic.hd.letters import SpellingEncoder
-from mnemic.hd.query import RecordVectors
 from mnemic.hd.roles import ROLES, TIERS, Tier
 from mnemic.hd.space import Space
 
-ROUTED_FROM = 100_000
-"""From so many records on only those are compared with a meaning that bundles say are worth it; all of fewer are
-compared in 10 ms."""
-MIN_SHARED = 8
-"""Where bundles have fewer members than this, all records are compared."""
-_MAX_UNBUNDLED = 8192
-"""So many records may come before bundles are made anew."""
 _EMPTY = np.empty(0, np.int64)
 _WORD = re.compile(r"[^\W\d_]{3,}")
 
@@ -56,12 +46,11 @@ class TierRecords:
     """
 
     def __init__(self, words: int) -> None:
-        self._number, self._row, self._place, self._pairs, self._ends = (GrowableArray(_EMPTY) for _ in range(5))
+        self._number, self._row, self._place, self._ends = (GrowableArray(_EMPTY) for _ in range(4))
         self._terms = GrowableArray(np.empty(0, np.uint32))
         self._postings = make_inverted_index()
         self._codes = GrowableArray(np.empty((0, words), np.uint64))
         self._alive = GrowableArray(np.empty(0, np.bool_))
-        self._bundles: Bundles | None = None
         self.last = self.last_coded = self._count = 0
 
     def append(self, block: RecordBlock, columns: Columns) -> None:
@@ -70,7 +59,6 @@ class TierRecords:
             (self._number, block.number),
             (self._row, block.row),
             (self._place, np.searchsorted(columns.row, block.row)),
-            (self._pairs, block.pairs),
             (self._ends, block.ends + len(self._terms.view())),
             (self._terms, block.terms),
             (self._alive, np.ones(len(block.row), np.bool_)),
@@ -91,8 +79,7 @@ class TierRecords:
             which, terms = self.terms_of(kept)
             self._terms = GrowableArray(terms)
             self._codes.select(kept[kept < len(self._codes.view())])
-            self._bundles = None
-            for growing in (self._number, self._row, self._place, self._pairs, self._ends, self._alive):
+            for growing in (self._number, self._row, self._place, self._ends, self._alive):
                 growing.select(kept)
             self._ends.view()[:] = np.cumsum(np.bincount(which, minlength=len(kept)))
             self._postings = make_inverted_index()
@@ -118,21 +105,6 @@ class TierRecords:
         which = np.repeat(np.arange(len(places)), sizes)
         inside = np.arange(len(which)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         return which, self._terms.view()[starts[which] + inside]
-
-    def bundles(self, sessions: NDArray[np.int64], tie: NDArray[np.uint64], algebra: Algebra) -> Bundles:
-        """The bundles of conversations, of all records that had their hypervector when they were bundled last.
-
-        They are bundled anew once many have come since, or records were let go of; until then who asks compares those
-        that came since by themselves.
-
-        Args:
-            sessions: ``(n,) int64``: the conversation of each memory.
-        """
-        codes = self._codes.view()
-        bundled = 0 if self._bundles is None else len(self._bundles.members)
-        if self._bundles is None or len(codes) - bundled > max(_MAX_UNBUNDLED, bundled // 16):
-            self._bundles = bundle_groups_of(codes, sessions[self.position[: len(codes)]], tie, algebra)
-        return self._bundles
 
     def attach(self, block: CodeBlock) -> None:
         """Take in the hypervectors of what was taken in since the last time; those that were replaced have none."""
@@ -166,9 +138,9 @@ class TierRecords:
         return self._place.view()
 
     @property
-    def codes(self) -> RecordVectors:
-        """The hypervectors of all that were attached; not copies."""
-        return RecordVectors(self._codes.view(), self._pairs.view())
+    def codes(self) -> NDArray[np.uint64]:
+        """The hypervectors of all that were attached, ``(n, w) uint64``; not copies."""
+        return np.asarray(self._codes.view(), np.uint64)
 
 
 class ShapeIndex:
@@ -184,7 +156,6 @@ class ShapeIndex:
         self._spelt: dict[str, tuple[dict[str, int], GrowableArray]] = {}
         self._vocabulary: dict[str, int] = {}
         self._words: dict[int, NDArray[np.int64]] = {}
-        self._sessions = _EMPTY
         self._roles: list[str] = []
         self._role_of = GrowableArray(np.empty(0, np.uint16))
         self.records: dict[Tier, TierRecords] = {tier: TierRecords(0) for tier in TIERS}
@@ -218,7 +189,6 @@ class ShapeIndex:
             loaded: told how many tiers are there, of how many.
             retired: how many of the memories are retired: their fillers are no longer known then.
         """
-        self._sessions = columns.session
         pending = snapshot.pending_binding_count()
         if snapshot.seq == self._seq and snapshot.generation == self._generation:
             self.pending = pending  # what is bound again to the same bits waits no more, and the log says nothing of it
@@ -240,33 +210,12 @@ class ShapeIndex:
         self.pending, self._retired = pending, retired
         self._seq, self._generation = snapshot.seq, snapshot.generation
 
-    def vectors(self, tier: Tier, snapshot: Snapshot) -> RecordVectors:
-        """The hypervectors of all records of a tier, as of a snapshot that was followed."""
+    def vectors(self, tier: Tier, snapshot: Snapshot) -> NDArray[np.uint64]:
+        """The hypervectors of all records of a tier, ``(n, w) uint64``, as of a snapshot that was followed."""
         records = self.records[tier]
         if records.last_coded < records.last:
             records.attach(snapshot.codes(tier, records.last_coded))
         return records.codes
-
-    def worth_comparing(
-        self, tier: Tier, snapshot: Snapshot, query: NDArray[np.uint64], places: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Of some records those that may be near to a query ``(w,) uint64``: all, where they are few.
-
-        Args:
-            places: ``(m,) int64``, ascending.
-        """
-        if len(places) < ROUTED_FROM or self.encoders is None:
-            return places
-        records, codes = self.records[tier], self.vectors(tier, snapshot).codes
-        tie = draw_hypervector(self.encoders.space, "tie", "session")
-        bundles = records.bundles(self._sessions, tie, self.algebra)
-        if MIN_SHARED * len(bundles.codes) > len(codes):  # conversations of a memory or two tell nothing
-            return places
-        visible = np.zeros(len(codes), np.bool_)
-        visible[places] = True
-        bundled = len(bundles.members)
-        near = bundles.route(query, visible[:bundled], self.algebra)
-        return np.concatenate([near, places[np.searchsorted(places, bundled) :]])
 
     def spelt_like(self, role: str, names: list[str], name: str) -> NDArray[np.float64]:
         """How alike some fillers of a role are spelt to a name, ``(c,)``, 0 to 1; their codes are made once."""

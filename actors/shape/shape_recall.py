@@ -30,7 +30,7 @@ from mnemic.actors.recall.hits import excerpt, make_hit
 from mnemic.actors.recall.list_memories import record_question
 from mnemic.actors.recall.query import query_vector
 from mnemic.actors.recall.recall_index import RecallIndex
-from mnemic.actors.shape.about import TEMPERATURE, AboutQuery
+from mnemic.actors.shape.about import TEMPERATURE, TextQuery
 from mnemic.actors.shape.bind import settings_mismatch
 from mnemic.actors.shape.community_role import COMMUNITY, LEAST_NEAR, members_among, none_is_in
 from mnemic.actors.shape.fillers import ShapeSearch
@@ -38,7 +38,7 @@ from mnemic.actors.shape.patterns import PatternQuery, parse_pattern, texts_to_e
 from mnemic.actors.shape.questions.alike import alike_matches
 from mnemic.actors.shape.questions.analogies import solve
 from mnemic.actors.shape.questions.conversations import find_conversations
-from mnemic.actors.shape.questions.partial import Cue, differences, meaning_cue, meant_by, partial_matches, read_cues
+from mnemic.actors.shape.questions.partial import Cue, differences, meant_by, partial_matches, read_cues, text_cue
 from mnemic.actors.shape.questions.situations import alike_situations, here_answers, newest_step, situation_pairs
 from mnemic.actors.shape.shape_index import ShapeIndex
 from mnemic.hd import evidence as grading
@@ -74,7 +74,7 @@ def _answer_span(answer: Answer) -> DeliveredSpan:
     return DeliveredSpan(memory=answer.memories[0], start=0, stop=0, why=why)
 
 
-_WITHOUT = ("The rest answered.", "Its words and the rest answered.")
+_WITHOUT = "Its words and the rest answered."
 _ABOUT = "about"
 """The role of meaning that vectors and words tell better than hypervectors do."""
 _NONE = np.empty(0, np.int64)
@@ -113,13 +113,13 @@ class ShapeQueryEngine:
         validate_shape(asked)
         degraded: list[str] = []
         vectors = {
-            role: query_vector(text, context, degraded, _WITHOUT[role == _ABOUT], role)
+            role: query_vector(text, context, degraded, _WITHOUT, role)
             for role, text in texts_to_embed(asked.pattern).items()
         }
         with self._source.snapshot() as snapshot:
-            about = vectors.get(_ABOUT)
+            embedded = next((one for one in vectors.values() if one is not None), None)
             known = snapshot.encoders() if asked.like else []
-            self._sync(snapshot, about.encoder if about else known[-1] if known else None, context)
+            self._sync(snapshot, embedded.encoder if embedded else known[-1] if known else None, context)
             visible = self._visible(asked, snapshot, degraded)
             found = self._answer(asked, vectors, visible, snapshot, degraded)
             otherwise = settings_mismatch(snapshot.space(), self._settings)
@@ -242,32 +242,21 @@ class ShapeQueryEngine:
         strict: bool,
     ) -> _ShapeResult:
         near = [one.pair for one in question.near]
-        names = [one.asked_role for one in (*question.exact, *question.near)]
-        about = None
-        for role, text in question.similar_texts:
-            embedded = vectors[role]
-            if role == _ABOUT:
-                about = AboutQuery.prepare(
-                    text, embedded, looking.snapshot, self._recall_index, looking.visible_memories, looking.degraded
-                )
-                continue
-            if embedded is None:
-                continue
-            if embedded.encoder.model != looking.encoders.space.model:
-                looking.warn(f"{role}: no hypervector holds the meaning of this model yet, so it took no part")
-                continue
-            near.append(Pair(role, np.frombuffer(embedded.vector, np.float32)))
-            names.append(role)
-        names += [_ABOUT] if about is not None else []
+        texts = [
+            query
+            for role, text in question.similar_texts
+            if (query := self._text_query(role, text, vectors[role], looking)) is not None
+        ]
+        names = [one.asked_role for one in (*question.exact, *question.near)] + [one.role for one in texts]
         _warn_unknown_fillers(question, looking)
         self._warn_partly_bound(question, looking)
         searched = len(looking.visible(question.tier))
         if not names and question.similar_texts:  # nothing that was said of the memories can take part
             return _ShapeResult([], [], searched)
         if names:
-            matches = looking.find(question.tier, [one.pair for one in question.exact], near, about)
-            sample = looking.sample_matches(matches, _temperature(question, near, about))
-            looking.degraded += about.warnings() if about is not None else ()
+            matches = looking.find(question.tier, [one.pair for one in question.exact], near, texts)
+            sample = looking.sample_matches(matches, _temperature(near, texts))
+            looking.degraded += [one for text in texts for one in text.warnings()]
             _warn_nothing_near(question, matches, looking)
         elif question.community is None:
             (matches, sample), names = looking.typical(question.tier), ["typical"]
@@ -279,8 +268,7 @@ class ShapeQueryEngine:
         hits: list[Hit] = []
         if not strict and _may_be_wrong(question, len(whole), k):
             cues = read_cues(looking, question.tier, [*question.exact, *question.near])
-            texts = near[len(question.near) :]
-            cues += [meaning_cue(looking, question.tier, *one) for one in looking.nearness(question.tier, texts, about)]
+            cues += [text_cue(looking, question.tier, one) for one in texts]
             # to be far from a day, or from a text, says as much against a memory as another cue that it has not
             told = _NONE if question.near or question.similar_texts else matches.row
             hits = self._hits(question.tier, matches, names, looking, k) if len(told) else []
@@ -294,6 +282,14 @@ class ShapeQueryEngine:
             looking.warn("no memory looked through has all of that")
         answers = [one for role in question.unknown for one in looking.answers(question.tier, role, sample, k)]
         return _ShapeResult(hits, answers, searched)
+
+    def _text_query(
+        self, role: str, text: str, embedded: QueryEmbedded | None, looking: ShapeSearch
+    ) -> TextQuery | None:
+        """A text of a pattern; what was said before or after may lie outside of what is looked through."""
+        seen = looking.visible_memories if role == _ABOUT else looking.reach
+        index = self._recall_index
+        return TextQuery.prepare(role, text, embedded, looking.snapshot, index, seen, looking.degraded)
 
     def _alike(self, like: Sequence[bytes], question: PatternQuery, looking: ShapeSearch, k: int) -> _ShapeResult:
         """Memories in which the same kind of thing happened as in some: by all roles at once, and by what they say."""
@@ -419,11 +415,11 @@ def _may_be_wrong(question: PatternQuery, whole: int, k: int) -> bool:
     return bool(exact) and whole < k and (len(exact) > 1 or not whole)
 
 
-def _temperature(question: PatternQuery, near: Sequence[Pair], about: AboutQuery | None) -> float:
+def _temperature(near: Sequence[Pair], texts: Sequence[TextQuery]) -> float:
     """How fast memories count less the farther they are from the nearest: the less noise, the faster."""
-    if about is not None:
-        return query.TEMPERATURE if near else TEMPERATURE
-    return query.TEMPERATURE if len(near) > len(question.near) else grading.TEMPERATURE
+    if texts:
+        return query.TEMPERATURE if near or len(texts) > 1 else TEMPERATURE
+    return grading.TEMPERATURE
 
 
 def _warn_unknown_fillers(question: PatternQuery, looking: ShapeSearch) -> None:

@@ -179,9 +179,9 @@ def _questions(mind: _CapturedMind, asked: Sequence[StructuralQuestion]) -> Iter
         ways = {"shape": [[hit.id for hit in one.hits] for one in shaped]}
         for name, signals in _BY_WORDS.items():
             ways[name] = [_recall(mind.actors, one.text, signals, kinds) for one in of_it]
-        if of_it[0].about:
-            found = [_recall(mind.actors, one.about, _FUSED, kinds) for one in of_it]
-            ways["fused, and the turn after each"] = [
+        for name, signals in (("meaning", _BY_WORDS["meaning"]), ("fused", _FUSED)) if of_it[0].about else ():
+            found = [_recall(mind.actors, one.about, signals, kinds) for one in of_it]
+            ways[f"{name}, and the turn after each"] = [
                 [after[memory] for memory in one if memory in after] for one in found
             ]
         ranks = {

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.hd.evidence import bit_agreement, bit_agreements, cue_evidence, estimate_similarity, expected_weights
+from mnemic.hd.evidence import bit_agreement, bit_agreements, cue_evidence, expected_weights
 
 PROBABILITIES = st.floats(0.0, 1.0, allow_nan=False)
 
@@ -46,19 +46,6 @@ def test_the_more_pairs_a_record_has_the_less_each_shows_and_all_show_a_little(p
 def test_of_records_of_very_many_pairs_too_the_law_is_known_at_once() -> None:
     assert bit_agreement(1_000_000) == pytest.approx(0.5 + 1 / math.sqrt(2 * math.pi * 1_000_000), rel=1e-9)
     assert bit_agreement(999) == pytest.approx(0.5 + math.comb(998, 499) / 2**999, abs=1e-13)
-
-
-def test_likeness_is_one_for_the_same_and_nothing_for_what_is_unrelated_whatever_the_number_of_pairs() -> None:
-    dimensions, pairs = 10_240, np.array([1, 5, 12, 31])
-    same = np.round(dimensions * (1 - bit_agreements(pairs)))[:, None].astype(np.int32)
-    unrelated = np.full((4, 1), dimensions // 2, np.int32)
-    found, error = estimate_similarity(np.concatenate([same, unrelated], axis=1), pairs, dimensions)
-    assert found[:, 0] == pytest.approx(1.0, abs=1e-3)
-    assert found[:, 1] == pytest.approx(0.0)
-    assert (np.diff(error) > 0).all()  # the more is bundled, the less is sure
-    drawn = np.random.default_rng(1).binomial(dimensions, 0.5, (4000, 1)).astype(np.int32)
-    measured, (error_of_12, *_) = estimate_similarity(drawn, np.full(4000, 12), dimensions)
-    assert measured.std() == pytest.approx(error_of_12, rel=0.05)
 
 
 @given(matched=st.lists(PROBABILITIES, max_size=7))

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mnemic.hd.algebra import Algebra, algebra_named, default_algebra
-from mnemic.hd.query import RecordVectors, best_matches, match_weights, meaning_scores, sample_rows
-from tests.hd.drawing import random
+from mnemic.hd.algebra import default_algebra
+from mnemic.hd.query import best_matches, match_weights, sample_rows
 
 ALGEBRA = default_algebra()
 
@@ -45,35 +44,6 @@ def test_of_more_that_match_alike_than_are_wanted_the_last_and_some_of_all_other
     assert len(found.row) <= 4_096
     assert found.row[:65].tolist() == [0, *range(records - 1, records - 65, -1)]
     assert (found.row < records / 2).mean() == pytest.approx(0.5, abs=0.05)
-
-
-@pytest.mark.parametrize("algebra", [default_algebra(), algebra_named("numpy")], ids=["best", "numpy"])
-@pytest.mark.parametrize("looked", [3, 40])
-def test_the_nearness_of_meanings_is_the_cosine_of_their_embeddings(algebra: Algebra, looked: int) -> None:
-    target = random(1, 160)
-    codes = random(2, 40, 160)
-    codes[:3] = target, turned(target, 1 / 3, 3), turned(target, 1 / 2, 4)
-    scores = meaning_scores(RecordVectors(codes, np.ones(40, np.int64)), np.arange(looked), target[None], algebra)
-    assert scores.shape == (looked, 1)
-    assert scores[0, 0] == pytest.approx(1.0)
-    assert scores[1, 0] == pytest.approx(0.5, abs=0.02)  # a third of the bits is an angle of a third of a half-turn
-    assert scores[2:, 0].max() < 0.1
-
-
-def test_a_meaning_is_as_near_however_many_other_pairs_the_record_has() -> None:
-    target, half = random(5, 160), turned(random(5, 160), 1 / 3, 6)
-    pairs = np.array([3, 9, 21])
-    codes = np.array([ALGEBRA.bundle(np.concatenate([half[None], random(n, n - 1, 160)]), target) for n in pairs])
-    scores = meaning_scores(RecordVectors(codes, pairs), np.arange(3), target[None], ALGEBRA)
-    assert scores[:, 0] == pytest.approx([0.5] * 3, abs=0.12)
-
-
-@pytest.mark.parametrize("records", [0, 1])
-@pytest.mark.parametrize("words", [1, 2, 160])
-def test_none_or_one_record_of_any_size_is_looked_through_as_well(records: int, words: int) -> None:
-    codes = RecordVectors(random(7, 3, words), np.full(3, 4))
-    assert meaning_scores(codes, np.arange(records), random(8, 2, words), ALGEBRA).shape == (records, 2)
-    assert meaning_scores(codes, np.arange(records), random(8, 0, words), ALGEBRA).shape == (records, 0)
 
 
 def test_what_is_meant_is_the_nearest_and_what_is_not_near_at_all_is_not() -> None:

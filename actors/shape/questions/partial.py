@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.actors.protocol.snapshot import filler_term
+from mnemic.actors.shape.about import TextQuery
 from mnemic.actors.shape.fillers import Sample, ShapeSearch
 from mnemic.actors.shape.patterns import PatternPair
 from mnemic.hd.encoders import match_kind
@@ -72,13 +73,10 @@ def read_cues(looking: ShapeSearch, tier: Tier, asked: Sequence[PatternPair]) ->
     return [_cue(looking, tier, role, tuple(pairs)) for role, pairs in by_role.items()]
 
 
-def meaning_cue(looking: ShapeSearch, tier: Tier, role: str, near: Floats) -> Cue:
-    """What a text tells that records are near to.
-
-    Args:
-        near: ``(v,)``, 0 to 1: how near each of the records looked through is.
-    """
+def text_cue(looking: ShapeSearch, tier: Tier, text: TextQuery) -> Cue:
+    """What a text tells that records are near to."""
     records, places = looking.index.records[tier], looking.visible(tier)
+    near, role = text.nearness(records.position[places]), text.role
     evidence, fit = np.zeros(len(records.row)), np.zeros(len(records.row))
     if not len(places):
         return Cue(role, (), evidence, 0.0, fit)

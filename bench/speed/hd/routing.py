@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from mnemic.actors.shape.questions.conversations import often_evidence
 from mnemic.bench.harness.measure import Row
 from mnemic.bench.harness.statistics import mean_interval, paired_test
+from mnemic.bench.speed.hd.bundles import MOST_BUNDLES, Bundles, bundle_groups_of
 from mnemic.hd.algebra import Algebra
-from mnemic.hd.bundles import MOST_BUNDLES, Bundles, bundle_groups_of
 from mnemic.hd.codebook import draw_hypervector
 from mnemic.hd.encoders import Projection
 from mnemic.hd.space import Space
@@ -53,7 +53,7 @@ class _Drawn(NamedTuple):
 
     def meaning_of(self, meanings: NDArray[np.float32], algebra: Algebra) -> Codes:
         """Meanings bound to their role."""
-        return self.planes.project(meanings, algebra) ^ self.role
+        return np.asarray(self.planes.project(meanings, algebra) ^ self.role, np.uint64)
 
 
 def measure_routing(space: Space, records: int, seed: int, algebra: Algebra) -> Iterator[Row]:
@@ -111,7 +111,7 @@ def _probes(drawn: _Drawn, algebra: Algebra, seed: int) -> dict[str, Callable[[i
 
     def meaning(place: int) -> Codes:
         near = drawn.meanings[place] + np.float32(0.3) * generator.standard_normal(_SIDE).astype(np.float32)
-        return drawn.meaning_of(near[None], algebra)[0]
+        return np.asarray(drawn.meaning_of(near[None], algebra)[0], np.uint64)
 
     return {
         "a whole record": lambda place: drawn.codes[place],
@@ -178,8 +178,8 @@ def _conversations(drawn: _Drawn, bundles: Bundles, algebra: Algebra, generator:
             )
             scores, had = np.zeros(sessions), np.zeros(sessions)
             for cue in dict.fromkeys(cues):
-                own = slice(ends[cue], ends[cue + 1])
-                having, often = by_name[own, 1], times[own]
+                those = slice(ends[cue], ends[cue + 1])
+                having, often = by_name[those, 1], times[those]
                 scores[having] += often_evidence(often / _SESSION, often.sum() / len(session))
                 had[having] += 1
             scores[had == len(set(cues))] += _ALL

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -44,9 +43,9 @@ class Follower:
         for tier in TIERS:
             records, visible = self.memory.records[tier], ~self.recollection.retired_mask(None)
             places, codes = records.visible(visible), self.memory.vectors(tier, snapshot)
-            rows, pairs = records.row[places].tolist(), codes.pairs[places].tolist()
-            bits = [bytes(codes.codes[place]) + bytes(records.terms_of(np.array([place]))[1]) for place in places]
-            found[tier] = sorted(zip(rows, pairs, bits, strict=True))
+            rows = records.row[places].tolist()
+            bits = [bytes(codes[place]) + bytes(records.terms_of(np.array([place]))[1]) for place in places]
+            found[tier] = sorted((row, 0, one) for row, one in zip(rows, bits, strict=True))
             for role in ("who", "file", "subject") if self.memory.encoders else ():
                 items = self.memory.items(role, snapshot)
                 for name, numbers in zip(items.names, items.numbers, strict=True):
@@ -194,41 +193,3 @@ def test_records_that_are_dead_are_let_go_of_once_they_are_most(tmp_path: Path) 
         assert len(assert_as_new(actor_system, follower)["episode"]) == 7
         assert len(follower.memory.records["episode"].row) <= 14
         assert np.unique(follower.memory.records["episode"].row).size == 7
-
-
-def test_of_very_many_records_those_are_compared_that_bundles_of_conversations_lead_to(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    topics = ("the tide at the harbour", "bread and butter", "a lamp on the pier", "the garden gate", "oars and sails")
-    events = [
-        event(
-            60 * number + turn, "user" if turn % 2 else "assistant", f"{topics[number % 5]}, said {turn}", f"s{number}"
-        )
-        for number in range(20)
-        for turn in range(6)
-    ]
-    compared: list[int] = []
-    with shaped(tmp_path / "mind", events) as actor_system:
-        whole = [shape(actor_system, {"next": topic}, k=3) for topic in topics]
-        monkeypatch.setattr(shape_index, "ROUTED_FROM", 50)
-        monkeypatch.setattr(shape_index, "MIN_SHARED", 2)
-        monkeypatch.setattr("mnemic.hd.bundles.MOST_BUNDLES", 8)
-        real = ShapeIndex.worth_comparing
-
-        def counted(self: ShapeIndex, *given: Any) -> Any:
-            found = real(self, *given)
-            compared.append(len(found))
-            return found
-
-        monkeypatch.setattr(ShapeIndex, "worth_comparing", counted)
-        routed = [shape(actor_system, {"next": topic}, k=3) for topic in topics]
-        assert [[hit.score for hit in one.hits] for one in routed] == [[hit.score for hit in one.hits] for one in whole]
-        assert compared
-        assert max(compared) == 48  # eight bundles of six
-        # what came since the bundles were made is compared by itself
-        actor_system.sources["more"] = [event(9_000, "user", "the tide at the harbour, said late", "late")]
-        actor_system.take("more")
-        actor_system.embed()
-        bind(actor_system)
-        shape(actor_system, {"next": topics[0]}, k=3)
-        assert compared[-1] == 49

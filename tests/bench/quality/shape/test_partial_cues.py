@@ -11,8 +11,9 @@ from mnemic.bench.harness.homes import actors_of
 from mnemic.bench.harness.processes import run_mnemic
 from mnemic.bench.quality.shape import partial_cues
 from mnemic.bench.quality.shape.partial_cues import _FORMS, _Columns, _draw, _err, _meant, _read, _Table, cue_rows
+from tests.paths import ROOT
 
-EXAMPLE = Path(__file__).parents[3] / "mnemic" / "example"
+EXAMPLE = ROOT / "mnemic" / "example"
 
 
 @pytest.fixture(scope="module")

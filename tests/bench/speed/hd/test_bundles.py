@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.hd import bundles
+from mnemic.bench.speed.hd import bundles
+from mnemic.bench.speed.hd.bundles import MAX_MEMBERS, bundle_groups_of
 from mnemic.hd.algebra import default_algebra
-from mnemic.hd.bundles import MAX_MEMBERS, bundle_groups_of
 from mnemic.hd.codebook import draw_hypervector
 from mnemic.hd.space import Space
 

@@ -18,8 +18,8 @@ from mnemic.hd.algebra import Algebra
 
 MAX_MEMBERS = 64
 """A larger group has several bundles."""
-MOST_BUNDLES = 200
-"""Members of so many bundles are compared: of a million records in bundles of forty, one in 125."""
+MOST_BUNDLES = 1000
+"""Members of so many bundles are compared: of a million records in bundles of forty, one in 25."""
 _AT_ONCE = 1 << 15  # records that are bundled in one call: 42 MB of codes
 
 
