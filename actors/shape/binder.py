@@ -205,7 +205,7 @@ class BinderActor:
             kept, seq = snapshot.space(), snapshot.seq
             if kept is None or not self._matches_settings(kept):
                 return False
-            step = self._prototypes.step(snapshot, self._space, kept.stamp)
+            step = self._prototypes.step(snapshot, self._space, kept.stamp, self._encoder)
         if step is None:
             return False
         self._apply(step.change, seq, msgspec.msgpack.encode(step.change), context)

@@ -1,9 +1,11 @@
 """Bundles the prototypes of communities, and places new memories by them: two kinds of small background step.
 
 A topic's prototype is the majority bundle of its members' episode hypervectors (Kanerva 2009, "Hyperdimensional
-computing"): it is nearer to each member than chance allows. Between two boundaries a new memory is placed in the topic
-of its scope whose prototype is nearest. `mnemic.actors.shape.binder` takes the steps when nothing waits to be bound,
-and has the Store carry out what is decided here.
+computing"): it is nearer to each member than chance allows. Beside it the mean of its members' vectors is kept. Between
+two boundaries a new memory is placed in the topic of its scope whose mean is nearest to its vector, which agrees more
+often with where the next boundary puts it (docs/decisions/0026-what-hypervectors-are-for.md); without a model, in the
+one whose prototype is nearest. `mnemic.actors.shape.binder` takes the steps when nothing waits to be bound, and has the
+Store carry out what is decided here.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.actors.protocol.changes import EncoderName
 from mnemic.actors.protocol.communities.changes import PlaceMembers, SetPrototypes
 from mnemic.actors.protocol.communities.snapshot import MemberCodes, PrototypeBlock
 from mnemic.actors.protocol.snapshot import Snapshot
@@ -25,6 +28,17 @@ MOST_CODES = 4096
 _TOPICS = 256  # of topics that one step bundles: of two members each, they take as long as one of many
 _PLACED = 64  # memories that one step places: beside 5,000 prototypes that compares 400 MB
 _LEAST_BUNDLED = 2  # a bundle of one would be that memory
+
+
+class ScopeTopics(NamedTuple):
+    """The topics of a scope that have prototypes, `p` of them."""
+
+    numbers: NDArray[np.int64]
+    """``(p,) int64``, ascending."""
+    codes: NDArray[np.uint64]
+    """``(p, w) uint64``: their prototypes."""
+    means: NDArray[np.float32]
+    """``(p, d) float32``: the means of their members' vectors, of unit length; zeros where there is none."""
 
 
 class PrototypeStep(NamedTuple):
@@ -48,7 +62,7 @@ class PrototypeWork:
         self._algebra = algebra
         self._after: int | None = 0  # rows after this one may have to be placed; None: no row has
         self._known: tuple[int, str] | None = None  # generation and space of the prototypes that are held
-        self._prototypes: dict[int, tuple[NDArray[np.int64], NDArray[np.uint64]]] = {}  # by scope: topics, codes
+        self._prototypes: dict[int, ScopeTopics] = {}  # by scope
 
     def communities_changed(self) -> None:
         """Communities were found anew: prototypes are others, and what was placed may not be any more."""
@@ -63,20 +77,21 @@ class PrototypeWork:
         unplaced = 0 if self._after is None else snapshot.unplaced_count(self._after)
         return snapshot.stale_prototype_count() + unplaced
 
-    def step(self, snapshot: Snapshot, space: Space, stamp: str) -> PrototypeStep | None:
+    def step(self, snapshot: Snapshot, space: Space, stamp: str, encoder: EncoderName | None) -> PrototypeStep | None:
         """What to do next; ``None`` where nothing is.
 
         Args:
             space: the space that memories are bound in; of its model nothing is asked.
             stamp: its stamp, as it is kept.
+            encoder: whose vectors memories are placed by; ``None`` without a model.
         """
         stale = snapshot.stale_prototypes(_TOPICS)
         if stale:
             self._known = None  # they are read again once these are kept
-            return self._bundle(stale, snapshot, space, stamp)
+            return self._bundle(stale, snapshot, space, stamp, encoder)
         if (snapshot.generation, stamp) != self._known:
             self._hold(snapshot, stamp)
-        return self._place(snapshot)
+        return self._place(snapshot, encoder)
 
     def _hold(self, snapshot: Snapshot, stamp: str) -> None:
         """Take over the prototypes as they are; where a scope has some that had none, its memories are looked at."""
@@ -86,7 +101,9 @@ class PrototypeWork:
             self._after = 0
         self._known = snapshot.generation, stamp
 
-    def _bundle(self, stale: list[int], snapshot: Snapshot, space: Space, stamp: str) -> PrototypeStep:
+    def _bundle(
+        self, stale: list[int], snapshot: Snapshot, space: Space, stamp: str, encoder: EncoderName | None
+    ) -> PrototypeStep:
         communities: list[int] = []
         members: list[MemberCodes] = []
         left = MOST_CODES
@@ -109,10 +126,11 @@ class PrototypeWork:
             communities=tuple(communities),
             bundled=bundled,
             prototypes=np.concatenate(codes_of_all).astype("<u8", copy=False).tobytes(),
+            means=_means([one.row for one in members], snapshot, encoder).astype("<f4", copy=False).tobytes(),
         )
         return PrototypeStep(change, len(communities))
 
-    def _place(self, snapshot: Snapshot) -> PrototypeStep | None:
+    def _place(self, snapshot: Snapshot, encoder: EncoderName | None) -> PrototypeStep | None:
         if self._after is None:
             return None
         found = snapshot.unplaced(self._after, _PLACED)
@@ -120,7 +138,8 @@ class PrototypeWork:
             self._after = None
             return None
         self._after = int(found.row[-1])
-        topics = nearest_topics(found, self._prototypes, self._algebra)
+        vectors = _vectors(found.row, snapshot, encoder)
+        topics = nearest_topics(found, vectors, self._prototypes, self._algebra)
         near = topics > 0
         change = PlaceMembers(
             generation=snapshot.generation,
@@ -149,26 +168,58 @@ def bundle_prototypes(members: list[NDArray[np.uint64]], space: Space, algebra: 
 
 
 def nearest_topics(
-    memories: MemberCodes, prototypes: dict[int, tuple[NDArray[np.int64], NDArray[np.uint64]]], algebra: Algebra
+    memories: MemberCodes, vectors: NDArray[np.float32], topics: dict[int, ScopeTopics], algebra: Algebra
 ) -> NDArray[np.int64]:
-    """The topic of its own scope that each memory is nearest to by Hamming distance, ``(n,) int64``.
+    """The topic of its own scope that each memory is nearest to, ``(n,) int64``.
 
-    Of topics that are as near it is the lower number; 0 where the scope has none.
+    By the cosine to the means, where it and any topic has a vector, else by Hamming distance to the prototypes. Of
+    topics that are as near it is the lower number; 0 where the scope has none.
 
     Args:
-        prototypes: by scope, numbers of topics ``(p,) int64``, ascending, and their prototypes ``(p, w) uint64``.
+        vectors: ``(n, d) float32``: of each memory, zeros where it has none.
+        topics: by scope.
     """
-    topics = np.zeros(len(memories.row), np.int64)
+    found = np.zeros(len(memories.row), np.int64)
     for scope in np.unique(memories.scope).tolist():
-        if scope in prototypes:
-            own = memories.scope == scope
-            numbers, codes = prototypes[scope]
-            topics[own] = numbers[algebra.distances(codes, memories.codes[own]).argmin(axis=0)]
-    return topics
+        if scope not in topics:
+            continue
+        numbers, codes, means = topics[scope]
+        own = np.flatnonzero(memories.scope == scope)
+        found[own] = numbers[algebra.distances(codes, memories.codes[own]).argmin(axis=0)]
+        if means.shape[1] == vectors.shape[1] and means.any():
+            meant = own[vectors[own].any(axis=1)]
+            cosines = means @ vectors[meant].T
+            cosines[np.flatnonzero(~means.any(axis=1))] = -np.inf
+            found[meant] = numbers[cosines.argmax(axis=0)]
+    return found
 
 
-def _by_scope(found: PrototypeBlock) -> dict[int, tuple[NDArray[np.int64], NDArray[np.uint64]]]:
+def _vectors(rows: NDArray[np.int64], snapshot: Snapshot, encoder: EncoderName | None) -> NDArray[np.float32]:
+    """The vectors of some memories, of unit length, ``(n, d) float32``; zeros of one that has none."""
+    if encoder is None or not len(rows):
+        return np.empty((len(rows), 0), np.float32)
+    having, vectors = snapshot.mean_vectors(encoder, rows)
+    found = np.zeros((len(rows), vectors.shape[1]), np.float32)
+    at = {row: place for place, row in enumerate(having.tolist())}
+    for place, row in enumerate(rows.tolist()):
+        if row in at:
+            found[place] = vectors[at[row]]
+    return found
+
+
+def _means(members: list[NDArray[np.int64]], snapshot: Snapshot, encoder: EncoderName | None) -> NDArray[np.float32]:
+    """Of each community the mean of its members' vectors, of unit length, ``(g, d) float32``; zeros without any."""
+    vectors = _vectors(np.concatenate([*members, np.empty(0, np.int64)]), snapshot, encoder)
+    ends = np.cumsum([len(one) for one in members])
+    means = np.array(
+        [vectors[end - len(one) : end].sum(axis=0, dtype=np.float64) for one, end in zip(members, ends, strict=True)]
+    ).reshape(len(members), vectors.shape[1])
+    lengths = np.sqrt((means * means).sum(axis=1, keepdims=True))
+    return (means / np.where(lengths == 0, 1.0, lengths)).astype(np.float32)
+
+
+def _by_scope(found: PrototypeBlock) -> dict[int, ScopeTopics]:
     return {
-        scope: (found.topic[found.scope == scope], found.codes[found.scope == scope])
+        scope: ScopeTopics(*(one[found.scope == scope] for one in (found.topic, found.codes, found.means)))
         for scope in np.unique(found.scope).tolist()
     }

@@ -199,8 +199,8 @@ CREATE TABLE neighbours(
   memory INTEGER PRIMARY KEY, near BLOB NOT NULL, cosines BLOB NOT NULL) STRICT;
 CREATE TABLE communities(
   id INTEGER PRIMARY KEY, level INTEGER NOT NULL, parent INTEGER NOT NULL, scope INTEGER NOT NULL,
-  size INTEGER NOT NULL, born INTEGER NOT NULL, died INTEGER, prototype BLOB, bundled INTEGER NOT NULL DEFAULT 0,
-  stale INTEGER NOT NULL DEFAULT 0) STRICT;
+  size INTEGER NOT NULL, born INTEGER NOT NULL, died INTEGER, prototype BLOB, mean BLOB,
+  bundled INTEGER NOT NULL DEFAULT 0, stale INTEGER NOT NULL DEFAULT 0) STRICT;
 CREATE INDEX communities_alive ON communities(level, scope, size) WHERE died IS NULL;
 CREATE INDEX communities_stale ON communities(id) WHERE stale > 0;
 CREATE TABLE members(

@@ -118,7 +118,7 @@ class PlaceMembers(ChangeBase, frozen=True, kw_only=True, tag="place_members"):
 
 
 class SetPrototypes(ChangeBase, frozen=True, kw_only=True, tag="set_prototypes"):
-    """Keep the prototypes of communities: the bundle of their members' hypervectors.
+    """Keep the prototypes of communities: the bundle of their members' hypervectors, and the mean of their vectors.
 
     Nothing where the store was made anew since the members were read.
     """
@@ -135,3 +135,5 @@ class SetPrototypes(ChangeBase, frozen=True, kw_only=True, tag="set_prototypes")
     """How many hypervectors are in each; none is kept of one without any."""
     prototypes: bytes
     """``(n, dimensions / 64) uint64``, little-endian, row-major."""
+    means: bytes = b""
+    """``(n, d) float32``, little-endian, of unit length; zeros where none has a vector. Empty without a model."""

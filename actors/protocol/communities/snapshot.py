@@ -133,6 +133,8 @@ class PrototypeBlock(NamedTuple):
     """``(n,) int64``: number of its scope."""
     codes: NDArray[np.uint64]
     """``(n, dimensions / 64) uint64``."""
+    means: NDArray[np.float32]
+    """``(n, d) float32``: the means of their members' vectors, of unit length; zeros where there is none."""
 
 
 class MemberCodes(NamedTuple):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.actors.protocol.communities.snapshot import MemberCodes, Members
-from mnemic.actors.shape.prototypes import bundle_prototypes, nearest_topics
+from mnemic.actors.shape.prototypes import ScopeTopics, bundle_prototypes, nearest_topics
 from mnemic.hd.algebra import Algebra
 from mnemic.hd.space import Space
 
@@ -73,17 +73,20 @@ def placement_agreement(
     )
     lengths = np.linalg.norm(means, axis=1, keepdims=True)
     means /= np.where(lengths == 0, 1, lengths)
-    known = {place: (topics[scopes == place], prototypes[scopes == place]) for place in np.unique(scopes).tolist()}
+    nothing = np.empty((len(topics), 0), np.float32)
+    known = {
+        place: ScopeTopics(topics[scopes == place], prototypes[scopes == place], nothing[scopes == place])
+        for place in np.unique(scopes).tolist()
+    }
     known_before = np.array(sorted(set(old.values())), np.int64)
     born = (put > 0) & ~np.isin(put, known_before)
     compared = (put > 0) & ~born & np.isin(scope, scopes)
-    nearest = nearest_topics(MemberCodes(row[compared], scope[compared], hypervectors[compared]), known, algebra)
-    by_mean = [
-        topics[scopes == place][(means[scopes == place] @ meaning).argmax()]
-        for place, meaning in zip(scope[compared].tolist(), meanings[compared], strict=True)
-    ]
+    asked = MemberCodes(row[compared], scope[compared], hypervectors[compared])
+    nearest = nearest_topics(asked, np.empty((len(asked.row), 0), np.float32), known, algebra)
+    with_means = {place: one._replace(means=means[scopes == place]) for place, one in known.items()}
+    by_mean = nearest_topics(asked, meanings[compared], with_means, algebra)
     count = int(np.count_nonzero(compared))
-    agreed = [np.count_nonzero(np.array(one, np.int64) == put[compared]) for one in (nearest, by_mean)]
+    agreed = [np.count_nonzero(one == put[compared]) for one in (nearest, by_mean)]
     shares = [float(one) / count if count else float("nan") for one in agreed]
     return PlacementAgreement(count, int(np.count_nonzero(born)), *shares)
 

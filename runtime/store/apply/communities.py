@@ -122,12 +122,16 @@ def _set_prototypes(context: ApplyContext, change: SetPrototypes, at: int) -> Ch
     size = int(db.execute("SELECT dimensions FROM spaces WHERE id = ?", (newest,)).get) // 8
     if not len(change.communities) == len(change.bundled) == len(change.prototypes) // size:
         raise ValueError(f"{len(change.prototypes)} bytes are not {len(change.communities)} prototypes of {size}")
+    width = len(change.means) // max(1, len(change.communities))
+    if width * len(change.communities) != len(change.means) or width % 4:
+        raise ValueError(f"{len(change.means)} bytes are no means of {len(change.communities)} communities")
     for place, (community, bundled) in enumerate(zip(change.communities, change.bundled, strict=True)):
         code = change.prototypes[place * size : (place + 1) * size] if bundled else None
+        mean = change.means[place * width : (place + 1) * width] if bundled else b""
         db.execute(
-            "UPDATE communities SET prototype = ?2, bundled = ?3, stale = CASE WHEN stale <= ?4 THEN 0 ELSE stale END"
-            " WHERE id = ?1 AND level = 0 AND died IS NULL",
-            (community, code, bundled, change.seq),
+            "UPDATE communities SET prototype = ?2, mean = ?5, bundled = ?3,"
+            " stale = CASE WHEN stale <= ?4 THEN 0 ELSE stale END WHERE id = ?1 AND level = 0 AND died IS NULL",
+            (community, code, bundled, change.seq, mean if any(mean) else None),
         )
     return CHANGED
 

@@ -275,10 +275,14 @@ class CommunityQueries:
         return MemberCodes(*_coded(sorted(self._in_parts(asked, chosen))))
 
     def prototypes(self) -> PrototypeBlock:
-        found = self._db.execute(
-            f"SELECT id, scope, prototype FROM communities WHERE {_HAS_PROTOTYPE} ORDER BY id"
+        found: list[Any] = self._db.execute(
+            f"SELECT id, scope, prototype, mean FROM communities WHERE {_HAS_PROTOTYPE} ORDER BY id"
         ).fetchall()
-        return PrototypeBlock(*_coded(found))
+        kept = [one[3] or b"" for one in found]
+        width = max(map(len, kept), default=0)  # those of another model are found again before long
+        means = np.frombuffer(b"".join(one if len(one) == width else bytes(width) for one in kept), "<f4")
+        coded = _coded([one[:3] for one in found])
+        return PrototypeBlock(*coded, means.astype(np.float32).reshape(len(found), width // 4))
 
     def prototype(self, topic: int) -> NDArray[np.uint64] | None:
         asked = f"SELECT prototype FROM communities WHERE {_HAS_PROTOTYPE} AND id = ?"

@@ -24,7 +24,7 @@ from mnemic.actors.protocol.scopes import Selection
 from mnemic.actors.protocol.shape.messages import BindMore, BindPending, BindProgress
 from mnemic.actors.protocol.store.messages import Apply
 from mnemic.actors.shape.binder import BinderActor
-from mnemic.actors.shape.prototypes import bundle_prototypes, nearest_topics
+from mnemic.actors.shape.prototypes import ScopeTopics, bundle_prototypes, nearest_topics
 from mnemic.hd.algebra import algebra_named
 from mnemic.hd.codebook import draw_hypervector
 from mnemic.hd.packing import unpack_unchecked
@@ -270,13 +270,31 @@ def test_a_memory_is_placed_in_its_own_scope_alone_and_of_equals_in_the_lower_nu
     for number, (scope, bits) in enumerate(topics, 1):
         held.setdefault(scope, []).append((number, bits))
     blocks = {
-        scope: (np.array([n for n, _ in own]), np.array([[2**bits - 1] for _, bits in own], np.uint64))
+        scope: ScopeTopics(
+            np.array([number for number, _ in own]),
+            np.array([[2**bits - 1] for _, bits in own], np.uint64),
+            np.zeros((len(own), 2), np.float32),
+        )
         for scope, own in held.items()
     }
     codes = MemberCodes(np.arange(len(memories)), np.array(memories, np.int64), np.zeros((len(memories), 1), np.uint64))
-    found = nearest_topics(codes, blocks, algebra_named(""))
+    found = nearest_topics(codes, np.zeros((len(memories), 2), np.float32), blocks, algebra_named(""))
     expected = [min(held.get(scope, [(0, 0)]), key=lambda one: (one[1], one[0]))[0] for scope in memories]
     assert found.tolist() == expected
+
+
+def test_a_memory_with_a_vector_goes_by_the_means_and_one_without_by_the_prototypes() -> None:
+    codes = np.array([[0], [2**64 - 1]], np.uint64)
+    means = np.array([[0, 1], [1, 0]], np.float32)
+    topics = {1: ScopeTopics(np.array([7, 9]), codes, means)}
+    asked = MemberCodes(np.arange(3), np.ones(3, np.int64), np.array([[1], [1], [2**63 - 1]], np.uint64))
+    vectors = np.array([[0.9, 0.1], [0, 0], [0.1, 0.9]], np.float32)
+    algebra = algebra_named("")
+    assert nearest_topics(asked, vectors, topics, algebra).tolist() == [9, 7, 7]
+    none = np.empty((3, 0), np.float32)
+    assert nearest_topics(asked, none, topics, algebra).tolist() == [7, 7, 9]
+    half = {1: topics[1]._replace(means=np.array([[0, 1], [0, 0]], np.float32))}
+    assert nearest_topics(asked, vectors, half, algebra).tolist() == [7, 7, 7]
 
 
 # --- questions -------------------------------------------------------------------------------------------------------

@@ -78,6 +78,20 @@ def kept(tmp_path: Path) -> Iterator[Kept]:
     found.store.close()
 
 
+def test_means_are_kept_beside_prototypes_and_those_of_another_length_count_as_none(kept: Kept) -> None:
+    kept.bind(1, 2, 3, 4, 5, 6)
+    kept.group({1: [1, 2], 2: [3, 4], 3: [5, 6]})
+    means = np.array([[0.6, 0.8], [0.0, 0.0]], "<f4").tobytes()
+    kept.apply(kept.prototypes(1, 2, means=means))
+    found = kept.look(lambda now: now.prototypes())
+    assert (found.topic.tolist(), found.means.tolist()) == ([1, 2], [[np.float32(0.6), np.float32(0.8)], [0.0, 0.0]])
+    kept.apply(kept.prototypes(3, means=np.ones(3, "<f4").tobytes()))
+    found = kept.look(lambda now: now.prototypes())
+    assert found.means.any(axis=1).tolist() == [False, False, True]
+    with pytest.raises(ValueError, match="no means of 2 communities"):
+        kept.apply(kept.prototypes(1, 2, means=bytes(10)))
+
+
 # --- boundaries ------------------------------------------------------------------------------------------------------
 
 
