@@ -39,7 +39,7 @@ class SpellingEncoder:
 
     def encode(self, names: Sequence[str]) -> NDArray[np.uint64]:
         """The codes of canonical names, whatever their case: ``(n, space.words) uint64``."""
-        grams = [_grams(name.lower()) for name in names]
+        grams = [letter_grams(name.lower()) for name in names]
         new = sorted({one for each in grams for one in each} - self._drawn.keys())
         if new:
             self._drawn.update({gram: len(self._drawn) + place for place, gram in enumerate(new)})
@@ -55,7 +55,8 @@ class SpellingEncoder:
         return np.asarray(np.where(alike > _NOISE_SIGMAS / self._space.dimensions**0.5, alike, 0.0))
 
 
-def _grams(name: str) -> list[str]:
+def letter_grams(name: str) -> list[str]:
+    """What a name in lower case is taken apart into: its letters, pairs and triples, each as often as it is there."""
     whole = f"{_START}{name[-_MOST_LETTERS:]}{_END}"
     found = [whole[at : at + size] for size in _LENGTHS for at in range(len(whole) - size + 1)]
     found += [_EITHER + "".join(sorted(whole[at : at + 2])) for at in range(len(whole) - 1)]

@@ -100,6 +100,9 @@ def _code(tier: Tier, record: Record) -> CodeInfo:
     return CodeInfo(tier=tier, pairs=len(record), fillers=tuple(dict.fromkeys(named)))
 
 
+BOUND_DIMENSIONS = 5_120
+"""Bits of a mind's hypervectors unless its settings say otherwise: half of what `mnemic.hd` takes by default, and as
+good for all that is asked of them (docs/decisions/0026-what-hypervectors-are-for.md)."""
 MAX_DIMENSIONS = 65_536
 """Bits of the longest hypervectors that a mind is bound in: a record takes 8 KiB then, on disk and in memory."""
 WORD_BITS = 64

@@ -24,6 +24,7 @@ from mnemic.actors.protocol.shape.messages import BindMore, BindPending, BindPro
 from mnemic.actors.protocol.snapshot import Snapshot, SpaceRow, Unbound
 from mnemic.actors.protocol.store.messages import Apply, Committed
 from mnemic.actors.shape.bind import (
+    BOUND_DIMENSIONS,
     MAX_DIMENSIONS,
     WORD_BITS,
     RecordBinder,
@@ -35,7 +36,6 @@ from mnemic.actors.shape.features import TripleExtractor
 from mnemic.actors.shape.prototypes import PrototypeWork
 from mnemic.algorithms.knowledge.triples import triples
 from mnemic.hd.algebra import BACKENDS
-from mnemic.hd.space import DIMENSIONS
 
 _FETCH = 32  # memories bound by one step
 _COUNT_EVERY_STEPS = 16  # steps: to count at each, in a large mind, would take longer than to bind
@@ -66,7 +66,7 @@ class BinderActor:
         ),
         Setting(
             "binder.dimensions",
-            DIMENSIONS,
+            BOUND_DIMENSIONS,
             "bits",
             f"Length of a hypervector, a multiple of {WORD_BITS}, up to {MAX_DIMENSIONS}.",
             WORD_BITS,

@@ -1,17 +1,17 @@
 """Lives, measures and a stage of the specs that ship; each follows something known from the literature.
 
-Capacity: how many fillers a hypervector has room for (Frady, Kleyko and Sommer 2018; counted exactly by
-`mnemic.bench.speed.hd_bench`). Practice: that testing, and testing at intervals, keeps a memory (Pavlik and Anderson
-2005). Interference: that a second answer to a cue stands in the way of the first (Ellenbogen et al. 2006).
+Capacity: how long hypervectors must be for what is bundled in them to be told from chance (Kanerva 2009; counted
+exactly by `mnemic.bench.speed.hd_bench`). Practice: that testing, and testing at intervals, keeps a memory (Pavlik and
+Anderson 2005). Interference: that a second answer to a cue stands in the way of the first (Ellenbogen et al. 2006).
 """
 
 from __future__ import annotations
 
 import math
 import random
-import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, ClassVar, Self
 
 from mnemic.actors.protocol.events import Event
@@ -22,8 +22,9 @@ from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.sleep.stages import Derivation
 from mnemic.actors.sleep.uses import Strengths
 from mnemic.algorithms.sleep.activation import DAY_US, HALF_LIKELY_DAYS
-from mnemic.bench.speed.hd_bench import exact_accuracy
 from mnemic.experiment.lives import Life, Question
+from mnemic.hd.evidence import bit_agreement
+from mnemic.hd.letters import letter_grams
 
 _START_US = 1_760_000_000_000_000
 _FIRST = ("amber", "brick", "cedar", "delta", "ember", "fjord", "grove", "heron", "inlet", "jetty", "kiosk", "larch")
@@ -47,52 +48,49 @@ def _event(text: str, id: str, day: int, place: int, **more: Any) -> Event:
 # --- capacity --------------------------------------------------------------------------------------------------------
 
 
-_UNLIKE = re.findall(
-    r"\w+",
-    """
-abbey algebra anchor apple asthma ballet banana barley battery beaver bicycle bishop blizzard bonfire bottle
-bracelet brother bullet butter cactus camera candle canyon carbon carpet castle cavern cement chapel cherry chess
-chimney cinema circus clarinet climate clock cobalt coffee comet compass copper cotton coyote cricket crystal
-curtain dagger dancer dentist desert diamond dinner dolphin donkey dragon drought eclipse elbow embassy engine
-envelope famine feather fever fiddle finger flute forest fossil fountain galaxy garlic gasoline genome ghost
-giraffe glacier gravity guitar hammer harvest hospital hunger hydrogen iceberg insect jacket jungle justice kettle
-kidney ladder lantern lawyer lemon leopard lizard lottery magnet marble medicine mirror monsoon mortgage museum
-mushroom needle nephew nickel ocean olive opera orchid oxygen oyster parade parrot pencil pepper pigeon planet
-poison prison quarry rabbit radar railway recipe refugee river robot sailor salmon sandal satellite senator shadow
-sheriff shovel silk skeleton soccer spider sugar surgeon tariff theater thunder tiger tobacco tractor treaty tunnel
-turnip uncle vaccine velvet violin volcano waiter walnut whistle widow window winter wizard zebra
-    """,
-)
-"""Words of unlike things: three of them together are like no other three."""
-OTHER_PAIRS = 10
-"""Of a record of `records`, so many beside its files', which have two each."""
+_SYLLABLES = ("ba", "co", "du", "fe", "gi", "ho", "ka", "le", "mi", "no", "pu", "ra", "se", "ti", "vu", "za")
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_NAME_SYLLABLES, _WRONG = 4, 2
+_SIGMAS, _STEPS = 4.0, 20  # of the integral over the noise of a likeness
 
 
 def records(options: Mapping[str, Any], seed: int) -> Life:
-    """Calls of tools, each with so many files, after a turn of its own; each is asked for by what was said before it,
-    and which tool was called. What a turn is about has no name, so the hypervectors alone tell it.
+    """Calls of a tool, each with a file of its own; each is asked for by that name with two letters wrong. How names
+    are spelt stands in no table, so the hypervectors of their letters alone tell which is meant.
 
     Args:
-        options: ``records``, 300; ``files``, of which each record has so many, ``[1, 2, 3]`` by turns; ``tools``, 40.
+        options: ``records``, 300.
     """
-    count, tools = options.get("records", 300), options.get("tools", 40)
-    files = options.get("files", [1, 2, 3])
+    names = _file_names(options.get("records", 300), seed)
     drawn = random.Random(seed)
     events: list[Event] = []
     questions: list[Question] = []
-    for number in range(count):
-        of = files[number % len(files)]
-        tool, id = f"Tool{drawn.randrange(tools)}", f"{seed} r{number}"
-        own = tuple(f"g{number}/f{place}.py" for place in drawn.sample(range(4 * count), of))
-        said = " ".join(drawn.sample(_UNLIKE, 3))
-        more: dict[str, Any] = {"kind": "tool_call", "role": "assistant", "tool": tool, "files": own}
-        events.append(_event(said, f"{id} before", 0, 2 * number, session=id))
-        events.append(_event(f"{tool} {number}", id, 0, 2 * number + 1, session=id, **more))
-        asked = Shape(pattern={"previous": said, "kind": "tool_call", "tool": "?"}, k=3, scope="study", observe=False)
-        questions.append(
-            Question(id=id, text=f"{said} {tool}", gold=frozenset({id}), scope="study", kind=f"{of} files", ask=asked)
-        )
+    for number, name in enumerate(names):
+        id, wrong = f"{seed} r{number}", _misspelt(name, names, drawn)
+        more: dict[str, Any] = {"kind": "tool_call", "role": "assistant", "tool": "Edit", "files": (name,)}
+        events.append(_event(f"Edit {number}", id, 0, number, session=id, **more))
+        asked = Shape(pattern={"file": wrong}, k=3, scope="study", observe=False)
+        text = f"{wrong} {name} {seed} {len(names)}"
+        questions.append(Question(id=id, text=text, gold=frozenset({id}), scope="study", kind="file", ask=asked))
     return Life(events=tuple(events), questions=tuple(questions))
+
+
+@lru_cache(maxsize=8)
+def _file_names(count: int, seed: int) -> tuple[str, ...]:
+    drawn = random.Random(f"names {seed}")
+    found: dict[str, None] = {}
+    while len(found) < count:
+        found["".join(drawn.choice(_SYLLABLES) for _ in range(_NAME_SYLLABLES))] = None
+    return tuple(found)
+
+
+def _misspelt(name: str, names: Sequence[str], drawn: random.Random) -> str:
+    while True:
+        letters = list(name)
+        for place in drawn.sample(range(len(letters)), _WRONG):
+            letters[place] = drawn.choice(_LETTERS.replace(letters[place], ""))
+        if "".join(letters) not in names:
+            return "".join(letters)
 
 
 def record_found(question: Question, answer: Any, settings: Mapping[str, Any]) -> float:
@@ -101,19 +99,33 @@ def record_found(question: Question, answer: Any, settings: Mapping[str, Any]) -
 
 
 def record_expected(question: Question, answer: Any, settings: Mapping[str, Any]) -> float:
-    """How often the record should be the first by the binomial law, were all turns unlike each other: what was said
-    before it is nearer to it than to any other record of a call.
+    """How often the name should be nearer than each other one, by the binomial law: two bundles of K and L n-grams that
+    share m are alike by m c(K) c(L), with c(K) = 2 p(K) - 1 of `mnemic.hd.evidence`, give or take 1 / sqrt(dimensions).
     """
-    pairs = OTHER_PAIRS + 2 * int(question.kind.split()[0])
-    return _expected(settings["binder.dimensions"], pairs, answer.searched // 2)
+    wrong, name, seed, count = question.text.split()
+    return _expected(settings["binder.dimensions"], wrong, name, int(count), int(seed))
 
 
-def filler_decoded(question: Question, answer: Any, settings: Mapping[str, Any]) -> float:
-    """Whether the tool is named first."""
-    return float(bool(answer.answers) and answer.answers[0].filler.lower() == question.text.split()[-1].lower())
+@cache
+def _expected(dimensions: int, wrong: str, name: str, count: int, seed: int) -> float:
+    asked = Counter(letter_grams(wrong))
+    kept = 2 * bit_agreement(asked.total()) - 1
 
+    def alike(other: str) -> float:
+        grams = Counter(letter_grams(other))
+        return (asked & grams).total() * kept * (2 * bit_agreement(grams.total()) - 1)
 
-_expected = lru_cache(exact_accuracy)
+    own = alike(name)
+    apart = [(own - alike(other)) * math.sqrt(dimensions) for other in _file_names(count, seed) if other != name]
+    near = [one for one in apart if one < 2 * _SIGMAS]
+    # whatever the noise of the right name's likeness is, it is the same beside all others
+    found = weights = 0.0
+    for place in range(-_STEPS, _STEPS + 1):
+        noise = _SIGMAS * place / _STEPS
+        weight = math.exp(-noise * noise / 2)
+        weights += weight
+        found += weight * math.prod(0.5 * math.erfc(-(one + noise) / math.sqrt(2)) for one in near)
+    return found / weights
 
 
 # --- practice --------------------------------------------------------------------------------------------------------

@@ -112,6 +112,10 @@ def as_csv(report: Report) -> str:
     return written.getvalue()
 
 
+_MOST_DEGRADED = 5
+"""So many sentences of a run are told of what its recalls could not do."""
+
+
 def said_of(outcome: Outcome) -> list[str]:
     """What is to be known besides: which arms and stages failed, what recalls could not do, what stages said last."""
     found = [f"failed: {one.arm}, seed {one.seed}: {one.why}" for one in outcome.manifest.failures]
@@ -119,7 +123,9 @@ def said_of(outcome: Outcome) -> list[str]:
     for one in outcome.results:
         of = f"{one.arm}, seed {one.seed}"
         found += [f"a stage failed: {of}, {said}" for said in one.stage_failures]
-        found += [f"degraded: {of}: {said}" for said in one.degraded]
+        found += [f"degraded: {of}: {said}" for said in one.degraded[:_MOST_DEGRADED]]
+        more = len(one.degraded) - _MOST_DEGRADED
+        found += [f"degraded: {of}: and {more} sentences more"] if more > 0 else []
         found += [f"{of}, {said}" for said in one.notes if said not in one.stage_failures]
         found += [f"{of}: {one.used} asked by an assistant, what answers opened to {one.opened}"] if one.used else []
     return found

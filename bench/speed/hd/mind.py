@@ -26,9 +26,9 @@ from mnemic.actors.protocol.events import Outcome
 from mnemic.actors.protocol.recall.messages import Recall
 from mnemic.actors.protocol.shape.messages import BindPending, BindProgress, Shape, Shaped
 from mnemic.actors.protocol.store.messages import Count, Counts
+from mnemic.actors.shape.bind import BOUND_DIMENSIONS
 from mnemic.bench.harness.homes import MIND_NAME, SyntheticCorpus, actors_of, fill_home, store_of
 from mnemic.bench.harness.measure import Row, goal, milliseconds
-from mnemic.hd.space import DIMENSIONS
 from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.models.encoders import load_encoder
 
@@ -220,7 +220,7 @@ def _times(what: str, took: list[tuple[float, float]]) -> Row:
 
 def _bytes(where: str, records: int, size: int) -> Row:
     each = size / records
-    row = {"what": f"bytes a record, {where}", "records": records, "bytes": each, "of_them_bits": DIMENSIONS // 8}
+    row = {"what": f"bytes a record, {where}", "records": records, "bytes": each, "of_them_bits": BOUND_DIMENSIONS // 8}
     return row | (goal("bytes", each, GOAL_BYTES) if where == "memory" else {})
 
 

@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 
 from mnemic.actors.protocol.sleep.effects import decode_weights
 from mnemic.experiment import library
-from mnemic.experiment.library import OTHER_PAIRS, PRACTICE_NIGHTS, PavlikAnderson, interference, practice, records
+from mnemic.experiment.library import PRACTICE_NIGHTS, PavlikAnderson, interference, practice, records
 from mnemic.experiment.lives import Life, Question, load_life
 from mnemic.experiment.run import check_arms
 from mnemic.experiment.shipped import shipped_specs
 from mnemic.experiment.spec import load_spec
-from tests.harness import ActorHarness
 
 DAY_US = 86_400_000_000
 
@@ -66,15 +65,18 @@ def test_practice_is_planned_as_its_kinds_say() -> None:
     assert planned["restudied"] == planned["never"] == ()
 
 
-def test_a_record_holds_as_many_pairs_as_the_law_is_asked_for(tmp_path: Path) -> None:
-    life = records({"records": 3}, 1)
-    with ActorHarness(tmp_path) as mind:
-        mind.sources["life"] = list(life.events)
-        mind.take("life")
-        mind.embed()
-        mind.bind()
-        pairs = mind.look(lambda now: now.codes("episode", 0).pairs.tolist())
-    assert pairs[1::2] == [OTHER_PAIRS + 2 * int(one.kind.split()[0]) for one in life.questions]
+def test_a_name_with_letters_wrong_is_found_the_surer_the_longer_hypervectors_are() -> None:
+    life = records({"records": 30}, 1)
+    asked = [one.text.split()[:2] for one in life.questions]
+    assert all(sum(a != b for a, b in zip(wrong, name, strict=True)) == 2 for wrong, name in asked)
+    assert {wrong for wrong, _ in asked}.isdisjoint(name for _, name in asked)
+    expected = [
+        [library.record_expected(one, None, {"binder.dimensions": bits}) for one in life.questions]
+        for bits in (64, 256, 1024, 10_240)
+    ]
+    means = [sum(one) / len(one) for one in expected]
+    assert means == sorted(means)
+    assert means[0] < 0.6 < 0.99 < means[-1] <= 1.0
 
 
 def test_measures_say_what_they_are_of() -> None:
@@ -84,10 +86,9 @@ def test_measures_say_what_they_are_of() -> None:
     for kind in ("spaced", "massed", "once", "restudied"):
         measure = getattr(library, f"gain_{kind}")
         assert [measure(asked[other], of, {}) for other in (kind, "never")] == [0.2, None]
-    record = Question(id="r", text="f Tool3", gold=frozenset("a"), kind="5 files")
-    bits = {"binder.dimensions": 256}
-    assert library.record_found(record, of, bits) == library.filler_decoded(record, of, bits) == 1.0
-    assert 0.4 < library.record_expected(record, of, bits) < 0.6
+    record = records({"records": 3}, 1).questions[0]
+    assert library.record_found(record, of, {}) == 0.0
+    assert library.record_found(record, SimpleNamespace(hits=[SimpleNamespace(source_id=record.id)]), {}) == 1.0
     alone = Question(id="i", text="?", gold=frozenset("a"), kind="alone")
     assert (library.rank_alone(alone, of, {}), library.rank_interfered(alone, of, {})) == (1.0, None)
     assert library.no_statements("The crane is red.", None, None) == []
