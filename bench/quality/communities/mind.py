@@ -72,7 +72,7 @@ def memory_rows(data: Path, folder: Path, seed: int) -> Iterator[Row]:
 
 
 def placement_rows(lines: Sequence[dict[str, Any]], home: Path) -> Iterator[Row]:
-    """How often a new memory's nearest prototype, and its nearest mean vector, are of the topic that the next boundary
+    """How often a new memory's nearest mean vector, and its nearest prototype, are of the topic that the next boundary
     puts it in: the last sessions of each conversation are new, the first are known.
     """
     sessions: dict[str, list[str]] = {}
@@ -99,8 +99,8 @@ def placement_rows(lines: Sequence[dict[str, Any]], home: Path) -> Iterator[Row]
             before, snapshot.kept_members(), _codes(snapshot), vectors, space, default_algebra()
         )
     about: Row = {"what": "new memories placed", "known": len(before.row), "compared": found.compared}
-    yield about | {"of": "nearest prototype", "agrees": found.by_prototype, "boundary_s": took_s}
-    yield about | {"of": "baseline: nearest mean vector", "agrees": found.by_mean_vector, "born": found.born}
+    yield about | {"of": "nearest mean vector", "agrees": found.by_mean_vector, "born": found.born}
+    yield about | {"of": "nearest prototype, without a model", "agrees": found.by_prototype, "boundary_s": took_s}
 
 
 def bring_up_to_date(actors: Supervisor, mark: BoundaryReason) -> float:

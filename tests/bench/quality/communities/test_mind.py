@@ -56,7 +56,7 @@ def test_topics_stand_beside_clusters_and_sessions_and_placing_beside_the_mean(t
     assert all(row["conversation_purity"] == 1 for row in together if row["by"] == "topics")
     assert all(row["pairs"] == 2 for row in together)
     placed = [row for row in rows if row["what"] == "new memories placed"]
-    assert [row["of"].split(":")[0] for row in placed] == ["nearest prototype", "baseline"]
+    assert [row["of"].split(":")[0] for row in placed] == ["nearest mean vector", "nearest prototype, without a model"]
 
 
 def test_without_a_file_it_is_said_that_conversations_are_left_out() -> None:
