@@ -44,6 +44,8 @@ _BASE, _MAX_BASE_STEPS = 0.5, 256
 """What is done anywhere counts as one moment that has this much; of so many steps."""
 _NEVER, _WORDS, _TOOL = -4.6, 6.9, 1.4
 """Log-odds that a failure is mended as another was: of any two, what all words in common add, and the same tool."""
+_LIKE = 0.3
+"""From so probable on a failure is like one."""
 _MAX_FOLLOWED = 32
 """At most so many failures are followed."""
 _RIGHT = 1 - WRONG_CUE
@@ -66,9 +68,9 @@ class Mend(NamedTuple):
     place: int
     """The record of the step, where the failure was likest."""
     worked: int
-    """How often a failure was over after it."""
+    """How often a failure like it was over after it."""
     tried: int
-    """How often it was tried."""
+    """How often it was tried against such failures."""
     probability: float
     """How probable it is that it is over after it here, 0 to 1."""
 
@@ -176,20 +178,22 @@ def alike_failures(looking: ShapeSearch, failed: DoneStep, without: Sequence[int
 
 
 def mends(looking: ShapeSearch, columns: Columns, failures: Situations) -> tuple[list[Mend], int]:
-    """What helped against failures like one, the most probable first; and of how many of them it is known what did.
+    """What helped against failures like one, the most probable first; and how many of them were followed.
 
     Each thing that was done counts once, by the odds of the likest failure that it was done against, beside one for
-    something else: a failure that comes again before it is mended says no more than once.
+    something else: a failure that comes again before it is mended says no more than once. What is counted for a reader
+    are those alone that are like it.
     """
     tried: dict[tuple[str, str, str], dict[int, tuple[bool, float]]] = {}
-    known = 0
+    followed = alike = 0
     for place, fit in zip(failures.place.tolist(), failures.fit.tolist(), strict=True):
-        if known == _MAX_FOLLOWED:
+        if followed == _MAX_FOLLOWED:
             break
         places = np.concatenate([[place], following(looking, columns, place, MAX_STEPS)])
         steps = done_steps(looking, places)
         found = attempts(steps)
-        known += bool(found)
+        followed += bool(found)
+        alike += bool(found) and fit >= _LIKE
         for one in found:
             step = steps[one.place]
             ways = tried.setdefault((step.action, step.target, step.tool), {})
@@ -200,8 +204,10 @@ def mends(looking: ShapeSearch, columns: Columns, failures: Situations) -> tuple
         helped = [place for place, (worked, _) in ways.items() if worked]
         if helped:
             probability = sum(odds for worked, odds in ways.values() if worked) / total
-            told.append(Mend(key, helped[0], len(helped), len(ways), probability))
-    return sorted(told, key=lambda one: -one.probability), known
+            counted = [worked for worked, odds in ways.values() if odds >= _LIKE / (1 - _LIKE)]
+            counted = counted if any(counted) else [True]  # none is like it: the likest alone
+            told.append(Mend(key, helped[0], sum(counted), len(counted), probability))
+    return sorted(told, key=lambda one: -one.probability), alike
 
 
 def next_steps(looking: ShapeSearch, columns: Columns, found: Situations) -> Sample:
