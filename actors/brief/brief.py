@@ -102,7 +102,7 @@ def answer_brief(
         why: Mapping[bytes, str] = session_start_reasons(material)
     elif asked.occasion == "tool-failed":
         found = find_hint(asked, context)
-        if found is None:
+        if found is None or (asked.answer_by is not None and context.clock.now_us() > asked.answer_by):
             return Briefed(text="", memories=(), tokens=0)
         scope, hint = found
         tokens = min(budget, FAILURE_TOKENS)

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mnemic.actors.protocol.ambient_messages import Brief, FailedCall, Quote
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.actors.protocol.snapshot import Columns
 from mnemic.actors.shape.features import call_outcome
 from mnemic.actors.shape.fillers import ShapeSearch
-from mnemic.actors.shape.questions.situations import Mend, alike_failures, mends, newest_step
+from mnemic.actors.shape.questions.situations import Mend, StepOrder, alike_failures, mends
 from mnemic.algorithms.steps.mends import DoneStep
 from mnemic.algorithms.steps.steps import line_span, parse_step
 from mnemic.hd.encoders import canonical
@@ -37,36 +34,21 @@ class FailureHint(NamedTuple):
     """How often that helped, of how often it was tried."""
 
 
-def failure_hint(
-    asked: Brief, failed: FailedCall, looking: ShapeSearch, columns: Columns, own: NDArray[np.bool_]
-) -> FailureHint | None:
-    """What helped before; ``None`` where nothing did that is like it, or it was told in this session already.
-
-    Args:
-        own: ``(n,) bool``: the memories of its session.
-    """
+def failure_hint(asked: Brief, failed: FailedCall, looking: ShapeSearch, columns: Columns) -> FailureHint | None:
+    """What helped before; ``None`` where nothing did that is like it, or it was told in this session already."""
     step = parse_step(failed.tool, to_text(failed.call), failed.files)
     done = call_outcome(failed.tool, step, "failed", to_text(failed.result))
     if done.error is None:
         return None
     names = frozenset(one.lower() for one in done.error.names)
     told = DoneStep(done.action, done.target, canonical("tool", done.tool), done.outcome, names)
-    found, known = mends(looking, columns, alike_failures(looking, told, _bound_already(failed, looking, columns, own)))
+    found, known = mends(looking, StepOrder(looking, columns), alike_failures(looking, told))
     if not found or found[0].probability < LEAST_PROBABLE:
         return None
     (memory,) = looking.snapshot.load_memories([int(looking.index.records["step"].row[found[0].place])])
     if memory.id in looking.snapshot.delivered_ids(asked.assistant, asked.session):
         return None
     return FailureHint(_quote(memory), known, found[0])
-
-
-def _bound_already(failed: FailedCall, looking: ShapeSearch, columns: Columns, own: NDArray[np.bool_]) -> list[int]:
-    """The step of a call that failed, if it is kept and bound by now: the last one of its session."""
-    last = newest_step(looking, columns, own)
-    if last is None:
-        return []
-    (memory,) = looking.snapshot.load_memories([int(looking.index.records["step"].row[last])])
-    return [last] if memory.data == failed.call else []
 
 
 def _quote(memory: Memory) -> Quote:

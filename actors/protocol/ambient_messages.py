@@ -154,6 +154,8 @@ class Brief(Verb["Briefed"], frozen=True, kw_only=True):
     """What the user said, where the occasion is a prompt."""
     failed: FailedCall | None = None
     """What failed, where the occasion is that."""
+    answer_by: Time | None = None
+    """When whoever asks waits no longer: what is found later is neither told nor kept as told."""
     budget_tokens: int | None = None
     """At most so much text, a token counted as four bytes of UTF-8; as much as the setting says where absent."""
     repeat: bool = False

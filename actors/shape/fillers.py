@@ -289,10 +289,9 @@ class ShapeSearch:
         spread = np.repeat(np.arange(len(place)), sizes[place])
         inside = np.arange(len(spread)) - np.repeat(np.cumsum(sizes[place]) - sizes[place], sizes[place])
         flat = np.concatenate([*words, np.empty(0, np.int64)])
-        pairs = np.unique(
-            np.stack([which[spread], flat[(ends - sizes)[place][spread] + inside]], axis=1).astype(np.int64), axis=0
-        )
-        return pairs[:, 0], pairs[:, 1]
+        width = int(flat.max(initial=0)) + 1
+        pairs = np.unique(which[spread].astype(np.int64) * width + flat[(ends - sizes)[place][spread] + inside])
+        return pairs // width, pairs % width
 
     def share(self, tier: Tier, pair: Pair, sample: Sample) -> float:
         """How many of the records sampled have a pair, as a share, each counting its weight."""

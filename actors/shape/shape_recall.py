@@ -158,9 +158,8 @@ class ShapeQueryEngine:
                 return None
             recall = self._recall_index
             visible, within = recall.visible(snapshot, scope), recall.within(snapshot, scope)
-            own = visible & np.isin(recall.columns.session, snapshot.session_rows(escape_surrogates(asked.session)))
             looking = ShapeSearch(self._index, snapshot, visible, within, visible)
-            hint = failure_hint(asked, asked.failed, looking, recall.columns, own)
+            hint = failure_hint(asked, asked.failed, looking, recall.columns)
         return None if hint is None else (scope, hint)
 
     def _sync(self, snapshot: Snapshot, encoder: EncoderName | None, context: Context) -> None:
@@ -321,7 +320,7 @@ class ShapeQueryEngine:
         own = looking.visible_memories & np.isin(columns.session, asking)
         of = own if own.any() else looking.visible_memories
         if asked.session:
-            of = self._recall_index.visible(looking.snapshot, asked.scope, asked.session)
+            of = looking.visible_memories & self._recall_index.visible(looking.snapshot, asked.scope, asked.session)
         now = newest_step(looking, columns, of)
         searched = len(looking.visible("step"))
         if now is None:

@@ -48,7 +48,7 @@ _WORDS = (
 )
 _SAYS = re.compile(rf"\b(?:{'|'.join((*_PHRASES, *_WORDS))})\b", re.IGNORECASE)
 _NOISE = re.compile(
-    r"^(?:Exit code \d+|Traceback \(most recent call last\):|=+.*=+|-+|_+|\^+[\^~\s]*|npm (?:ERR!|error)\s*)$"
+    r"^(?:Exit code \d+|Traceback \(most recent call last\):|=(?:.*=)?|-+|_+|\^+[\^~\s]*|npm (?:ERR!|error)\s*)$"
 )
 _VARIABLE = re.compile(
     r"""'[^']*'|"[^"]*"|`[^`]*`|‘[^’]*’|<[^<>]*>"""  # what is quoted
@@ -85,10 +85,11 @@ def read_error(text: str) -> ErrorKind | None:
     Args:
         text: what a failed command printed, or a part of it.
     """
-    lines = [_TEST.sub("", _ANSI.sub("", line[:_MAX_LINE_CHARS]).strip()) for line in text.splitlines()]
+    whole = text.splitlines()
+    if len(whole) > _MAX_LINES:
+        whole = whole[: _MAX_LINES // 2] + whole[-_MAX_LINES // 2 :]
+    lines = [_TEST.sub("", _ANSI.sub("", line[:_MAX_LINE_CHARS]).strip()) for line in whole]
     lines = [line for line in lines if line and not _NOISE.match(line)]
-    if len(lines) > _MAX_LINES:
-        lines = lines[: _MAX_LINES // 2] + lines[-_MAX_LINES // 2 :]
     raised = [match for line in lines if (match := _RAISED.match(line))]
     if raised:
         name, code = raised[-1]["kind"].rpartition(".")[2], raised[-1]["code"]

@@ -141,7 +141,11 @@ def apply_install(
     known = record.hosts.get(host.name)
     places = {name: value for name, value in wiring.environment.items() if name in CONFIG_VARIABLES}
     now = HostInstall(
-        wiring.mind, wiring.recall_prompts, places, allow=wiring.allow, recall_failures=wiring.recall_failures
+        wiring.mind,
+        wiring.recall_prompts,
+        places,
+        allow=wiring.allow,
+        recall_failures=wiring.recall_failures and host.name == "claude-code",
     )
     if known is not None:
         now.files, now.folders, now.trusted = dict(known.files), list(known.folders), dict(known.trusted)

@@ -67,6 +67,7 @@ Progress = Callable[[str, int, int | None], None]
 
 StepT = TypeVar("StepT", EmbedProgress, BindProgress, FactsProgress)
 _HOOK_DRAIN_S = 0.25  # a hook waits a second in all
+_FAILURE_ANSWER_US = 80_000  # the hook waits for 100 ms, and what comes later nobody reads
 _MAX_MALFORMED_LINES = 20  # all are counted
 _NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
 _SETTINGS_EDITED = (
@@ -477,6 +478,8 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
         from mnemic.runtime.clock import SystemClock
 
         clock = SystemClock()
+        if message.occasion == "tool-failed":  # the failure is told itself, and its assistant is at work
+            return self._ask(msgspec.structs.replace(message, answer_by=clock.now_us() + _FAILURE_ANSWER_US))
         until_s = clock.monotonic_s() + _HOOK_DRAIN_S
         try:
             self.drain_spool(lambda: clock.monotonic_s() < until_s, transcripts=False)

@@ -197,6 +197,9 @@ def validate_shape(asked: Shape) -> None:
         raise InvalidValue(
             name="the question", value=f"{other} and an analogy", why="these are two questions", expected="one of them"
         )
+    if asked.like and "session" in asked.pattern:
+        why = "which conversation had all of these is a question of its own"
+        raise InvalidValue(name="the question", value="a likeness, and session=?", why=why, expected="one of them")
     if asked.like and asked.strict:
         why = "what is like something has more or less of it, and not all"
         raise InvalidValue(name="the question", value="a likeness, strictly", why=why, expected="one of them")

@@ -17,8 +17,9 @@ from mnemic.actors.shape.fillers import ShapeSearch
 
 MAX_HOPS = 3
 """A path has at most so many relations."""
-_MAX_PATHS, _MAX_REACHED = 512, 256
-"""So many paths of a length are followed, the most specific first; one that leads to more names says nothing."""
+_MAX_PATHS, _MAX_REACHED, _MAX_EDGES = 512, 256, 50_000
+"""So many paths of a length are followed, the most specific first; one that leads to more names says nothing. After so
+many edges the search is given up."""
 _LEAST_PROBABLE = 0.01
 """What a walk ends at less probably is no answer."""
 _MAX_IDS = 5
@@ -69,6 +70,7 @@ class FactGraph:
             for place, name in zip(which[own].tolist(), looking.term_names(terms[own]), strict=True):
                 told[place][role] = name
         self._edges: dict[str, list[_Edge]] = {}
+        self._gone = 0
         for place, one in zip(places.tolist(), told, strict=True):
             if len(one) == 3 and all(one.values()):
                 self._join(one["subject"].lower(), one["relation"].lower(), one["object"].lower(), place)
@@ -88,6 +90,7 @@ class FactGraph:
     def paths(self, first: str, second: str) -> dict[Path, float]:
         """The shortest paths from one name to another, and how probably a walk along each ends there."""
         level = {(): _Walk({first: 1.0}, {first: ()})}  # type: dict[Path, _Walk]
+        self._gone = 0
         for _ in range(MAX_HOPS):
             level = self._longer(level, first)
             found = {path: walk.probability[second] for path, walk in level.items() if second in walk.probability}
@@ -97,7 +100,7 @@ class FactGraph:
 
     def follow(self, path: Path, start: str) -> _Walk:
         """Where a walk along a path ends."""
-        walk = _Walk({start: 1.0}, {start: ()})
+        walk, self._gone = _Walk({start: 1.0}, {start: ()}), 0
         for relation in path:
             walk = self._steps(walk, start).get(relation, _Walk({}, {}))
         return walk
@@ -117,7 +120,9 @@ class FactGraph:
         found: dict[Relation, _Walk] = {}
         for name, probability in walk.probability.items():
             ways: dict[Relation, dict[str, int]] = {}
-            for edge in self._edges.get(name, ()):
+            edges = self._edges.get(name, [])
+            self._gone += len(edges)
+            for edge in edges if self._gone <= _MAX_EDGES else ():
                 if edge.to != start:
                     ways.setdefault(edge.relation, {}).setdefault(edge.to, edge.place)
             for relation, ends in ways.items():
@@ -140,9 +145,9 @@ class FactGraph:
         answers, places = [], dict[int, None]()
         for name, ways in ranked[:k]:
             probability = sum(part for part, _, _ in ways)
-            if probability < _LEAST_PROBABLE:
-                continue
             own = dict.fromkeys(place for _, _, along in sorted(ways, key=lambda one: -one[0]) for place in along)
+            if probability < _LEAST_PROBABLE or not own:  # what names say of each other alone, no memory says
+                continue
             rows = dict.fromkeys(self._looking.index.records["fact"].row[list(own)].tolist())
             places |= own
             answers.append(

@@ -102,31 +102,37 @@ def situation_pairs(looking: ShapeSearch, place: int) -> list[Pair]:
     return [pair for _, pair in looking.pairs("step", place) if pair.role in SITUATION_ROLES]
 
 
-def session_steps(looking: ShapeSearch, columns: Columns, session: int) -> NDArray[np.int64]:
-    """The steps of a session that are looked through, in the order in which they were done, ``(s,) int64``."""
-    records = looking.index.records["step"]
-    places = looking.visible("step")
-    places = places[columns.session[records.position[places]] == session]
-    at = columns.said_at[records.position[places]]
-    return np.asarray(places[np.lexsort((records.row[places], at))], np.int64)
+class StepOrder:
+    """The steps looked through, each conversation's in the order in which they were done."""
+
+    def __init__(self, looking: ShapeSearch, columns: Columns) -> None:
+        """Put them in order."""
+        records, places = looking.index.records["step"], looking.visible("step")
+        at = records.position[places]
+        order = np.lexsort((records.row[places], columns.said_at[at], columns.session[at]))
+        self._places, self._sessions = places[order], columns.session[at[order]]
+        self._rank = np.full(len(records.row), -1, np.int64)
+        self._rank[self._places] = np.arange(len(order))
+
+    def of(self, session: int) -> NDArray[np.int64]:
+        """The steps of a conversation, ``(s,) int64``."""
+        first, last = np.searchsorted(self._sessions, [session, session + 1]).tolist()
+        return np.asarray(self._places[first:last], np.int64)
+
+    def following(self, place: int, most: int) -> NDArray[np.int64]:
+        """The steps after one in its conversation, the nearest first, ``(f,) int64``."""
+        rank = int(self._rank[place])
+        after = slice(rank + 1, rank + 1 + most)
+        return np.asarray(self._places[after][self._sessions[after] == self._sessions[rank]], np.int64)
 
 
 def newest_step(looking: ShapeSearch, columns: Columns, memories: NDArray[np.bool_]) -> int | None:
-    """The last step of the conversation that goes on the longest among some memories; ``None`` where none has any."""
+    """The step of some memories that was done last; ``None`` where none has any."""
     records = looking.index.records["step"]
     places = records.visible(memories)
     if not len(places):
         return None
-    newest = places[np.lexsort((records.row[places], columns.said_at[records.position[places]]))[-1]]
-    return int(session_steps(looking, columns, int(columns.session[records.position[newest]]))[-1])
-
-
-def following(looking: ShapeSearch, columns: Columns, place: int, most: int) -> NDArray[np.int64]:
-    """The steps after one in its session, the nearest first, ``(f,) int64``."""
-    session = int(columns.session[looking.index.records["step"].position[place]])
-    steps = session_steps(looking, columns, session)
-    first = int(np.flatnonzero(steps == place)[0]) + 1
-    return steps[first : first + most]
+    return int(places[np.lexsort((records.row[places], columns.said_at[records.position[places]]))[-1]])
 
 
 def done_steps(looking: ShapeSearch, places: NDArray[np.int64]) -> list[DoneStep]:
@@ -177,7 +183,7 @@ def alike_failures(looking: ShapeSearch, failed: DoneStep, without: Sequence[int
     return Situations(places[order], 1 / (1 + np.exp(-odds[order])))
 
 
-def mends(looking: ShapeSearch, columns: Columns, failures: Situations) -> tuple[list[Mend], int]:
+def mends(looking: ShapeSearch, order: StepOrder, failures: Situations) -> tuple[list[Mend], int]:
     """What helped against failures like one, the most probable first; and how many of them were followed.
 
     Each thing that was done counts once, by the odds of the likest failure that it was done against, beside one for
@@ -189,7 +195,7 @@ def mends(looking: ShapeSearch, columns: Columns, failures: Situations) -> tuple
     for place, fit in zip(failures.place.tolist(), failures.fit.tolist(), strict=True):
         if followed == _MAX_FOLLOWED:
             break
-        places = np.concatenate([[place], following(looking, columns, place, MAX_STEPS)])
+        places = np.concatenate([[place], order.following(place, MAX_STEPS)])
         steps = done_steps(looking, places)
         found = attempts(steps)
         followed += bool(found)
@@ -210,9 +216,9 @@ def mends(looking: ShapeSearch, columns: Columns, failures: Situations) -> tuple
     return sorted(told, key=lambda one: -one.probability), alike
 
 
-def next_steps(looking: ShapeSearch, columns: Columns, found: Situations) -> Sample:
+def next_steps(looking: ShapeSearch, order: StepOrder, found: Situations) -> Sample:
     """What was done next in some moments, each counting as it is alike, and beside them what is done anywhere."""
-    after = [following(looking, columns, place, 1) for place in found.place.tolist()]
+    after = [order.following(place, 1) for place in found.place.tolist()]
     known = np.array([len(one) > 0 for one in after], np.bool_)
     places = np.array([one[0] for one in after if len(one)], np.int64)
     base = sample_rows(looking.visible("step"), _MAX_BASE_STEPS)
@@ -227,11 +233,12 @@ def here_answers(looking: ShapeSearch, columns: Columns, now: int, found: Situat
     Args:
         now: the step that the moment is of.
     """
-    told = looking.answers("step", THEN, next_steps(looking, columns, found), k)
+    order = StepOrder(looking, columns)
+    told = looking.answers("step", THEN, next_steps(looking, order, found), k)
     (step,) = done_steps(looking, np.array([now]))
     if step.outcome != "failed":
         return told
-    helped, _ = mends(looking, columns, alike_failures(looking, step, [now]))
+    helped, _ = mends(looking, order, alike_failures(looking, step, [now]))
     return [*(mend_answer(looking, one) for one in helped[:k] if one.probability >= LEAST_PROBABLE), *told]
 
 

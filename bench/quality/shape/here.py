@@ -31,12 +31,12 @@ from mnemic.actors.shape.questions.situations import (
     DECAY,
     MAX_SITUATIONS,
     Situations,
+    StepOrder,
     alike_failures,
     alike_situations,
     done_steps,
     mends,
     next_steps,
-    session_steps,
     situation_pairs,
 )
 from mnemic.actors.shape.shape_index import ShapeIndex
@@ -85,8 +85,9 @@ class Replay:
         places = everything.visible("step")
         told = dict(zip(places.tolist(), done_steps(everything, places), strict=True))
         self.moments: list[_Moment] = []
+        order = StepOrder(everything, self.columns)
         for session in dict.fromkeys(self.columns.session[self.records.position[places]].tolist()):
-            own: list[int] = session_steps(everything, self.columns, session).tolist()
+            own: list[int] = order.of(session).tolist()
             for place, after in zip(own, [*own[1:], None], strict=True):
                 done = (None, 0) if after is None else (_coarse(told[after]), self.at(after))
                 self.moments.append(_Moment(place, told[place], *done))
@@ -214,7 +215,7 @@ def _most(counts: Counter[Coarse]) -> tuple[Coarse | None, float]:
 
 def _vote(replay: Replay, looking: ShapeSearch, found: Situations) -> tuple[Coarse | None, float]:
     """What was done next in most of some moments, and in which part of them, each counting as it is alike."""
-    sample = next_steps(looking, replay.columns, found)
+    sample = next_steps(looking, StepOrder(looking, replay.columns), found)
     votes: dict[Coarse, float] = {}
     for step, weight in zip(done_steps(looking, sample.indices), sample.weights.tolist(), strict=True):
         votes[_coarse(step)] = votes.get(_coarse(step), 0.0) + weight
@@ -298,7 +299,7 @@ def mend_rows(home: Path, folder: Path) -> Iterator[Row]:
             looking = replay.before(failure.place)
             alike = alike_failures(looking, step_of[failure.place])
             for name, found in ((_PRODUCT, alike), (_VECTORS, replay.failures_by_vectors(looking, failure.place))):
-                best = next(iter(mends(looking, replay.columns, found)[0]), None)
+                best = next(iter(mends(looking, StepOrder(looking, replay.columns), found)[0]), None)
                 told[name].append(
                     _Proposal("", None, 0.0)
                     if best is None

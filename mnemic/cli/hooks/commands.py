@@ -79,6 +79,8 @@ def install(
     """Wire assistants. Shows what changes; --apply writes it, and keeps what was there."""
     from mnemic.cli.hooks.wiring import install, is_wired
 
+    if recall_failures and not {"claude-code", "all"} & {*assistants}:
+        raise click.UsageError("--recall-failures is for claude-code alone: no other assistant takes an answer there")
     rights = tuple(one for one in allow if one != "nothing") if allow else None
     asks = write and rights is None and not chosen.as_json and sys.stdin.isatty()
     if asks and not is_wired(chosen.home, assistants, os.environ, CLOCK):

@@ -13,7 +13,7 @@ from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.log_messages import DeliveriesListed, ListDeliveries
 from tests.actors.shape.questions.test_situations import MISSING, mended, run
 from tests.harness import ActorHarness
-from tests.shaped import bind, shaped
+from tests.shaped import shaped
 
 HERE = ScopeRef(path="work/auth", project=None, found="named")
 CALL = b"Bash\ncommand: python -m pytest tests/test_ulid.py"
@@ -62,11 +62,18 @@ def test_what_is_not_sure_is_not_told(mind: ActorHarness) -> None:
     assert told(mind, "n", budget_tokens=20).text == ""
 
 
-def test_the_failure_itself_is_no_precedent_once_it_is_bound(mind: ActorHarness) -> None:
-    before = told(mind, "m").text
-    command, printed = "python -m pytest tests/test_ulid.py", MISSING.format("ulid")
-    mind.sources["now"] = run(3_000, "n", command, printed, "failed")
-    mind.take("now")
-    mind.embed()
-    bind(mind)
-    assert told(mind, "n").text == before
+def test_failures_of_other_kinds_and_what_was_tried_against_them_are_not_counted(tmp_path: Path) -> None:
+    events = [*mended(0, "s0", "yaml"), *mended(1_440, "s1", "attrs")]
+    for number in range(6):
+        start, session = 10_000 + 1_440 * number, f"other{number}"
+        events += run(start, session, "terraform plan", "Error: Invalid provider configuration", "failed")
+        events += run(start + 1, session, "pip install boto", "", "ok")
+        events += run(start + 2, session, "terraform plan", "Error: Invalid provider configuration", "failed")
+    with shaped(tmp_path / "mind", events) as mind:
+        assert "failed like this 4 times before; then this helped (2 of 2, last on " in told(mind, "n").text
+
+
+def test_what_comes_too_late_is_neither_told_nor_kept_as_told(mind: ActorHarness) -> None:
+    assert told(mind, "n", answer_by=mind.clock.now_us() - 1).text == ""
+    assert mind.ask(ListDeliveries()).deliveries == ()
+    assert told(mind, "n", answer_by=mind.clock.now_us() + 1).text

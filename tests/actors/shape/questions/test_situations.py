@@ -126,6 +126,13 @@ def test_a_conversation_without_steps_says_so_and_an_unknown_one_is_refused(mind
             here(mind, None, **more)
 
 
+def test_before_the_conversation_began_and_after_it_ended_it_has_no_step(mind: ActorHarness) -> None:
+    for more in ({"until": 1}, {"since": 2_000_000_000_000_000}):
+        found = here(mind, "now", **more)
+        assert (found.hits, found.answers) == ((), ())
+        assert "here: the conversation has no step of a tool that is bound yet" in found.degraded
+
+
 def test_it_is_kept_as_it_is_typed(mind: ActorHarness) -> None:
     from mnemic.actors.protocol.shape.messages import Shape
 
