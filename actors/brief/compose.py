@@ -128,11 +128,9 @@ def compose_failure(
     """
     page = _Page(_FAILURE_INTRO, budget_tokens, ())
     often = "once" if times == 1 else f"{times} times"
-    page.write_quote(
-        f"- failed like this {often} before; then this helped ({worked} of {tried}, last on {format_day(quote.at)}): ",
-        quote,
-        _HELPED_BYTES,
-    )
+    counted = f"{worked} of {tried}, last on {format_day(quote.at)}"
+    lead = f"- failed like this {often} before; then this or its like helped ({counted}): "
+    page.write_quote(lead, quote, _HELPED_BYTES)
     return page.finish()
 
 

@@ -226,9 +226,12 @@ def _check_session(pattern: Mapping[str, str]) -> None:
         expected = "session=?, or the conversation by --session"
     elif not others:
         wrong, why, expected = UNKNOWN, "nothing is said of the conversation", "what was in it, such as tool=cargo"
-    elif unknown or texts:
-        wrong = ", ".join([*unknown, *texts])
-        why, expected = "which conversation had all of these is told by names, days and numbers", "roles that have them"
+    elif unknown:
+        wrong, why = ", ".join(unknown), "another role is asked for beside it, and it asks for conversations alone"
+        expected = "session=? with what was in the conversation"
+    elif texts:
+        wrong, why = ", ".join(texts), "which conversation had all of these is told by names, days and numbers"
+        expected = "roles that have them"
     if why:
         raise InvalidValue(name=f"the role {SESSION}", value=wrong, why=why, expected=expected)
 

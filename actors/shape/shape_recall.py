@@ -324,7 +324,7 @@ class ShapeQueryEngine:
         now = newest_step(looking, columns, of)
         searched = len(looking.visible("step"))
         if now is None:
-            looking.warn("here: the conversation has no step of a tool that is bound yet")
+            looking.warn("here: no call of a tool was found in the conversation")
             return _ShapeResult([], [], searched)
         found = alike_situations(looking, situation_pairs(looking, now), [now])
         if not len(found.place):

@@ -190,9 +190,12 @@ def answer_lines(
         yield f"{role}:" if found else f"{role}: nothing was found that fills it"
         for one in found:
             below = sorted(numbers[memory] for memory in one["memories"] if memory in numbers)
+            if role == "here":
+                yield f"  {one['filler']}  (memory {one['memories'][0]})"
+                continue
             if role == "helped":
                 of = f"{round(one['worked'] * one['worked_of'])} of {one['worked_of']}"
-                yield f"  {one['confidence']:.2f}  {one['filler']}  (it helped {of}; memory {one['memories'][0]})"
+                yield f"  {one['confidence']:.2f}  {one['filler']}  (its like helped {of}; memory {one['memories'][0]})"
                 continue
             which = f": {', '.join(map(str, below))}{' …' if len(below) < one['support'] else ''}" if below else ""
             read = f"read from {pluralize(one['support'], 'memory')}{which}"

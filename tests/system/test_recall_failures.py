@@ -54,7 +54,7 @@ def test_what_helped_before_is_before_the_model_once_a_session_and_in_the_log_wo
         told = [body for body in map(json.dumps, asked) if "failed like this once before" in body]
         assert told
         assert WRITE in told[0]
-        assert "this helped (1 of 1" in told[0]
+        assert "its like helped (1 of 1" in told[0]
         assert told[-1].count("failed like this once before") == 1  # of two failures in one session
         listed = world.mnemic("log", "--injected")
         assert listed.returncode == 0, listed.stderr

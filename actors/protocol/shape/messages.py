@@ -187,7 +187,14 @@ def validate_shape(asked: Shape) -> None:
     check_fields(asked)
     if asked.here and (asked.pattern or asked.analogy or asked.like or asked.strict):
         why = "the last steps of a conversation are the question, and nothing beside them"
-        raise InvalidValue(name="the question", value="here, and more", why=why, expected="one of them")
+        given = {
+            "a pattern": asked.pattern,
+            "an analogy": asked.analogy,
+            "a likeness": asked.like,
+            "strictly": asked.strict,
+        }
+        more = ", ".join(["here", *(name for name, one in given.items() if one)])
+        raise InvalidValue(name="the question", value=more, why=why, expected="here alone, with a session or a time")
     if not (asked.pattern or asked.analogy or asked.like or asked.here):
         raise InvalidValue(
             name="the question", value="nothing", why="it asks for nothing", expected='a pattern, such as {"file": "?"}'

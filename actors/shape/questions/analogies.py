@@ -137,7 +137,8 @@ def _query_third(names: tuple[str, ...], relation: _Relation, looking: ShapeSear
         matches = _find(tier, [third, *also], looking)
         if len(matches.row):
             break
-    answers = looking.answers(tier, relation.filled, looking.sample_matches(matches), k)
+    found = looking.answers(tier, relation.filled, looking.sample_matches(matches), k)
+    answers = [one for one in found if one.filler.lower() != names[2].strip().lower()]  # C is no answer for itself
     lacking = "" if answers else _missing_reason(names, relation, said)
     return AnalogyResult(tier, matches, tuple(one.role for one in _in_order([third, *also])), answers, lacking)
 

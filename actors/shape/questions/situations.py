@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.actors.protocol.shape.messages import Answer
 from mnemic.actors.protocol.snapshot import Columns, filler_term
 from mnemic.actors.shape.fillers import Sample, ShapeSearch
@@ -234,20 +235,28 @@ def here_answers(looking: ShapeSearch, columns: Columns, now: int, found: Situat
         now: the step that the moment is of.
     """
     order = StepOrder(looking, columns)
-    told = looking.answers("step", THEN, next_steps(looking, order, found), k)
     (step,) = done_steps(looking, np.array([now]))
+    (memory,) = looking.snapshot.load_memories([int(looking.index.records["step"].row[now])])
+    line, ended = _line(memory), {"ok": ", which ended well", "failed": ", which failed"}.get(step.outcome, "")
+    here = Answer(role=HERE, filler=f"{line}{ended}", confidence=1.0, support=1, memories=(memory.id,))
+    told = [here, *looking.answers("step", THEN, next_steps(looking, order, found), k)]
     if step.outcome != "failed":
         return told
     helped, _ = mends(looking, order, alike_failures(looking, step, [now]))
-    return [*(mend_answer(looking, one) for one in helped[:k] if one.probability >= LEAST_PROBABLE), *told]
+    mended = [_mend_answer(looking, one) for one in helped[:k] if one.probability >= LEAST_PROBABLE]
+    return [here, *mended, *told[1:]]
 
 
-def mend_answer(looking: ShapeSearch, mend: Mend) -> Answer:
+def _line(memory: Memory) -> str:
+    return call_line(memory.tool or "", memory.data.decode("utf-8", "replace"), memory.files)
+
+
+def _mend_answer(looking: ShapeSearch, mend: Mend) -> Answer:
     """What helped, in the words of the call that did where the failure was likest."""
     (memory,) = looking.snapshot.load_memories([int(looking.index.records["step"].row[mend.place])])
     return Answer(
         role=HELPED,
-        filler=call_line(memory.tool or "", memory.data.decode("utf-8", "replace"), memory.files),
+        filler=_line(memory),
         confidence=mend.probability,
         support=mend.tried,
         worked=mend.worked / mend.tried,
@@ -256,8 +265,8 @@ def mend_answer(looking: ShapeSearch, mend: Mend) -> Answer:
     )
 
 
-HELPED = "helped"
-"""The role under which is told what mended a failure."""
+HERE, HELPED = "here", "helped"
+"""The roles under which is told which moment it is, and what mended a failure."""
 
 
 def _evidence(share: float) -> float:

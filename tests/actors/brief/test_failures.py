@@ -37,7 +37,7 @@ def told(
 
 def test_what_helped_is_quoted_in_few_words_and_in_the_log(mind: ActorHarness) -> None:
     answer = told(mind, "n")
-    assert "failed like this 4 times before; then this helped (2 of 2, last on " in answer.text
+    assert "failed like this 4 times before; then this or its like helped (2 of 2, last on " in answer.text
     assert answer.text.splitlines()[2].endswith('"pip install attrs"')
     assert 0 < answer.tokens <= FAILURE_TOKENS
     given = mind.ask(ListDeliveries())
@@ -70,7 +70,7 @@ def test_failures_of_other_kinds_and_what_was_tried_against_them_are_not_counted
         events += run(start + 1, session, "pip install boto", "", "ok")
         events += run(start + 2, session, "terraform plan", "Error: Invalid provider configuration", "failed")
     with shaped(tmp_path / "mind", events) as mind:
-        assert "failed like this 4 times before; then this helped (2 of 2, last on " in told(mind, "n").text
+        assert "failed like this 4 times before; then this or its like helped (2 of 2, last on " in told(mind, "n").text
 
 
 def test_what_comes_too_late_is_neither_told_nor_kept_as_told(mind: ActorHarness) -> None:

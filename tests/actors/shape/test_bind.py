@@ -38,7 +38,7 @@ def bound(**given: Any) -> SpaceRow:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"dimensions": 512}, "binder.dimensions is 512, and 10240 are bound"),
+        ({"dimensions": 512}, "binder.dimensions is 512, and 5120 are bound"),
         ({"leave_out": ("who", "date", "workspace")}, "binder.leave_out leaves date, who out, and it is bound"),
         ({"leave_out": ()}, "binder.leave_out leaves workspace in, and nothing bound has it"),
         ({"topics": 1}, "binder.topics, binder.extractor or this version of Mnemic reads memories in another way"),

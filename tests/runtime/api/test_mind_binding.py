@@ -368,4 +368,4 @@ def test_while_another_process_binds_otherwise_a_question_is_told_so(captured: P
             other.bind()
         said = [one for one in mind.shape({"kind": "turn"}).degraded if one.startswith("shape: the settings")]
         assert said
-        assert "binder.dimensions is 10240, and 512 are bound" in said[0]
+        assert "binder.dimensions is 5120, and 512 are bound" in said[0]

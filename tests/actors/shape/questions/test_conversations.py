@@ -80,7 +80,7 @@ def test_only_what_is_looked_through_counts(mind: ActorHarness) -> None:
     [
         ({"session": "s0", "tool": "npm"}, "only asks which conversation"),
         ({"session": "?"}, "nothing is said of the conversation"),
-        ({"session": "?", "file": "?"}, "told by names, days and numbers"),
+        ({"session": "?", "file": "?"}, "another role is asked for beside it"),
         ({"session": "?", "about": "oars"}, "told by names, days and numbers"),
     ],
 )

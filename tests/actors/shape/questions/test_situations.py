@@ -81,6 +81,12 @@ def test_what_helped_against_such_failures_is_told_with_how_often_of_how_often_t
     assert len(helped[0].memories) == 1
 
 
+def test_which_moment_it_is_is_told_first(mind: ActorHarness) -> None:
+    first = here(mind, "now", scope="work/auth").answers[0]
+    assert (first.role, first.filler) == ("here", "python -m pytest tests/test_ulid.py, which failed")
+    assert here(mind, "well", scope="work/auth").answers[0].filler == "pip install click, which ended well"
+
+
 def test_another_error_is_mended_by_what_helped_against_that(mind: ActorHarness) -> None:
     (helped,) = answered(here(mind, "key", scope="work/auth"), HELPED)
     assert helped.filler == "export TIDE=1"
@@ -118,7 +124,7 @@ def test_without_a_name_the_newest_conversation_counts_and_only_the_scope_is_loo
 
 
 def test_a_conversation_without_steps_says_so_and_an_unknown_one_is_refused(mind: ActorHarness) -> None:
-    assert here(mind, "talk").degraded == ("here: the conversation has no step of a tool that is bound yet",)
+    assert here(mind, "talk").degraded == ("here: no call of a tool was found in the conversation",)
     with pytest.raises(UnknownSession):
         here(mind, "nobody's")
     for more in ({"pattern": {"tool": "git"}}, {"like": (bytes(16),)}, {"strict": True}):
@@ -130,7 +136,7 @@ def test_before_the_conversation_began_and_after_it_ended_it_has_no_step(mind: A
     for more in ({"until": 1}, {"since": 2_000_000_000_000_000}):
         found = here(mind, "now", **more)
         assert (found.hits, found.answers) == ((), ())
-        assert "here: the conversation has no step of a tool that is bound yet" in found.degraded
+        assert "here: no call of a tool was found in the conversation" in found.degraded
 
 
 def test_it_is_kept_as_it_is_typed(mind: ActorHarness) -> None:

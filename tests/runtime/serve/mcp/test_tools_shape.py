@@ -150,9 +150,9 @@ def test_earlier_moments_like_the_last_steps_are_told(faces: Hosted, tmp_path: P
         found = await client.good("memory_shape", here=True, scope="*")
         assert found["hits"]
         assert all(hit["why"].keys() == {"here"} for hit in found["hits"])
-        assert {one["role"] for one in found["answers"]} <= {"then", "helped"}
+        assert {one["role"] for one in found["answers"]} <= {"here", "then", "helped"}
         refused = await client.call("memory_shape", {"here": True, "pattern": {"tool": "?"}, "scope": "*"})
-        assert refused.text.startswith("invalid_value: the question cannot be 'here, and more'")
+        assert refused.text.startswith("invalid_value: the question cannot be 'here, a pattern'")
 
     with_client(faces, tmp_path, use)
 
