@@ -125,6 +125,9 @@ def examine_host(host: Host, wiring: Wiring, clock: Clock) -> HostStatus:
     if others and wiring.home not in called:
         status.other_home = others[0]
     elif status.wired:
+        told = {"memories with prompts": wiring.recall_prompts}
+        told["what helped, once a call failed"] = wiring.recall_failures
+        status.notes += [f"it is told {what}, too" for what, is_wanted in told.items() if is_wanted]
         status.wrong += capture_blockers(wiring, clock)
         if blocked := host.blocked_reason(wiring.environment):
             status.wrong.append(f"its own settings keep hooks from running: {blocked}")

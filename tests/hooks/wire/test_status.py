@@ -176,6 +176,17 @@ def test_hooks_that_codex_does_not_trust_are_told_from_working_ones(tmp_path: Pa
     assert any("could not be asked" in note for note in status(one).notes)
 
 
+def test_what_it_is_told_beyond_a_sessions_start_is_said(tmp_path: Path) -> None:
+    one = user(tmp_path, "claude-code")
+    executable(one)
+    one.install()
+    assert not any("it is told" in note for note in status(one).notes)
+    more = one.again(recall_prompts=True, recall_failures=True)
+    more.install()
+    told = ["it is told memories with prompts, too", "it is told what helped, once a call failed, too"]
+    assert [note for note in status(more).notes if "it is told" in note] == told
+
+
 def test_what_was_wired_is_looked_at_as_it_was_wired(tmp_path: Path) -> None:
     one = user(tmp_path, "gemini-cli")
     executable(one)
