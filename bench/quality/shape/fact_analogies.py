@@ -162,12 +162,19 @@ def analogy_rows(seed: int, count: int) -> Iterator[Row]:
         right = np.array([given[place][0] in asked[place].right for place in own], np.float64)
         sure = np.array([given[place][1] for place in own])
         other = np.array([by_vectors[place] in asked[place].right for place in own], np.float64)
-        row: Row = {"what": "analogies over facts", "facts between": distance, "questions": len(own)}
+        row: Row = {"what": "analogies over facts", "of": "a drawn world"}
+        row |= {"facts between": distance, "questions": len(own)}
         told = np.array([bool(given[place][0]) for place in own])
         row |= {"by": "shape --analogy", "right": float(right.mean()), "told": float(told.mean())}
         row |= {"confidence": float(sure.mean()), "brier": float(np.mean((sure - right) ** 2))}
         yield row
-        row = {"what": row["what"], "facts between": distance, "questions": len(own), "by": "hypervectors"}
+        row = {
+            "what": row["what"],
+            "of": row["of"],
+            "facts between": distance,
+            "questions": len(own),
+            "by": "hypervectors",
+        }
         row["right"] = float(other.mean())
         row["shape_minus_this"], row["p"] = paired_test(right, other, seed=1, rounds=4_000)
         yield row

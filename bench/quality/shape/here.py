@@ -197,7 +197,7 @@ def next_rows(home: Path, of: str) -> Iterator[Row]:
             row: Row = {"what": "next", "of": of, "by": name, "steps": len(wanted), "right": float(right[name].mean())}
             told = sure >= 0.5
             row["told"] = float(told.mean())
-            row["right_of_told"] = float(right[name][told].mean()) if told.any() else math.nan
+            row |= {"right_of_told": float(right[name][told].mean())} if told.any() else {}
             row["brier"] = float(np.mean((sure - right[name]) ** 2))
             if name != _PRODUCT:
                 row["here_minus_this"], row["p"] = paired_test(right[_PRODUCT], right[name], seed=1, rounds=4_000)

@@ -166,7 +166,7 @@ def test_a_whole_run_gives_every_part_for_the_example_and_for_a_file(tmp_path: P
     file.write_text(json.dumps([talk("conv-1", texts)]), "utf-8")
     rows = list(run(data=file, questions=3))
     by = {(row["of"], row["what"], row["by"]): row for row in rows if "by" in row}
-    assert {of for of, _, _ in by} == {"example", "LoCoMo"}
+    assert {of for of, _, _ in by} == {"example", "LoCoMo", "a drawn world"}
     assert {way for _, _, way in by} >= {"shape", "meaning", "BM25", "fused", "recall"}
     ended = {way: by["example", "how a tool ended", way]["mrr"] for way in ("shape", "meaning", "BM25", "fused")}
     assert ended["shape"] > 0.9 > max(ended["meaning"], ended["BM25"], ended["fused"])
