@@ -19,6 +19,8 @@ from mnemic.algorithms.steps.mends import DoneStep
 from mnemic.algorithms.steps.steps import line_span, parse_step
 from mnemic.hd.encoders import canonical
 
+_CALL_BYTES = 2048
+"""So much of a call, and of what it answered, is read: an assistant waits, and recalls do."""
 LEAST_PROBABLE = 0.5
 """What helps less probably is not told."""
 
@@ -36,8 +38,11 @@ class FailureHint(NamedTuple):
 
 def failure_hint(asked: Brief, failed: FailedCall, looking: ShapeSearch, columns: Columns) -> FailureHint | None:
     """What helped before; ``None`` where nothing did that is like it, or it was told in this session already."""
-    step = parse_step(failed.tool, to_text(failed.call), failed.files)
-    done = call_outcome(failed.tool, step, "failed", to_text(failed.result))
+    call, result = failed.call[:_CALL_BYTES], failed.result
+    if len(result) > _CALL_BYTES:  # as a result is read that is bound: what ended it stands last
+        result = result[: _CALL_BYTES // 2] + b"\n" + result[-_CALL_BYTES // 2 :]
+    step = parse_step(failed.tool, call.decode("utf-8", "replace"), failed.files)
+    done = call_outcome(failed.tool, step, "failed", result.decode("utf-8", "replace"))
     if done.error is None:
         return None
     names = frozenset(one.lower() for one in done.error.names)

@@ -150,7 +150,8 @@ def _add_space(context: ApplyContext, change: AddSpace, at: int) -> ChangeResult
             ),
         )
         db.execute(
-            "UPDATE communities SET prototype = NULL, bundled = 0, stale = ? WHERE died IS NULL AND level = 0",
+            "UPDATE communities SET prototype = NULL, mean = NULL, bundled = 0, stale = ?"
+            " WHERE died IS NULL AND level = 0",
             (context.seq,),
         )
     context.rebind_queue.enqueue_all()

@@ -77,3 +77,7 @@ def test_what_comes_too_late_is_neither_told_nor_kept_as_told(mind: ActorHarness
     assert told(mind, "n", answer_by=mind.clock.now_us() - 1).text == ""
     assert mind.ask(ListDeliveries()).deliveries == ()
     assert told(mind, "n", answer_by=mind.clock.now_us() + 1).text
+
+
+def test_of_a_long_answer_the_end_is_read_which_says_what_ended_it(mind: ActorHarness) -> None:
+    assert told(mind, "n", "Collecting é…\n" * 200_000 + MISSING.format("ulid")).text
