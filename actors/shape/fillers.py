@@ -273,26 +273,6 @@ class ShapeSearch:
         names = {one.number: one.name for one in self.snapshot.named_fillers(list(dict.fromkeys(numbers)))}
         return [names.get(number, "") for number in numbers]
 
-    def error_words(
-        self, which: NDArray[np.int64], terms: NDArray[np.uint32]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The words of some terms' names, each once for each record: ``(u,) int64`` each, records and words.
-
-        Args:
-            which: ``(t,) int64``: of which record each term is.
-            terms: ``(t,) uint32``.
-        """
-        numbers, place = np.unique(terms // (MOST_SHIFT + 1), return_inverse=True)
-        words = self.index.words_of_fillers(numbers.tolist(), self.snapshot)
-        sizes = np.array([len(one) for one in words], np.int64)
-        ends = np.cumsum(sizes)
-        spread = np.repeat(np.arange(len(place)), sizes[place])
-        inside = np.arange(len(spread)) - np.repeat(np.cumsum(sizes[place]) - sizes[place], sizes[place])
-        flat = np.concatenate([*words, np.empty(0, np.int64)])
-        width = int(flat.max(initial=0)) + 1
-        pairs = np.unique(which[spread].astype(np.int64) * width + flat[(ends - sizes)[place][spread] + inside])
-        return pairs // width, pairs % width
-
     def share(self, tier: Tier, pair: Pair, sample: Sample) -> float:
         """How many of the records sampled have a pair, as a share, each counting its weight."""
         having = self.index.records[tier].having([filler_term(one, pair.shift) for one in self.numbers(pair)])

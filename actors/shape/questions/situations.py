@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.actors.protocol.shape.messages import Answer
-from mnemic.actors.protocol.snapshot import Columns, filler_term
+from mnemic.actors.protocol.snapshot import MOST_SHIFT, Columns, filler_term
 from mnemic.actors.shape.fillers import Sample, ShapeSearch
 from mnemic.actors.shape.patterns import STEP_ROLES, THEN
 from mnemic.algorithms.steps.mends import MAX_STEPS, DoneStep, attempts
@@ -169,7 +169,7 @@ def alike_failures(looking: ShapeSearch, failed: DoneStep, without: Sequence[int
     which, terms = records.terms_of(places)
     own = looking.index.of_role("error", terms)
     # both columns once for each word of a failure, whichever of its names it stands in
-    at, words = looking.error_words(which[own], terms[own])
+    at, words = _words(looking, which[own], terms[own])
     asked = looking.index.words_of(failed.errors)
     if not len(at) or not len(asked):
         return Situations(places[:0], np.empty(0))
@@ -182,6 +182,27 @@ def alike_failures(looking: ShapeSearch, failed: DoneStep, without: Sequence[int
     odds = _NEVER + _WORDS * shared / either + _TOOL * same
     order = np.lexsort((-places, -np.round(odds, 6)))[:MAX_SITUATIONS]
     return Situations(places[order], 1 / (1 + np.exp(-odds[order])))
+
+
+def _words(
+    looking: ShapeSearch, which: NDArray[np.int64], terms: NDArray[np.uint32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The words of some terms' names, each once for each record: ``(u,) int64`` each, records and words.
+
+    Args:
+        which: ``(t,) int64``: of which record each term is.
+        terms: ``(t,) uint32``.
+    """
+    numbers, place = np.unique(terms // (MOST_SHIFT + 1), return_inverse=True)
+    words = looking.index.words_of_fillers(numbers.tolist(), looking.snapshot)
+    sizes = np.array([len(one) for one in words], np.int64)
+    ends = np.cumsum(sizes)
+    spread = np.repeat(np.arange(len(place)), sizes[place])
+    inside = np.arange(len(spread)) - np.repeat(np.cumsum(sizes[place]) - sizes[place], sizes[place])
+    flat = np.concatenate([*words, np.empty(0, np.int64)])
+    width = int(flat.max(initial=0)) + 1
+    pairs = np.unique(which[spread].astype(np.int64) * width + flat[(ends - sizes)[place][spread] + inside])
+    return pairs // width, pairs % width
 
 
 def mends(looking: ShapeSearch, order: StepOrder, failures: Situations) -> tuple[list[Mend], int]:
