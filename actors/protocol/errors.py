@@ -19,6 +19,7 @@ __all__ = [
     "AlreadyServed",
     "AlreadyThere",
     "AmbiguousFormat",
+    "AmbiguousId",
     "BackupLocked",
     "BadBody",
     "BadConfiguration",
@@ -197,7 +198,9 @@ class BadConfiguration(BadInput):
 
 class BadTime(BadInput):
     sentence = "{value!r} is no time that can be read."
-    remedy = "Write it as 2026-11-21 or 2026-11-21T14:05:00+01:00."
+    remedy = (
+        "Write it as 2026-11-21 or 2026-11-21T14:05:00+01:00; the command also reads `yesterday`, `2w`, `3 Nov 2025`."
+    )
 
 
 class SourceUnreadable(BadInput):
@@ -243,6 +246,11 @@ class NoSuchMemory(BadInput):
     def of(cls, memory: bytes) -> Self:
         """The error for an id as it is kept, written as answers write ids."""
         return cls(id=str(uuid.UUID(bytes=memory)) if len(memory) == 16 else memory.hex())
+
+
+class AmbiguousId(BadInput):
+    sentence = "{count} memories have an id that ends with {id!r}: {ids}."
+    remedy = "Give more of its digits."
 
 
 class UnknownCommunity(BadInput):

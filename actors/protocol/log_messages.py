@@ -246,6 +246,20 @@ class MemoriesShown(Message, frozen=True, kw_only=True):
     """In the order asked for."""
 
 
+class FindIds(Verb["IdsFound"], frozen=True, kw_only=True):
+    """Find memories by the ends of their ids, since they begin with their time, and so alike."""
+
+    ends: tuple[str, ...]
+    """Of each the last hexadecimal digits of its id, without hyphens."""
+
+
+class IdsFound(Message, frozen=True, kw_only=True):
+    """Answer to `FindIds`."""
+
+    ids: tuple[Id, ...]
+    """One for each end, in the order asked for."""
+
+
 # --- use -------------------------------------------------------------------------------------------------------------
 
 

@@ -530,6 +530,10 @@ class Snapshot(GraphSnapshot, KnowledgeSnapshot, SleepSnapshot, Protocol):
         """The memory of a row with all that belongs to it."""
         ...
 
+    def ids_ending(self, digits: str, most: int) -> list[bytes]:
+        """Ids that end with these hexadecimal digits, so many at most."""
+        ...
+
     def count_usage(self, asked: CountUse, now: int) -> UseCounted:
         """What was kept and given, by project and week; `now` is world time, microseconds."""
         ...

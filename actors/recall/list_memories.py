@@ -5,18 +5,21 @@ Snapshots read; here it is checked what is asked for, and what was given to whoe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from mnemic.actors.protocol.changes import DeliveredSpan, RecordDelivery, idempotency_key
 from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.protocol.errors import AmbiguousId, InvalidValue, NoSuchMemory
 from mnemic.actors.protocol.events import KINDS, escape_surrogates, to_bytes, to_text
 from mnemic.actors.protocol.log_messages import (
     MOST_LISTED,
     CountUse,
     DeliveriesListed,
+    FindIds,
+    IdsFound,
     ListDeliveries,
     ListMemories,
     MemoriesListed,
@@ -25,6 +28,7 @@ from mnemic.actors.protocol.log_messages import (
     ShowMemories,
     UseCounted,
 )
+from mnemic.actors.protocol.message import format_id
 from mnemic.actors.protocol.recall.messages import Hit, Recall
 from mnemic.actors.protocol.scopes import asked_scopes
 from mnemic.actors.protocol.shape.messages import Shape
@@ -34,16 +38,20 @@ from mnemic.actors.recall.hits import BYTES_PER_TOKEN, delivered_span, token_cou
 from mnemic.actors.recall.query import scopes_below
 from mnemic.algorithms.secrets.scrub import drop_private
 
-BROWSE_MESSAGES = (ListMemories, ListDeliveries, ShowMemories, CountUse, NoteDelivery)
+BROWSE_MESSAGES = (ListMemories, ListDeliveries, ShowMemories, FindIds, CountUse, NoteDelivery)
 """The messages that are handled here."""
-BrowseAnswer = MemoriesListed | DeliveriesListed | MemoriesShown | UseCounted
+BrowseAnswer = MemoriesListed | DeliveriesListed | MemoriesShown | IdsFound | UseCounted
 """What they are answered with."""
 
 _MOST_WEEKS = 520
+_MOST_ALIKE = 5
+"""So many memories are named whose ids end alike."""
+_DIGITS = re.compile(r"[0-9a-f]{4,32}")
+"""Fewer digits would name a memory by a slip of the hand."""
 
 
 def browse(
-    message: ListMemories | ListDeliveries | ShowMemories | CountUse | NoteDelivery,
+    message: ListMemories | ListDeliveries | ShowMemories | FindIds | CountUse | NoteDelivery,
     source: SnapshotSource,
     context: Context,
 ) -> BrowseAnswer | None:
@@ -64,6 +72,8 @@ def browse(
             return snapshot.list_deliveries(msgspec.structs.replace(message, session=session))
         if isinstance(message, ShowMemories):
             return MemoriesShown(memories=tuple(snapshot.memory_details(row) for row in snapshot.rows_of(message.ids)))
+        if isinstance(message, FindIds):
+            return IdsFound(ids=tuple(_only_id(snapshot, end) for end in message.ends))
         if not 1 <= message.weeks <= _MOST_WEEKS:
             raise InvalidValue(
                 name="weeks", value=message.weeks, why="it is no such number", expected=f"1 to {_MOST_WEEKS}"
@@ -84,6 +94,23 @@ def _listed(message: ListMemories, snapshot: Snapshot) -> MemoriesListed:
     scopes = None if paths is None else scopes_below(snapshot, paths)
     sessions = None if message.session is None else snapshot.session_rows(escape_surrogates(message.session))
     return snapshot.list_memories(message, scopes, sessions)
+
+
+def _only_id(snapshot: Snapshot, end: str) -> bytes:
+    """The id that ends so.
+
+    Raises:
+        NoSuchMemory: none does, or these are no digits.
+        AmbiguousId: several do.
+    """
+    digits = end.replace("-", "").lower()
+    found = snapshot.ids_ending(digits, _MOST_ALIKE) if _DIGITS.fullmatch(digits) else []
+    if not found:
+        raise NoSuchMemory(id=end)
+    if len(found) > 1:
+        many = f"{_MOST_ALIKE} or more" if len(found) == _MOST_ALIKE else str(len(found))
+        raise AmbiguousId(count=many, id=end, ids=", ".join(str(format_id(one)) for one in found))
+    return found[0]
 
 
 def _check_page(message: ListMemories | ListDeliveries) -> None:

@@ -18,7 +18,6 @@ from mnemic.actors.capture.capture_filter import is_paused_at
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import PausesUnreadable
-from mnemic.actors.protocol.log_messages import DeliveriesListed, MemoriesListed, MemoriesShown, UseCounted
 from mnemic.actors.protocol.meaning.messages import EmbedQuery
 from mnemic.actors.protocol.ports import Ports
 from mnemic.actors.protocol.recall.messages import (
@@ -34,7 +33,7 @@ from mnemic.actors.protocol.recall.messages import (
 from mnemic.actors.protocol.scopes import ListScopes, ScopesListed, Survey, Surveyed
 from mnemic.actors.protocol.shape.messages import ListRoles, RolesListed, Shape, Shaped
 from mnemic.actors.protocol.store.messages import Count, Counts
-from mnemic.actors.recall.list_memories import BROWSE_MESSAGES, browse
+from mnemic.actors.recall.list_memories import BROWSE_MESSAGES, BrowseAnswer, browse
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.recall.recaller import Recaller
 from mnemic.actors.recall.similarity import find_similar
@@ -147,10 +146,7 @@ class RetrieverActor:
         | Surveyed
         | Counts
         | Briefed
-        | MemoriesListed
-        | DeliveriesListed
-        | MemoriesShown
-        | UseCounted
+        | BrowseAnswer
         | Shaped
         | RolesListed
         | NightAnswer

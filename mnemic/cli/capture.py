@@ -8,14 +8,15 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
 
 from mnemic.actors.protocol.errors import InvalidValue, SourceUnreadable
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
-from mnemic.cli.interrupts import interruptible_stdin
-from mnemic.cli.output import progress_bars
+from mnemic.cli.terminal.interrupts import interruptible_stdin
+from mnemic.cli.terminal.output import Line, progress_bars
 from mnemic.runtime.api.reports import made_way_lines, pluralize, unbound_warning
 
 
@@ -49,56 +50,68 @@ def capture(
     given = ["-" if source == pipe else source for source in sources]
     with stdin, chosen.open(create=True, alone="-" in given) as mind, progress_bars(chosen.as_json) as progress:
         report = mind.capture(given, format=format_, scope=scope, embed=not no_meaning, progress=progress)
+        command = mind.command
     took_s = CLOCK.monotonic_s() - started
-    view = msgspec.structs.asdict(report) | {"took_s": round(took_s, 2)}
-
-    def lines() -> Iterator[str]:
-        new, files = pluralize(report.new, "new memory"), pluralize(report.files, "transcript")
-        known = f", {report.known} known already" if report.known else ""
-        yield f"{new} from {files}{known}, in {took_s:.1f} s"
-        if not report.files and not report.failed:
-            yield "no transcript is there: in a folder, only files named *.jsonl are taken for one, and no links"
-        if report.scopes:
-            yield f"scopes: {', '.join(path or '(none)' for path in report.scopes)}"
-        why = "a .mnemic.toml names that path, or one below it"
-        yield from made_way_lines(report.made_way, why, mind.command)
-        if report.left_out:
-            yield f"{report.left_out} left out, as the settings say (capture.allow, capture.deny, capture.leave_out)"
-        if report.elsewhere:
-            where = "known already is in another scope, and stays there"
-            yield pluralize(report.elsewhere, where, "known already are in another scope, and stay there")
-        if report.retired:
-            hidden = "known already was forgotten, and stays so"
-            yield pluralize(report.retired, hidden, "known already were forgotten, and stay so")
-        if report.erased:
-            yield pluralize(report.erased, "was erased, and stays so", "were erased, and stay so")
-        if report.files and not (report.new or report.known or report.erased or report.malformed):
-            yield "there is nothing in it to remember; if that is wrong, name another --format"
-        yield f"the whole mind: {report.embedded + report.pending} found by words, {report.embedded} by meaning too"
-        if report.pending and not report.meaning_error:
-            yield f"{pluralize(report.pending, 'memory waits', 'memories wait')} for the meaning"
-        if report.partly:
-            yield f"of {pluralize(report.partly, 'long memory')} only the start is found by meaning"
-        if report.meaning_error:
-            yield f"no meaning: {report.meaning_error}"
-        if report.shape_error:
-            yield f"{pluralize(report.unbound, 'memory waits', 'memories wait')} for their shape: {report.shape_error}"
-        if report.facts_error:
-            yield f"what they state is not read: {report.facts_error}"
-        if report.unread:
-            yield unbound_warning(report.unread)
-        if report.differing:
-            yield f"{report.differing} had an id that was kept before with another text; the first text stands"
-        if report.malformed:
-            yield f"{pluralize(report.malformed, 'line')} could not be read:"
-            yield from (f"  {path}:{line}: {why}" for path, line, why in report.malformed_lines)
-        for path, why in report.failed:
-            yield f"not read: {why}" if os.path.abspath(path) in why else f"not read: {path}: {why}"
-
-    chosen.print_answer(view, lines)
+    why = "a .mnemic.toml names that path, or one below it"
+    view = msgspec.structs.asdict(report) | {
+        "made_way_told": list(made_way_lines(report.made_way, why, command)),
+        "took_s": round(took_s, 2),
+    }
+    chosen.print_answer(view, capture_lines)
     nothing_read = report.malformed and not (report.new or report.known or report.erased)
     if report.failed or nothing_read:
         sys.exit(2)
+
+
+def capture_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What was taken in, and what of it was not."""
+    new, files = pluralize(view["new"], "new memory"), pluralize(view["files"], "transcript")
+    known = f", {view['known']} known already" if view["known"] else ""
+    yield [(new, "bold"), (f" from {files}{known}, in {view['took_s']:.1f} s", "")]
+    if not view["files"] and not view["failed"]:
+        yield "no transcript is there: in a folder, only files named *.jsonl are taken for one, and no links"
+    if view["scopes"]:
+        yield f"scopes: {', '.join(path or '(none)' for path in view['scopes'])}"
+    yield from view["made_way_told"]
+    if view["left_out"]:
+        yield f"{view['left_out']} left out, as the settings say (capture.allow, capture.deny, capture.leave_out)"
+    if view["elsewhere"]:
+        where = "known already is in another scope, and stays there"
+        yield pluralize(view["elsewhere"], where, "known already are in another scope, and stay there")
+    if view["retired"]:
+        hidden = "known already was forgotten, and stays so"
+        yield pluralize(view["retired"], hidden, "known already were forgotten, and stay so")
+    if view["erased"]:
+        yield pluralize(view["erased"], "was erased, and stays so", "were erased, and stay so")
+    if view["files"] and not (view["new"] or view["known"] or view["erased"] or view["malformed"]):
+        yield "there is nothing in it to remember; if that is wrong, name another --format"
+    by_words = view["embedded"] + view["pending"]
+    yield f"the whole mind: {by_words} found by words, {view['embedded']} by meaning too"
+    yield from _waiting_lines(view)
+    if view["differing"]:
+        yield f"{view['differing']} had an id that was kept before with another text; the first text stands"
+    if view["malformed"]:
+        yield f"{pluralize(view['malformed'], 'line')} could not be read:"
+        yield from (f"  {path}:{line}: {why}" for path, line, why in view["malformed_lines"])
+    for path, why in view["failed"]:
+        yield [("not read: ", "red"), (why if os.path.abspath(path) in why else f"{path}: {why}", "")]
+
+
+def _waiting_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What is not found in every way yet, and why."""
+    if view["pending"] and not view["meaning_error"]:
+        yield f"{pluralize(view['pending'], 'memory waits', 'memories wait')} for the meaning"
+    if view["partly"]:
+        yield f"of {pluralize(view['partly'], 'long memory')} only the start is found by meaning"
+    if view["meaning_error"]:
+        yield f"no meaning: {view['meaning_error']}"
+    if view["shape_error"]:
+        waits = pluralize(view["unbound"], "memory waits", "memories wait")
+        yield f"{waits} for their shape: {view['shape_error']}"
+    if view["facts_error"]:
+        yield f"what they state is not read: {view['facts_error']}"
+    if view["unread"]:
+        yield unbound_warning(view["unread"])
 
 
 @cli.command()
@@ -111,11 +124,13 @@ def pause(chosen: CommandContext, for_: str | None) -> None:
 
     held = pause(chosen.home, chosen.mind, CLOCK.now_us(), None if for_ is None else parse_duration_us(for_))
 
-    def lines() -> Iterator[str]:
-        yield held.sentence()
-        yield "What you name yourself is kept all the same: `mnemic remember`, `mnemic capture FILE`."
+    chosen.print_answer({"mind": chosen.mind, "paused": held.view() | {"told": held.sentence()}}, paused_lines)
 
-    chosen.print_answer({"mind": chosen.mind, "paused": held.view()}, lines)
+
+def paused_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """Until when nothing is captured."""
+    yield [(view["paused"]["told"], "yellow")]
+    yield "What you name yourself is kept all the same: `mnemic remember`, `mnemic capture FILE`."
 
 
 @cli.command()
@@ -126,13 +141,16 @@ def resume(chosen: CommandContext) -> None:
 
     ended = resume(chosen.home, chosen.mind, CLOCK.now_us())
 
-    def lines() -> Iterator[str]:
-        if ended is None:
-            yield "The memory was not paused: it captures."
-        else:
-            yield "The memory captures again. What happened in the pause stays out of it."
+    view = {"mind": chosen.mind, "paused": None, "ended": None if ended is None else ended.view()}
+    chosen.print_answer(view, resumed_lines)
 
-    chosen.print_answer({"mind": chosen.mind, "paused": None, "ended": None if ended is None else ended.view()}, lines)
+
+def resumed_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """Whether anything changes."""
+    if view["ended"] is None:
+        yield "The memory was not paused: it captures."
+    else:
+        yield "The memory captures again. What happened in the pause stays out of it."
 
 
 def _check_format(name: str) -> str:

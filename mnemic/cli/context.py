@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -17,8 +17,9 @@ import msgspec
 
 from mnemic.actors.protocol.errors import InvalidValue, WrongPassphrase, WrongRecoveryKey
 from mnemic.actors.protocol.message import Time, field_help
-from mnemic.actors.protocol.times import parse_time
-from mnemic.cli.output import escape_controls, print_lines
+from mnemic.cli.terminal.dates import TimeParam
+from mnemic.cli.terminal.ids import keep_list, resolve_ids
+from mnemic.cli.terminal.output import Line, escape_controls, print_lines
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.logs import log_to
 from mnemic.runtime.minds.ask_passphrase import is_interactive
@@ -30,27 +31,20 @@ if TYPE_CHECKING:
     from mnemic.runtime.keys.keys import Keys
 
 CLOCK = SystemClock()
+DEFAULT_MIND = "default"
+"""The mind that is meant where none is named."""
 _DRAIN_FIRST_S = 3.0  # some thousand records
-
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
-@click.version_option(__version__, prog_name="mnemic")
-@click.pass_context
-def cli(context: click.Context) -> None:
-    """A long-term memory for AI assistants, on your own machine."""
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
 
 
 class CommandContext:
     """Where a command works and how it prints."""
 
-    def __init__(self, home: str | None, mind: str, as_json: bool) -> None:
+    def __init__(self, home: str | None, mind: str | None, as_json: bool) -> None:
         from mnemic.runtime.minds.homes import default_home, expand_home
 
         # $MNEMIC_HOME too: an assistant's settings give it as it stands there, and no shell has seen its ~.
         self.home = expand_home(Path(home) if home else default_home(os.environ))
-        self.mind = mind
+        self.mind = mind or DEFAULT_MIND
         self.as_json = as_json
 
     @contextmanager
@@ -138,30 +132,79 @@ class CommandContext:
 
         return is_locked_mind(self.home, self.mind) and not is_unlocked(self.home, self.mind)
 
-    def print_answer(self, view: Any, lines: Callable[[], Iterator[str]]) -> None:
-        """Print an answer: as JSON, or as lines for a person."""
-        print_lines([json.dumps(view)] if self.as_json else map(escape_controls, lines()))
+    def print_answer(self, view: Any, render: Callable[[Any], Iterable[Line]]) -> None:
+        """Print an answer: as JSON, or for a person.
 
-    def print_entries(self, views: Iterable[Any], lines: Callable[[], Iterator[str]]) -> None:
-        """Print entries: as JSON, one object a line, or as lines for a person."""
-        print_lines(map(json.dumps, views) if self.as_json else map(escape_controls, lines()))
+        Args:
+            render: the lines for a person, made of the same JSON and of nothing else.
+        """
+        written = json.dumps(view)
+        print_lines([written] if self.as_json else render(json.loads(written)))
+
+    def print_entries(self, view: dict[str, Any], entries: str, render: Callable[[Any], Iterable[Line]]) -> None:
+        """Print a list: as JSON one object a line, or for a person.
+
+        Args:
+            entries: the field of the view that is the list.
+            render: the lines for a person, of the whole view.
+        """
+        written = json.dumps(view)
+        print_lines(map(json.dumps, view[entries]) if self.as_json else render(json.loads(written)))
+
+    def keep_list(self, memories: Iterable[Any]) -> None:
+        """Have ``@1`` mean the first of these memories, as views give them, where a person is shown them."""
+        if not self.as_json:
+            keep_list(self.home, self.mind, (one["id"] for one in memories))
+
+    def resolve_ids(self, mind: Mind, texts: Sequence[str]) -> tuple[bytes, ...]:
+        """The memories that are named: by an id, its last digits, or ``@1`` of the last list."""
+        return resolve_ids(mind, self.home, self.mind, texts)
 
 
 def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that every command has."""
 
-    def chosen(context: click.Context, home: str | None, mind: str, as_json: bool, **rest: Any) -> Any:
-        context.obj = as_json
-        return command(CommandContext(home, mind, as_json), **rest)
+    def chosen(context: click.Context, home: str | None, mind: str | None, as_json: bool, **rest: Any) -> Any:
+        before = context.meta  # what stood before the command's name
+        named = {name: given or before.get(name) for name, given in _given(home, mind, as_json).items()}
+        context.obj = bool(named["mnemic.as_json"])
+        return command(CommandContext(named["mnemic.home"], named["mnemic.mind"], context.obj), **rest)
 
+    return click.pass_context(_with_common(command, chosen))
+
+
+def _with_common(command: Callable[..., Any], chosen: Callable[..., Any]) -> Callable[..., Any]:
+    """What stands in for a command or a group: named as it is, with its parameters and the common ones."""
     chosen.__name__, chosen.__doc__ = command.__name__, command.__doc__
     chosen.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
     chosen = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(chosen)
-    chosen = click.option("--mind", default="default", show_default=True, metavar="NAME", help="Which memory.")(chosen)
-    chosen = click.option(
+    chosen = click.option("--mind", metavar="NAME", help=f"Which memory.  [default: {DEFAULT_MIND}]")(chosen)
+    return click.option(
         "--home", metavar="DIR", help="Folder of all minds; else $MNEMIC_HOME, else the platform's data folder."
     )(chosen)
-    return click.pass_context(chosen)
+
+
+def group_options(group: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a group the options that every command has, so that they may stand before its name, too."""
+
+    def chosen(context: click.Context, home: str | None, mind: str | None, as_json: bool, **rest: Any) -> Any:
+        context.meta.update({name: given for name, given in _given(home, mind, as_json).items() if given})
+        return group(context, **rest)
+
+    return click.pass_context(_with_common(group, chosen))
+
+
+def _given(home: str | None, mind: str | None, as_json: bool) -> dict[str, Any]:
+    return {"mnemic.home": home, "mnemic.mind": mind, "mnemic.as_json": as_json}
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
+@click.version_option(__version__, prog_name="mnemic")
+@group_options
+def cli(context: click.Context) -> None:
+    """A long-term memory for AI assistants, on your own machine."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 def read_secret_line() -> str | None:
@@ -181,15 +224,8 @@ FOLDER_SCOPE: Mapping[str, Any] = {
 """How the scopes of a question differ: where none is named, the folder that the command is given in decides."""
 
 _METAVARS = {int: "N", str: "S"}
-
-
-class _Time(click.ParamType):  # type: ignore[type-arg]
-    """A time as people write it; a command gets microseconds."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        return parse_time(value) if isinstance(value, str) else int(value)
+_COUNTS = ("k", "limit")
+"""Fields that say how many are wanted; each command that has one takes it under all of their names."""
 
 
 class _VerbOption(click.Option):
@@ -232,14 +268,15 @@ def _attributes(field: msgspec.structs.FieldInfo) -> dict[str, Any]:
     hint, many = _bare(field.type)
     flag = f"--{(field.name.removesuffix('s') if many else field.name).replace('_', '-')}"
     default = None if field.default is msgspec.NODEFAULT else field.default
-    given: dict[str, Any] = {"flags": (flag if len(field.name) > 1 else f"-{field.name}",), "default": default}
+    flags = ("-n", "-k", "--limit") if field.name in _COUNTS else (flag,)
+    given: dict[str, Any] = {"flags": flags, "default": default}
     if hint is bool:
         return given | {"is_flag": True}
     if many:
         return given | {"multiple": True, "type": hint}
     given["show_default"] = default not in (None, "")
     if hint == Time:
-        return given | {"type": _Time(), "metavar": "T"}
+        return given | {"type": TimeParam(), "metavar": "T"}
     if get_origin(hint) is Literal:
         return given | {"type": click.Choice(get_args(hint))}
     return given | {"type": hint, "metavar": _METAVARS[hint]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,8 +11,8 @@ import click
 from mnemic.actors.protocol.capture.messages import CaptureText
 from mnemic.actors.protocol.errors import InvalidValue, SourceUnreadable
 from mnemic.cli.context import CommandContext, cli, common_options, verb_options
-from mnemic.cli.interrupts import interruptible_stdin
-from mnemic.cli.output import memory_line
+from mnemic.cli.terminal.interrupts import interruptible_stdin
+from mnemic.cli.terminal.output import Line, degraded_lines, memory_line, short_id
 from mnemic.runtime.api.reports import made_way_lines
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @cli.command()
-@click.argument("text", metavar="TEXT|-")
+@click.argument("text", nargs=-1, required=True, metavar="TEXT...|-")
 @click.option("--scope", metavar="W/P", help="Scope it belongs to; else this folder's project.")
 @verb_options(
     CaptureText,
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     },
 )
 @common_options
-def remember(chosen: CommandContext, text: str, scope: str | None, kind: Any, session: str) -> None:
+def remember(chosen: CommandContext, text: tuple[str, ...], scope: str | None, kind: Any, session: str) -> None:
     """Keep a text for good; - reads it from standard input. What says nearly the same is named."""
     from mnemic.actors.protocol.scopes import normalize_scope_path
     from mnemic.runtime.minds.projects import resolve_scope
 
-    words = _read_text(text)
+    words = _read_text(" ".join(text))
     place = (
         resolve_scope(None, chosen.working_folder(), home=chosen.home, passed_over=chosen.tell_passed_over)
         if scope is None
@@ -45,62 +45,76 @@ def remember(chosen: CommandContext, text: str, scope: str | None, kind: Any, se
     with chosen.open(create=True) as mind:
         kept = mind.remember(words, kind=kind, session=session, scope=place)
         undo = mind.undo_command([kept.id])
-    view = _captured_view(kept) | {"scope_found": place.found}
+        view = _captured_view(kept, mind.command) | {"scope_found": place.found, "undo": undo}
+    chosen.print_answer(view, remember_lines)
+    chosen.keep_list([view])
 
-    def lines() -> Iterator[str]:
-        where = f"{kept.scope or 'no scope'} ({place.found})"
-        did = "remembered" if kept.created else "not remembered" if kept.erased else "known already"
-        yield f"{did}: {view['id']} in {where}"
-        why = "the .mnemic.toml here names that path, or one below it"
-        yield from made_way_lines(view["made_way"], why, mind.command)
-        yield from _supersession_lines(view, undo)
-        yield from _similar_lines(view)
 
-    chosen.print_answer(view, lines)
+def remember_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What became of a text that was to be remembered."""
+    did = "remembered" if view["created"] else "not remembered" if view["erased"] else "known already"
+    yield [
+        (f"{did}: ", "green" if view["created"] else "yellow"),
+        (short_id(view["id"]), "cyan"),
+        (f" in {view['scope'] or 'no scope'} ({view['scope_found']})", ""),
+    ]
+    yield from view["made_way_told"]
+    if view["superseded_by"]:
+        yield f"it was replaced since by {short_id(view['superseded_by'])}"
+    if view["retired_at"]:
+        yield f"it was forgotten: `{view['undo']}` has it found again"
+    if view["erased"]:
+        yield "it was erased, and so is not kept again; in another --session, or in other words, it is"
+    yield from _similar_lines(view)
 
 
 @cli.command()
-@click.argument("id_", metavar="ID")
-@click.argument("text", metavar="TEXT|-")
+@click.argument("id_", metavar="ID|@N")
+@click.argument("text", nargs=-1, required=True, metavar="TEXT...|-")
 @verb_options(CaptureText, "session")
 @common_options
-def correct(chosen: CommandContext, id_: str, text: str, session: str) -> None:
+def correct(chosen: CommandContext, id_: str, text: tuple[str, ...], session: str) -> None:
     """Say what holds instead of a memory. It outranks that one at once, which stays readable as the past."""
-    from mnemic.actors.protocol.message import format_id, parse_id
+    from mnemic.actors.protocol.message import format_id
 
-    old, words = parse_id(id_), _read_text(text)
+    words = _read_text(" ".join(text))
     with chosen.open(create=False) as mind:
+        (old,) = chosen.resolve_ids(mind, [id_])
         kept = mind.correct(old, words, session=session)
         if kept.erased or kept.retired_at is not None:
             again = "another --session" if kept.erased else f"have it hold again: {mind.undo_command([kept.id])}"
             raise InvalidValue(
                 name="the text",
-                value="-" if text == "-" else words[:40],
+                value="-" if text == ("-",) else words[:40],
                 why="the same words were erased, and are not kept again" if kept.erased else "it was forgotten",
                 expected=f"other words, or {again}",
             )
         was, now = mind.get([old, kept.id])
         undo = mind.command("forget", str(format_id(kept.id)))
-    replaced = {
-        "id": format_id(was.id),
-        "text": was.text,
-        "size_bytes": len(was.data),
-        "kind": was.kind,
-        "scope": was.scope,
-    }
-    supersedes = [str(format_id(one)) for one in now.supersedes]
-    between = [one for one in supersedes if one != replaced["id"]]
-    view = _captured_view(kept) | {"corrects": replaced, "supersedes": supersedes, "undo": undo}
+        supersedes = [str(format_id(one)) for one in now.supersedes]
+        replaced = {
+            "id": format_id(was.id),
+            "text": was.text,
+            "size_bytes": len(was.data),
+            "kind": was.kind,
+            "scope": was.scope,
+        }
+        told = _captured_view(kept, mind.command)
+        view = told | {"corrects": replaced, "supersedes": supersedes, "undo": undo}
+    chosen.print_answer(view, correct_lines)
+    chosen.keep_list([view])
 
-    def lines() -> Iterator[str]:
-        yield f"{'corrected' if kept.created else 'known already'}: {view['id']} in {kept.scope or 'no scope'}"
-        yield f"it replaces: {memory_line(replaced)}"
-        if between:
-            yield f"that had been replaced by {', '.join(between)}, which it replaces too"
-        yield from _similar_lines(view)
-        yield f"to take it back: {undo}"
 
-    chosen.print_answer(view, lines)
+def correct_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What became of a correction."""
+    did, replaced = "corrected" if view["created"] else "known already", view["corrects"]
+    yield [(f"{did}: ", "green"), (short_id(view["id"]), "cyan"), (f" in {view['scope'] or 'no scope'}", "")]
+    yield f"it replaces: {memory_line(replaced)}"
+    between = [short_id(one) for one in view["supersedes"] if one != replaced["id"]]
+    if between:
+        yield f"that had been replaced by {', '.join(between)}, which it replaces too"
+    yield from _similar_lines(view)
+    yield f"to take it back: {view['undo']}"
 
 
 def _read_text(text: str) -> str:
@@ -123,30 +137,23 @@ def _read_text(text: str) -> str:
         raise SourceUnreadable(path="-", why=error.strerror) from error
 
 
-def _captured_view(kept: TextCaptured) -> dict[str, Any]:
+def _captured_view(kept: TextCaptured, command: Callable[..., str]) -> dict[str, Any]:
     from mnemic.actors.protocol.message import to_json
     from mnemic.runtime.api.views import similar_view
 
+    made_way = {one.path: one.to for one in kept.made_way}
+    why = "the .mnemic.toml here names that path, or one below it"
     return to_json(kept) | {
         "similar": [similar_view(one, strict=False) for one in kept.similar],
-        "made_way": {one.path: one.to for one in kept.made_way},
+        "made_way": made_way,
+        "made_way_told": list(made_way_lines(made_way, why, command)),
     }
 
 
-def _supersession_lines(view: dict[str, Any], undo: str) -> Iterator[str]:
-    """What became since of a text that was kept before."""
-    if view["superseded_by"]:
-        yield f"it was replaced since by {view['superseded_by']}"
-    if view["retired_at"]:
-        yield f"it was forgotten: `{undo}` has it found again"
-    if view["erased"]:
-        yield "it was erased, and so is not kept again; in another --session, or in other words, it is"
-
-
-def _similar_lines(view: dict[str, Any]) -> Iterator[str]:
+def _similar_lines(view: dict[str, Any]) -> Iterator[Line]:
     if view["similar"]:
         yield "nearly the same is kept already; `mnemic correct ID TEXT` replaces one:"
         for one in view["similar"]:
-            old = f"  [superseded by {one['superseded_by']}]" if one["superseded_by"] else ""
+            old = f"  [superseded by {short_id(one['superseded_by'])}]" if one["superseded_by"] else ""
             yield f"  {one['score']:.2f} {memory_line(one)}{old}"
-    yield from (f"degraded: {line}" for line in view["degraded"])
+    yield from degraded_lines(view["degraded"])

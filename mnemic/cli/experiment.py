@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.cli.context import CommandContext, cli, common_options
-from mnemic.cli.output import progress_bars
+from mnemic.cli.context import CommandContext, cli, common_options, group_options
+from mnemic.cli.terminal.output import progress_bars
+from mnemic.runtime.api.reports import pluralize
 
 if TYPE_CHECKING:
     from mnemic.experiment.run import RunJobs
@@ -26,7 +27,7 @@ _STORE_BYTES = 512 << 20  # of Ray's shared memory: jobs carry minds
 @cli.group(
     epilog="Each takes --home, --mind and --json; see `mnemic experiment COMMAND --help`.", invoke_without_command=True
 )
-@click.pass_context
+@group_options
 def experiment(context: click.Context) -> None:
     """Compare what differs where an actor or a setting does."""
     if context.invoked_subcommand is None:
@@ -61,11 +62,7 @@ def run(chosen: CommandContext, spec: str, engine: str, address: str | None, out
     page = write_report(outcome, folder)
     report = make_report(outcome)
 
-    def lines() -> Iterator[str]:
-        yield from report_lines(outcome, report)
-        yield f"{page}"
-
-    chosen.print_answer(as_json(outcome, report) | {"report": str(page)}, lines)
+    chosen.print_answer(as_json(outcome, report) | {"report": str(page)}, report_lines)
     if outcome.manifest.failures or any(one.stage_failures for one in outcome.results):
         sys.exit(5)
 
@@ -77,7 +74,6 @@ def list_runs(chosen: CommandContext) -> None:
     from mnemic.experiment.run import MANIFEST, read_run
     from mnemic.experiment.shipped import shipped_specs
     from mnemic.experiment.spec import load_spec
-    from mnemic.runtime.api.reports import pluralize
 
     runs, damaged = [], []
     for path in sorted((chosen.home / RUNS).glob(f"*/{MANIFEST}")):
@@ -100,18 +96,20 @@ def list_runs(chosen: CommandContext) -> None:
         "specs": [{"name": name, "about": spec.about} for name, spec in specs],
     }
 
-    def lines() -> Iterator[str]:
-        if not view["runs"]:
-            yield "no run in this home yet"
-        for one in view["runs"]:
-            failed = f", {one['failures']} failed" if one["failures"] else ""
-            yield f"{one['name']}: {', '.join(one['arms'])}; {pluralize(len(one['seeds']), 'seed')}{failed}"
-        yield from view["damaged"]
-        yield "specs that ship (`mnemic experiment run NAME`):"
-        for one in view["specs"]:
-            yield f"  {one['name']}: {one['about']}"
+    chosen.print_answer(view, run_lines)
 
-    chosen.print_answer(view, lines)
+
+def run_lines(view: dict[str, Any]) -> Iterator[str]:
+    """The runs of a home, and the specs that ship."""
+    if not view["runs"]:
+        yield "no run in this home yet"
+    for one in view["runs"]:
+        failed = f", {one['failures']} failed" if one["failures"] else ""
+        yield f"{one['name']}: {', '.join(one['arms'])}; {pluralize(len(one['seeds']), 'seed')}{failed}"
+    yield from view["damaged"]
+    yield "specs that ship (`mnemic experiment run NAME`):"
+    for one in view["specs"]:
+        yield f"  {one['name']}: {one['about']}"
 
 
 @experiment.command()
@@ -124,7 +122,7 @@ def show(chosen: CommandContext, name: str) -> None:
 
     outcome = read_run(_folder(chosen, name))
     report = make_report(outcome)
-    chosen.print_answer(as_json(outcome, report), lambda: report_lines(outcome, report))
+    chosen.print_answer(as_json(outcome, report), report_lines)
 
 
 @experiment.command()
@@ -141,7 +139,7 @@ def compare(chosen: CommandContext, one: str, other: str) -> None:
 
     differences = compare_runs(read_run(_folder(chosen, one)), read_run(_folder(chosen, other)))
     view = {"one": one, "other": other, "differences": differences}
-    chosen.print_answer(view, lambda: comparison_lines(differences))
+    chosen.print_answer(view, comparison_lines)
 
 
 @experiment.command()
@@ -158,11 +156,14 @@ def new(chosen: CommandContext, name: str, out: str) -> None:
     folder, files = make_package(name, Path(out).expanduser())
     view = {"folder": str(folder), "files": [str(one) for one in files]}
 
-    def lines() -> Iterator[str]:
-        yield from (str(folder / one) for one in files)
-        yield f"now: pip install --no-deps -e {folder} && mnemic experiment run {folder / 'experiment.toml'}"
+    chosen.print_answer(view, made_lines)
 
-    chosen.print_answer(view, lines)
+
+def made_lines(view: dict[str, Any]) -> Iterator[str]:
+    """What was made for a consolidator of one's own, and how to try it."""
+    folder = Path(view["folder"])
+    yield from (str(folder / one) for one in view["files"])
+    yield f"now: pip install --no-deps -e {folder} && mnemic experiment run {folder / 'experiment.toml'}"
 
 
 def _folder(chosen: CommandContext, name: str) -> Path:

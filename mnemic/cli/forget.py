@@ -13,8 +13,8 @@ import msgspec
 from mnemic.actors.protocol.capture.messages import Forget
 from mnemic.actors.protocol.scopes import Selection, Surveyed
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options, verb_options
-from mnemic.cli.interrupts import ask
-from mnemic.cli.output import memory_line, progress_bars
+from mnemic.cli.terminal.interrupts import ask
+from mnemic.cli.terminal.output import Line, local_minute, memory_line, progress_bars
 from mnemic.runtime.api.reports import format_size, pluralize
 
 if TYPE_CHECKING:
@@ -48,9 +48,7 @@ def forget(
     Nothing that is hidden is lost: --undo takes it back. What is removed is gone for good. Memories are named by
     their ids, or selected by conditions, which all have to hold.
     """
-    from mnemic.actors.protocol.message import parse_id
-
-    selection = Selection(ids=tuple(parse_id(one) for one in ids), **selected)
+    selection = Selection(ids=_resolved(chosen, ids), **selected)
     _check_options(selection, reason, undo, erase)
     if erase:
         _erase(chosen, selection, yes)
@@ -58,6 +56,13 @@ def forget(
         _forget(chosen, list(selection.ids), reason, undo)
     else:
         _forget_all(chosen, selection, reason, undo, yes)
+
+
+def _resolved(chosen: CommandContext, ids: tuple[str, ...]) -> tuple[bytes, ...]:
+    if not ids:
+        return ()
+    with chosen.open(create=False) as mind:
+        return chosen.resolve_ids(mind, ids)
 
 
 def _check_options(selection: Selection, reason: str, undo: bool, erase: bool) -> None:
@@ -83,15 +88,16 @@ def _forget(chosen: CommandContext, wanted: list[bytes], reason: str, undo: bool
     with chosen.open(create=False) as mind:
         answer = mind.recover(wanted) if undo else mind.forget(wanted, reason)
         again = None if undo else mind.undo_command([one.id for one in answer.memories])
-    memories = [to_json(one) for one in answer.memories]
+    view = {"memories": [to_json(one) for one in answer.memories], "found_again": undo, "undo": again}
+    chosen.print_answer(view, forgotten_lines)
 
-    def lines() -> Iterator[str]:
-        did, was = ("found again", "was not forgotten") if undo else ("forgotten", "forgotten already")
-        yield from (f"{did if one['changed'] else was}: {memory_line(one)}" for one in memories)
-        if again is not None:
-            yield f"to take it back: {again}"
 
-    chosen.print_answer({"memories": memories, "undo": again}, lines)
+def forgotten_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What became of memories that were named."""
+    did, was = ("found again", "was not forgotten") if view["found_again"] else ("forgotten", "forgotten already")
+    yield from (f"{did if one['changed'] else was}: {memory_line(one)}" for one in view["memories"])
+    if view["undo"] is not None:
+        yield f"to take it back: {view['undo']}"
 
 
 def _forget_all(chosen: CommandContext, selection: Selection, reason: str, undo: bool, yes: bool) -> None:
@@ -100,24 +106,30 @@ def _forget_all(chosen: CommandContext, selection: Selection, reason: str, undo:
         seen = mind.survey(selection)
         view = _survey_view(seen)
         if not chosen.as_json:
-            chosen.print_answer(view, lambda: _survey_lines(view, "to be found again" if undo else "to be hidden"))
+            chosen.print_answer(view | {"found_again": undo}, survey_lines)
         sure = yes or undo or seen.memories <= 1  # what is found again can be hidden again
         if not sure and not _confirmed(chosen, view, "Hide them?", "nothing was hidden"):
             return
         swept = mind.recover_all(selection) if undo else mind.forget_all(selection, reason)
         again = None if undo or swept.at is None else mind.recover_command(swept.at)
 
-    def lines() -> Iterator[str]:
-        did = "found again" if undo else "forgotten"
-        yield f"{pluralize(swept.changed, 'memory')} {did}"
-        if swept.unchanged:
-            was = "not forgotten" if undo else "forgotten already"
-            yield pluralize(swept.unchanged, f"was {was}", f"were {was}")
-        if again is not None:
-            yield f"to take it back: {again}"
-
     done = {"applied": True, "changed": swept.changed, "unchanged": swept.unchanged, "undo": again}
-    chosen.print_answer(view | done, lines)
+    chosen.print_answer(view | done | {"found_again": undo}, swept_lines)
+
+
+def survey_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What is selected, before it is hidden or found again."""
+    yield from _survey_lines(view, "to be found again" if view["found_again"] else "to be hidden")
+
+
+def swept_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What became of a selection."""
+    yield f"{pluralize(view['changed'], 'memory')} {'found again' if view['found_again'] else 'forgotten'}"
+    if view["unchanged"]:
+        was = "not forgotten" if view["found_again"] else "forgotten already"
+        yield pluralize(view["unchanged"], f"was {was}", f"were {was}")
+    if view["undo"] is not None:
+        yield f"to take it back: {view['undo']}"
 
 
 # --- erased ----------------------------------------------------------------------------------------------------------
@@ -129,10 +141,10 @@ def _erase(chosen: CommandContext, selection: Selection, yes: bool) -> None:
         seen, beside = mind.survey(selection), mind.copy_holders()
         view = _survey_view(seen) | msgspec.to_builtins(beside)
         if not chosen.as_json:
-            chosen.print_answer(view, lambda: _preview_lines(view))
+            chosen.print_answer(view, preview_lines)
         if not seen.memories:
             if chosen.as_json:
-                chosen.print_answer(view | {"applied": False}, lambda: iter(()))
+                chosen.print_answer(view | {"applied": False}, preview_lines)
             return
         many = pluralize(seen.memories, "memory")
         if not yes and not _confirmed(chosen, view, f"There is no way back. Erase {many}?", "nothing was erased"):
@@ -142,18 +154,20 @@ def _erase(chosen: CommandContext, selection: Selection, yes: bool) -> None:
             erased = mind.erase(selection, seen, progress)
         took_s = CLOCK.monotonic_s() - started
 
-    def lines() -> Iterator[str]:
-        yield f"{pluralize(erased.memories, 'memory')} erased, in {took_s:.1f} s"
-        yield f"the store was {format_size(erased.before_bytes)}, and is {format_size(erased.after_bytes)}"
-        if erased.quoted:
-            yield f"{pluralize(erased.quoted, 'record')} that quoted them lost the words"
-        yield from _copies_lines("still there, and not Mnemic's to remove:", view)
-
     done = msgspec.to_builtins(erased) | {"applied": True, "took_s": round(took_s, 2)}
-    chosen.print_answer(view | done, lines)
+    chosen.print_answer(view | done, erased_lines)
 
 
-def _preview_lines(view: dict[str, Any]) -> Iterator[str]:
+def erased_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What was erased."""
+    yield f"{pluralize(view['memories'], 'memory')} erased, in {view['took_s']:.1f} s"
+    yield f"the store was {format_size(view['before_bytes'])}, and is {format_size(view['after_bytes'])}"
+    if view["quoted"]:
+        yield f"{pluralize(view['quoted'], 'record')} that quoted them lost the words"
+    yield from _copies_lines("still there, and not Mnemic's to remove:", view)
+
+
+def preview_lines(view: dict[str, Any]) -> Iterator[Line]:
     yield from _survey_lines(view, "to be erased, for good")
     if not view["memories"]:
         return
@@ -171,16 +185,16 @@ def _preview_lines(view: dict[str, Any]) -> Iterator[str]:
     yield from _copies_lines("not removed, and made when some of them were there:", view)
 
 
-def _copies_lines(lead: str, view: dict[str, Any]) -> Iterator[str]:
+def _copies_lines(lead: str, view: dict[str, Any]) -> Iterator[Line]:
     """What holds them elsewhere, and what was made of them and is not where it was."""
-    there = [f"  {one['what']} {one['path']} of {one['at']}" for one in view["copies"] if one["there"]]
+    there = [f"  {one['what']} {one['path']} of {local_minute(one['at'])}" for one in view["copies"] if one["there"]]
     there += [f"  the mind {name!r}, a copy of this one" for name in view["minds"]]
     if there:
         yield lead
         yield from there
     for one in view["copies"]:
         if not one["there"]:
-            yield f"{one['what']} made at {one['path']}, {one['at']}: not there any more"
+            yield f"{one['what']} made at {one['path']}, {local_minute(one['at'])}: not there any more"
 
 
 # --- both ------------------------------------------------------------------------------------------------------------
@@ -199,12 +213,12 @@ def _survey_view(seen: Surveyed) -> dict[str, Any]:
     return view | {"forgotten": view.pop("retired"), "scopes": scopes, "copies": copies}
 
 
-def _survey_lines(view: dict[str, Any], what: str) -> Iterator[str]:
+def _survey_lines(view: dict[str, Any], what: str) -> Iterator[Line]:
     if not view["memories"]:
         yield "nothing is selected: no memory fulfils all of it"
         return
     many, sessions = pluralize(view["memories"], "memory"), pluralize(view["sessions"], "session")
-    said = f"said from {view['oldest']} to {view['newest']}"
+    said = f"said from {local_minute(view['oldest'])} to {local_minute(view['newest'])}"
     yield f"{many} {what}, of {sessions}, {format_size(view['size_bytes'])}, {said}"
     if view["forgotten"]:
         yield pluralize(view["forgotten"], "of them is forgotten already", "of them are forgotten already")
@@ -222,7 +236,7 @@ def _confirmed(chosen: CommandContext, view: dict[str, Any], question: str, noth
     """
     if chosen.as_json or not sys.stdin.isatty():
         nobody = f"{nothing}: nobody is there to be asked; --yes does it"
-        chosen.print_answer(view | {"applied": False}, lambda: iter([nobody]))
+        chosen.print_answer(view | {"applied": False, "why": nobody}, why_lines)
         sys.exit(2)
     try:
         agreed = ask(lambda: click.confirm(question))
@@ -232,3 +246,8 @@ def _confirmed(chosen: CommandContext, view: dict[str, Any], question: str, noth
     if not agreed:
         click.echo(nothing)
     return bool(agreed)
+
+
+def why_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """Why nothing was done."""
+    yield view["why"]

@@ -10,8 +10,8 @@ import click
 
 from mnemic.actors.protocol.errors import BadPassphrase, KeyMismatch, KeyMissing, MnemicError, SourceUnreadable
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options, read_secret_line
-from mnemic.cli.interrupts import require_stdin
-from mnemic.cli.output import print_error
+from mnemic.cli.terminal.interrupts import require_stdin
+from mnemic.cli.terminal.output import Line, print_error
 from mnemic.runtime.files.atomic_replace import write_error
 from mnemic.runtime.minds.ask_passphrase import is_interactive, prompt_hidden
 
@@ -48,16 +48,18 @@ def init(chosen: CommandContext, passphrase: bool) -> None:
         "folder": str(folder.path),
         "key": None if passphrase else str(folder.key),
         "recovery": told,
+        "mind_options": mind_options(folder),
     }
-
-    def lines() -> Iterator[str]:
-        yield f"Made the mind {chosen.mind!r} in {folder.path}"
-        yield from _opening_lines(view, mind_options(folder))
-
-    chosen.print_answer(view, lines)
+    chosen.print_answer(view, init_lines)
     _warn_output_kept()
     if opened_to_others is not None:
         print_error({"error": opened_to_others, "remedy": "`mnemic doctor` looks at all of it."}, as_json=False)
+
+
+def init_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """The mind that was made, and what opens it."""
+    yield f"Made the mind {view['mind']!r} in {view['folder']}"
+    yield from _opening_lines(view)
 
 
 @cli.command()
@@ -80,7 +82,8 @@ def unlock(chosen: CommandContext, recovery: bool) -> None:
             raise
     else:
         view = {"mind": chosen.mind, "unlocked": True, "key": str(folder.key), "pid": None}
-        chosen.print_answer(view, lambda: iter([f"The mind {chosen.mind!r} is not locked: {folder.key} opens it"]))
+        told = f"The mind {chosen.mind!r} is not locked: {folder.key} opens it"
+        chosen.print_answer(view | {"told": told}, told_lines)
         return
 
     folder = _mind_folder(chosen)
@@ -95,13 +98,19 @@ def unlock(chosen: CommandContext, recovery: bool) -> None:
     if not is_locked(card):
         key = renew_key_file(chosen.home, chosen.mind, keys)
         view = {"mind": chosen.mind, "unlocked": True, "key": str(key), "pid": None}
-        chosen.print_answer(view, lambda: iter([f"Wrote {key}: it opens the mind again. Keep a copy elsewhere."]))
+        told = f"Wrote {key}: it opens the mind again. Keep a copy elsewhere."
+        chosen.print_answer(view | {"told": told}, told_lines)
         return
     pid = give(chosen.home, chosen.mind, keys).get("pid")
     view = {"mind": chosen.mind, "unlocked": True, "key": None, "pid": pid}
     named = mind_options(folder)
     told = f"Unlocked: process {pid} holds the key in memory until `mnemic lock{named}`, or until it ends"
-    chosen.print_answer(view, lambda: iter([told]))
+    chosen.print_answer(view | {"told": told}, told_lines)
+
+
+def told_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What was done, in one sentence."""
+    yield view["told"]
 
 
 @cli.command()
@@ -113,7 +122,8 @@ def lock(chosen: CommandContext) -> None:
     folder = _mind_folder(chosen)
     was = take(chosen.home, chosen.mind)
     told = "Locked: what happens is kept, and nothing can be recalled" if was else "It was locked already"
-    chosen.print_answer({"mind": folder.path.name, "locked": True, "was_unlocked": was}, lambda: iter([told]))
+    view = {"mind": folder.path.name, "locked": True, "was_unlocked": was, "told": told}
+    chosen.print_answer(view, told_lines)
 
 
 @cli.command()
@@ -150,18 +160,20 @@ def rekey(chosen: CommandContext, passphrase: bool, key_file: bool, recovery: bo
         "recovery": done.recovery,
         "unlocked": done.unlocked,
         "not_unlocked": done.not_unlocked,
+        "mind_options": mind_options(_mind_folder(chosen)),
     }
-
-    def lines() -> Iterator[str]:
-        yield f"Sealed the mind {chosen.mind!r} anew; what opened it before opens it no more"
-        yield "Backups from before still need it (the old key file, passphrase or recovery key): make new ones."
-        yield from _opening_lines(view, mind_options(_mind_folder(chosen)))
-        if done.not_unlocked is not None:
-            yield f"It was unlocked, and is locked now: {done.not_unlocked}"
-
-    chosen.print_answer(view, lines)
+    chosen.print_answer(view, rekey_lines)
     if done.recovery is not None:
         _warn_output_kept()
+
+
+def rekey_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What opens the mind from now on."""
+    yield f"Sealed the mind {view['mind']!r} anew; what opened it before opens it no more"
+    yield "Backups from before still need it (the old key file, passphrase or recovery key): make new ones."
+    yield from _opening_lines(view)
+    if view["not_unlocked"] is not None:
+        yield f"It was unlocked, and is locked now: {view['not_unlocked']}"
 
 
 def _mind_folder(chosen: CommandContext) -> MindFolder:
@@ -177,16 +189,16 @@ def _mind_folder(chosen: CommandContext) -> MindFolder:
     return folder
 
 
-def _opening_lines(view: dict[str, Any], named: str) -> Iterator[str]:
+def _opening_lines(view: dict[str, Any]) -> Iterator[Line]:
     """What opens a mind, for whoever has to keep it."""
     if view["key"] is None:
-        yield f"Its passphrase opens it: `mnemic unlock{named}` asks for it."
+        yield f"Its passphrase opens it: `mnemic unlock{view['mind_options']}` asks for it."
         yield "Nobody can read this memory without it, you included."
     else:
         yield f"Its key is {view['key']}: keep a copy elsewhere. Without it nobody can read this memory, you included."
     if view["recovery"] is not None:
         yield "Should that be lost, this recovery key opens it. It is shown this once; keep it on paper, and secret:"
-        yield f"  {view['recovery']}"
+        yield [("  ", ""), (view["recovery"], "bold")]
 
 
 def _warn_output_kept() -> None:

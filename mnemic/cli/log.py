@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,18 +11,26 @@ from mnemic.actors.protocol.events import KINDS
 from mnemic.actors.protocol.log_messages import ListMemories
 from mnemic.actors.protocol.scopes import asked_scopes
 from mnemic.cli.context import MANY_SCOPES, CommandContext, cli, common_options, verb_options
-from mnemic.cli.output import escape_controls
+from mnemic.cli.terminal.output import (
+    SHORT_ID,
+    Line,
+    columns,
+    cut,
+    cut_front,
+    local_minute,
+    padded,
+    short_id,
+    text_width,
+)
 from mnemic.runtime.api.reports import pluralize
 
 if TYPE_CHECKING:
     from mnemic.runtime.api.mind import Mind
 
 
-_COLUMNS = 120
-"""Of a table that is printed where there is no terminal."""
 _JSON_TEXT_BYTES = 8192
 """Of a longer text so much is given to a program; `mnemic show` gives all of it."""
-_TABLE_FROM = 112
+_TABLE_FROM = 100
 """From so many columns on, an entry of the log has one line; else two, the text in the second."""
 _OCCASIONS = {
     "session-start": "at the start of its session",
@@ -41,7 +47,7 @@ _LET_IN_BY = {
     "direct": "its owner",
 }
 _KINDS = {"tool_call": "call", "tool_result": "result"}
-_HEADINGS = ("WHEN (UTC)", "WHAT", "SCOPE", "TEXT", "ID")
+_HEADINGS = ("WHEN", "WHAT", "SCOPE", "TEXT", "ID")
 
 
 @cli.command()
@@ -55,7 +61,7 @@ _HEADINGS = ("WHEN (UTC)", "WHAT", "SCOPE", "TEXT", "ID")
 )
 @click.option("--injected", is_flag=True, help="What assistants were given, word for word, and why.")
 @click.option("--recalls", is_flag=True, help="What your own recalls and shapes gave, word for word, and why.")
-@verb_options(ListMemories, "limit", "after", limit={"flags": ("-n", "--limit")}, after={"metavar": "CURSOR"})
+@verb_options(ListMemories, "limit", "after", after={"metavar": "CURSOR"})
 @common_options
 def log(
     chosen: CommandContext,
@@ -79,39 +85,34 @@ def log(
 
 
 @cli.command()
-@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@click.argument("ids", nargs=-1, required=True, metavar="ID|@N...")
 @common_options
 def show(chosen: CommandContext, ids: tuple[str, ...]) -> None:
     """One memory whole: its text, source, links and use."""
-    from mnemic.actors.protocol.message import parse_id
     from mnemic.runtime.api.views import memory_detail_view
 
-    wanted = [parse_id(one) for one in ids]
     with chosen.open(create=False, asking=True) as mind:
-        memories = [memory_detail_view(one) for one in mind.show(wanted)]
+        memories = [memory_detail_view(one) for one in mind.show(chosen.resolve_ids(mind, ids))]
+    chosen.print_answer({"memories": memories}, show_lines)
 
-    def lines() -> Iterator[str]:
-        for place, one in enumerate(memories):
-            yield from ("",) if place else ()
-            yield from memory_detail_lines(one)
 
-    chosen.print_answer({"memories": memories}, lines)
+def show_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """Memories whole, below each other."""
+    for place, one in enumerate(view["memories"]):
+        yield from ("",) if place else ()
+        yield from memory_detail_lines(one)
 
 
 def _log(chosen: CommandContext, asked: dict[str, Any], kinds: tuple[str, ...], forgotten: bool) -> None:
     from mnemic.actors.protocol.message import to_json
 
-    width = shutil.get_terminal_size((_COLUMNS, 24)).columns
-    size = _JSON_TEXT_BYTES if chosen.as_json else 4 * width
+    size = _JSON_TEXT_BYTES if chosen.as_json else 4 * columns()
     with chosen.open(create=False, asking=True) as mind:
         page = mind.log(kinds=kinds, forgotten=forgotten, text_bytes=size, **asked)
     entries = [to_json(one) for one in page.memories]
-
-    def lines() -> Iterator[str]:
-        yield from log_lines(entries, width)
-        yield from _closing_lines(entries, page.more, "no memory", asked)
-
-    chosen.print_entries(entries, lines)
+    view = {"entries": entries, "more": page.more, "filtered": _is_filtered(asked)}
+    chosen.print_entries(view, "entries", log_lines)
+    chosen.keep_list(entries)
 
 
 def _log_deliveries(chosen: CommandContext, asked: dict[str, Any], *, own: bool) -> None:
@@ -123,14 +124,12 @@ def _log_deliveries(chosen: CommandContext, asked: dict[str, Any], *, own: bool)
             for scope in filter(None, asked_scopes(asked["scope"]) or ()):
                 _require_scope(mind, scope)
     entries = [delivery_view(one) for one in page.deliveries]
+    view = {"entries": entries, "more": page.more, "filtered": _is_filtered(asked)}
+    chosen.print_entries(view, "entries", deliveries_lines)
 
-    def lines() -> Iterator[str]:
-        for place, one in enumerate(entries):
-            yield from ("",) if place else ()
-            yield from delivery_lines(one)
-        yield from _closing_lines(entries, page.more, "nothing that was given", asked)
 
-    chosen.print_entries(entries, lines)
+def _is_filtered(asked: dict[str, Any]) -> bool:
+    return asked["scope"] != "*" or any(asked[name] is not None for name in ("session", "since", "until", "after"))
 
 
 def _require_scope(mind: Mind, scope: str) -> None:
@@ -145,49 +144,44 @@ def _require_scope(mind: Mind, scope: str) -> None:
     scopes_under(mind.scopes().scopes, normalize_scope_path(scope))
 
 
-def _closing_lines(entries: list[dict[str, Any]], more: bool, what: str, asked: dict[str, Any]) -> Iterator[str]:
-    if more:
-        yield f"there are more: the same with --after {entries[-1]['cursor']}"
-    elif not entries:
-        filtered = any(asked[name] is not None for name in ("session", "since", "until", "after"))
-        yield (
-            f"{what} is here" if not filtered and asked["scope"] == "*" else f"{what} is here that fits what was asked"
-        )
+def _closing_lines(view: dict[str, Any], what: str) -> Iterator[Line]:
+    if view["more"]:
+        yield [(f"there are more: the same with --after {view['entries'][-1]['cursor']}", "dim")]
+    elif not view["entries"]:
+        yield f"{what} is here{' that fits what was asked' if view['filtered'] else ''}"
 
 
 # --- the log ---------------------------------------------------------------------------------------------------------
 
 
-def log_lines(entries: Sequence[dict[str, Any]], width: int) -> Iterator[str]:
-    """A table as wide as the terminal; the texts are cut.
-
-    Args:
-        entries: views of them.
-        width: columns of the terminal.
-    """
-    if not entries:
-        return
+def log_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """A table as wide as the terminal; the texts are cut."""
+    entries, width = view["entries"], columns()
     rows = [
-        (_format_minute(one["at"]), _kind_label(one), one["scope"] or "-", _summary(one), one["id"]) for one in entries
+        (local_minute(one["at"]), _kind_label(one), one["scope"] or "-", _summary(one), short_id(one["id"]))
+        for one in entries
     ]
-    is_wide = width >= _TABLE_FROM
-    longest = (16, 20, width // 6) if is_wide else (16, 12, max(8, width - 16 - 12 - 36 - 3 * 2))
+    is_wide, number = width >= _TABLE_FROM, len(str(len(rows))) + 1
+    longest = (16, 14, width // 6 if is_wide else 20)
     when, what, scope = (
-        max(_text_width(_HEADINGS[at]), *(min(_text_width(row[at]), longest[at]) for row in rows)) for at in range(3)
+        max(text_width(_HEADINGS[at]), *(min(text_width(row[at]), longest[at]) for row in rows), 0) for at in range(3)
     )
-    text = width - (when + what + scope + 36 + 4 * 2) if is_wide else width - 4
-    for row in (_HEADINGS, *rows):
-        head = f"{_padded(row[0], when)}  {_padded(row[1], what)}  {_padded(row[2], scope, _cut_front)}"
-        if is_wide:
-            yield f"{head}  {_padded(row[3], text)}  {row[4]}"
-        else:
-            yield f"{head}  {row[4]}"
-            if row is not _HEADINGS:
-                yield f"    {_cut(row[3], text)}"
-
-
-def _format_minute(at: str) -> str:
-    return at[:16].replace("T", " ")
+    room = width - (number + when + what + scope + SHORT_ID + 5 * 2) if is_wide else width - number - 2
+    if rows:
+        heads = f"{padded(_HEADINGS[1], what)}  {padded(_HEADINGS[2], scope)}"
+        text = f"  {padded(_HEADINGS[3], room)}" if is_wide else ""
+        yield [(f"{'':<{number}}  {padded(_HEADINGS[0], when)}  {heads}{text}  {_HEADINGS[4]}", "dim")]
+    for place, row in enumerate(rows, start=1):
+        yield [
+            (f"{f'@{place}':>{number}}  {padded(row[0], when)}  ", "dim"),
+            (padded(row[1], what), "bold"),
+            (f"  {padded(row[2], scope, cut_front)}", "dim"),
+            *([(f"  {padded(row[3], room)}", "")] if is_wide else []),
+            (f"  {row[4]}", "cyan"),
+        ]
+        if not is_wide:
+            yield f"{'':<{number}}  {cut(row[3], room)}"
+    yield from _closing_lines(view, "no memory")
 
 
 def _kind_label(entry: dict[str, Any]) -> str:
@@ -207,45 +201,18 @@ def _summary(entry: dict[str, Any]) -> str:
     return f"(replaced) {text}" if entry["replaced"] else text
 
 
-def _text_width(text: str) -> int:
-    """How many columns of a terminal a text takes."""
-    return sum(_char_width(letter) for letter in escape_controls(text))
-
-
-def _char_width(letter: str) -> int:
-    if unicodedata.combining(letter):
-        return 0
-    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
-
-
-def _cut(text: str, columns: int) -> str:
-    """As much of a text as fits, an ellipsis at its end where that is not all."""
-    text = escape_controls(text)
-    if _text_width(text) <= columns:
-        return text
-    room, kept = columns - 1, []
-    for letter in text:
-        room -= _char_width(letter)
-        if room < 0:
-            break
-        kept.append(letter)
-    return "".join(kept) + "…"
-
-
-def _cut_front(text: str, columns: int) -> str:
-    """The end of a text, where that is what tells: as much as fits, an ellipsis before it where that is not all."""
-    return _cut(escape_controls(text)[::-1], columns)[::-1]
-
-
-def _padded(text: str, columns: int, cut_to: Callable[[str, int], str] = _cut) -> str:
-    cut = cut_to(text, columns)
-    return cut + " " * (columns - _text_width(cut))
-
-
 # --- what was given --------------------------------------------------------------------------------------------------
 
 
-def delivery_lines(giving: dict[str, Any]) -> Iterator[str]:
+def deliveries_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """A page of what was given."""
+    for place, one in enumerate(view["entries"]):
+        yield from ("",) if place else ()
+        yield from delivery_lines(one)
+    yield from _closing_lines(view, "nothing that was given")
+
+
+def delivery_lines(giving: dict[str, Any]) -> Iterator[Line]:
     """What was given at one time, as `mnemic.runtime.api.views.delivery_view` gives it: word for word, each line of it
     behind a bar.
     """
@@ -254,11 +221,11 @@ def delivery_lines(giving: dict[str, Any]) -> Iterator[str]:
     occasion = _OCCASIONS.get(giving["occasion"], giving["occasion"]) if giving["assistant"] else giving["occasion"]
     scope = giving["scope"] if isinstance(giving["scope"], str) else ", ".join(giving["scope"])
     where = {"*": ", of everything", "": ""}.get(scope, f", in {scope}")
-    yield f"{giving['at']}  {who}{session}: {occasion}{where}, {pluralize(giving['tokens'], 'token')}"
+    yield f"{local_minute(giving['at'])}  {who}{session}: {occasion}{where}, {pluralize(giving['tokens'], 'token')}"
     if giving["query"]:
         yield from _barred("  asked: ", giving["query"])
     for one in giving["memories"]:
-        yield f"  {one['id']}: {one['why']}"
+        yield [("  ", ""), (short_id(one["id"]), "cyan"), (f"  {one['why']}", "")]
         if one["text"]:
             size = len(one["text"].encode("utf-8", "surrogatepass"))
             if size < one["size_bytes"]:
@@ -279,28 +246,32 @@ def _barred(lead: str, text: str) -> Iterator[str]:
 # --- one memory ------------------------------------------------------------------------------------------------------
 
 
-def memory_detail_lines(shown: dict[str, Any]) -> Iterator[str]:
+def memory_detail_lines(shown: dict[str, Any]) -> Iterator[Line]:
     """A memory whole, as `mnemic.runtime.api.views.memory_detail_view` gives it."""
-    yield f"{shown['id']}: {_kind_label(shown)}, in {shown['scope'] or 'no scope'} ({shown['found']})"
-    yield f"  said: {shown['said_at'] or 'at a time that its source does not tell'}"
+    yield [
+        (shown["id"], "cyan"),
+        (f"  {_kind_label(shown)}", "bold"),
+        (f", in {shown['scope'] or 'no scope'} ({shown['found']})", ""),
+    ]
+    yield f"  said: {local_minute(shown['said_at'], 'at a time that its source does not tell')}"
     yield f"  from: {', '.join(_source(shown))}"
     yield f"  kept: {', '.join(_provenance(shown))}"
     if shown["scrubbed"]:
         kinds = ", ".join(f"{kind} {count}" for kind, count in shown["scrubbed"].items())
         yield f"  secrets taken out: {kinds}{'; its text from before is kept too' if shown['original_kept'] else ''}"
-    until = f" to {shown['valid_to']}" if shown["valid_to"] else ""
-    yield f"  holds: from {shown['valid_from']}{until}"
+    until = f" to {local_minute(shown['valid_to'])}" if shown["valid_to"] else ""
+    yield f"  holds: from {local_minute(shown['valid_from'])}{until}"
     if shown["retired_at"]:
         why = f": {shown['retired_reason']}" if shown["retired_reason"] else ""
-        yield f"  forgotten: {shown['retired_at']}{why}"
+        yield f"  forgotten: {local_minute(shown['retired_at'])}{why}"
     for lead, links in (("superseded by", shown["newer"]), ("supersedes", shown["older"])):
         for link in links:
             forgotten = ", forgotten" if link["retired_at"] else ""
-            start = _cut(" ".join(link["text"].split()), 60)
-            yield f"  {lead}: {link['id']} (since {link['since']}{forgotten}) {start}"
+            since = f"(since {local_minute(link['since'])}{forgotten})"
+            yield f"  {lead}: {short_id(link['id'])} {since} {cut(' '.join(link['text'].split()), 60)}"
     for lead, name in (("before it in the session", "previous"), ("after it in the session", "next")):
         if shown[name]:
-            yield f"  {lead}: {shown[name]}"
+            yield f"  {lead}: {short_id(shown[name])}"
     yield f"  used: {'; '.join(map(_usage_text, shown['uses'])) or 'never given to anybody'}"
     yield f"  text, {pluralize(shown['size_bytes'], 'byte')}:"
     yield from (f"    {line}" for line in shown["text"].split("\n"))
@@ -321,7 +292,7 @@ def _source(shown: dict[str, Any]) -> Iterator[str]:
 
 def _provenance(shown: dict[str, Any]) -> Iterator[str]:
     by = shown["kept_by"]
-    yield str(shown["recorded_at"])
+    yield local_minute(shown["recorded_at"])
     if by["seq"] is not None:
         yield f"let in by {_LET_IN_BY.get(by['author'], by['author'])} in transaction {by['seq']}"
         if by["code"]:
@@ -332,4 +303,6 @@ def _provenance(shown: dict[str, Any]) -> Iterator[str]:
 
 def _usage_text(use: dict[str, Any]) -> str:
     who = "its owner" if use["own"] else "an assistant"
-    return f"given to {who} ({use['occasion']}) {pluralize(use['times'], 'time')}, last at {use['last_at']}"
+    return (
+        f"given to {who} ({use['occasion']}) {pluralize(use['times'], 'time')}, last at {local_minute(use['last_at'])}"
+    )

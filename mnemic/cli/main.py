@@ -9,7 +9,7 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
@@ -30,8 +30,8 @@ from mnemic.cli import (  # noqa: F401 - each adds its commands
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
 from mnemic.cli.derived import communities, facts, sleep  # noqa: F401 - each adds its commands
 from mnemic.cli.hooks import commands  # noqa: F401 - adds its commands
-from mnemic.cli.interrupts import Terminated, install_sigterm_handler, require_stdin
-from mnemic.cli.output import OutputFailed, print_error, progress_bars
+from mnemic.cli.terminal.interrupts import Terminated, install_sigterm_handler, require_stdin
+from mnemic.cli.terminal.output import Line, OutputFailed, print_error, progress_bars
 from mnemic.hooks.wire.commands import ASSISTANTS
 from mnemic.runtime.keys.keys import disable_core_dumps
 
@@ -101,7 +101,12 @@ def demo(as_json: bool) -> None:
     chosen = CommandContext(None, "default", as_json)
     with progress_bars(chosen.as_json) as progress:
         view, lines = run_demo(progress)
-    chosen.print_answer(view, lambda: iter(lines))
+    chosen.print_answer(view | {"told": lines}, demo_lines)
+
+
+def demo_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What the demo did."""
+    yield from view["told"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

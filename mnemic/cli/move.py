@@ -11,7 +11,7 @@ import msgspec
 
 from mnemic.actors.protocol.times import to_iso
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
-from mnemic.cli.output import progress_bars
+from mnemic.cli.terminal.output import Line, local_minute, progress_bars
 from mnemic.runtime.api.reports import format_size, made_way_lines, pluralize
 
 if TYPE_CHECKING:
@@ -33,14 +33,16 @@ def backup(chosen: CommandContext, file: str, passphrase: bool, replace: bool) -
         done = mind.backup(file, passphrase=said, replace=replace, progress=_labelled(progress, "backup"))
     took_s = CLOCK.monotonic_s() - started
 
-    def lines() -> Iterator[str]:
-        memories = pluralize(done.memories, "memory")
-        size = format_size(done.size_bytes)
-        yield f"{memories} in {done.path}, {size}, in {took_s:.1f} s; opened and looked through"
-        yield f"It is sealed: what opens the mind opens it{', and so does its passphrase' if said else ''}."
-        yield from done.behind
+    view = msgspec.to_builtins(done) | {"passphrase": passphrase, "took_s": round(took_s, 2)}
+    chosen.print_answer(view, backup_lines)
 
-    chosen.print_answer(msgspec.to_builtins(done) | {"passphrase": passphrase, "took_s": round(took_s, 2)}, lines)
+
+def backup_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What was backed up."""
+    memories, size = pluralize(view["memories"], "memory"), format_size(view["size_bytes"])
+    yield f"{memories} in {view['path']}, {size}, in {view['took_s']:.1f} s; opened and looked through"
+    yield f"It is sealed: what opens the mind opens it{', and so does its passphrase' if view['passphrase'] else ''}."
+    yield from view["behind"]
 
 
 @cli.command()
@@ -82,29 +84,30 @@ def restore(
     view = msgspec.to_builtins(done) | {
         "made_at": to_iso(done.made_at),
         "erased": erased,
+        "mind_options": _mind_options(chosen),
         "took_s": round(took_s, 2),
     }
+    chosen.print_answer(view, restore_lines)
 
-    def lines() -> Iterator[str]:
-        memories = pluralize(done.memories, "memory")
-        place = "in place of what was there" if done.replaced else "which was not there"
-        yield f"{memories} as of {view['made_at']} in {done.folder}, {place}, in {took_s:.1f} s"
-        if done.new_key:
-            yield f"Its key is new: {done.key}. Keep a copy elsewhere; the one from before opens the backup alone."
-        elif done.key is None:
-            yield f"Its passphrase opens it, as before: `mnemic unlock{_mind_options(chosen)}`."
-        if erased:
-            back = pluralize(len(erased), "memory")
-            yield f"{back} erased since then came back; to erase them again:"
-            yield f"  mnemic forget{_mind_options(chosen)} --erase {' '.join(erased)}"
-        if done.marks_lost is not None:
-            yield "What was erased in the mind that was replaced is not known, and may be kept again;"
-            yield f"nor is where it was backed up or exported to since: {done.marks_lost}"
-        if not done.hooked:
-            yield "No hooks are installed in this home: of assistants that are wired to it, nothing is kept."
-            yield f"To install them: mnemic hooks install --assistant all --apply{_mind_options(chosen)}"
 
-    chosen.print_answer(view, lines)
+def restore_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What a backup was made into."""
+    memories, options = pluralize(view["memories"], "memory"), view["mind_options"]
+    place = "in place of what was there" if view["replaced"] else "which was not there"
+    yield f"{memories} as of {local_minute(view['made_at'])} in {view['folder']}, {place}, in {view['took_s']:.1f} s"
+    if view["new_key"]:
+        yield f"Its key is new: {view['key']}. Keep a copy elsewhere; the one from before opens the backup alone."
+    elif view["key"] is None:
+        yield f"Its passphrase opens it, as before: `mnemic unlock{options}`."
+    if view["erased"]:
+        yield f"{pluralize(len(view['erased']), 'memory')} erased since then came back; to erase them again:"
+        yield f"  mnemic forget{options} --erase {' '.join(view['erased'])}"
+    if view["marks_lost"] is not None:
+        yield "What was erased in the mind that was replaced is not known, and may be kept again;"
+        yield f"nor is where it was backed up or exported to since: {view['marks_lost']}"
+    if not view["hooked"]:
+        yield "No hooks are installed in this home: of assistants that are wired to it, nothing is kept."
+        yield f"To install them: mnemic hooks install --assistant all --apply{options}"
 
 
 @cli.command()
@@ -117,13 +120,15 @@ def export(chosen: CommandContext, folder: str) -> None:
         done = mind.export(folder, progress=_labelled(progress, "export"))
     took_s = CLOCK.monotonic_s() - started
 
-    def lines() -> Iterator[str]:
-        memories = pluralize(done.memories, "memory")
-        yield f"{memories} in {done.path}, {format_size(done.size_bytes)}, in {took_s:.1f} s"
-        yield "It is in clear: whoever reads this folder reads everything. Only you may, as it is now."
-        yield from done.behind
+    chosen.print_answer(msgspec.to_builtins(done) | {"took_s": round(took_s, 2)}, export_lines)
 
-    chosen.print_answer(msgspec.to_builtins(done) | {"took_s": round(took_s, 2)}, lines)
+
+def export_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What was exported."""
+    memories, size = pluralize(view["memories"], "memory"), format_size(view["size_bytes"])
+    yield f"{memories} in {view['path']}, {size}, in {view['took_s']:.1f} s"
+    yield "It is in clear: whoever reads this folder reads everything. Only you may, as it is now."
+    yield from view["behind"]
 
 
 @cli.command("import")
@@ -141,48 +146,58 @@ def import_(chosen: CommandContext, folder: str, no_meaning: bool) -> None:
     with chosen.open(create=True, whole=True) as mind, progress_bars(chosen.as_json) as progress:
         done = mind.import_from(folder, progress=_labelled(progress, "import"))
         took_s = CLOCK.monotonic_s() - started
-        meaning = _embedding_counts(mind, progress if done.new and not no_meaning else None)
+        meaning, command = _embedding_counts(mind, progress if done.new and not no_meaning else None), mind.command
     erased_there = [_id(one) for one in done.erased_there]
     ids: dict[str, list[Any]] = {
         "erased_there": erased_there,
         "apart": [[_id(one), _id(other)] for one, other in done.apart],
         "contrary": [[_id(one), _id(other)] for one, other in done.contrary],
     }
-    view = msgspec.to_builtins(done) | meaning | ids | {"took_s": round(took_s, 2)}
+    why = "what was imported is named so, or lies below it"
+    view = (
+        msgspec.to_builtins(done)
+        | meaning
+        | ids
+        | {
+            "made_way_told": list(made_way_lines(done.made_way, why, command)),
+            "mind_options": _mind_options(chosen),
+            "took_s": round(took_s, 2),
+        }
+    )
+    chosen.print_answer(view, import_lines)
 
-    def lines() -> Iterator[str]:
-        known = f", {done.known} known already" if done.known else ""
-        yield f"{pluralize(done.new, 'new memory', 'new memories')}{known}, in {took_s:.1f} s"
-        if done.erased:
-            yield pluralize(done.erased, "was erased here, and stays so", "were erased here, and stay so")
-        if done.forgotten or done.superseded:
-            changed = ((done.forgotten, "forgotten"), (done.superseded, "replaced"))
-            told = " and ".join(f"{count} {how}" for count, how in changed if count)
-            yield f"{told} there {'is' if done.forgotten + done.superseded == 1 else 'are'} so here too"
-        for stands, other in ids["apart"]:
-            yield f"corrected here and there: {stands} was said later and stands, and replaces {other}"
-        for stands, other in ids["contrary"]:
-            yield f"here {stands} replaces {other}, and there it is the other way round: what was said here stands"
-        for there, here in sorted(done.scopes.items()):
-            if there in done.same_projects:
-                yield f"what was in {there} there is in {here} here: the same project is called {here} here"
-                continue
-            yield f"what was in {there or '(no scope)'} there is in {here} here: another project has that name"
-            yield f"  if both are one project: mnemic scope merge{_mind_options(chosen)} {here} {there}"
-        why = "what was imported is named so, or lies below it"
-        yield from made_way_lines(done.made_way, why, mind.command)
-        if not done.same_key:
-            yield "the other mind tells events apart by another key: see docs/export.md for what that means"
-        if erased_there:
-            still = pluralize(len(erased_there), "memory")
-            yield f"{still} erased there are here still; to erase them:"
-            yield f"  mnemic forget{_mind_options(chosen)} --erase {' '.join(erased_there)}"
-        if meaning["pending"] and not meaning["meaning_error"]:
-            yield f"{pluralize(meaning['pending'], 'memory waits', 'memories wait')} for the meaning"
-        if meaning["meaning_error"]:
-            yield f"no meaning: {meaning['meaning_error']}"
 
-    chosen.print_answer(view, lines)
+def import_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What was imported, and how it goes together with what was there."""
+    known = f", {view['known']} known already" if view["known"] else ""
+    yield f"{pluralize(view['new'], 'new memory', 'new memories')}{known}, in {view['took_s']:.1f} s"
+    if view["erased"]:
+        yield pluralize(view["erased"], "was erased here, and stays so", "were erased here, and stay so")
+    if view["forgotten"] or view["superseded"]:
+        changed = ((view["forgotten"], "forgotten"), (view["superseded"], "replaced"))
+        told = " and ".join(f"{count} {how}" for count, how in changed if count)
+        yield f"{told} there {'is' if view['forgotten'] + view['superseded'] == 1 else 'are'} so here too"
+    for stands, other in view["apart"]:
+        yield f"corrected here and there: {stands} was said later and stands, and replaces {other}"
+    for stands, other in view["contrary"]:
+        yield f"here {stands} replaces {other}, and there it is the other way round: what was said here stands"
+    for there, here in sorted(view["scopes"].items()):
+        if there in view["same_projects"]:
+            yield f"what was in {there} there is in {here} here: the same project is called {here} here"
+            continue
+        yield f"what was in {there or '(no scope)'} there is in {here} here: another project has that name"
+        yield f"  if both are one project: mnemic scope merge{view['mind_options']} {here} {there}"
+    yield from view["made_way_told"]
+    if not view["same_key"]:
+        yield "the other mind tells events apart by another key: see docs/export.md for what that means"
+    if view["erased_there"]:
+        still = pluralize(len(view["erased_there"]), "memory")
+        yield f"{still} erased there are here still; to erase them:"
+        yield f"  mnemic forget{view['mind_options']} --erase {' '.join(view['erased_there'])}"
+    if view["pending"] and not view["meaning_error"]:
+        yield f"{pluralize(view['pending'], 'memory waits', 'memories wait')} for the meaning"
+    if view["meaning_error"]:
+        yield f"no meaning: {view['meaning_error']}"
 
 
 def _embedding_counts(mind: Mind, progress: Callable[[str, int, int | None], None] | None) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import click
@@ -12,7 +13,7 @@ from mnemic.actors.protocol.events import KINDS
 from mnemic.actors.protocol.recall.messages import Recall
 from mnemic.actors.protocol.shape.messages import Shape
 from mnemic.cli.context import CLOCK, FOLDER_SCOPE, CommandContext, cli, common_options, verb_options
-from mnemic.cli.output import hit_lines, searched_scope
+from mnemic.cli.terminal.output import Line, degraded_lines, hit_lines, searched_scope, short_id
 from mnemic.runtime.api.reports import pluralize
 
 _BIND_S = 2.0  # whoever asks waits so long at most for what is to be bound first
@@ -23,14 +24,18 @@ _NOTHING_ASKED = (
 _EXPECTED = "ROLE=FILLER, or ROLE=? to ask for it; `mnemic shape --roles` lists the roles"
 
 
+_full = click.option("--full", is_flag=True, help="Print each hit whole, with all that is known of it.")
+
+
 @cli.command()
-@click.argument("query")
+@click.argument("question", nargs=-1, required=True, metavar="QUESTION...")
 @verb_options(
     Recall,
     *("k", "scope", "budget_tokens", "hit_bytes", "at", "as_of", "since", "until", "session", "kinds"),
     scope=FOLDER_SCOPE,
     kinds={"type": click.Choice(KINDS), "show_default": True},
 )
+@_full
 @click.option(
     "--explain",
     is_flag=True,
@@ -39,30 +44,35 @@ _EXPECTED = "ROLE=FILLER, or ROLE=? to ask for it; `mnemic shape --roles` lists 
     "prior is what a correction takes over from what it replaces.",
 )
 @common_options
-def recall(chosen: CommandContext, query: str, scope: tuple[str, ...], explain: bool, **asked: Any) -> None:
-    """Find the memories that matter."""
+def recall(
+    chosen: CommandContext, question: tuple[str, ...], scope: tuple[str, ...], full: bool, explain: bool, **asked: Any
+) -> None:
+    """Find the memories that matter. The question needs no quotes."""
     from mnemic.runtime.api.views import recall_view
 
     started = CLOCK.monotonic_s()
     with chosen.open(create=False, asking=True) as mind:
         looked, found = chosen.resolve_scope(mind, scope)
-        recalled = mind.recall(query, scope=looked, **asked)
+        recalled = mind.recall(" ".join(question), scope=looked, **asked)
         took_ms = 1e3 * (CLOCK.monotonic_s() - started)
         view = recall_view(recalled, strict=False, found=found, took_ms=took_ms, explain=explain)
-
-        def lines() -> Iterator[str]:
-            shown = f"{pluralize(len(view['hits']), 'memory')} of {recalled.searched}"
-            if recalled.nothing_fits:
-                yield "nothing here is likely to answer that" + ("; the nearest:" if recalled.hits else "")
-            yield f"{shown} in {searched_scope(looked, found)}, {took_ms:.0f} ms"
-            for number, hit in enumerate(view["hits"], start=1):
-                yield from hit_lines(number, hit)
-            if recalled.left_out:
-                yield f"{recalled.left_out} more did not fit into the budget"
-            yield from (f"degraded: {line}" for line in recalled.degraded)
-
         # Before the mind is closed, which may have to wait for another process's writing.
-        chosen.print_answer(view, lines)
+        chosen.print_answer(view, partial(recall_lines, full=full))
+        chosen.keep_list(view["hits"])
+
+
+def recall_lines(view: dict[str, Any], *, full: bool = False) -> Iterator[Line]:
+    """An answer to a recall, as `mnemic.runtime.api.views.recall_view` gives it."""
+    if view["nothing_fits"]:
+        yield [("nothing fits well" + ("; the nearest:" if view["hits"] else ""), "yellow")]
+    shown = f"{pluralize(len(view['hits']), 'memory')} of {view['searched']}"
+    where = searched_scope(view["scope"], view["scope_found"])
+    yield [(f"{shown} in {where}, {view['took_ms']:.0f} ms", "dim")]
+    for number, hit in enumerate(view["hits"], start=1):
+        yield from hit_lines(number, hit, full=full)
+    if view["left_out"]:
+        yield f"{view['left_out']} more did not fit into the budget"
+    yield from degraded_lines(view["degraded"])
 
 
 @cli.command()
@@ -76,6 +86,7 @@ def recall(chosen: CommandContext, query: str, scope: tuple[str, ...], explain: 
     like={"type": str, "metavar": "ID"},
     scope=FOLDER_SCOPE,
 )
+@_full
 @common_options
 def shape(
     chosen: CommandContext,
@@ -87,13 +98,13 @@ def shape(
     here: bool,
     strict: bool,
     scope: tuple[str, ...],
+    full: bool,
     **asked: Any,
 ) -> None:
     """Find memories by their structure. That is who said or did what, with which tool, how it ended, what came before.
 
     ROLE=? asks what fills a role. Quote what your shell would read: 'file=?'.
     """
-    from mnemic.actors.protocol.message import parse_id
     from mnemic.runtime.api.views import shape_view
 
     if roles and (pairs or analogy or like or but or here or strict or scope or {*asked.values()} != {None}):
@@ -108,29 +119,32 @@ def shape(
     elif not (pairs or like or here):
         raise click.UsageError(_NOTHING_ASKED)
     pattern = {} if analogy else read_pattern((*pairs, *but))
-    probes = [parse_id(one) for one in like]
     started = CLOCK.monotonic_s()
     with chosen.open(create=False, asking=True) as mind:
         until_s = CLOCK.monotonic_s() + _BIND_S
         mind.bind_before_question(lambda: CLOCK.monotonic_s() < until_s)
+        probes = chosen.resolve_ids(mind, like)
         within, found = chosen.resolve_scope(mind, scope)
         shaped = mind.shape(
             pattern, scope=within, analogy=pairs if analogy else (), like=probes, here=here, strict=strict, **asked
         )
         took_ms = 1e3 * (CLOCK.monotonic_s() - started)
-        view = shape_view(shaped, strict=False, found=found, took_ms=took_ms)
-
-        def lines() -> Iterator[str]:
-            looked = f"{pluralize(shaped.searched, 'record')} looked through in {searched_scope(within, found)}"
-            yield f"{pluralize(len(view['hits']), 'memory')}, {looked}, {took_ms:.0f} ms"
-            asked = [role for role, filler in pattern.items() if filler == "?"]
-            yield from answer_lines(view["answers"], asked, [hit["id"] for hit in view["hits"]])
-            for number, hit in enumerate(view["hits"], start=1):
-                yield from hit_lines(number, hit)
-            yield from (f"degraded: {line}" for line in shaped.degraded)
-
+        view = shape_view(shaped, strict=False, found=found, took_ms=took_ms) | {"asked": pattern}
         # Before the mind is closed, which may have to wait for another process's writing.
-        chosen.print_answer(view, lines)
+        chosen.print_answer(view, partial(shape_lines, full=full))
+        chosen.keep_list(view["hits"])
+
+
+def shape_lines(view: dict[str, Any], *, full: bool = False) -> Iterator[Line]:
+    """An answer to a question by structure, as `mnemic.runtime.api.views.shape_view` gives it, and what was asked."""
+    where = searched_scope(view["scope"], view["scope_found"])
+    looked = f"{pluralize(view['searched'], 'record')} looked through in {where}"
+    yield [(f"{pluralize(len(view['hits']), 'memory')}, {looked}, {view['took_ms']:.0f} ms", "dim")]
+    asked = [role for role, filler in view["asked"].items() if filler == "?"]
+    yield from answer_lines(view["answers"], asked, [hit["id"] for hit in view["hits"]])
+    for number, hit in enumerate(view["hits"], start=1):
+        yield from hit_lines(number, hit, full=full)
+    yield from degraded_lines(view["degraded"])
 
 
 def _check_analogy(names: Sequence[str]) -> None:
@@ -191,11 +205,12 @@ def answer_lines(
         for one in found:
             below = sorted(numbers[memory] for memory in one["memories"] if memory in numbers)
             if role == "here":
-                yield f"  {one['filler']}  (memory {one['memories'][0]})"
+                yield f"  {one['filler']}  (memory {short_id(one['memories'][0])})"
                 continue
             if role == "helped":
                 of = f"{round(one['worked'] * one['worked_of'])} of {one['worked_of']}"
-                yield f"  {one['confidence']:.2f}  {one['filler']}  (its like helped {of}; memory {one['memories'][0]})"
+                how = f"its like helped {of}; memory {short_id(one['memories'][0])}"
+                yield f"  {one['confidence']:.2f}  {one['filler']}  ({how})"
                 continue
             which = f": {', '.join(map(str, below))}{' …' if len(below) < one['support'] else ''}" if below else ""
             read = f"read from {pluralize(one['support'], 'memory')}{which}"
@@ -211,15 +226,18 @@ def _list_roles(chosen: CommandContext) -> None:
     with chosen.open(create=False, asking=True) as mind:
         listed = mind.roles()
 
-    def lines() -> Iterator[str]:
-        wide = max((len(role.name) for role in listed.roles), default=0)
-        for role in listed.roles:
-            asks = "" if role.decodes else ", not asked for with ?"
-            yield f"{role.name:<{wide}}  {role.help}  [{role.match}{asks}]"
-            if role.samples:
-                rest = " …" if role.fillers > len(role.samples) else ""
-                yield f"{'':<{wide}}  {role.fillers} known: {', '.join(role.samples)}{rest}"
-        waits = f", {pluralize(listed.pending, 'memory waits', 'memories wait')} for theirs" if listed.pending else ""
-        yield f"{pluralize(listed.bound, 'memory has its', 'memories have their')} hypervector{waits}"
+    chosen.print_answer(to_json(listed), role_lines)
 
-    chosen.print_answer(to_json(listed), lines)
+
+def role_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What can be asked for by structure."""
+    wide = max((len(role["name"]) for role in view["roles"]), default=0)
+    for role in view["roles"]:
+        asks = "" if role["decodes"] else ", not asked for with ?"
+        yield [(f"{role['name']:<{wide}}", "bold"), (f"  {role['help']}  [{role['match']}{asks}]", "")]
+        if role["samples"]:
+            rest = " …" if role["fillers"] > len(role["samples"]) else ""
+            yield [(f"{'':<{wide}}  {role['fillers']} known: {', '.join(role['samples'])}{rest}", "dim")]
+    pending = view["pending"]
+    waits = f", {pluralize(pending, 'memory waits', 'memories wait')} for theirs" if pending else ""
+    yield f"{pluralize(view['bound'], 'memory has its', 'memories have their')} hypervector{waits}"

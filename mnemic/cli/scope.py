@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mnemic.cli.context import CommandContext, cli, common_options
+from mnemic.cli.context import CommandContext, cli, common_options, group_options
+from mnemic.cli.terminal.output import Line, local_minute
 from mnemic.runtime.api.reports import pluralize
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _NAMED_EXPLICITLY = ("named", ".mnemic.toml")
 @cli.group(
     epilog="Each takes --home, --mind and --json; see `mnemic scope COMMAND --help`.", invoke_without_command=True
 )
-@click.pass_context
+@group_options
 def scope(context: click.Context) -> None:
     """The scopes, projects that moved, folders you trust. All of it can be taken back."""
     if context.invoked_subcommand is None:
@@ -45,22 +46,24 @@ def list_(chosen: CommandContext) -> None:
         undo = mind.command("scope", "undo") if found.undo else None
     scopes = [to_json(one) for one in found.scopes]
 
-    def lines() -> Iterator[str]:
-        for one in scopes:
-            last = f", the last of {one['last_at']}" if one["last_at"] else ""
-            count = pluralize(one["memories"], "memory")
-            yield f"{one['path'] or '(no scope)'}: {count} ({one['found']}){last}"
-            for project in (one["project"], *one["projects"]):
-                if project is not None:
-                    yield f"  {project}{'' if project == one['project'] else ' (merged into it)'}"
-        if not scopes:
-            yield "there is none yet"
-        for one in trusted:
-            yield f"trusted: {one['folder']} is {one['scope']}"
-        if undo:
-            yield f"to take back the last change of them: {undo}"
+    chosen.print_answer({"scopes": scopes, "trusted": trusted, "undo": undo}, list_lines)
 
-    chosen.print_answer({"scopes": scopes, "trusted": trusted, "undo": undo}, lines)
+
+def list_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """The scopes, each with its projects, and what is trusted."""
+    for one in view["scopes"]:
+        last = f", the last of {local_minute(one['last_at'])}" if one["last_at"] else ""
+        count = pluralize(one["memories"], "memory")
+        yield [(one["path"] or "(no scope)", "bold"), (f": {count} ({one['found']}){last}", "")]
+        for project in (one["project"], *one["projects"]):
+            if project is not None:
+                yield f"  {project}{'' if project == one['project'] else ' (merged into it)'}"
+    if not view["scopes"]:
+        yield "there is none yet"
+    for one in view["trusted"]:
+        yield f"trusted: {one['folder']} is {one['scope']}"
+    if view["undo"]:
+        yield f"to take back the last change of them: {view['undo']}"
 
 
 @scope.command()
@@ -101,14 +104,16 @@ def undo(chosen: CommandContext) -> None:
         moved = mind.undo_scope_change()
         more = mind.command("scope", "undo") if mind.scopes().undo else None
 
-    def lines() -> Iterator[str]:
-        yield from _moved_lines(moved)
-        if not moved:
-            yield "nothing is left to take back"
-        if more:
-            yield f"to take back the change before it: {more}"
+    chosen.print_answer({"moved": [_outcome_view(one) for one in moved], "undo": more}, undone_lines)
 
-    chosen.print_answer({"moved": [_outcome_view(one) for one in moved], "undo": more}, lines)
+
+def undone_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What was taken back."""
+    yield from map(_moved_line, view["moved"])
+    if not view["moved"]:
+        yield "nothing is left to take back"
+    if view["undo"]:
+        yield f"to take back the change before it: {view['undo']}"
 
 
 @scope.command()
@@ -122,12 +127,15 @@ def trust(chosen: CommandContext, folder: str) -> None:
     count = _count_memories(chosen, path)
     undo = shlex.join(["mnemic", "scope", "distrust", place, "--home", str(chosen.home.absolute())])
 
-    def lines() -> Iterator[str]:
-        known = "" if count is None else f": {pluralize(count, 'memory')} so far, which its sessions may be told"
-        yield f"trusted: {place} is {path}{known}"
-        yield f"to take it back: {undo}"
+    chosen.print_answer({"folder": place, "scope": path, "memories": count, "undo": undo}, trusted_lines)
 
-    chosen.print_answer({"folder": place, "scope": path, "memories": count, "undo": undo}, lines)
+
+def trusted_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What is trusted now."""
+    count = view["memories"]
+    known = "" if count is None else f": {pluralize(count, 'memory')} so far, which its sessions may be told"
+    yield f"trusted: {view['folder']} is {view['scope']}{known}"
+    yield f"to take it back: {view['undo']}"
 
 
 @scope.command()
@@ -139,7 +147,12 @@ def distrust(chosen: CommandContext, folder: str) -> None:
 
     place, path = distrust_folder(chosen.home, folder)
     view = {"folder": place, "scope": path}
-    chosen.print_answer(view, lambda: iter([f"no longer trusted: {place}, which was {path}"]))
+    chosen.print_answer(view, distrusted_lines)
+
+
+def distrusted_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What is not trusted any more."""
+    yield f"no longer trusted: {view['folder']}, which was {view['scope']}"
 
 
 def _count_memories(chosen: CommandContext, path: str) -> int | None:
@@ -167,24 +180,24 @@ def _run_rescope(chosen: CommandContext, mind: Mind, verb: Callable[[], Sequence
     undo = mind.command("scope", "undo") if moved else None
     merged = sorted({one.to for one in moved if one.what == "merged"})
     gone = [line for path in merged for line in _moved_folder_lines(mind, path)]
-
-    def lines() -> Iterator[str]:
-        yield from _moved_lines(moved)
-        yield from _old_path_lines(before, moved)
-        yield from gone
-        yield f"to take it back: {undo}" if undo else "it is so already"
-
-    chosen.print_answer({"moved": [_outcome_view(one) for one in moved], "undo": undo}, lines)
+    advice = [*_old_path_lines(before, moved), *gone]
+    view = {"moved": [_outcome_view(one) for one in moved], "advice": advice, "undo": undo}
+    chosen.print_answer(view, rescope_lines)
 
 
-def _moved_lines(moved: Sequence[ScopeOutcome]) -> Iterator[str]:
-    for one in moved:
-        if one.what == "moved" and one.project is None:
-            yield f"let go: {one.path}: {one.old_project}"
-        elif one.what == "moved":
-            yield f"moved: {one.path}: {one.old_project or 'no folder'} -> {one.project}"
-        else:
-            yield f"{_VERBS[one.what]}: {one.path} -> {one.to} ({pluralize(one.memories, 'memory')})"
+def rescope_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What became of scopes."""
+    yield from map(_moved_line, view["moved"])
+    yield from view["advice"]
+    yield f"to take it back: {view['undo']}" if view["undo"] else "it is so already"
+
+
+def _moved_line(one: dict[str, Any]) -> str:
+    if one["what"] == "moved" and one["project"] is None:
+        return f"let go: {one['path']}: {one['was']}"
+    if one["what"] == "moved":
+        return f"moved: {one['path']}: {one['was'] or 'no folder'} -> {one['project']}"
+    return f"{_VERBS[one['what']]}: {one['path']} -> {one['to']} ({pluralize(one['memories'], 'memory')})"
 
 
 def _moved_folder_lines(mind: Mind, path: str) -> Iterator[str]:

@@ -12,9 +12,11 @@ import msgspec
 
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
 from mnemic.cli.derived.sleep import night_line
-from mnemic.cli.output import progress_bars
+from mnemic.cli.terminal.output import Line, degraded_lines, progress_bars
 from mnemic.runtime.api.reports import format_size, pluralize
 from mnemic.runtime.version import __version__
+
+_STATE_STYLES = {"ok": "green", "wrong": "bold red", "note": "yellow"}
 
 # --- status ----------------------------------------------------------------------------------------------------------
 
@@ -32,36 +34,42 @@ def status(chosen: CommandContext) -> None:
         status = mind.status()
         nights = to_json(mind.nights(k=1), strict=False)["nights"]
         view = msgspec.to_builtins(status) | {"last_night": nights[0] if nights else None}
+        view["capture"] |= {"told": [*status.capture.lines()]}
 
-    def lines() -> Iterator[str]:
-        counts, actor_system, process = view["counts"], view["actor_system"], view["process"]
-        yield f"mind {view['mind']!r} in {view['home']}, Mnemic {view['version']}"
-        alone = f"no process serves it: this command worked alone, {actor_system['engine']}"
-        yield _process_line(process) if process else alone
-        if view["paused"] is not None:
-            yield f"PAUSED: {view['paused']['told']}"
-        memories, sessions = pluralize(counts["memories"], "memory"), pluralize(counts["sessions"], "session")
-        yield f"{memories} in {sessions}, {counts['embedded']} found by meaning, {counts['bound']} by shape"
-        if counts["unreadable"]:
-            yield f"the extractor of statements failed at {pluralize(counts['unreadable'], 'memory')}: see mnemic.log"
-        if counts["communities"]:
-            yield f"{pluralize(counts['communities'], 'community')} of memories; `mnemic communities` lists them"
-        if counts["headless"] or counts["subagents"]:
-            yield f"of the sessions {counts['headless']} headless, {counts['subagents']} of subagents"
-        if counts["retired"]:
-            yield f"{counts['retired']} of them forgotten: kept, and not found"
-        kept, on_disk = format_size(counts["kept_bytes"]), format_size(view["store_bytes"])
-        yield f"texts {format_size(counts['text_bytes'])}, kept as {kept}; on disk {on_disk}"
-        yield from usage_lines(view["use"], {scope["path"]: scope["found"] for scope in counts["scopes"]})
-        yield f"kinds: {', '.join(f'{kind} {count}' for kind, count in counts['kinds'].items()) or 'none yet'}"
-        yield f"embedded by {view['encoder'] or 'nobody'}, vectors compared by {counts['scan']}"
-        yield from status.capture.lines()
-        if view["last_night"] is not None:
-            yield f"last night {night_line(view['last_night'])}"
-        yield from _actor_lines(actor_system)
-        yield from (f"degraded: {line}" for line in view["degraded"] or ["nothing"])
+    chosen.print_answer(view, status_lines)
 
-    chosen.print_answer(view, lines)
+
+def status_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """How things stand, as the JSON has it."""
+    counts, actor_system, process = view["counts"], view["actor_system"], view["process"]
+    yield [(f"mind {view['mind']!r}", "bold"), (f" in {view['home']}, Mnemic {view['version']}", "")]
+    alone = f"no process serves it: this command worked alone, {actor_system['engine']}"
+    yield _process_line(process) if process else alone
+    if view["paused"] is not None:
+        yield [(f"PAUSED: {view['paused']['told']}", "yellow")]
+    memories, sessions = pluralize(counts["memories"], "memory"), pluralize(counts["sessions"], "session")
+    yield [
+        (memories, "bold"),
+        (f" in {sessions}, {counts['embedded']} found by meaning, {counts['bound']} by shape", ""),
+    ]
+    if counts["unreadable"]:
+        yield f"the extractor of statements failed at {pluralize(counts['unreadable'], 'memory')}: see mnemic.log"
+    if counts["communities"]:
+        yield f"{pluralize(counts['communities'], 'community')} of memories; `mnemic communities` lists them"
+    if counts["headless"] or counts["subagents"]:
+        yield f"of the sessions {counts['headless']} headless, {counts['subagents']} of subagents"
+    if counts["retired"]:
+        yield f"{counts['retired']} of them forgotten: kept, and not found"
+    kept, on_disk = format_size(counts["kept_bytes"]), format_size(view["store_bytes"])
+    yield f"texts {format_size(counts['text_bytes'])}, kept as {kept}; on disk {on_disk}"
+    yield from usage_lines(view["use"], {scope["path"]: scope["found"] for scope in counts["scopes"]})
+    yield f"kinds: {', '.join(f'{kind} {count}' for kind, count in counts['kinds'].items()) or 'none yet'}"
+    yield f"embedded by {view['encoder'] or 'nobody'}, vectors compared by {counts['scan']}"
+    yield from view["capture"]["told"]
+    if view["last_night"] is not None:
+        yield f"last night {night_line(view['last_night'])}"
+    yield from _actor_lines(actor_system)
+    yield from degraded_lines(view["degraded"] or ["nothing"])
 
 
 def _locked_status(chosen: CommandContext) -> None:
@@ -85,18 +93,21 @@ def _locked_status(chosen: CommandContext) -> None:
         "degraded": [f"{error} {error.remedy_text}"],
     }
 
-    def lines() -> Iterator[str]:
-        yield f"mind {chosen.mind!r} in {chosen.home}, Mnemic {__version__}"
-        yield _process_line(process) if process else "no process serves it"
-        yield f"on disk {format_size(size_bytes)}"
-        if waits.files:
-            waiting = f"{format_size(waits.size_bytes)} in {pluralize(waits.files, 'file')} of the spool"
-            yield f"hooks: {waiting}; what of it is not taken in yet is kept until the mind is unlocked"
-        if lost.lost:
-            yield f"hooks: {pluralize(lost.lost, 'event')} could not be written and were lost"
-        yield f"locked: {error} {error.remedy_text}"
+    chosen.print_answer(view, locked_status_lines)
 
-    chosen.print_answer(view, lines)
+
+def locked_status_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """The same for a person."""
+    waits, lost = view["capture"]["backlog"], view["capture"]["losses"]["lost"]
+    yield [(f"mind {view['mind']!r}", "bold"), (f" in {view['home']}, Mnemic {view['version']}", "")]
+    yield _process_line(view["process"]) if view["process"] else "no process serves it"
+    yield f"on disk {format_size(view['store_bytes'])}"
+    if waits["files"]:
+        waiting = f"{format_size(waits['size_bytes'])} in {pluralize(waits['files'], 'file')} of the spool"
+        yield f"hooks: {waiting}; what of it is not taken in yet is kept until the mind is unlocked"
+    if lost:
+        yield f"hooks: {pluralize(lost, 'event')} could not be written and were lost"
+    yield from ([("locked: ", "yellow"), (line, "")] for line in view["degraded"])
 
 
 def _process_line(process: dict[str, Any]) -> str:
@@ -182,16 +193,23 @@ def doctor(chosen: CommandContext, mend: bool) -> None:
             _, checks = look()
     has_problems = any(check.state == "wrong" for check in checks)
 
-    def lines() -> Iterator[str]:
-        for check in checks:
-            yield f"{check.state:>6}  {check.name}: {check.detail}{f' -> {check.remedy}' if check.remedy else ''}"
-        for one in repairs:
-            yield f"{'repaired' if one.succeeded else 'not repaired'}: {one.name}: {one.detail}"
-        if mend and not repairs:
-            cannot = "nothing; what is wrong above cannot be repaired here"
-            yield f"repaired: {cannot if has_problems else 'nothing needed it'}"
-
     repaired = sorted(one.name for one in repairs if one.succeeded)
-    chosen.print_answer({"checks": msgspec.to_builtins(checks), "repaired": repaired}, lines)
+    view = {"checks": msgspec.to_builtins(checks), "repaired": repaired}
+    tried = {"repairs": msgspec.to_builtins(repairs)} if mend else {}
+    chosen.print_answer(view | tried, doctor_lines)
     if has_problems:
         sys.exit(1)
+
+
+def doctor_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What was looked at, how it is, and what to do."""
+    for check in view["checks"]:
+        remedy = f" -> {check['remedy']}" if check["remedy"] else ""
+        what = f"  {check['name']}: {check['detail']}{remedy}"
+        yield [(f"{check['state']:>6}", _STATE_STYLES.get(check["state"], "")), (what, "")]
+    for one in view.get("repairs", ()):
+        yield f"{'repaired' if one['succeeded'] else 'not repaired'}: {one['name']}: {one['detail']}"
+    if view.get("repairs") == []:
+        cannot = "nothing; what is wrong above cannot be repaired here"
+        wrong = any(check["state"] == "wrong" for check in view["checks"])
+        yield f"repaired: {cannot if wrong else 'nothing needed it'}"

@@ -96,6 +96,9 @@ def as_json(outcome: Outcome, report: Report) -> dict[str, Any]:
         "commit": manifest.commit,
         "failures": msgspec.to_builtins(manifest.failures),
         "said": said_of(outcome),
+        "nights": max((len(one.nights) for one in outcome.results), default=0),
+        "measures": list(manifest.spec.measures),
+        "base_arm": manifest.spec.base_arm,
         **msgspec.to_builtins(report),
     }
 
@@ -131,27 +134,31 @@ def said_of(outcome: Outcome) -> list[str]:
     return found
 
 
-def report_lines(outcome: Outcome, report: Report) -> Iterator[str]:
-    """What a person reads in a terminal."""
-    spec = outcome.manifest.spec
-    seeds, nights = pluralize(len(spec.seeds), "seed"), max((len(one.nights) for one in outcome.results), default=0)
-    of = f"{len(spec.arms)} arms, {seeds}, {pluralize(nights, 'night')}"
-    yield f"{spec.name}: {of}{f': {spec.about}' if spec.about else ''}"
-    last = {(one.arm, one.measure): one for one in report.points}
-    for arm in spec.arms:
+def report_lines(view: Mapping[str, Any]) -> Iterator[str]:
+    """What a person reads in a terminal, of `as_json`."""
+    spec, points, differences = view["spec"], view["points"], view["differences"]
+    seeds, nights = pluralize(len(spec["seeds"]), "seed"), view["nights"]
+    about = f": {spec['about']}" if spec["about"] else ""
+    of = f"{len(spec['arms'])} arms, {seeds}, {pluralize(nights, 'night')}"
+    yield f"{view['name']}: {of}{about}"
+    last = {(one["arm"], one["measure"]): one for one in points}
+    for arm in spec["arms"]:
         means = [
-            f"{short_name(measure)} {one.mean:.3f} [{one.low:.3f}, {one.high:.3f}]"
-            for measure in spec.measures
-            if (one := last.get((arm.name, measure))) is not None
+            f"{short_name(measure)} {one['mean']:.3f} [{one['low']:.3f}, {one['high']:.3f}]"
+            for measure in view["measures"]
+            if (one := last.get((arm["name"], measure))) is not None
         ]
-        yield f"  {arm.name}: {', '.join(means) or 'nothing measured'}"
-    if report.differences:
-        after = pluralize(report.differences[0].nights, "night")
-        yield f"less {spec.base_arm}, after {after} (95 % interval; p by Holm):"
-    for each in report.differences:
-        interval = f"[{each.low:+.4f}, {each.high:+.4f}]"
-        yield f"  {each.arm} {short_name(each.measure)}: {each.difference:+.4f} {interval}, p {each.p_adjusted:.2g}"
-    yield from said_of(outcome)
+        yield f"  {arm['name']}: {', '.join(means) or 'nothing measured'}"
+    if differences:
+        after = pluralize(differences[0]["nights"], "night")
+        yield f"less {view['base_arm']}, after {after} (95 % interval; p by Holm):"
+    for each in differences:
+        interval = f"[{each['low']:+.4f}, {each['high']:+.4f}]"
+        moved, p = f"{each['difference']:+.4f} {interval}", f"{each['p_adjusted']:.2g}"
+        yield f"  {each['arm']} {short_name(each['measure'])}: {moved}, p {p}"
+    yield from view["said"]
+    if "report" in view:
+        yield view["report"]
 
 
 def compare_runs(one: Outcome, other: Outcome) -> list[dict[str, Any]]:
@@ -182,9 +189,9 @@ def compare_runs(one: Outcome, other: Outcome) -> list[dict[str, Any]]:
     return found
 
 
-def comparison_lines(differences: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """What a person reads of a comparison."""
-    for one in differences:
+def comparison_lines(view: Mapping[str, Any]) -> Iterator[str]:
+    """What a person reads of a comparison, which is in ``differences``."""
+    for one in view["differences"]:
         interval = f"[{one['low']:+.4f}, {one['high']:+.4f}]"
         means, name = f"{one['one']:.3f} to {one['other']:.3f}", short_name(one["measure"])
         yield (

@@ -16,6 +16,7 @@ from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.log_messages import (
     CountUse,
     DeliveriesListed,
+    FindIds,
     ListDeliveries,
     ListMemories,
     MemoriesListed,
@@ -133,6 +134,15 @@ class QuestionVerbs(PauseVerbs):
         """
         answer = self._ask(ShowMemories(ids=ids_bytes(ids)))
         return answer.memories
+
+    def find_ids(self, ends: Iterable[str]) -> tuple[bytes, ...]:
+        """Find memories by the ends of their ids: answers print the last eight digits.
+
+        Raises:
+            NoSuchMemory: no id ends so.
+            AmbiguousId: several do.
+        """
+        return self._ask(FindIds(ends=tuple(ends))).ids
 
     def use(self, weeks: int = 8) -> UseCounted:
         """Count memories, bytes and the tokens that assistants were given, by project and by week.

@@ -25,7 +25,7 @@ from mnemic.actors.protocol.knowledge.messages import (
     ShowEntity,
     UpdateFacts,
 )
-from mnemic.actors.protocol.log_messages import CountUse, ListDeliveries, ListMemories, ShowMemories
+from mnemic.actors.protocol.log_messages import CountUse, FindIds, ListDeliveries, ListMemories, ShowMemories
 from mnemic.actors.protocol.message import Id, MemoryId, Text, field_help
 from mnemic.actors.protocol.recall.messages import FindSimilar, GetMemories, Recall, Scopes
 from mnemic.actors.protocol.scopes import ForgetSelection, Selection, Survey
@@ -68,6 +68,7 @@ METHODS: dict[Struct, Offer] = {
     ListMemories: offer("log"),
     ListDeliveries: offer("log_given"),
     ShowMemories: offer("show"),
+    FindIds: offer("find_ids"),
     CountUse: offer("use"),
     Brief: offer("brief", lacks="place notices", own="scope"),
     Survey: offer("survey"),

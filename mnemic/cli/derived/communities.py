@@ -9,7 +9,7 @@ import click
 
 from mnemic.actors.protocol.communities.messages import ListCommunities
 from mnemic.cli.context import CLOCK, FOLDER_SCOPE, CommandContext, cli, common_options, verb_options
-from mnemic.cli.output import hit_lines, progress_bars, searched_scope
+from mnemic.cli.terminal.output import Line, degraded_lines, hit_lines, local_day, progress_bars, searched_scope
 from mnemic.runtime.api.reports import pluralize
 
 _UPDATE_S = 20.0  # whoever asks waits so long at most for communities to be brought up to date first
@@ -46,25 +46,27 @@ def communities(chosen: CommandContext, number: int | None, scope: tuple[str, ..
         # Printed before the mind is closed, which may have to wait for another process's writing.
         if number is None:
             listed = communities_view(mind.communities(scope=looked, **asked), strict=False, scope=looked, found=found)
-            chosen.print_answer(listed, lambda: list_lines(listed, searched_scope(looked, found)))
+            chosen.print_answer(listed, list_lines)
         else:
             shown = community_view(mind.community(number, scope=looked, **asked), strict=False)
-            chosen.print_answer(shown, lambda: community_lines(shown))
+            chosen.print_answer(shown, community_lines)
+            chosen.keep_list(shown["members"])
 
 
-def list_lines(view: dict[str, Any], where: str) -> Iterator[str]:
+def list_lines(view: dict[str, Any]) -> Iterator[Line]:
     """The list, as `mnemic.runtime.api.views.communities_view` gives it."""
     shown, total = view["communities"], pluralize(view["total"], "community")
     of = f"{len(shown)} of {total}" if len(shown) < view["total"] else total
+    where = searched_scope(view["scope"], view["scope_found"])
     yield f"{of}, {pluralize(view['memories'], 'memory')} in them, in {where}"
     yield from map(_line, shown)
     if view["waiting"]:
         waits = pluralize(view["waiting"], "memory came or changed", "memories came or changed")
         yield f"{waits} since the last boundary, in the whole mind"
-    yield from (f"degraded: {line}" for line in view["degraded"])
+    yield from degraded_lines(view["degraded"])
 
 
-def community_lines(view: dict[str, Any]) -> Iterator[str]:
+def community_lines(view: dict[str, Any]) -> Iterator[Line]:
     """One community, as `mnemic.runtime.api.views.community_view` gives it."""
     community = view["community"]
     number = community["id"]
@@ -72,7 +74,7 @@ def community_lines(view: dict[str, Any]) -> Iterator[str]:
     if view["parent"]:
         yield f"a part of #{view['parent']}"
     if view["died_at"] is not None:
-        yield f"it is no more since {view['died_at'][:10]}"
+        yield f"it is no more since {local_day(view['died_at'])}"
     for place, hit in enumerate(view["members"], start=1):
         yield from hit_lines(place, hit)
     yield from _section("its parts:", map(_line, view["parts"]))
@@ -94,7 +96,7 @@ def _section(heading: str, lines: Iterator[str]) -> Iterator[str]:
 def _line(community: dict[str, Any]) -> str:
     phrases = ", ".join(community["phrases"]) or "(no phrase is common to it)"
     more = f" (+{community['placed']})" if community["placed"] else ""
-    days = list(dict.fromkeys(community[name][:10] for name in ("first_at", "last_at") if community[name]))
+    days = list(dict.fromkeys(local_day(community[name]) for name in ("first_at", "last_at") if community[name]))
     when = f", {' to '.join(days)}" if days else ""
     size = pluralize(community["size"], "memory")
     return f"  #{community['id']}  {phrases}  [{size}{more}{when}, {community['scope'] or 'no scope'}]"
@@ -111,7 +113,7 @@ def _event_line(number: int, event: dict[str, Any]) -> str:
         what = f"took in {named}" if of == number else f"went into #{of}"
     else:
         what = "was found first" if event["kind"] == "born" else "was no more"
-    return f"  {event['at'][:10]}  {what}"
+    return f"  {local_day(event['at'])}  {what}"
 
 
 def _numbers(numbers: Sequence[int]) -> str:

@@ -12,7 +12,7 @@ from mnemic.actors.protocol.knowledge.changes import Verdict
 from mnemic.actors.protocol.knowledge.messages import ListConflicts, ListEntities, ListFacts, ShowEntity
 from mnemic.actors.protocol.recall.messages import Scopes
 from mnemic.cli.context import CLOCK, FOLDER_SCOPE, CommandContext, cli, common_options, verb_options
-from mnemic.cli.output import escape_controls, progress_bars, searched_scope
+from mnemic.cli.terminal.output import Line, escape_controls, local_day, progress_bars, searched_scope, short_id
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.reports import pluralize
 
@@ -41,12 +41,12 @@ def _asking(chosen: CommandContext, scope: tuple[str, ...]) -> Iterator[tuple[Mi
 
 
 def _print(
-    chosen: CommandContext, answer: Any, looked: Scopes, found: str, lines: Callable[[dict[str, Any]], Iterator[str]]
+    chosen: CommandContext, answer: Any, looked: Scopes, found: str, lines: Callable[[dict[str, Any]], Iterator[Line]]
 ) -> None:
     from mnemic.runtime.api.views import knowledge_view
 
     view = knowledge_view(answer, strict=False, scope=looked, found=found)
-    chosen.print_answer(view, lambda: lines(view))
+    chosen.print_answer(view, lines)
 
 
 @cli.command()
@@ -127,7 +127,7 @@ def entity(chosen: CommandContext, name: tuple[str, ...], scope: tuple[str, ...]
 # --- lines -----------------------------------------------------------------------------------------------------------
 
 
-def fact_lines(view: dict[str, Any]) -> Iterator[str]:
+def fact_lines(view: dict[str, Any]) -> Iterator[Line]:
     """Facts, as `mnemic.runtime.api.views.knowledge_view` gives them."""
     yield _heading(view, "statement")
     for fact in view["facts"]:
@@ -140,9 +140,9 @@ def timeline_lines(view: dict[str, Any]) -> Iterator[str]:
     """The same, the oldest first, each with the time for which it held."""
     yield _heading(view, "statement")
     for fact in sorted(view["facts"], key=lambda one: one["holds_from"]):
-        until = fact["holds_to"][:10] if fact["holds_to"] else ""
-        state = _STATES[fact["state"]]
-        yield f"  {fact['holds_from'][:10]} – {until:<10}  {_one_line(fact['text'])}{f'  [{state}]' if state else ''}"
+        until = local_day(fact["holds_to"]) if fact["holds_to"] else ""
+        state = f"  [{_STATES[fact['state']]}]" if _STATES[fact["state"]] else ""
+        yield f"  {local_day(fact['holds_from'])} – {until:<10}  {_one_line(fact['text'])}{state}"
     yield from _waiting(view)
 
 
@@ -174,7 +174,7 @@ def entity_list_lines(view: dict[str, Any]) -> Iterator[str]:
     yield from _waiting(view)
 
 
-def entity_lines(view: dict[str, Any]) -> Iterator[str]:
+def entity_lines(view: dict[str, Any]) -> Iterator[Line]:
     """One thing with all that is known of it."""
     yield _entity(view["entity"])
     yield from _section("names:", (f"  {one['name']}  ({one['why']})" for one in view["names"] if one["why"]))
@@ -183,7 +183,7 @@ def entity_lines(view: dict[str, Any]) -> Iterator[str]:
         yield from _section(heading, (line for one in some for line in _fact(one)))
     beside = (f"  {one['name']} ({one['kind']}), {pluralize(one['memories'], 'memory')}" for one in view["neighbours"])
     yield from _section("named beside:", beside)
-    yield from _section("memories:", (f"  {one}" for one in view["memories"]))
+    yield from _section("memories:", (f"  {short_id(one)}" for one in view["memories"]))
 
 
 def merged_lines(view: dict[str, Any]) -> Iterator[str]:
@@ -199,15 +199,15 @@ def _heading(view: dict[str, Any], what: str) -> str:
     return f"{of}{names} in {searched_scope(view['scope'], view['scope_found'])}"
 
 
-def _fact(fact: dict[str, Any]) -> Iterator[str]:
+def _fact(fact: dict[str, Any]) -> Iterator[Line]:
     who = fact["speaker"] or fact["role"]
-    until = f" to {fact['holds_to'][:10]}" if fact["holds_to"] else ""
+    until = f" to {local_day(fact['holds_to'])}" if fact["holds_to"] else ""
     state = f"  [{_STATES[fact['state']]}]" if _STATES[fact["state"]] else ""
-    yield f"  {fact['holds_from'][:10]}{until}  {_one_line(fact['text'])}{state}  ({who})"
+    yield f"  {local_day(fact['holds_from'])}{until}  {_one_line(fact['text'])}{state}  ({who})"
     if fact["replaced_by"]:
         by = fact["replaced_by"]
-        yield f"     replaced on {by['at'][:10]} by: {_one_line(by['value'])}  ({by['why']}; {by['id']})"
-    yield f"     {fact['memory']}"
+        yield f"     replaced on {local_day(by['at'])} by: {_one_line(by['value'])}  ({by['why']}; {by['id']})"
+    yield [("     ", ""), (short_id(fact["memory"]), "cyan")]
 
 
 def _conflict(one: dict[str, Any]) -> Iterator[str]:
@@ -217,12 +217,14 @@ def _conflict(one: dict[str, Any]) -> Iterator[str]:
     yield f"  {one['id']}  {state}  ({said})"
     for name in ("older", "newer"):
         fact = one[name]
-        yield f"    {name}: {fact['said_at'][:10]}  {_one_line(fact['text'])}  ({fact['speaker'] or fact['role']})"
+        who = fact["speaker"] or fact["role"]
+        yield f"    {name}: {local_day(fact['said_at'])}  {_one_line(fact['text'])}  ({who})"
 
 
 def _entity(one: dict[str, Any]) -> str:
     also = f", also {', '.join(one['also_called'])}" if one["also_called"] else ""
-    return f"{one['name']} ({one['kind']}{also}), {pluralize(one['memories'], 'memory')}, last on {one['last_at'][:10]}"
+    memories, last = pluralize(one["memories"], "memory"), local_day(one["last_at"])
+    return f"{one['name']} ({one['kind']}{also}), {memories}, last on {last}"
 
 
 def _waiting(view: dict[str, Any]) -> Iterator[str]:
@@ -230,7 +232,7 @@ def _waiting(view: dict[str, Any]) -> Iterator[str]:
         yield f"{pluralize(view['waiting'], 'memory is', 'memories are')} not read yet, in the whole mind"
 
 
-def _section(heading: str, lines: Iterator[str]) -> Iterator[str]:
+def _section(heading: str, lines: Iterator[Line]) -> Iterator[Line]:
     for place, line in enumerate(lines):
         if not place:
             yield heading

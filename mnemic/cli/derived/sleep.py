@@ -9,7 +9,7 @@ import click
 
 from mnemic.actors.protocol.sleep.messages import ListDigests, ListNights, ListProcedures, ShowProfile
 from mnemic.cli.context import FOLDER_SCOPE, MANY_SCOPES, CommandContext, cli, common_options, verb_options
-from mnemic.cli.output import escape_controls, progress_bars, searched_scope
+from mnemic.cli.terminal.output import local_day, local_minute, progress_bars, searched_scope, short_id
 from mnemic.runtime.api.reports import pluralize
 from mnemic.runtime.api.sleep import NIGHT_S
 
@@ -75,7 +75,7 @@ def _sleep(chosen: CommandContext, stages: tuple[str, ...], seconds: float, **ho
         with progress_bars(chosen.as_json) as progress:
             report = mind.sleep(stages=stages, budget_s=seconds, progress=progress, **how)
         view = to_json(report) | {"dry_run": how["dry_run"]}
-        chosen.print_answer(view, lambda: night_lines(view))
+        chosen.print_answer(view, night_lines)
 
 
 def _undo(chosen: CommandContext, number: int | None) -> None:
@@ -83,7 +83,7 @@ def _undo(chosen: CommandContext, number: int | None) -> None:
 
     with chosen.open(create=False) as mind:
         view = to_json(mind.undo_nights(number))
-        chosen.print_answer(view, lambda: undo_lines(view))
+        chosen.print_answer(view, undo_lines)
 
 
 @cli.command()
@@ -103,10 +103,10 @@ def nights(chosen: CommandContext, what: tuple[str, ...], k: int | None) -> None
     with chosen.open(create=False, asking=True) as mind:
         if number:
             shown = to_json(mind.night(int(number), k=200 if k is None else k))
-            chosen.print_answer(shown, lambda: shown_lines(shown))
+            chosen.print_answer(shown, shown_lines)
         else:
             listed = to_json(mind.nights(k=30 if k is None else k))
-            chosen.print_answer(listed, lambda: list_lines(listed))
+            chosen.print_answer(listed, list_lines)
 
 
 @cli.command()
@@ -122,7 +122,8 @@ def digest(chosen: CommandContext, scope: tuple[str, ...], **asked: Any) -> None
     with chosen.open(create=False, asking=True) as mind:
         looked, found = chosen.resolve_scope(mind, scope)
         view = knowledge_view(mind.digests(scope=looked, **asked), strict=False, scope=looked, found=found)
-        chosen.print_answer(view, lambda: digest_lines(view, asked["of"]))
+        view |= {"asked": asked["of"]}
+        chosen.print_answer(view, digest_lines)
 
 
 @cli.command()
@@ -135,7 +136,7 @@ def procedures(chosen: CommandContext, scope: tuple[str, ...], k: int) -> None:
     with chosen.open(create=False, asking=True) as mind:
         looked, found = chosen.resolve_scope(mind, scope)
         view = knowledge_view(mind.procedures(scope=looked, k=k), strict=False, scope=looked, found=found)
-        chosen.print_answer(view, lambda: procedure_lines(view))
+        chosen.print_answer(view, procedure_lines)
 
 
 @cli.command()
@@ -151,7 +152,7 @@ def profile(chosen: CommandContext, scope: tuple[str, ...], k: int) -> None:
     with chosen.open(create=False, asking=True) as mind:
         looked, found = chosen.resolve_scope(mind, scope or ("*",))
         view = knowledge_view(mind.profile(scope=looked, k=k), strict=False, scope=looked, found=found)
-        chosen.print_answer(view, lambda: profile_lines(view))
+        chosen.print_answer(view, profile_lines)
 
 
 # --- lines -----------------------------------------------------------------------------------------------------------
@@ -177,7 +178,7 @@ def _stage_line(one: dict[str, Any]) -> str:
     said += [one["note"]] if one["note"] else []
     took = f", {one['took_us'] / 1e6:.1f} s" if one["took_us"] >= 50_000 else ""
     nothing = "nothing to do" if one["state"] else "not reached"
-    return escape_controls(f"  {one['stage']}: {': '.join(said) or nothing}{took}")
+    return f"  {one['stage']}: {': '.join(said) or nothing}{took}"
 
 
 def undo_lines(view: dict[str, Any]) -> Iterator[str]:
@@ -203,8 +204,8 @@ def shown_lines(view: dict[str, Any]) -> Iterator[str]:
         yield "  what it changed went when it was taken back"
     for one in view["changes"]:
         of = "" if one["stage"] in _SAY_THEMSELVES else f"{_MADE.get(one['stage'], one['stage'])} of "
-        yield escape_controls(f"  {one['did']}: {of}{one['what']}")
-        yield from (escape_controls(f'    "{" ".join(quote.split())}"') for quote in one["quotes"])
+        yield f"  {one['did']}: {of}{one['what']}"
+        yield from (f'    "{" ".join(quote.split())}"' for quote in one["quotes"])
         if one["sources"] > len(one["quotes"]) > 0:
             yield f"    and {one['sources'] - len(one['quotes'])} more"
     if view["total"] > len(view["changes"]):
@@ -215,25 +216,26 @@ def night_line(one: dict[str, Any]) -> str:
     """A night in one line."""
     changes = pluralize(sum(stage["changes"] for stage in one["stages"]), "change")
     by = ", ".join(f"{stage['stage']} {stage['changes']}" for stage in one["stages"] if stage["changes"])
-    undone = f", taken back {one['undone_at'][:10]}" if one["undone_at"] else ""
-    when = one["at"][:16].replace("T", " ")
+    undone = f", taken back {local_day(one['undone_at'])}" if one["undone_at"] else ""
+    when = local_minute(one["at"])
     why = f"{_REASONS[one['reason']]}, {_ENDS[one['why']]}"
-    return escape_controls(f"#{one['id']}  {when}  {why}{undone}: {changes}{f' ({by})' if by else ''}")
+    return f"#{one['id']}  {when}  {why}{undone}: {changes}{f' ({by})' if by else ''}"
 
 
-def digest_lines(view: dict[str, Any], of: str) -> Iterator[str]:
+def digest_lines(view: dict[str, Any]) -> Iterator[str]:
     """Digests, each sentence with its day and who said it."""
+    of = view["asked"]
     where = searched_scope(view["scope"], view["scope_found"])
     if not view["digests"]:
         none = _not_by_itself("topic-digests") if of == "topic" else _WHY_NONE[view["last_night"]]
         yield f"no digest of a {_CALLED[of]} in {where}: {none}"
     for one in view["digests"]:
-        yield escape_controls(f"{one['of']}, {pluralize(one['memories'], 'memory')}, night #{one['night']}")
+        yield f"{one['of']}, {pluralize(one['memories'], 'memory')}, night #{one['night']}"
         for said in one["sentences"]:
             who = said["speaker"] or said["role"]
             mark = ", in part replaced since" if said["replaced"] else ""
             text = " ".join(said["text"].split())
-            yield escape_controls(f"  {said['at'][:10]}  {who}{mark}: {text}")
+            yield f"  {local_day(said['at'])}  {who}{mark}: {text}"
 
 
 def procedure_lines(view: dict[str, Any]) -> Iterator[str]:
@@ -245,9 +247,9 @@ def procedure_lines(view: dict[str, Any]) -> Iterator[str]:
         after = f"after {one['before']}{' failed' if one['failed'] else ''}: {one['then']}"
         known = f"; all was well after it {one['worked']} of {pluralize(one['worked_of'], 'time')}"
         times = f"{pluralize(one['times'], 'time')}{known if one['worked_of'] else ''}"
-        yield escape_controls(f"  {after}, {times}  [{one['scope'] or 'no scope'}]")
+        yield f"  {after}, {times}  [{one['scope'] or 'no scope'}]"
         if one["example"]:
-            yield escape_controls(f"    last: {one['example']}")
+            yield f"    last: {one['example']}"
 
 
 def _not_by_itself(*stages: str) -> str:
@@ -266,6 +268,5 @@ def profile_lines(view: dict[str, Any]) -> Iterator[str]:
             said += f" of {pluralize(one['projects'], 'project')}"
         who = f", {one['speaker']}" if one["speaker"] else ""
         text = " ".join(one["text"].split())
-        yield escape_controls(
-            f"  {one['at'][:10]}{who}: {text}  (in {said}; {one['scope'] or 'no scope'}; {one['memory']})"
-        )
+        where = f"{one['scope'] or 'no scope'}; {short_id(one['memory'])}"
+        yield f"  {local_day(one['at'])}{who}: {text}  (in {said}; {where})"

@@ -14,8 +14,8 @@ import msgspec
 
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.scopes import MCP_RIGHTS
-from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
-from mnemic.cli.interrupts import ask
+from mnemic.cli.context import CLOCK, CommandContext, cli, common_options, group_options
+from mnemic.cli.terminal.interrupts import ask
 from mnemic.runtime.api.reports import format_size, pluralize
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _assistant(help_: str, default: Sequence[str] | None = None) -> Callable[[Ca
 @cli.group(
     epilog="Each takes --home, --mind and --json; see `mnemic hooks COMMAND --help`.", invoke_without_command=True
 )
-@click.pass_context
+@group_options
 def hooks(context: click.Context) -> None:
     """Wire assistants, so that they remember by themselves. That takes hooks, MCP, and a word in their instructions."""
     if context.invoked_subcommand is None:
@@ -99,9 +99,9 @@ def install(
     )
     if chosen.as_json:
         taken = _run_backfill(chosen, [*wired.transcripts.values()], write and backfill is True)
-        chosen.print_answer(_wiring_view(wired) | {"backfill": taken}, lambda: iter(()))
+        chosen.print_answer(_wiring_view(wired) | {"backfill": taken}, lambda _: iter(()))
     else:
-        chosen.print_answer({}, lambda: _wiring_lines(wired, chosen.home, "install"))
+        chosen.print_answer({}, lambda _: _wiring_lines(wired, chosen.home, "install"))
         if write and wired.transcripts:
             if backfill is None and sys.stdin.isatty():
                 backfill = ask(
@@ -110,7 +110,7 @@ def install(
             taken = _run_backfill(chosen, [*wired.transcripts.values()], backfill is True)
             flags = {"--recall-prompts": recall_prompts, "--recall-failures": recall_failures}
             again = _install_command(chosen, [*wired.transcripts], [flag for flag, given in flags.items() if given])
-            chosen.print_answer({}, lambda: _backfill_lines(taken, again))
+            chosen.print_answer({}, lambda _: _backfill_lines(taken, again))
     if wired.has_failed:
         sys.exit(2)
 
@@ -124,7 +124,7 @@ def uninstall(chosen: CommandContext, assistants: tuple[str, ...], write: bool) 
     from mnemic.cli.hooks.wiring import uninstall
 
     wired = uninstall(chosen.home, assistants, os.environ, CLOCK, write=write)
-    chosen.print_answer(_wiring_view(wired), lambda: _wiring_lines(wired, chosen.home, "uninstall"))
+    chosen.print_answer(_wiring_view(wired), lambda _: _wiring_lines(wired, chosen.home, "uninstall"))
     if wired.has_failed:
         sys.exit(2)
 
@@ -154,7 +154,7 @@ def status(chosen: CommandContext, assistants: tuple[str, ...], no_trial: bool) 
         if any(one.wired and one.other_home is None for one in found):
             yield f"executable: {executable.detail}{f' -> {executable.remedy}' if executable.remedy else ''}"
 
-    chosen.print_answer(view, lines)
+    chosen.print_answer(view, lambda _: lines())
     if not all(one.is_healthy for one in found):
         sys.exit(1)
 
@@ -181,7 +181,7 @@ def leave(chosen: CommandContext, erase: bool, yes: bool) -> None:
     home = chosen.home.absolute()
 
     def say(*lines: str) -> None:
-        chosen.print_answer({}, lambda: iter(lines))
+        chosen.print_answer({}, lambda _: iter(lines))
 
     def remains() -> list[str]:
         return [f"  {path} ({format_size(size)})" for path, size in remaining_files(home)]
@@ -192,7 +192,7 @@ def leave(chosen: CommandContext, erase: bool, yes: bool) -> None:
     if not yes:
         if chosen.as_json:
             view = {"applied": False, "erased": [], "stays": []} | uninstall_view(planned, home)
-            chosen.print_answer(view, lambda: iter(()))
+            chosen.print_answer(view, lambda _: iter(()))
             return
         say(*_uninstall_lines(planned, home), *(["--erase-data would remove, for good:", *remains()] if erase else []))
         if not asks:
@@ -222,7 +222,7 @@ def leave(chosen: CommandContext, erase: bool, yes: bool) -> None:
         if erase and not erases:
             yield "the data was not erased: see to the assistants above first"
 
-    chosen.print_answer({"applied": True, **told} | uninstall_view(left, home), lines)
+    chosen.print_answer({"applied": True, **told} | uninstall_view(left, home), lambda _: lines())
     if left.wiring.has_failed:
         sys.exit(2)
 

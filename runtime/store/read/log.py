@@ -193,6 +193,13 @@ class LogQueries:
         ).fetchall()
         return dict(found)
 
+    def ids_ending(self, digits: str, most: int) -> list[bytes]:
+        """Ids that end with these hexadecimal digits; every id is looked at, in the index that holds them alone."""
+        found: list[Any] = self._db.execute(
+            "SELECT uuid FROM memories WHERE hex(uuid) LIKE ? ORDER BY uuid LIMIT ?", (f"%{digits}", most)
+        ).fetchall()
+        return [uuid for (uuid,) in found]
+
     def count_usage(self, asked: CountUse, now: int) -> UseCounted:
         """Memories, bytes and tokens given, in all and by project.
 

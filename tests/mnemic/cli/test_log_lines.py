@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.cli.log import delivery_lines, log_lines, memory_detail_lines
-from mnemic.cli.output import escape_controls
+from mnemic.cli.terminal.output import escape_controls
 
 ID = "0199c82c-c3e8-7d04-8447-b63be0967784"
 ENTRY: dict[str, Any] = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.cli.output import hit_lines, progress_bars, searched_scope
+from mnemic.cli.terminal.output import hit_lines, progress_bars, searched_scope
 
 SHOW_CURSOR = "\x1b[?25h\n"
 

@@ -1,0 +1,1 @@
+"""What a command reads from a person and prints for one."""

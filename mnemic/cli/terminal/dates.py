@@ -1,0 +1,89 @@
+"""Times as people write them on a command line: ISO 8601, ``yesterday``, ``2w``, ``last tuesday``, ``3 Nov 2025``.
+
+What is no ISO 8601 is read by `dateparser`, in English. A time without an offset is local, as `git log --since` has it.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any
+
+import click
+
+from mnemic.actors.protocol.errors import BadTime
+from mnemic.actors.protocol.times import parse_time
+
+_DAY = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)(.*)", re.DOTALL)
+_SPAN = re.compile(r"(\d+)\s*([a-z]+)(?:\s+ago)?")
+_NO_DATE = re.compile(r"\d{1,3}|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}-\d+-.*")
+"""What a parser would make something of, and two people two things: ``12``, ``01/02/2026``, ``2026-13-01``."""
+
+
+class TimeParam(click.ParamType):  # type: ignore[type-arg]
+    """A time as people write it; a command gets microseconds since 1970 UTC."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        return parse_local_time(value, datetime.now()) if isinstance(value, str) else int(value)
+
+
+def parse_local_time(text: str, now: datetime) -> int:
+    """Read a time as people write it.
+
+    Args:
+        now: local, without an offset; what ``yesterday`` is counted from.
+
+    Returns:
+        Microseconds since 1970 UTC.
+
+    Raises:
+        BadTime: it is none, or one that two people would read as two.
+    """
+    said = " ".join(text.split()).lower()
+    if (day := _DAY.fullmatch(said)) is not None:
+        said = f"{day[1]}-{int(day[2]):02}-{int(day[3]):02}{day[4]}"
+    try:
+        moment = datetime.fromisoformat(said.upper())
+    except ValueError:
+        moment = _read_words(text, said, now)
+    try:
+        return parse_time(moment.astimezone().isoformat())
+    except (ValueError, OverflowError, OSError):  # no calendar, or no clock of this machine, goes as far
+        raise BadTime(value=text) from None
+
+
+def _read_words(text: str, said: str, now: datetime) -> datetime:
+    if not said or _NO_DATE.fullmatch(said):
+        raise BadTime(value=text)
+    from dateparser.date import DateDataParser
+
+    span = _SPAN.fullmatch(said)
+    if span is not None and span[2] == "w":
+        said = f"{span[1]} weeks ago"
+    parser = DateDataParser(
+        languages=["en"],
+        settings={
+            "RELATIVE_BASE": now,
+            "PREFER_DATES_FROM": "past",
+            "PREFER_DAY_OF_MONTH": "current" if span else "first",
+            "RETURN_TIME_AS_PERIOD": True,
+        },
+    )
+    found = parser.get_date_data(said)
+    if found is None or found.date_obj is None:
+        raise BadTime(value=text)
+    period = "day" if span is not None and found.period in ("week", "month", "year") else found.period
+    moment: datetime = found.date_obj
+    return _start_of(moment, period)
+
+
+def _start_of(moment: datetime, period: str) -> datetime:
+    """Where what a text names begins: a day at midnight, a month on its first day; a time is meant as it is."""
+    if period == "time":
+        return moment
+    midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    if period == "month":
+        return midnight.replace(day=1)
+    return midnight.replace(month=1, day=1) if period == "year" else midnight

@@ -1,0 +1,63 @@
+"""Times as people write them on a command line."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemic.actors.protocol.errors import BadTime
+from mnemic.actors.protocol.times import parse_time
+from mnemic.cli.terminal.dates import parse_local_time
+
+NOW = datetime(2026, 11, 27, 17, 30)  # a Friday
+
+
+def local(text: str) -> datetime:
+    return datetime.fromtimestamp(parse_local_time(text, NOW) / 1e6)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("yesterday", datetime(2026, 11, 26)),
+        ("today", datetime(2026, 11, 27)),
+        ("2w", datetime(2026, 11, 13)),
+        ("2 weeks ago", datetime(2026, 11, 13)),
+        ("3d", datetime(2026, 11, 24)),
+        ("1 month ago", datetime(2026, 10, 27)),
+        ("2h", datetime(2026, 11, 27, 15, 30)),
+        ("2026-9-1", datetime(2026, 9, 1)),
+        ("2026-9-1 14:05", datetime(2026, 9, 1, 14, 5)),
+        ("2026-09-01", datetime(2026, 9, 1)),
+        ("last tuesday", datetime(2026, 11, 24)),
+        ("Last Tuesday", datetime(2026, 11, 24)),
+        ("last month", datetime(2026, 10, 1)),
+        ("september", datetime(2026, 9, 1)),
+        ("2026-09", datetime(2026, 9, 1)),
+        ("2025", datetime(2025, 1, 1)),
+        ("3 Nov 2025", datetime(2025, 11, 3)),
+        ("yesterday 14:00", datetime(2026, 11, 26, 14)),
+    ],
+)
+def test_a_time_is_read_as_people_write_it(text: str, expected: datetime) -> None:
+    assert local(text) == expected
+
+
+@pytest.mark.parametrize("text", ["2026-09-21T18:17:13.608Z", "2026-09-21T20:17:13.608+02:00", "2026-09-21t18:17:13z"])
+def test_a_time_with_an_offset_is_what_it_says(text: str) -> None:
+    assert parse_local_time(text, NOW) == parse_time(text.upper())
+
+
+@pytest.mark.parametrize("text", ["", "12", "deflaut", "01/02/2026", "2026-13-01", "2026-02-30", "soon enough", "2w x"])
+def test_what_is_no_time_or_could_be_two_is_refused(text: str) -> None:
+    with pytest.raises(BadTime):
+        parse_local_time(text, NOW)
+
+
+@given(st.datetimes(min_value=datetime(1990, 1, 1), max_value=datetime(2200, 1, 1)))
+def test_what_a_day_is_written_as_is_read_back(moment: datetime) -> None:
+    unpadded = f"{moment.year}-{moment.month}-{moment.day}"
+    assert local(unpadded) == datetime(moment.year, moment.month, moment.day)
