@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,6 +19,10 @@ from mnemic.runtime.keys import key_slots
 from tests.processes.faces import EXAMPLE, Outcome, run
 from tests.processes.ray_fixture import local_ray as local_ray
 from tests.processes.serving import end
+
+# Answers for a person have local times; tests name them.
+os.environ["TZ"] = "UTC"
+time.tzset()
 
 # No deadline and no health check of speed: they measure the machine, not the law.
 settings.register_profile(

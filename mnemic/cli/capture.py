@@ -54,7 +54,7 @@ def capture(
     took_s = CLOCK.monotonic_s() - started
     why = "a .mnemic.toml names that path, or one below it"
     view = msgspec.structs.asdict(report) | {
-        "made_way_told": list(made_way_lines(report.made_way, why, command)),
+        "advice": list(made_way_lines(report.made_way, why, command)),
         "took_s": round(took_s, 2),
     }
     chosen.print_answer(view, capture_lines)
@@ -72,7 +72,7 @@ def capture_lines(view: dict[str, Any]) -> Iterator[Line]:
         yield "no transcript is there: in a folder, only files named *.jsonl are taken for one, and no links"
     if view["scopes"]:
         yield f"scopes: {', '.join(path or '(none)' for path in view['scopes'])}"
-    yield from view["made_way_told"]
+    yield from view["advice"]
     if view["left_out"]:
         yield f"{view['left_out']} left out, as the settings say (capture.allow, capture.deny, capture.leave_out)"
     if view["elsewhere"]:

@@ -276,7 +276,7 @@ def _attributes(field: msgspec.structs.FieldInfo) -> dict[str, Any]:
         return given | {"multiple": True, "type": hint}
     given["show_default"] = default not in (None, "")
     if hint == Time:
-        return given | {"type": TimeParam(), "metavar": "T"}
+        return given | {"type": TimeParam(CLOCK), "metavar": "T"}
     if get_origin(hint) is Literal:
         return given | {"type": click.Choice(get_args(hint))}
     return given | {"type": hint, "metavar": _METAVARS[hint]}

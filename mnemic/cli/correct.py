@@ -58,7 +58,7 @@ def remember_lines(view: dict[str, Any]) -> Iterator[Line]:
         (short_id(view["id"]), "cyan"),
         (f" in {view['scope'] or 'no scope'} ({view['scope_found']})", ""),
     ]
-    yield from view["made_way_told"]
+    yield from view["advice"]
     if view["superseded_by"]:
         yield f"it was replaced since by {short_id(view['superseded_by'])}"
     if view["retired_at"]:
@@ -146,7 +146,7 @@ def _captured_view(kept: TextCaptured, command: Callable[..., str]) -> dict[str,
     return to_json(kept) | {
         "similar": [similar_view(one, strict=False) for one in kept.similar],
         "made_way": made_way,
-        "made_way_told": list(made_way_lines(made_way, why, command)),
+        "advice": list(made_way_lines(made_way, why, command)),
     }
 
 

@@ -48,7 +48,7 @@ def init(chosen: CommandContext, passphrase: bool) -> None:
         "folder": str(folder.path),
         "key": None if passphrase else str(folder.key),
         "recovery": told,
-        "mind_options": mind_options(folder),
+        "options": mind_options(folder),
     }
     chosen.print_answer(view, init_lines)
     _warn_output_kept()
@@ -160,7 +160,7 @@ def rekey(chosen: CommandContext, passphrase: bool, key_file: bool, recovery: bo
         "recovery": done.recovery,
         "unlocked": done.unlocked,
         "not_unlocked": done.not_unlocked,
-        "mind_options": mind_options(_mind_folder(chosen)),
+        "options": mind_options(_mind_folder(chosen)),
     }
     chosen.print_answer(view, rekey_lines)
     if done.recovery is not None:
@@ -192,7 +192,7 @@ def _mind_folder(chosen: CommandContext) -> MindFolder:
 def _opening_lines(view: dict[str, Any]) -> Iterator[Line]:
     """What opens a mind, for whoever has to keep it."""
     if view["key"] is None:
-        yield f"Its passphrase opens it: `mnemic unlock{view['mind_options']}` asks for it."
+        yield f"Its passphrase opens it: `mnemic unlock{view['options']}` asks for it."
         yield "Nobody can read this memory without it, you included."
     else:
         yield f"Its key is {view['key']}: keep a copy elsewhere. Without it nobody can read this memory, you included."

@@ -84,7 +84,7 @@ def restore(
     view = msgspec.to_builtins(done) | {
         "made_at": to_iso(done.made_at),
         "erased": erased,
-        "mind_options": _mind_options(chosen),
+        "options": _mind_options(chosen),
         "took_s": round(took_s, 2),
     }
     chosen.print_answer(view, restore_lines)
@@ -92,7 +92,7 @@ def restore(
 
 def restore_lines(view: dict[str, Any]) -> Iterator[Line]:
     """What a backup was made into."""
-    memories, options = pluralize(view["memories"], "memory"), view["mind_options"]
+    memories, options = pluralize(view["memories"], "memory"), view["options"]
     place = "in place of what was there" if view["replaced"] else "which was not there"
     yield f"{memories} as of {local_minute(view['made_at'])} in {view['folder']}, {place}, in {view['took_s']:.1f} s"
     if view["new_key"]:
@@ -159,8 +159,8 @@ def import_(chosen: CommandContext, folder: str, no_meaning: bool) -> None:
         | meaning
         | ids
         | {
-            "made_way_told": list(made_way_lines(done.made_way, why, command)),
-            "mind_options": _mind_options(chosen),
+            "advice": list(made_way_lines(done.made_way, why, command)),
+            "options": _mind_options(chosen),
             "took_s": round(took_s, 2),
         }
     )
@@ -186,14 +186,14 @@ def import_lines(view: dict[str, Any]) -> Iterator[Line]:
             yield f"what was in {there} there is in {here} here: the same project is called {here} here"
             continue
         yield f"what was in {there or '(no scope)'} there is in {here} here: another project has that name"
-        yield f"  if both are one project: mnemic scope merge{view['mind_options']} {here} {there}"
-    yield from view["made_way_told"]
+        yield f"  if both are one project: mnemic scope merge{view['options']} {here} {there}"
+    yield from view["advice"]
     if not view["same_key"]:
         yield "the other mind tells events apart by another key: see docs/export.md for what that means"
     if view["erased_there"]:
         still = pluralize(len(view["erased_there"]), "memory")
         yield f"{still} erased there are here still; to erase them:"
-        yield f"  mnemic forget{view['mind_options']} --erase {' '.join(view['erased_there'])}"
+        yield f"  mnemic forget{view['options']} --erase {' '.join(view['erased_there'])}"
     if view["pending"] and not view["meaning_error"]:
         yield f"{pluralize(view['pending'], 'memory waits', 'memories wait')} for the meaning"
     if view["meaning_error"]:

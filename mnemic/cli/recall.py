@@ -57,7 +57,7 @@ def recall(
         took_ms = 1e3 * (CLOCK.monotonic_s() - started)
         view = recall_view(recalled, strict=False, found=found, took_ms=took_ms, explain=explain)
         # Before the mind is closed, which may have to wait for another process's writing.
-        chosen.print_answer(view, partial(recall_lines, full=full))
+        chosen.print_answer(view, partial(recall_lines, full=full or explain))
         chosen.keep_list(view["hits"])
 
 

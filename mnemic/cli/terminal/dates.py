@@ -13,6 +13,7 @@ import click
 
 from mnemic.actors.protocol.errors import BadTime
 from mnemic.actors.protocol.times import parse_time
+from mnemic.runtime.clock import SystemClock
 
 _DAY = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)(.*)", re.DOTALL)
 _SPAN = re.compile(r"(\d+)\s*([a-z]+)(?:\s+ago)?")
@@ -21,12 +22,21 @@ _NO_DATE = re.compile(r"\d{1,3}|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}-\d+-.*")
 
 
 class TimeParam(click.ParamType):  # type: ignore[type-arg]
-    """A time as people write it; a command gets microseconds since 1970 UTC."""
+    """A time as people write it; a command gets microseconds since 1970 UTC.
+
+    Args:
+        clock: what ``yesterday`` is counted from.
+    """
 
     name = "time"
 
+    def __init__(self, clock: SystemClock) -> None:
+        self._clock = clock
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        return parse_local_time(value, datetime.now()) if isinstance(value, str) else int(value)
+        if not isinstance(value, str):
+            return int(value)
+        return parse_local_time(value, datetime.fromtimestamp(self._clock.now_us() / 1e6))
 
 
 def parse_local_time(text: str, now: datetime) -> int:

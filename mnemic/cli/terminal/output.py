@@ -216,8 +216,6 @@ def hit_lines(number: int, hit: dict[str, Any], *, full: bool = False) -> Iterat
     width = columns() - 4
     if full:
         yield from (f"    {line}" for line in hit["text"].splitlines() or [""])
-        if "size_bytes" in hit:
-            yield [(f"    … from byte {hit['start_byte']} of {hit['size_bytes']}", "dim")]
         yield from ([(f"    {note}", "dim")] for note in notes)
         return
     yield from (f"    {line}" for line in filled(hit["text"], width, 1 if notes else 2))
@@ -243,8 +241,6 @@ def _standing(hit: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _notes(hit: dict[str, Any]) -> Iterator[str]:
     """What else is known of a hit, the most telling first."""
-    if hit.get("why"):
-        yield "why: " + ", ".join(f"{name} {share:.2f}" for name, share in hit["why"].items())
     for one in hit.get("replaced", ()):
         said = " ".join(one["value"].split())
         yield f"replaced since {local_day(one['at'])} by: {said} ({short_id(one['memory'])})"
@@ -254,11 +250,15 @@ def _notes(hit: dict[str, Any]) -> Iterator[str]:
     if "differs" in hit:
         own = (f"{role} is {filler}" if filler else f"no {role}" for role, filler in hit["differs"].items())
         yield f"differs: {', '.join(own)}"
+    if hit.get("why"):
+        yield "why: " + ", ".join(f"{name} {share:.2f}" for name, share in hit["why"].items())
     if hit.get("same"):
         alike = (f"{short_id(one['id'])} ({local_day(one['said_at'])})" for one in hit["same"])
         yield f"said so too: {', '.join(alike)}"
     if hit.get("supersedes"):
         yield f"supersedes: {', '.join(map(short_id, hit['supersedes']))}"
+    if "size_bytes" in hit:
+        yield f"the stretch from byte {hit['start_byte']} of {hit['size_bytes']}"
 
 
 def searched_scope(scope: str | Sequence[str], found: str) -> str:

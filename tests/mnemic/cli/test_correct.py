@@ -48,11 +48,12 @@ def test_a_text_is_kept_for_the_project_of_the_folder_and_found(command: Command
     assert kept.keys() == {
         *("id", "created", "scope", "scope_found", "superseded_by", "retired_at", "erased", "made_way", "similar"),
         "degraded",
+        *("advice", "undo"),
     }
     assert (kept["created"], kept["scope"], kept["scope_found"], kept["similar"]) == (True, "slipway", "git", [])
     (hit,) = hits(command("recall", "token", "--home", home, "--json"))
     assert (hit["id"], hit["kind"], hit["role"], hit["session"]) == (kept["id"], "note", "user", "direct")
-    assert f"known already: {kept['id']} in slipway (git)" in command("remember", TOKEN, "--home", home).out
+    assert f"known already: {kept['id'][-8:]} in slipway (git)" in command("remember", TOKEN, "--home", home).out
     elsewhere = command("remember", TOKEN, "--scope", "another", "--home", home).out
     assert elsewhere.startswith("remembered: ")
     assert " in another (named)" in elsewhere
@@ -71,7 +72,7 @@ def test_near_duplicates_are_named_in_lines_and_nothing_is_refused(command: Comm
     out = command("remember", SHORTER, "--home", home).out
     assert "remembered: " in out
     assert "nearly the same is kept already; `mnemic correct ID TEXT` replaces one:\n" in out
-    assert f" {old['id']} (note, slipway) {TOKEN}\n" in out
+    assert f" {old['id'][-8:]} (note, slipway) {TOKEN[:40]}" in out
     assert "degraded: meaning: " in out, "this home has no model, and words alone told"
     assert len(hits(command("recall", "token", "--home", home, "--json"))) == 2
 
@@ -118,9 +119,8 @@ def test_a_correction_outranks_at_once_and_recall_says_which_is_which(
         (old, new, None),
     ]
     shown = command("recall", "token", "--home", home).out
-    first, second = (line for line in shown.splitlines() if "[super" in line)
-    assert first.endswith(f"[supersedes {old}]")
-    assert second.endswith(f"[superseded by {new}]")
+    assert f"supersedes: {old[-8:]}\n" in shown
+    assert f"  superseded by {new[-8:]}\n" in shown
     (then,) = hits(command("recall", "token", "--as-of", "2025-10-10", "--home", home, "--json"))
     assert (then["id"], then["text"], then["superseded_by"]) == (old, TOKEN, None)
 
@@ -150,8 +150,8 @@ def test_a_correction_of_what_is_corrected_already_says_what_it_replaces_too(
     old = command("remember", TOKEN, "--home", home, "--json").json["id"]
     between = command("correct", old, SHORTER, "--home", home, "--json").json["id"]
     out = command("correct", old, "No token any more.", "--home", home).out
-    assert f"it replaces: {old} (note, slipway) {TOKEN}\n" in out
-    assert f"that had been replaced by {between}, which it replaces too\n" in out
+    assert f"it replaces: {old[-8:]} (note, slipway) {TOKEN[:40]}" in out
+    assert f"that had been replaced by {between[-8:]}, which it replaces too\n" in out
     best = hits(command("recall", "token", "--home", home, "--json"))[0]
     assert best["text"] == "No token any more."
 

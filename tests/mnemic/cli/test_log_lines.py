@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
-from mnemic.cli.log import delivery_lines, log_lines, memory_detail_lines
-from mnemic.cli.terminal.output import escape_controls
+from mnemic.cli import log
+from mnemic.cli.terminal.output import plain
 
 ID = "0199c82c-c3e8-7d04-8447-b63be0967784"
 ENTRY: dict[str, Any] = {
@@ -38,37 +38,45 @@ def entry(**fields: Any) -> dict[str, Any]:
     return ENTRY | fields
 
 
+def log_lines(entries: list[dict[str, Any]], width: int) -> list[str]:
+    """A page of the log as it is printed on a terminal so wide."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", str(width))
+        return [plain(line) for line in log.log_lines({"entries": entries, "more": False, "filtered": False})]
+
+
+def delivery_lines(giving: dict[str, Any]) -> list[str]:
+    return [plain(line) for line in log.delivery_lines(giving)]
+
+
 def columns(line: str) -> int:
-    wide = {"W", "F"}
-    return sum(
-        0 if unicodedata.combining(letter) else 1 + (unicodedata.east_asian_width(letter) in wide) for letter in line
-    )
+    return cell_len(line)
 
 
 def test_in_a_wide_terminal_an_entry_is_one_line() -> None:
     head, row = log_lines([entry()], 120)
-    assert head.split() == ["WHEN", "(UTC)", "WHAT", "SCOPE", "TEXT", "ID"]
-    assert row.startswith("2026-11-21 14:05  user  work/shelf  the pier is 40 m long ")
-    assert row.endswith(f"  {ID}")
+    assert head.split() == ["WHEN", "WHAT", "SCOPE", "TEXT", "ID"]
+    assert row.startswith("@1  2026-11-21 14:05  user  work/shelf  the pier is 40 m long ")
+    assert row.endswith(f"  {ID[-8:]}")
     assert head.index("TEXT") == row.index("the pier")
-    assert head.index("ID") == row.index(ID)
+    assert head.index("ID") == row.index(ID[-8:])
 
 
 def test_in_a_narrow_one_it_is_two() -> None:
     _, row, text = log_lines([entry()], 80)
-    assert row.split() == ["2026-11-21", "14:05", "user", "work/shelf", ID]
+    assert row.split() == ["@1", "2026-11-21", "14:05", "user", "work/shelf", ID[-8:]]
     assert text == "    the pier is 40 m long"
 
 
 def test_of_a_long_scope_the_end_is_shown() -> None:
     _, row, _ = log_lines([entry(scope="work/somewhere/far/away/shelf")], 80)
-    assert "  …way/shelf  " in row
+    assert "  …here/far/away/shelf  " in row
     _, row, _ = log_lines([entry(scope="work/somewhere/far/away/\x1bf")], 80)
-    assert r"  …way/\x1bf  " in row
+    assert r"  …here/far/away/\x1bf  " in row
 
 
 def test_no_entry_is_no_table() -> None:
-    assert list(log_lines([], 80)) == []
+    assert log_lines([], 80) == ["no memory is here"]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +96,7 @@ def test_no_entry_is_no_table() -> None:
 )
 def test_what_it_is_and_how_it_stands_is_seen(fields: dict[str, Any], what: str, text: str) -> None:
     _, row, second = log_lines([entry(**fields)], 80)
-    assert row.split("  ")[1] == what
+    assert row.split("  ")[2] == what
     assert second == f"    {text}"
 
 
@@ -98,9 +106,9 @@ TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=200) | st.te
 @given(entries=st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=1, max_size=4), width=st.integers(80, 200))
 def test_no_line_is_wider_than_the_terminal(entries: list[tuple[str, str, str]], width: int) -> None:
     rows = [entry(text=text, speaker=speaker, scope=scope) for text, speaker, scope in entries]
-    shown = list(log_lines(rows, width))
-    assert all(columns(escape_controls(line)) <= width for line in shown)
-    assert sum(ID in line for line in shown) == len(rows)
+    shown = log_lines(rows, width)
+    assert all(columns(line) <= width for line in shown)
+    assert sum(line.endswith(ID[-8:]) for line in shown) == len(rows)
 
 
 GIVING: dict[str, Any] = {
@@ -118,46 +126,44 @@ GIVING: dict[str, Any] = {
 
 
 def test_what_was_told_is_printed_word_for_word_with_who_when_how_much_and_why() -> None:
-    lines = list(delivery_lines(GIVING))
-    assert lines[0] == (
-        "2026-11-21T14:05:00Z  to codex, session s: at the start of its session, in work/shelf, 9 tokens"
-    )
-    assert lines[1:] == [f"  {ID}: a decision", "    | nine books  "]
+    lines = delivery_lines(GIVING)
+    assert lines[0] == ("2026-11-21 14:05  to codex, session s: at the start of its session, in work/shelf, 9 tokens")
+    assert lines[1:] == [f"  {ID[-8:]}  a decision", "    | nine books  "]
 
 
 def test_what_was_asked_for_is_printed_memory_by_memory() -> None:
     part = {"id": ID, "why": "lexical 1.00", "start_byte": 3, "text": "nine\n books", "size_bytes": 40}
     asked = GIVING | {"occasion": "recall", "scope": "*", "query": "how\nmany?", "tokens": 1}
-    assert list(delivery_lines(asked | {"memories": [part], "session": ""})) == [
-        "2026-11-21T14:05:00Z  to codex: as it asked, of everything, 1 token",
+    assert (delivery_lines(asked | {"memories": [part], "session": ""})) == [
+        "2026-11-21 14:05  to codex: as it asked, of everything, 1 token",
         "  asked: how",
         "         many?",
-        f"  {ID}: lexical 1.00",
+        f"  {ID[-8:]}  lexical 1.00",
         "    bytes 3 to 14 of 40",
         "    | nine",
         "    |  books",
     ]
-    assert list(delivery_lines(asked | {"memories": [], "query": "", "tokens": 0}))[1:] == ["  nothing was found"]
+    assert (delivery_lines(asked | {"memories": [], "query": "", "tokens": 0}))[1:] == ["  nothing was found"]
 
 
 def test_an_answer_stands_beside_what_it_was_read_from_without_a_word_of_that() -> None:
     hit = {"id": ID, "why": "tool 1.00", "start_byte": 0, "text": "nine books", "size_bytes": 10}
     answer = hit | {"why": "file: a.py 0.97", "text": ""}
     asked = GIVING | {"occasion": "shape", "query": "tool=pytest file=?", "tokens": 3}
-    assert list(delivery_lines(asked | {"memories": [hit, answer]})) == [
-        "2026-11-21T14:05:00Z  to codex, session s: as it asked by structure, in work/shelf, 3 tokens",
+    assert (delivery_lines(asked | {"memories": [hit, answer]})) == [
+        "2026-11-21 14:05  to codex, session s: as it asked by structure, in work/shelf, 3 tokens",
         "  asked: tool=pytest file=?",
-        f"  {ID}: tool 1.00",
+        f"  {ID[-8:]}  tool 1.00",
         "    | nine books",
-        f"  {ID}: file: a.py 0.97",
+        f"  {ID[-8:]}  file: a.py 0.97",
     ]
 
 
 def test_what_was_erased_since_is_said_to_have_been_and_not_that_nothing_was_found() -> None:
-    assert list(delivery_lines(GIVING))[-1] == "    | nine books  "
-    assert list(delivery_lines(GIVING | {"erased": 1}))[-1] == "  the rest of it was erased since"
+    assert (delivery_lines(GIVING))[-1] == "    | nine books  "
+    assert (delivery_lines(GIVING | {"erased": 1}))[-1] == "  the rest of it was erased since"
     gone = GIVING | {"erased": 2, "memories": []}
-    assert list(delivery_lines(gone))[1:] == ["  what was given was erased since"]
+    assert (delivery_lines(gone))[1:] == ["  what was given was erased since"]
 
 
 def test_of_what_is_shown_everything_that_is_known_is_there() -> None:
@@ -184,18 +190,18 @@ def test_of_what_is_shown_everything_that_is_known_is_there() -> None:
         mode="headless",
         outcome="ok",
     )
-    assert list(memory_detail_lines(shown)) == [
-        f"{ID}: user, in work/shelf (git)",
-        "  said: 2026-11-21T14:05:00Z",
+    assert [plain(line) for line in log.memory_detail_lines(shown)] == [
+        f"{ID}  user, in work/shelf (git)",
+        "  said: 2026-11-21 14:05",
         "  from: codex, session s (headless), branch main, outcome ok, files a.py b.py, source id 7",
-        "  kept: 2026-11-21T14:05:01Z, let in by a hook of its host in transaction 4, Mnemic 1, on m",
+        "  kept: 2026-11-21 14:05, let in by a hook of its host in transaction 4, Mnemic 1, on m",
         "  secrets taken out: token 2; its text from before is kept too",
-        "  holds: from 2026-11-21T14:05:00Z to 2026-11-22T00:00:00Z",
-        "  forgotten: 2026-11-23T00:00:00Z: wrong",
-        "  superseded by: newer (since 2026-11-22, forgotten) it is 38 m",
+        "  holds: from 2026-11-21 14:05 to 2026-11-22 00:00",
+        "  forgotten: 2026-11-23 00:00: wrong",
+        "  superseded by: newer (since 2026-11-22 00:00, forgotten) it is 38 m",
         "  before it in the session: before",
         "  after it in the session: after",
-        "  used: given to an assistant (recall) 2 times, last at 2026-11-24",
+        "  used: given to an assistant (recall) 2 times, last at 2026-11-24 00:00",
         "  text, 21 bytes:",
         "    the pier is 40 m long",
     ]

@@ -134,7 +134,7 @@ def shaped(command: Command, home: Path, *asked: object) -> Any:
 
 def test_a_pattern_finds_the_memories_that_have_it_and_says_what_fills_the_rest(command: Command, boat: Path) -> None:
     found = shaped(command, boat, "tool=pytest", "outcome=failed", "file=?")
-    assert found.keys() == {"hits", "answers", "scope", "scope_found", "searched", "degraded", "took_ms"}
+    assert found.keys() == {"asked", "hits", "answers", "scope", "scope_found", "searched", "degraded", "took_ms"}
     likely = [hit for hit in found["hits"] if hit["score"] > 0.5]
     assert [hit["text"] for hit in likely] == ["failed, 2", "Bash\ncommand: pytest tests/test_oars.py"]
     assert all(hit["scope"] == "work/boat" for hit in likely)
@@ -163,7 +163,7 @@ def test_a_misspelt_cue_is_told_with_what_stands_there_and_strictly_nothing_is_f
     found = shaped(command, boat, *asked)
     assert found["hits"][0]["differs"] == {"file": "test_oars.py, tests/test_oars.py"}
     shown = command("shape", *asked, "--home", boat).out
-    assert "     differs: file is test_oars.py, tests/test_oars.py\n" in shown
+    assert "    differs: file is test_oars.py, tests/test_oars.py\n" in shown
     assert "degraded: no memory has all of that: these have most of it, and say where they differ\n" in shown
     assert shaped(command, boat, *asked, "--strict")["hits"] == []
 
@@ -415,7 +415,9 @@ def test_what_says_the_same_is_one_hit_that_names_the_others(command: Command, p
     assert [one["said_at"][:10] for one in hit["same"]] == [f"2026-11-0{day}" for day in (4, 3, 2, 1)]
     assert len({hit["id"], *(one["id"] for one in hit["same"])}) == 5
     shown = command("recall", "is the pier closed", "--scope", "work/pier", "--home", piers).out
-    named = ", ".join(f"{one['id']} ({one['said_at'][:10]})" for one in hit["same"][:3])
-    assert f"     said so too: {named} and 1 more (--json names them)\n" in shown
+    named = ", ".join(f"{one['id'][-8:]} ({one['said_at'][:10]})" for one in hit["same"])
+    assert f"    said so too: {named}"[:60] in shown
+    full = command("recall", "is the pier closed", "--scope", "work/pier", "--home", piers, "--full").out
+    assert f"    said so too: {named}\n" in full
     others = command("recall", "pier", "--scope", "garden", "--home", piers, "--json").json["hits"]
     assert all("same" not in one for one in others)

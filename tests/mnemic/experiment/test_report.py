@@ -16,7 +16,7 @@ import pytest
 from mnemic.actors.protocol.errors import ExtraMissing, InvalidValue
 from mnemic.bench.harness import plot
 from mnemic.experiment.jobs import Answered
-from mnemic.experiment.report import compare_runs, comparison_lines, make_report, report_lines, write_report
+from mnemic.experiment.report import as_json, compare_runs, comparison_lines, make_report, report_lines, write_report
 from mnemic.experiment.run import SPEC_FILE, Failure, Manifest, Outcome
 from tests.mnemic.experiment.made import SPEC
 from tests.mnemic.experiment.test_analysis import NONE, OURS, outcome, result
@@ -80,7 +80,7 @@ def test_json_and_csv_say_the_same(page: Path) -> None:
 
 
 def test_no_difference_is_told_without_its_interval(whole: Outcome) -> None:
-    lines = list(report_lines(whole, make_report(whole)))
+    lines = list(report_lines(as_json(whole, make_report(whole))))
     told = [one for one in lines if re.search(r": [+-]\d", one)]
     assert len(told) == 2
     assert all(re.search(r"\[[+-]\d\.\d{4}, [+-]\d\.\d{4}\], p \d", one) for one in told)
@@ -97,7 +97,7 @@ def test_two_runs_are_compared_arm_by_arm() -> None:
         ("none", "mrr", 0.25),
         ("none", "hit@1", 1.0),
     ]
-    assert list(comparison_lines(found))[2].startswith("none mrr: 0.500 to 0.750, +0.2500 [+0.1")
+    assert list(comparison_lines({"differences": found}))[2].startswith("none mrr: 0.500 to 0.750, +0.2500 [+0.1")
     with pytest.raises(InvalidValue, match="in common"):
         compare_runs(outcome(), outcome(result("none", 1, Answered("q", 0, {}, ()))))
 

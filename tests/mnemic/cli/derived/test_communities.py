@@ -10,6 +10,7 @@ import pytest
 
 import mnemic
 from mnemic.cli.derived.communities import community_lines, list_lines
+from mnemic.cli.terminal.output import plain
 from tests.grouped import group_scopes
 from tests.processes.faces import Outcome, lines, turn
 
@@ -52,7 +53,8 @@ def event(kind: str, community: int, *others: int) -> dict[str, Any]:
 def test_a_list_says_how_many_there_are_where_and_what_waits() -> None:
     one = COMMUNITY | {"id": 3, "phrases": [], "placed": 2, "size": 2, "last_at": COMMUNITY["first_at"], "scope": ""}
     view = {"communities": [COMMUNITY, one], "total": 5, "memories": 20, "waiting": 1, "degraded": ["no model"]}
-    assert list(list_lines(view, "slipway (named)")) == [
+    view |= {"scope": "slipway", "scope_found": "named"}
+    assert list(map(plain, list_lines(view))) == [
         "2 of 5 communities, 20 memories in them, in slipway (named)",
         LINE,
         "  #3  (no phrase is common to it)  [2 memories (+2), 2026-09-21, no scope]",
@@ -60,7 +62,9 @@ def test_a_list_says_how_many_there_are_where_and_what_waits() -> None:
         "degraded: no model",
     ]
     nothing = {"communities": [], "total": 0, "memories": 0, "waiting": 0, "degraded": []}
-    assert list(list_lines(nothing, "everything")) == ["0 communities, 0 memories in them, in everything"]
+    everything = {"scope": "*", "scope_found": "asked for"}
+    (none,) = list_lines(nothing | everything)
+    assert none == "0 communities, 0 memories in them, in everything (asked for)"
 
 
 def test_what_is_not_known_of_a_community_has_no_heading() -> None:

@@ -20,6 +20,7 @@ from mnemic.cli.derived.facts import (
     settled_lines,
     timeline_lines,
 )
+from mnemic.cli.terminal.output import plain
 from mnemic.runtime.api.mind import Mind
 from tests.graded import grade_pair
 from tests.processes.faces import Outcome, lines, turn
@@ -54,7 +55,7 @@ THING = {"name": "SQLite", "kind": "tool", "memories": 2, "also_called": [], "la
 
 
 def test_a_fact_is_told_in_one_line_with_its_memory_below() -> None:
-    assert list(fact_lines(LISTED)) == [
+    assert list(map(plain, fact_lines(LISTED))) == [
         "1 statement in boat (named)",
         "  2026-11-01  the database is SQLite  (user)",
         "     019a",
@@ -63,7 +64,7 @@ def test_a_fact_is_told_in_one_line_with_its_memory_below() -> None:
 
 def test_a_list_says_whose_facts_they_are_what_replaced_them_what_contradicts_and_what_waits() -> None:
     told = {"facts": [REPLACED], "total": 4, "entity": "database", "also_called": ["DB"], "conflicts": [PAIR]}
-    assert list(fact_lines(LISTED | told | {"waiting": 2})) == [
+    assert list(map(plain, fact_lines(LISTED | told | {"waiting": 2}))) == [
         "1 of 4 statements about database (also DB) in boat (named)",
         "  2026-11-01 to 2026-11-05  the database is SQLite  [replaced]  (Ida)",
         "     replaced on 2026-11-05 by: Postgres 17  (it says so; e20668c6)",
@@ -111,7 +112,7 @@ def test_a_thing_is_told_with_what_is_known_of_it_and_without_empty_headings() -
     names = [{"name": "SQLite", "why": ""}, {"name": "sqlite3", "why": "you merged them"}]
     beside = [{"name": "database", "kind": "service", "memories": 1}]
     view = {"entity": THING, "names": names, "facts": [FACT, REPLACED], "neighbours": beside, "memories": ["019a"]}
-    assert list(entity_lines(view)) == [
+    assert list(map(plain, entity_lines(view))) == [
         "SQLite (tool), 2 memories, last on 2026-11-05",
         *("names:", "  sqlite3  (you merged them)"),
         *("holds:", "  2026-11-01  the database is SQLite  (user)", "     019a"),
@@ -123,7 +124,7 @@ def test_a_thing_is_told_with_what_is_known_of_it_and_without_empty_headings() -
         *("memories:", "  019a"),
     ]
     bare = {"entity": THING, "names": names[:1], "facts": [], "neighbours": [], "memories": []}
-    assert list(entity_lines(bare)) == ["SQLite (tool), 2 memories, last on 2026-11-05"]
+    assert list(map(plain, entity_lines(bare))) == ["SQLite (tool), 2 memories, last on 2026-11-05"]
     (same,) = merged_lines({"entity": THING | {"also_called": ["sqlite3"]}, "changed": False})
     assert same == "it is so already: SQLite (tool, also sqlite3), 2 memories, last on 2026-11-05"
 
@@ -250,7 +251,7 @@ def test_where_reading_fails_that_is_said_and_what_is_known_is_told(
 
 def test_a_recall_tells_what_was_replaced_and_can_be_asked_of_a_day(command: Command, known: Path) -> None:
     told = command("recall", "which database", "--scope", "boat", "--home", known).out
-    assert "     replaced since 2026-11-05 by: Postgres 17  (" in told
+    assert "    replaced since 2026-11-05 by: Postgres 17 (" in told
     then = command("recall", "which database", "--at", "2026-11-02", "--scope", "boat", "--home", known, "--json")
     assert then.json["hits"][0]["text"] == "Our database is SQLite."
     refused = command("recall", "which database", "--at", "soon", "--scope", "boat", "--home", known)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from mnemic.cli.derived.sleep import digest_lines, list_lines, night_lines, procedure_lines, profile_lines, shown_lines
+from mnemic.cli.terminal.output import plain
 from tests.processes.faces import Outcome, lines, turn
 
 Command = Callable[..., Outcome]
@@ -60,7 +61,7 @@ def test_nights_are_listed_with_when_why_and_what() -> None:
 
 def test_a_night_is_shown_with_each_change_and_nothing_in_it_can_move_the_cursor() -> None:
     change = {"stage": "topic-digests", "what": "topic #4 in boat", "did": "made", "quotes": ["a\nb \x1b[2J"]}
-    told = list(shown_lines({"night": NIGHT, "changes": [change | {"sources": 3}], "total": 2}))
+    told = list(map(plain, shown_lines({"night": NIGHT, "changes": [change | {"sources": 3}], "total": 2})))
     assert told[-4:] == [
         "  made: digest of topic #4 in boat",
         '    "a b \\x1b[2J"',
@@ -74,8 +75,8 @@ def test_a_night_is_shown_with_each_change_and_nothing_in_it_can_move_the_cursor
 def test_a_digest_tells_days_and_speakers_and_what_is_partly_replaced() -> None:
     said = {"at": "2026-11-01T10:00:00Z", "speaker": None, "role": "user", "replaced": True, "text": "It is\nso."}
     digest = {"of": "project boat", "memories": 4, "night": 3, "sentences": [said]}
-    view = {"digests": [digest], "scope": "boat", "scope_found": "named"}
-    assert list(digest_lines(view, "project")) == [
+    view = {"digests": [digest], "scope": "boat", "scope_found": "named", "asked": "project"}
+    assert list(digest_lines(view)) == [
         "project boat, 4 memories, night #3",
         "  2026-11-01  user, in part replaced since: It is so.",
     ]
@@ -83,7 +84,7 @@ def test_a_digest_tells_days_and_speakers_and_what_is_partly_replaced() -> None:
         ("never", "no night was had yet, and `mnemic sleep` has one now"),
         ("stands", "nights found none so far, or what it rested on was erased; `mnemic sleep` looks again"),
     ):
-        (none,) = digest_lines(view | {"digests": [], "last_night": last}, "session")
+        (none,) = digest_lines(view | {"digests": [], "last_night": last, "asked": "session"})
         assert none == f"no digest of a conversation in boat (named): {why}"
 
 
