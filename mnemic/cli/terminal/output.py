@@ -216,6 +216,8 @@ def hit_lines(number: int, hit: dict[str, Any], *, full: bool = False) -> Iterat
     width = columns() - 4
     if full:
         yield from (f"    {line}" for line in hit["text"].splitlines() or [""])
+        if hit.get("why"):
+            yield [("    why: " + ", ".join(f"{name} {share:.2f}" for name, share in hit["why"].items()), "dim")]
         yield from ([(f"    {note}", "dim")] for note in notes)
         return
     yield from (f"    {line}" for line in filled(hit["text"], width, 1 if notes else 2))
@@ -250,8 +252,6 @@ def _notes(hit: dict[str, Any]) -> Iterator[str]:
     if "differs" in hit:
         own = (f"{role} is {filler}" if filler else f"no {role}" for role, filler in hit["differs"].items())
         yield f"differs: {', '.join(own)}"
-    if hit.get("why"):
-        yield "why: " + ", ".join(f"{name} {share:.2f}" for name, share in hit["why"].items())
     if hit.get("same"):
         alike = (f"{short_id(one['id'])} ({local_day(one['said_at'])})" for one in hit["same"])
         yield f"said so too: {', '.join(alike)}"
