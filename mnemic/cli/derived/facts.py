@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, get_args
 
@@ -40,13 +40,10 @@ def _asking(chosen: CommandContext, scope: tuple[str, ...]) -> Iterator[tuple[Mi
         yield mind, *chosen.resolve_scope(mind, scope)
 
 
-def _print(
-    chosen: CommandContext, answer: Any, looked: Scopes, found: str, lines: Callable[[dict[str, Any]], Iterator[Line]]
-) -> None:
+def _view(answer: Any, looked: Scopes, found: str) -> dict[str, Any]:
     from mnemic.runtime.api.views import knowledge_view
 
-    view = knowledge_view(answer, strict=False, scope=looked, found=found)
-    chosen.print_answer(view, lines)
+    return knowledge_view(answer, strict=False, scope=looked, found=found)
 
 
 @cli.command()
@@ -56,7 +53,7 @@ def _print(
 def facts(chosen: CommandContext, entity: str, scope: tuple[str, ...], **asked: Any) -> None:
     """List what holds: of a thing, or of all, the newest first."""
     with _asking(chosen, scope) as (mind, looked, found):
-        _print(chosen, mind.facts(entity, scope=looked, **asked), looked, found, fact_lines)
+        chosen.print_answer(_view(mind.facts(entity, scope=looked, **asked), looked, found), fact_lines)
 
 
 @cli.command()
@@ -66,7 +63,9 @@ def facts(chosen: CommandContext, entity: str, scope: tuple[str, ...], **asked: 
 def timeline(chosen: CommandContext, entity: str, scope: tuple[str, ...], **asked: Any) -> None:
     """Tell what was said of a thing, and until when it held."""
     with _asking(chosen, scope) as (mind, looked, found):
-        _print(chosen, mind.facts(entity, history=True, scope=looked, **asked), looked, found, timeline_lines)
+        chosen.print_answer(
+            _view(mind.facts(entity, history=True, scope=looked, **asked), looked, found), timeline_lines
+        )
 
 
 @cli.command()
@@ -86,11 +85,11 @@ def conflicts(
         raise click.UsageError(f"say what {id} is: {', '.join(_VERDICTS)}")
     with _asking(chosen, scope) as (mind, looked, found):
         if id is None or verdict is None:
-            _print(chosen, mind.conflicts(scope=looked, **asked), looked, found, conflict_list_lines)
+            chosen.print_answer(_view(mind.conflicts(scope=looked, **asked), looked, found), conflict_list_lines)
         else:
             # By its own name it is found wherever it is; the scope only narrows what is listed.
             where: Scopes = looked if scope else "*"
-            _print(chosen, mind.settle(id, verdict, scope=where), where, found, settled_lines)
+            chosen.print_answer(_view(mind.settle(id, verdict, scope=where), where, found), settled_lines)
 
 
 @cli.command()
@@ -99,7 +98,7 @@ def conflicts(
 def entities(chosen: CommandContext, scope: tuple[str, ...], **asked: Any) -> None:
     """List the things that memories name, those named most first."""
     with _asking(chosen, scope) as (mind, looked, found):
-        _print(chosen, mind.entities(scope=looked, **asked), looked, found, entity_list_lines)
+        chosen.print_answer(_view(mind.entities(scope=looked, **asked), looked, found), entity_list_lines)
 
 
 @cli.command()
@@ -116,12 +115,12 @@ def entity(chosen: CommandContext, name: tuple[str, ...], scope: tuple[str, ...]
             case ("merge", _, "") | ("merge", _):
                 raise click.UsageError("name what it goes by: `mnemic entity split NAME` takes a merge back")
             case ("merge", one, other):
-                _print(chosen, mind.merge_entities(one, other), "*", found, merged_lines)
+                chosen.print_answer(_view(mind.merge_entities(one, other), "*", found), merged_lines)
             case ("split", one):
-                _print(chosen, mind.merge_entities(one), "*", found, merged_lines)
+                chosen.print_answer(_view(mind.merge_entities(one), "*", found), merged_lines)
             case _:
                 shown = mind.entity(" ".join(name), scope=looked, k=k)
-                _print(chosen, shown, looked, found, entity_lines)
+                chosen.print_answer(_view(shown, looked, found), entity_lines)
 
 
 # --- lines -----------------------------------------------------------------------------------------------------------

@@ -1,0 +1,105 @@
+"""Memories by the ends of their ids, and by their place in the last list."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mnemic.actors.protocol.errors import AmbiguousId, NoSuchMemory
+from mnemic.actors.protocol.message import format_id
+from mnemic.open_mind import open_here
+from tests.processes.faces import Outcome, lines, turn
+
+Command = Callable[..., Outcome]
+
+
+@pytest.fixture
+def shelf(command: Command, home: Path, tmp_path: Path) -> Path:
+    said = [turn(f"book {number} is about otters", said_at=f"2026-11-0{number}T10:00:00Z") for number in (1, 2, 3)]
+    assert command("capture", lines(tmp_path / "a.jsonl", *said), "--home", home).code == 0
+    return home
+
+
+def text(shown: Outcome) -> str:
+    (memory,) = shown.json["memories"]
+    return str(memory["text"])
+
+
+def test_what_is_printed_of_an_id_names_its_memory(command: Command, shelf: Path) -> None:
+    newest = json.loads(command("log", "--home", shelf, "--json").out.splitlines()[0])["id"]
+    printed = command("log", "--home", shelf).out.splitlines()[1].split()[-1]
+    assert newest.endswith(printed)
+    for name in (printed, newest, newest.replace("-", ""), newest[-5:], newest[-14:]):
+        assert text(command("show", name, "--home", shelf, "--json")) == "book 3 is about otters"
+
+
+def test_a_place_of_the_last_list_names_its_memory_in_every_command(command: Command, shelf: Path) -> None:
+    command("log", "--home", shelf)
+    assert text(command("show", "@2", "--home", shelf, "--json")) == "book 2 is about otters"
+    command("recall", "which", "book", "is", "number", "1", "-n", 2, "--home", shelf)
+    first = text(command("show", "@1", "--home", shelf, "--json"))
+    assert command("forget", "@1", "--home", shelf).out.startswith("forgotten: ")
+    assert command("correct", "@2", "book 2 is about herons", "--home", shelf).out.startswith("corrected: ")
+    assert text(command("show", "@1", "--home", shelf, "--json")) == "book 2 is about herons"
+    hits = command("shape", "--like", "@1", "--home", shelf, "--json").json["hits"]
+    assert first not in [hit["text"] for hit in hits]
+
+
+def test_a_program_that_asks_for_json_moves_no_place(command: Command, shelf: Path) -> None:
+    command("log", "--home", shelf)
+    command("log", "-n", 1, "--since", "2026-11-01", "--until", "2026-11-02", "--home", shelf, "--json")
+    assert text(command("show", "@1", "--home", shelf, "--json")) == "book 3 is about otters"
+
+
+def test_the_list_is_for_its_owner_its_terminal_and_its_mind_alone(command: Command, shelf: Path) -> None:
+    command("log", "--home", shelf)
+    kept = shelf / "run" / "listed.json"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert json.loads(kept.read_bytes())["terminal"] == os.getsid(0)
+    kept.write_bytes(kept.read_bytes().replace(b'"terminal":', b'"terminal":1'))
+    refused = command("show", "@1", "--home", shelf)
+    assert (refused.code, "no list of the mind 'default' was printed in this terminal" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("@4", "the last list has 3"),
+        ("@0", "the last list has 3"),
+        ("@x", "no number stands after the @"),
+        ("@", "no number stands after the @"),
+        ("abc", "There is no memory 'abc'"),
+        ("nonsense", "There is no memory 'nonsense'"),
+        ("%", "There is no memory '%'"),
+        ("00000000", "There is no memory '00000000'"),
+        ("0199c82c-c3e8-7d04-8447-b63be0967784", "There is no memory '0199c82c-"),
+    ],
+)
+def test_what_names_no_memory_is_refused_in_one_sentence(command: Command, shelf: Path, name: str, said: str) -> None:
+    command("log", "--home", shelf)
+    for verb in (("show", name), ("forget", name), ("correct", name, "x")):
+        refused = command(*verb, "--home", shelf)
+        assert (refused.code, refused.out) == (2, "")
+        assert said in refused.err
+
+
+def test_an_end_that_several_have_is_refused_and_they_are_named(command: Command, home: Path, tmp_path: Path) -> None:
+    many = lines(tmp_path / "a.jsonl", *(turn(f"book {number}") for number in range(2000)))
+    assert command("capture", many, "--home", home).code == 0  # of so many, some thirty pairs end alike
+    with open_here(home, create=False) as mind:
+        ids = [entry.id for entry in mind.log(limit=1000).memories]
+        ends: dict[str, list[bytes]] = {}
+        for one in ids:
+            ends.setdefault(one.hex()[-4:], []).append(one)
+        end, alike = next((end, found) for end, found in ends.items() if len(found) > 1)
+        with pytest.raises(AmbiguousId) as refused:
+            mind.find_ids([end])
+        assert all(str(format_id(one)) in str(refused.value) for one in alike)
+        assert mind.find_ids([one.hex()[-12:] for one in alike]) == tuple(alike)
+        with pytest.raises(NoSuchMemory):
+            mind.find_ids([ids[0].hex()[-3:]])  # so few digits may be a slip of the hand
