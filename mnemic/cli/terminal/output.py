@@ -228,7 +228,7 @@ def hit_lines(number: int, hit: dict[str, Any], *, full: bool = False) -> Iterat
 
 def _fit_style(score: float) -> str:
     """The colour of how well something fits."""
-    return "green" if score >= 0.5 else "yellow" if score >= 0.1 else "red"
+    return "bold green" if score >= 0.3 else "green" if score >= 0.02 else "dim"
 
 
 def _standing(hit: dict[str, Any]) -> Iterator[tuple[str, str]]:
