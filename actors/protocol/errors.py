@@ -309,7 +309,7 @@ class OwnersChoice(BadInput):
     sentence = "{what}: the owner of this memory has not allowed it."
     remedy = (
         'Its owner does so by `allow = ["{right}"]` under [mcp] in mnemic.toml, or for one assistant by'
-        " `mnemic hooks install --assistant NAME --apply --allow {right}`; this is not for an assistant to change."
+        " `mnemic hooks install NAME --apply --allow {right}`; this is not for an assistant to change."
     )
 
 

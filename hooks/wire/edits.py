@@ -26,6 +26,7 @@ from mnemic.hooks.wire.settings_formats import (
     rewrite_json,
     value_at,
 )
+from mnemic.runtime.api.reports import pluralize
 from mnemic.runtime.files.foreign import read_regular
 
 
@@ -85,6 +86,8 @@ class FileEdits(msgspec.Struct, frozen=True, kw_only=True):
     """What, in JSON and TOML."""
     text: str = ""
     """The block, or the whole."""
+    label: str = ""
+    """What the whole is, in a few words."""
 
 
 def apply_edits(text: str, file: FileEdits, assistant: str) -> str:
@@ -221,6 +224,24 @@ def edit_states(text: str, file: FileEdits, assistant: str) -> Iterator[tuple[Ed
         else:
             same = isinstance(edit, Default) or (isinstance(found, dict) and found.items() >= edit.value.items())
         yield edit, "missing" if found is None else "wired" if same else "differs"
+
+
+def edit_summary(before: str, after: str, file: FileEdits, assistant: str) -> list[str]:
+    """In a few words each, what of Mnemic's is in one of two texts of a file only, or differs.
+
+    Raises:
+        ParseError: one of them is not what its host reads.
+    """
+    if file.format in ("block", "whole"):
+        return [file.label or "instructions"]
+    states = zip(edit_states(before, file, assistant), edit_states(after, file, assistant), strict=True)
+    edits = [edit for (edit, was), (_, is_now) in states if was != is_now]
+    hooks, tools = (sum(isinstance(edit, kind) for edit in edits) for kind in (Hook, Item))
+    members = [edit.path[0] for edit in edits if isinstance(edit, Member)]  # a default is a formality of its host's
+    told = [pluralize(hooks, "hook")] if hooks else []
+    told += [pluralize(tools, "reading tool allowed", "reading tools allowed")] if tools else []
+    told += ["trust in its hooks"] if "hooks" in members else []
+    return told + (["the MCP server"] if {*members} - {"hooks"} else [])
 
 
 def hook_commands(text: str, file: FileEdits, assistant: str) -> Iterator[tuple[str, str]]:

@@ -145,6 +145,10 @@ class HostTranscripts(msgspec.Struct, frozen=True, kw_only=True):
     """Each transcript and its format, the newest first."""
     size_bytes: int
     """How long they are together."""
+    since: int
+    """When the oldest was written to last, microseconds."""
+    until: int
+    """When the newest was."""
 
     @property
     def minutes(self) -> float:
@@ -164,8 +168,12 @@ def existing_transcripts(hosts: Iterable[Host], environment: Mapping[str, str]) 
         ]
         if seen:
             newest = sorted(seen, key=lambda one: -one[1])
+            since, until = (round(newest[place][1] * 1e6) for place in (-1, 0))
+            size_bytes = sum(size for _, _, size in seen)
             paths = tuple(one for one, _, _ in newest)
-            found.append(HostTranscripts(assistant=host.name, paths=paths, size_bytes=sum(size for _, _, size in seen)))
+            found.append(
+                HostTranscripts(assistant=host.name, paths=paths, size_bytes=size_bytes, since=since, until=until)
+            )
     return found
 
 

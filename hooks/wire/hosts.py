@@ -136,6 +136,7 @@ toolName = [{", ".join(f'"{tool}"' for tool in READ_ONLY_TOOLS)}]
 decision = "allow"
 priority = 100
 """
+_POLICY = f"{len(READ_ONLY_TOOLS)} reading tools allowed"
 _GEMINI_EVENTS = {
     "session-start": "SessionStart",
     "prompt": "BeforeAgent",
@@ -151,7 +152,7 @@ def _gemini_files(wiring: Wiring, folder: Path) -> list[FileEdits]:
     edits: tuple[Edit, ...] = (*hooks, _server("mcpServers", "gemini-cli", wiring))
     return [
         FileEdits(path=settings, format="jsonc", edits=edits),
-        FileEdits(path=folder / "policies" / "mnemic.toml", format="whole", text=_GEMINI_POLICY),
+        FileEdits(path=folder / "policies" / "mnemic.toml", format="whole", text=_GEMINI_POLICY, label=_POLICY),
         FileEdits(path=folder / _gemini_context_file(settings), format="block", text=INSTRUCTIONS),
     ]
 
@@ -245,7 +246,7 @@ def _opencode_files(wiring: Wiring, folder: Path) -> list[FileEdits]:
     given += ["--ask"] if wiring.recall_prompts else []
     plugin = _PLUGIN.read_text("utf-8").replace("@HOOK@", json.dumps(executable)).replace("@ARGS@", json.dumps(given))
     files = [
-        FileEdits(path=folder / "plugins" / "mnemic.js", format="whole", text=plugin),
+        FileEdits(path=folder / "plugins" / "mnemic.js", format="whole", text=plugin, label="a plugin"),
         FileEdits(path=settings, format="json5-commas", edits=edits),
     ]
     if not _uses_claude_md(wiring, folder):
@@ -314,7 +315,7 @@ def named_hosts(names: Sequence[str]) -> list[Host]:
     if unknown is not None:
         near = difflib.get_close_matches(unknown, ASSISTANTS, n=1)
         raise InvalidValue(
-            name="--assistant",
+            name="the assistant",
             value=unknown,
             why=f"no assistant is known by that name{f' (did you mean {near[0]}?)' if near else ''}",
             expected=f"one of {', '.join(ASSISTANTS)}, or all",

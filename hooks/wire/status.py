@@ -81,9 +81,8 @@ class HostStatus(msgspec.Struct, kw_only=True):
     def view(self) -> dict[str, Any]:
         """As JSON."""
         told = msgspec.structs.asdict(self)
-        return {"here": told.pop("here"), "wired": self.wired} | {
-            name: value for name, value in told.items() if name not in ("name", "remedy")
-        }
+        seen = {"here": told.pop("here"), "wired": self.wired, "healthy": self.is_healthy}
+        return seen | {"missing": self.missing_parts} | {name: one for name, one in told.items() if name != "name"}
 
 
 def recorded_wiring(wiring: Wiring, known: HostInstall | None) -> Wiring:
@@ -101,9 +100,13 @@ def recorded_wiring(wiring: Wiring, known: HostInstall | None) -> Wiring:
     )
 
 
-def examine_host(host: Host, wiring: Wiring, clock: Clock) -> HostStatus:
-    """Look at a host's configuration, at what its hooks call, and whether it lets them run."""
-    again = ["mnemic", "hooks", "install", "--assistant", host.name, "--apply"]
+def examine_host(host: Host, wiring: Wiring, clock: Clock, *, ask_codex: bool = True) -> HostStatus:
+    """Look at a host's configuration, at what its hooks call, and whether it lets them run.
+
+    Args:
+        ask_codex: whether Codex, started for it, is asked if it trusts its hooks; else nothing is started.
+    """
+    again = ["mnemic", "hooks", "install", host.name, "--apply"]
     again += ["--recall-prompts"] if wiring.recall_prompts else []
     again += ["--recall-failures"] if wiring.recall_failures else []
     again += [word for right in wiring.allow for word in ("--allow", right)]
@@ -131,7 +134,7 @@ def examine_host(host: Host, wiring: Wiring, clock: Clock) -> HostStatus:
         status.wrong += capture_blockers(wiring, clock)
         if blocked := host.blocked_reason(wiring.environment):
             status.wrong.append(f"its own settings keep hooks from running: {blocked}")
-        if host.name == "codex":
+        if host.name == "codex" and ask_codex:
             _examine_trust(host, wiring, status)
     return status
 
@@ -198,22 +201,33 @@ def wiring_checks(
     Raises:
         BadConfiguration: what was wired is not known.
     """
-    record, base = InstallRecord(home, clock), make_wiring(home, environment)
+    record = InstallRecord(home, clock)
     if record.hosts:
         yield executable_state(home)
-    for name, host in HOSTS.items():
-        status = examine_host(host, recorded_wiring(base, record.hosts.get(name)), clock)
-        if name in record.hosts or status.wired:
-            yield _check(host, status, name in (arrived or {}))
-        elif status.here:
+    for host, status in examine_present(home, environment, clock, record):
+        if host.name in record.hosts or status.wired:
+            yield _check(host, status, host.name in (arrived or {}))
+        else:
             told = f"{host.title} is here, and nothing of it is remembered by itself"
-            yield Check(f"hooks {name}", "advice", told, status.remedy)
+            yield Check(f"hooks {host.name}", "advice", told, status.remedy)
+
+
+def examine_present(
+    home: Path, environment: Mapping[str, str], clock: Clock, record: InstallRecord, *, ask_codex: bool = True
+) -> Iterator[tuple[Host, HostStatus]]:
+    """Look at each host that is here, or is wired."""
+    base = make_wiring(home, environment)
+    for name, host in HOSTS.items():
+        wiring = recorded_wiring(base, record.hosts.get(name))
+        status = examine_host(host, wiring, clock, ask_codex=ask_codex)
+        if name in record.hosts or status.wired or status.here:
+            yield host, status
 
 
 def executable_state(home: Path) -> Check:
     """Whether what hooks call is there, and is the one that this Mnemic would put there."""
     files = required_hook_files(home)
-    again = f"mnemic hooks install --assistant all --apply{mind_options(mind_folder(home, 'default'))}"
+    again = f"mnemic hooks install all --apply{mind_options(mind_folder(home, 'default'))}"
     called = next(file for file in files if file.path.name == "mnemic-hook")
     if not os.access(called.path, os.X_OK):
         told = f"{called.path} is missing: hooks are silent, and keep nothing"

@@ -26,6 +26,7 @@ from mnemic.hooks.wire.edits import (
     Member,
     apply_edits,
     calls_this_home,
+    edit_summary,
     hook_commands,
     remove_edits,
     settings_in,
@@ -206,6 +207,14 @@ def diff_of(change: FileChange) -> Iterator[str]:
         yield line.rstrip("\r\n")
         if not line.endswith("\n"):
             yield "\\ No newline at end of file"
+
+
+def parts_of(change: FileChange, assistant: str) -> list[str]:
+    """In a few words each, what of Mnemic's a change puts into a file, or takes out."""
+    if change.action == "unchanged":
+        return []
+    before, after = (_text(content, change.file) for content in (change.before, change.after))
+    return edit_summary(before, after, change.file, assistant)
 
 
 def read_text(file: FileEdits) -> str | None:

@@ -27,6 +27,22 @@ T = TypeVar("T")
 @common_options
 def init(chosen: CommandContext, passphrase: bool) -> None:
     """Make a mind: its folder, its key, its store. Prints a recovery key, this once."""
+    view, opened_to_others = make_mind(chosen, passphrase=passphrase)
+    chosen.print_answer(view, init_lines)
+    warn_made(opened_to_others)
+
+
+def make_mind(chosen: CommandContext, *, passphrase: bool = False) -> tuple[dict[str, Any], str | None]:
+    """Make a mind; what opens it, as JSON, and what was changed for it of who may write to the home.
+
+    Args:
+        passphrase: whether somebody is asked for one, which locks it.
+
+    Raises:
+        MindExists: it is there already.
+        InvalidValue: the home's settings cannot be used.
+        StoreReadOnly, DiskFull: the home cannot be written.
+    """
     from mnemic.runtime.engine.settings import load_settings
     from mnemic.runtime.keys.key_slots import format_recovery_key
     from mnemic.runtime.keys.keys import generate_key
@@ -42,15 +58,18 @@ def init(chosen: CommandContext, passphrase: bool) -> None:
     except OSError as error:
         raise write_error(chosen.home, error) from error
     folder = create_mind(chosen.home, chosen.mind, CLOCK, passphrase=said, recovery=recovery)
-    told = format_recovery_key(recovery)
     view = {
         "mind": chosen.mind,
         "folder": str(folder.path),
         "key": None if passphrase else str(folder.key),
-        "recovery": told,
+        "recovery": format_recovery_key(recovery),
         "options": mind_options(folder),
     }
-    chosen.print_answer(view, init_lines)
+    return view, opened_to_others
+
+
+def warn_made(opened_to_others: str | None) -> None:
+    """Say on standard error what a mind that was just made is exposed to."""
     _warn_output_kept()
     if opened_to_others is not None:
         print_error({"error": opened_to_others, "remedy": "`mnemic doctor` looks at all of it."}, as_json=False)

@@ -107,7 +107,7 @@ def restore_lines(view: dict[str, Any]) -> Iterator[Line]:
         yield f"nor is where it was backed up or exported to since: {view['marks_lost']}"
     if not view["hooked"]:
         yield "No hooks are installed in this home: of assistants that are wired to it, nothing is kept."
-        yield f"To install them: mnemic hooks install --assistant all --apply{options}"
+        yield f"To install them: mnemic hooks install all --apply{options}"
 
 
 @cli.command()

@@ -47,7 +47,7 @@ def check_capture(target: Target) -> Iterator[Check]:
     target.trials = counts.checks
     yield _spool_config(folder, keys)
     yield _backlog(waiting, now_us, serving=target.serving)
-    yield _lost(lost, now_us)
+    yield losses_check(lost, now_us)
     yield _unreadable_files(folder, waiting, lost)
     yield _records(counts)
     yield _transcripts(counts)
@@ -99,7 +99,7 @@ def _backlog(waiting: Backlog, now_us: int, *, serving: bool) -> Check:
     return Check("spool", "advice", told, "The next recall or status takes it in; nothing is lost meanwhile.")
 
 
-def _lost(lost: Losses, now_us: int) -> Check:
+def losses_check(lost: Losses, now_us: int) -> Check:
     """Whether hooks could write all they had to."""
     if not lost.lost or lost.lost_at is None:
         return Check("losses", "ok", "no event was lost")

@@ -80,7 +80,7 @@ def story(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[St
     programs()
     world = World(tmp_path_factory.mktemp(request.param) / "world", ASSISTANTS[request.param])
     before = settings_of(world)
-    install = ("hooks", "install", "--assistant", world.assistant.name, "--no-backfill")
+    install = ("hooks", "install", world.assistant.name, "--no-backfill")
     assert world.mnemic(*install).returncode == 0
     untouched = settings_of(world)
     applied = world.mnemic(*install, "--apply")
@@ -169,6 +169,6 @@ def test_after_a_compaction_the_model_is_told_again_and_the_session_goes_on_once
 
 
 def test_uninstalling_leaves_the_settings_as_they_were(story: Story) -> None:
-    undone = story.world.mnemic("hooks", "uninstall", "--assistant", story.world.assistant.name, "--apply")
+    undone = story.world.mnemic("hooks", "uninstall", story.world.assistant.name, "--apply")
     assert undone.returncode == 0, undone.stderr
     assert settings_of(story.world) == story.before

@@ -47,7 +47,7 @@ def bodies(requests: list[dict[str, Any]]) -> str:
 def test_what_is_said_in_a_pause_or_with_the_capture_off_is_nowhere(name: str, tmp_path_factory: Any) -> None:
     programs()
     world = World(tmp_path_factory.mktemp(name) / "world", ASSISTANTS[name])
-    assert world.mnemic("hooks", "install", "--assistant", name, "--no-backfill", "--apply").returncode == 0
+    assert world.mnemic("hooks", "install", name, "--no-backfill", "--apply").returncode == 0
     try:
         world.say(f"{KNOWN} [[say It is noted.]]")
         settled(world)
@@ -59,7 +59,7 @@ def test_what_is_said_in_a_pause_or_with_the_capture_off_is_nowhere(name: str, t
         with switched(world, "recall"):
             untold = bodies(world.say(f"{UNTOLD} [[say Yes.]]"))
         settled(world)
-        taken = world.mnemic("hooks", "install", "--assistant", name, "--backfill", "--apply")
+        taken = world.mnemic("hooks", "install", name, "--backfill", "--apply")
         assert taken.returncode == 0, taken.stderr
         settled(world)
         prompts = {one.text.partition(" [[")[0] for one in kept(world) if (one.kind, one.role) == ("turn", "user")}

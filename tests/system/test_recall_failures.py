@@ -41,7 +41,7 @@ def bound(world: World) -> None:
 def test_what_helped_before_is_before_the_model_once_a_session_and_in_the_log_word_for_word(tmp_path: Path) -> None:
     programs()
     world = World(tmp_path / "world", ASSISTANTS["claude-code"])
-    install = ("hooks", "install", "--assistant", "claude-code", "--no-backfill", "--recall-failures", "--apply")
+    install = ("hooks", "install", "claude-code", "--no-backfill", "--recall-failures", "--apply")
     assert world.mnemic(*install).returncode == 0
     try:
         (world.project / "tides").mkdir()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,30 +14,27 @@ import msgspec
 
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.scopes import MCP_RIGHTS
+from mnemic.actors.protocol.times import to_iso
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options, group_options
+from mnemic.cli.hooks.lines import backfill_lines, install_lines, leave_lines, status_lines, uninstall_lines
+from mnemic.cli.keys import told_lines
 from mnemic.cli.terminal.interrupts import ask
-from mnemic.runtime.api.reports import format_size, pluralize
 
 if TYPE_CHECKING:
-    from mnemic.cli.hooks.uninstall import UninstallResult
-    from mnemic.cli.hooks.wiring import HostResult, WiringResult
+    from mnemic.cli.hooks.wiring import WiringResult
     from mnemic.hooks.wire.host import HostTranscripts
-    from mnemic.hooks.wire.status import HostStatus
 
 
-_KNOWN = "claude-code, codex, gemini-cli, cursor, opencode or all"
+def _assistants(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The assistants that a command is about, as arguments; ``--assistant``, from before, means the same."""
 
+    def named(*given: Any, names: tuple[str, ...], more: tuple[str, ...], **rest: Any) -> Any:
+        return command(*given, assistants=(*names, *more) or ("all",), **rest)
 
-def _assistant(help_: str, default: Sequence[str] | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    return click.option(
-        "--assistant",
-        "assistants",
-        multiple=True,
-        required=default is None,
-        default=default,
-        metavar="NAME",
-        help=f"{help_} {_KNOWN}.",
-    )
+    named.__name__, named.__doc__ = command.__name__, command.__doc__
+    named.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
+    named = click.option("--assistant", "more", multiple=True, metavar="NAME", hidden=True)(named)
+    return click.argument("names", nargs=-1, metavar="[NAME]...")(named)
 
 
 @cli.group(
@@ -50,38 +47,50 @@ def hooks(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-@hooks.command()
-@_assistant("Which to wire; may be given again. all: those that are here.")
-@click.option("--apply", "write", is_flag=True, help="Write it; without, it is only shown.")
-@click.option("--recall-prompts", is_flag=True, help="Give memories with prompts too, not only at a session's start.")
-@click.option(
-    "--recall-failures", is_flag=True, help="Tell Claude Code, once a call failed, what helped when it failed before."
-)
-@click.option(
+_APPLY = click.option("--apply", "write", is_flag=True, help="Write it; without, it is only shown.")
+_DIFF = click.option("--diff", "shows_diff", is_flag=True, help="Show every line that changes.")
+ALLOW = click.option(
     "--allow",
     multiple=True,
     type=click.Choice([*MCP_RIGHTS, "nothing"]),
     help="What they may do by MCP beyond their own project; else asked, and as before.",
 )
-@click.option(
+BACKFILL = click.option(
     "--backfill/--no-backfill", default=None, help="Take in, or not, the transcripts from before; else asked."
 )
+
+
+@hooks.command()
+@_assistants
+@_APPLY
+@_DIFF
+@click.option("--recall-prompts", is_flag=True, help="Give memories with prompts too, not only at a session's start.")
+@click.option(
+    "--recall-failures", is_flag=True, help="Tell Claude Code, once a call failed, what helped when it failed before."
+)
+@ALLOW
+@BACKFILL
 @common_options
 def install(
     chosen: CommandContext,
     assistants: tuple[str, ...],
     write: bool,
+    shows_diff: bool,
     recall_prompts: bool,
     recall_failures: bool,
     allow: tuple[str, ...],
     backfill: bool | None,
 ) -> None:
-    """Wire assistants. Shows what changes; --apply writes it, and keeps what was there."""
+    """Wire assistants. Shows what changes; --apply writes it, and keeps what was there.
+
+    NAME is claude-code, codex, gemini-cli, cursor, opencode, or all: those that are here, which is meant where none is
+    named.
+    """
     from mnemic.cli.hooks.wiring import install, is_wired
 
     if recall_failures and not {"claude-code", "all"} & {*assistants}:
         raise click.UsageError("--recall-failures is for claude-code alone: no other assistant takes an answer there")
-    rights = tuple(one for one in allow if one != "nothing") if allow else None
+    rights = allowed(allow)
     asks = write and rights is None and not chosen.as_json and sys.stdin.isatty()
     if asks and not is_wired(chosen.home, assistants, os.environ, CLOCK):
         reads = ask(lambda: click.confirm("May they ask for memories of all your projects, not only of their own?"))
@@ -97,44 +106,48 @@ def install(
         allow=rights,
         write=write,
     )
+    view = wiring_view(wired, chosen.home) | {"shows_diff": shows_diff}
     if chosen.as_json:
-        taken = _run_backfill(chosen, [*wired.transcripts.values()], write and backfill is True)
-        chosen.print_answer(_wiring_view(wired) | {"backfill": taken}, lambda _: iter(()))
+        taken = run_backfill(chosen, wired.transcripts, write and backfill is True)
+        chosen.print_answer(view | {"backfill": taken}, install_lines)
     else:
-        chosen.print_answer({}, lambda _: _wiring_lines(wired, chosen.home, "install"))
+        chosen.print_answer(view, install_lines)
         if write and wired.transcripts:
             if backfill is None and sys.stdin.isatty():
-                backfill = ask(
-                    lambda: click.confirm("Take them in now, in the background, the newest first?", default=True)
-                )
-            taken = _run_backfill(chosen, [*wired.transcripts.values()], backfill is True)
+                backfill = ask_backfill()
+            taken = run_backfill(chosen, wired.transcripts, backfill is True)
             flags = {"--recall-prompts": recall_prompts, "--recall-failures": recall_failures}
             again = _install_command(chosen, [*wired.transcripts], [flag for flag, given in flags.items() if given])
-            chosen.print_answer({}, lambda _: _backfill_lines(taken, again))
-    if wired.has_failed:
-        sys.exit(2)
+            chosen.print_answer({"backfill": taken, "again": again}, backfill_lines)
+    _exit_where_failed(wired)
 
 
 @hooks.command()
-@_assistant("Which to unwire; may be given again.", default=("all",))
-@click.option("--apply", "write", is_flag=True, help="Write it; without, it is only shown.")
+@_assistants
+@_APPLY
+@_DIFF
 @common_options
-def uninstall(chosen: CommandContext, assistants: tuple[str, ...], write: bool) -> None:
-    """Unwire assistants. Their files become what they were, or lose what is Mnemic's where others wrote since."""
+def uninstall(chosen: CommandContext, assistants: tuple[str, ...], write: bool, shows_diff: bool) -> None:
+    """Unwire assistants. Their files become what they were, or lose what is Mnemic's where others wrote since.
+
+    NAME is as of `mnemic hooks install`; all, where none is named.
+    """
     from mnemic.cli.hooks.wiring import uninstall
 
     wired = uninstall(chosen.home, assistants, os.environ, CLOCK, write=write)
-    chosen.print_answer(_wiring_view(wired), lambda _: _wiring_lines(wired, chosen.home, "uninstall"))
-    if wired.has_failed:
-        sys.exit(2)
+    chosen.print_answer(wiring_view(wired, chosen.home) | {"shows_diff": shows_diff}, uninstall_lines)
+    _exit_where_failed(wired)
 
 
 @hooks.command()
-@_assistant("Which to look at; may be given again.", default=("all",))
+@_assistants
 @click.option("--no-trial", is_flag=True, help="Only look; fire no trial event.")
 @common_options
 def status(chosen: CommandContext, assistants: tuple[str, ...], no_trial: bool) -> None:
-    """How assistants are wired. Trials through each one's own commands prove that it works."""
+    """How assistants are wired. Trials through each one's own commands prove that it works.
+
+    NAME is as of `mnemic hooks install`; all, where none is named.
+    """
     from mnemic.hooks.wire.status import executable_state
     from mnemic.hooks.wire.trial import check_hosts
 
@@ -144,19 +157,18 @@ def status(chosen: CommandContext, assistants: tuple[str, ...], no_trial: bool) 
     found = check_hosts(chosen.home, assistants, os.environ, CLOCK, opened, trial=not no_trial)
     executable = executable_state(chosen.home)
     view = {
-        "executable": {"state": executable.state, "detail": executable.detail},
+        "executable": {"state": executable.state, "detail": executable.detail, "remedy": executable.remedy},
         "hosts": {one.name: one.view() for one in found},
     }
-
-    def lines() -> Iterator[str]:
-        for one in found:
-            yield from _status_lines(one)
-        if any(one.wired and one.other_home is None for one in found):
-            yield f"executable: {executable.detail}{f' -> {executable.remedy}' if executable.remedy else ''}"
-
-    chosen.print_answer(view, lambda _: lines())
+    chosen.print_answer(view, status_lines)
     if not all(one.is_healthy for one in found):
         sys.exit(1)
+
+
+def _exit_where_failed(wired: WiringResult) -> None:
+    """End with 1 where some assistants could not be wired or undone, with 2 where none could."""
+    if wired.has_failed:
+        sys.exit(2 if all(host.failed for host in wired.hosts.values()) else 1)
 
 
 @cli.command("uninstall")
@@ -169,32 +181,22 @@ def status(chosen: CommandContext, assistants: tuple[str, ...], no_trial: bool) 
 @common_options
 def leave(chosen: CommandContext, erase: bool, yes: bool) -> None:
     """Undo all that an install did, and list what remains. It unwires every assistant and stops the process."""
-    from mnemic.cli.hooks.uninstall import (
-        erase_data,
-        remaining_files,
-        require_home,
-        uninstall_home,
-        uninstall_view,
-    )
+    from mnemic.cli.hooks.uninstall import erase_data, require_home, uninstall_home, uninstall_view
 
     asks = not yes and sys.stdin.isatty() and not chosen.as_json
     home = chosen.home.absolute()
 
-    def say(*lines: str) -> None:
-        chosen.print_answer({}, lambda _: iter(lines))
-
-    def remains() -> list[str]:
-        return [f"  {path} ({format_size(size)})" for path, size in remaining_files(home)]
+    def say(told: str) -> None:
+        chosen.print_answer({"told": told}, told_lines)
 
     if erase:
         require_home(home)
-    planned = uninstall_home(home, os.environ, CLOCK, write=False)
     if not yes:
+        planned = uninstall_home(home, os.environ, CLOCK, write=False)
+        view = {"applied": False, "erase_data": erase, "erased": [], "stays": []}
+        chosen.print_answer(view | uninstall_view(planned, home), leave_lines)
         if chosen.as_json:
-            view = {"applied": False, "erased": [], "stays": []} | uninstall_view(planned, home)
-            chosen.print_answer(view, lambda _: iter(()))
             return
-        say(*_uninstall_lines(planned, home), *(["--erase-data would remove, for good:", *remains()] if erase else []))
         if not asks:
             say("nothing was done; --yes does it")
             return
@@ -207,50 +209,52 @@ def leave(chosen: CommandContext, erase: bool, yes: bool) -> None:
             erase = False
             say("the data stays")
     left = uninstall_home(home, os.environ, CLOCK, write=True)
-    erases = erase and not left.wiring.has_failed
-    gone, still = erase_data(home) if erases else ([], [])
+    gone, still = erase_data(home) if erase and not left.wiring.has_failed else ([], [])
     told = {"erased": [str(path) for path in gone], "stays": [str(path) for path in still]}
-
-    def lines() -> Iterator[str]:
-        yield from _uninstall_lines(left, home)
-        yield from (f"removed {path}" for path in (*left.removed, *gone))
-        if still:
-            yield "what stays is not Mnemic's:"
-            yield from (f"  {path}" for path in still)
-        if not erases and (kept := remains()):
-            yield from ("what remains is yours:", *kept)
-        if erase and not erases:
-            yield "the data was not erased: see to the assistants above first"
-
-    chosen.print_answer({"applied": True, **told} | uninstall_view(left, home), lambda _: lines())
+    view = {"applied": True, "erase_data": erase, **told}
+    chosen.print_answer(view | uninstall_view(left, home), leave_lines)
     if left.wiring.has_failed:
-        sys.exit(2)
+        sys.exit(1)
 
 
-def _uninstall_lines(left: UninstallResult, home: Path) -> Iterator[str]:
-    yield f"Uninstalling from the home {home}"
-    for name, host in left.wiring.hosts.items():
-        for file in host.files:
-            if file.change != "unchanged":
-                yield f"{name}: {file.path}: {'' if left.wiring.applied else 'would be '}{file.change}"
-        if host.failed:
-            yield from _rights_lines(name, host, left.wiring.applied)
-            yield f"{name}: not undone: {host.failed}"
-    if not left.wiring.hosts:
-        yield "no assistant is wired"
-    yield left.process
+# --- shared with `mnemic setup` --------------------------------------------------------------------------------------
 
 
-# --- transcripts from before -----------------------------------------------------------------------------------------
+def allowed(named: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The rights that ``--allow`` names; ``None`` where they stay as they are."""
+    return tuple(one for one in named if one != "nothing") if named else None
 
 
-def _run_backfill(chosen: CommandContext, kept: Sequence[HostTranscripts], wanted: bool) -> dict[str, Any] | None:
-    if not wanted or not kept:
+def wiring_view(result: WiringResult, home: Path) -> dict[str, Any]:
+    """What an install or an uninstall did, or would do, as JSON."""
+    kept = {
+        name: {
+            "files": len(one.paths),
+            "size_bytes": one.size_bytes,
+            "since": to_iso(one.since),
+            "until": to_iso(one.until),
+            "minutes": round(one.minutes, 1),
+        }
+        for name, one in result.transcripts.items()
+    }
+    return {**msgspec.to_builtins(result), "transcripts": kept, "backups": str(home / "backups")}
+
+
+def ask_backfill() -> bool | None:
+    """Whether transcripts from before are wanted, as whoever sits at the terminal says."""
+    return ask(lambda: click.confirm("Take them in now, in the background, the newest first?", default=True))
+
+
+def run_backfill(
+    chosen: CommandContext, transcripts: Mapping[str, HostTranscripts], wanted: bool
+) -> dict[str, Any] | None:
+    """Have transcripts from before taken in; says what came of it, ``None`` where it was not to be."""
+    if not wanted or not transcripts:
         return None
     from mnemic.cli.hooks.wiring import backfill
 
     try:
-        queued = backfill(chosen.home, chosen.mind, kept, CLOCK, lambda: chosen.open(create=True))
+        queued = backfill(chosen.home, chosen.mind, [*transcripts.values()], CLOCK, lambda: chosen.open(create=True))
     except MnemicError as error:  # what is wired is wired: it is told beside it
         return {"queued": 0, "known": 0, "error": f"{error} {error.remedy_text}"}
     return {"queued": queued.queued, "known": queued.known, "error": None}
@@ -260,113 +264,6 @@ def _install_command(chosen: CommandContext, names: Sequence[str], flags: Sequen
     """The command that installs the same once more, and takes transcripts in."""
     from mnemic.runtime.minds.homes import default_home
 
-    words = ["mnemic", "hooks", "install", *(word for name in names for word in ("--assistant", name))]
-    words += ["--apply", "--backfill", *flags]
+    words = ["mnemic", "hooks", "install", *names, "--apply", "--backfill", *flags]
     words += [] if chosen.mind == "default" else ["--mind", chosen.mind]
     return shlex.join(words if chosen.home == default_home(os.environ) else [*words, "--home", str(chosen.home)])
-
-
-def _backfill_lines(taken: dict[str, Any] | None, again: str) -> Iterator[str]:
-    if taken is None:
-        yield f"They were not taken in. To do so: {again}"
-    elif taken["error"]:
-        yield f"they could not be queued: {taken['error']}"
-    else:
-        known = f", {taken['known']} were taken before" if taken["known"] else ""
-        queued = pluralize(taken["queued"], "transcript")
-        yield f"{queued} will be taken in, the newest first{known}; `mnemic status` tells"
-
-
-# --- lines of the wiring ---------------------------------------------------------------------------------------------
-
-
-def _wiring_view(result: WiringResult) -> dict[str, Any]:
-    """What an install or an uninstall did, or would do, as JSON."""
-    kept = {
-        name: {"files": len(one.paths), "size_bytes": one.size_bytes, "minutes": round(one.minutes, 1)}
-        for name, one in result.transcripts.items()
-    }
-    return {**msgspec.to_builtins(result), "transcripts": kept}
-
-
-def _wiring_lines(result: WiringResult, home: Path, verb: str) -> Iterator[str]:
-    """The same for a person.
-
-    Args:
-        verb: ``install`` or ``uninstall``.
-    """
-    for name, host in result.hosts.items():
-        yield from _host_lines(name, host, home, result.applied)
-        if host.failed or verb == "install":
-            yield from _rights_lines(name, host, result.applied)
-        if host.failed:
-            yield f"{name}: not {'wired' if verb == 'install' else 'undone'}: {host.failed}"
-        yield from (f"{name}: {note}" for note in host.notes)
-    yield from (f"{name}: left out: {why}" for name, why in result.left_out.items())
-    if not result.hosts:
-        yield "no assistant was found" if verb == "install" else "no assistant is wired"
-        return
-    if result.made:
-        did = "made" if result.applied else "would make"
-        yield f"{did} the mind that they fill; its key is {result.made}: keep a copy elsewhere"
-    if result.executables:
-        paths = [Path(path) for path in result.executables]
-        did = "put" if result.applied else "would put"
-        yield f"{did} into {paths[0].parent}: {', '.join(path.name for path in paths)}"
-    changed = any(
-        host.allow is not None or file.change != "unchanged" for host in result.hosts.values() for file in host.files
-    )
-    if not changed and not result.executables:
-        if not result.has_failed:
-            yield "nothing to do: it is all there already" if verb == "install" else "nothing to do"
-    elif not result.applied:
-        yield "nothing was written; --apply does it"
-    for name, one in result.transcripts.items():
-        minutes = f"about {max(1, round(one.minutes))} min" if one.minutes >= 1 else "under a minute"
-        files = pluralize(len(one.paths), "transcript") if name != "opencode" else "a database of sessions"
-        yield f"{name} has {files} from before: {format_size(one.size_bytes)}, {minutes} in the background"
-
-
-def _host_lines(name: str, host: HostResult, home: Path, applied: bool) -> Iterator[str]:
-    for file in host.files:
-        if file.change == "unchanged":
-            yield f"{name}: {file.path}: nothing changes"
-            continue
-        yield f"{name}: {file.path}: {file.change if applied else f'would be {file.change}'}"
-        yield from (f"  {line}" for line in (() if applied else file.diff))
-        if applied and file.backup:
-            yield f"  what was there: {home / 'backups' / file.backup}"
-
-
-def _rights_lines(name: str, host: HostResult, applied: bool) -> Iterator[str]:
-    if host.allow is not None:
-        would = "" if applied else " would be"
-        yield f"{name}: what it may do by MCP beyond its own project{would}: {' and '.join(host.allow) or 'nothing'}"
-
-
-def _status_lines(status: HostStatus) -> Iterator[str]:
-    """The same for a person."""
-    if status.other_home is not None:
-        yield f"{status.name}: wired to another home: {status.other_home}"
-    elif status.wired:
-        good = ", ".join(event for event, state in status.events.items() if state == "wired")
-        number = sum(state == "wired" for state in status.events.values())
-        yield f"{status.name}: {number} of {len(status.events)} events wired{f' ({good})' if good else ''}"
-        if status.missing_parts:
-            yield f"  not as they were installed: {', '.join(status.missing_parts)} -> {status.remedy}"
-    elif status.wrong:
-        yield f"{status.name}: whether it is wired cannot be seen"
-    else:
-        yield f"{status.name}: not wired{'' if status.here else ', and not here'}"
-    if status.allow or (status.wired and status.other_home is None):
-        yield f"  what it may do by MCP beyond its own project: {' and '.join(status.allow) or 'nothing'}"
-    yield from (f"  wrong: {why}" for why in status.wrong)
-    yield from (f"  {note}" for note in status.notes)
-    if status.trial == "arrived":
-        yield "  a trial event went through its command and reached the store"
-    elif status.trial:
-        yield f"  wrong: the trial event: {status.trial}"
-    if status.asked == "answered":
-        yield f"  asked as at a session's start, and answered in {status.asked_ms:.0f} ms"
-    elif status.asked:
-        yield f"  wrong: asked as at a session's start: {status.asked}"

@@ -190,6 +190,7 @@ def erase_data(home: Path) -> tuple[list[Path], list[Path]]:
 def uninstall_view(left: UninstallResult, home: Path) -> dict[str, Any]:
     """As JSON."""
     return {
+        "home": str(home),
         "hosts": msgspec.to_builtins(left.wiring.hosts),
         "process": left.process,
         "removed": [str(path) for path in left.removed],

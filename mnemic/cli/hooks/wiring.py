@@ -20,13 +20,14 @@ from mnemic.hooks.wire.codex_trust import list_codex_hooks, with_trusted_hooks
 from mnemic.hooks.wire.commands import Wiring, make_wiring
 from mnemic.hooks.wire.host import Host, HostTranscripts, existing_transcripts
 from mnemic.hooks.wire.hosts import named_hosts, select_hosts
-from mnemic.hooks.wire.record import InstallRecord
-from mnemic.hooks.wire.status import recorded_wiring
+from mnemic.hooks.wire.record import HostInstall, InstallRecord
+from mnemic.hooks.wire.status import examine_host, recorded_wiring
 from mnemic.hooks.wire.wiring import (
     FileChange,
     apply_install,
     apply_uninstall,
     diff_of,
+    parts_of,
     plan_install,
     plan_uninstall,
 )
@@ -39,7 +40,7 @@ from mnemic.runtime.serve.drainer import notify_queued
 _TRUST = (
     "Codex runs a hook only once you trust it: start `codex`, type /hooks, look at those of mnemic-hook and trust them"
 )
-_TRUST_BY_HAND = f"{_TRUST}; with `codex` in $PATH, --apply does it"
+_TRUST_BY_HAND = f"{_TRUST}; with `codex` in $PATH, an install does it"
 _RESTART = "sessions that are open go on as they were; new ones have it"
 
 
@@ -50,6 +51,8 @@ class FileResult(msgspec.Struct, frozen=True):
     """The file."""
     change: str
     """``made``, ``changed``, ``removed`` or ``unchanged``."""
+    parts: list[str]
+    """What of Mnemic's is put into it, or taken out, in a few words each."""
     diff: list[str]
     """The lines of a unified diff."""
     backup: str | None
@@ -59,10 +62,14 @@ class FileResult(msgspec.Struct, frozen=True):
 class HostResult(msgspec.Struct):
     """What becomes, or became, of one host's configuration."""
 
+    title: str
+    """As its users know it."""
     files: list[FileResult] = msgspec.field(default_factory=list)
     """Its files."""
     notes: list[str] = msgspec.field(default_factory=list)
     """What its user has to know."""
+    other_home: str | None = None
+    """The home that it fills so far, where that is another one."""
     allow: list[str] | None = None
     """What it may do by MCP from then on beyond its own project; ``None`` where that stays."""
     failed: str | None = None
@@ -98,9 +105,10 @@ def install(
     clock: Clock,
     *,
     mind: str,
-    recall_prompts: bool,
-    recall_failures: bool,
+    recall_prompts: bool = False,
+    recall_failures: bool = False,
     allow: Sequence[str] | None,
+    keep: bool = False,
     write: bool,
 ) -> WiringResult:
     """Wire hosts: plan all of it, and then, where that is asked for, write it.
@@ -110,6 +118,7 @@ def install(
 
     Args:
         allow: what they may do by MCP beyond their own project; what each was allowed before, where absent.
+        keep: whether one that is wired goes on filling the mind that it fills, and is told what it is told.
 
     Raises:
         InvalidValue: there is no such host, or no configuration can hold the home's path.
@@ -119,7 +128,8 @@ def install(
     wiring = make_wiring(home, environment, mind=mind, recall_prompts=recall_prompts, recall_failures=recall_failures)
     hosts, left_out = select_hosts(names, environment)
     record = InstallRecord(wiring.home, clock)
-    result = WiringResult(applied=write, hosts={host.name: HostResult() for host in hosts}, left_out=left_out)
+    found = {host.name: HostResult(title=host.title) for host in hosts}
+    result = WiringResult(applied=write, hosts=found, left_out=left_out)
     if allow is not None:
         _change_rights(named_hosts(names), tuple(allow), record, result, write)
     alone = len(names) == 1 and "all" not in names and not any(host.allow is not None for host in result.hosts.values())
@@ -128,9 +138,11 @@ def install(
     for host in hosts:
         known = record.hosts.get(host.name)
         rights = tuple(allow or ()) if known is None or allow is not None else known.allow
-        wirings[host.name] = msgspec.structs.replace(wiring, allow=rights)
+        wirings[host.name] = msgspec.structs.replace(_as_wired(wiring, known) if keep else wiring, allow=rights)
         with _collecting_failure(result.hosts[host.name], alone):
             planned[host.name] = plan_install(host, wirings[host.name])
+            seen = examine_host(host, wirings[host.name], clock, ask_codex=False)
+            result.hosts[host.name].other_home = seen.other_home
             result.hosts[host.name].notes = host.notes(wiring, host.folder(environment))
     if not planned:
         return result
@@ -150,6 +162,14 @@ def install(
     return result
 
 
+def _as_wired(wiring: Wiring, known: HostInstall | None) -> Wiring:
+    """What is to be wired, with the mind and what is told of a host that is."""
+    if known is None:
+        return wiring
+    prompts, failures = known.recall_prompts, known.recall_failures
+    return msgspec.structs.replace(wiring, mind=known.mind, recall_prompts=prompts, recall_failures=failures)
+
+
 def is_wired(home: Path, names: Sequence[str], environment: Mapping[str, str], clock: Clock) -> bool:
     """Whether all of these hosts were wired to a home before."""
     hosts, _ = select_hosts(names, environment)
@@ -163,7 +183,7 @@ def _change_rights(
     for host in hosts:
         known = record.hosts.get(host.name)
         if known is not None and known.allow != rights:
-            result.hosts.setdefault(host.name, HostResult()).allow = list(rights)
+            result.hosts.setdefault(host.name, HostResult(title=host.title)).allow = list(rights)
             known.allow = rights
     if write and any(host.allow is not None for host in result.hosts.values()):
         record.save()
@@ -208,7 +228,7 @@ def _wire(
         except MnemicError as error:  # they are wired, and their user can still trust them
             result.notes.append(f"{_TRUST} ({error})")
     result.notes += [_RESTART] if changes_any else []
-    result.files = _file_results(changes, backups)
+    result.files = _file_results(host, changes, backups)
 
 
 def _trust_codex_hooks(
@@ -243,10 +263,11 @@ def uninstall(
     _change_rights(named_hosts(names), (), record, result, write)
     for host in named_hosts(names):
         known = record.hosts.get(host.name)
-        one = result.hosts.get(host.name, HostResult())
+        one = result.hosts.get(host.name, HostResult(title=host.title))
         try:
             changes = plan_uninstall(host, recorded_wiring(base, known), record)
-            one.files = _file_results(changes, apply_uninstall(host, changes, record) if write else {})
+            kept = apply_uninstall(host, changes, record) if write else {}
+            one.files = _file_results(host, changes, kept)
         except MnemicError as error:
             if known is None:
                 continue  # a file that is broken, of a host that was never wired
@@ -256,9 +277,15 @@ def uninstall(
     return result
 
 
-def _file_results(changes: list[FileChange], backups: Mapping[str, str]) -> list[FileResult]:
+def _file_results(host: Host, changes: list[FileChange], backups: Mapping[str, str]) -> list[FileResult]:
     return [
-        FileResult(str(change.path), change.action, list(diff_of(change)), backups.get(str(change.path)))
+        FileResult(
+            path=str(change.path),
+            change=change.action,
+            parts=parts_of(change, host.name),
+            diff=list(diff_of(change)),
+            backup=backups.get(str(change.path)),
+        )
         for change in changes
     ]
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.hooks.wire.commands import Wiring
-from mnemic.hooks.wire.edits import FileEdits, apply_edits, edit_states, remove_edits
+from mnemic.hooks.wire.edits import FileEdits, apply_edits, edit_states, edit_summary, remove_edits
 from mnemic.hooks.wire.hosts import HOSTS
 from mnemic.hooks.wire.settings_formats import ParseError, read_json
 
@@ -75,6 +75,35 @@ def test_what_goes_into_any_configuration_comes_out_of_it(
     assert all(state == "wired" for _, state in edit_states(wired, file, name))
     assert apply_edits(wired, file, name) == wired
     assert remove_edits(wired, file, WIRING, name, text) == text
+
+
+def test_what_is_put_into_a_file_is_said_in_a_few_words_and_so_is_what_it_lacked() -> None:
+    told = {}
+    for name, host in HOSTS.items():
+        for file in host.file_edits(WIRING):
+            wired = apply_edits("", file, name)
+            told[f"{name} {file.path.name}"] = edit_summary("", wired, file, name)
+            assert edit_summary(wired, "", file, name) == told[f"{name} {file.path.name}"]
+            assert file.format in ("block", "whole") or edit_summary(wired, wired, file, name) == []
+    assert told == {
+        "claude-code settings.json": ["9 hooks", "5 reading tools allowed"],
+        "claude-code .claude.json": ["the MCP server"],
+        "claude-code CLAUDE.md": ["instructions"],
+        "codex hooks.json": ["8 hooks"],
+        "codex config.toml": ["the MCP server"],
+        "codex AGENTS.md": ["instructions"],
+        "gemini-cli settings.json": ["5 hooks", "the MCP server"],
+        "gemini-cli mnemic.toml": ["5 reading tools allowed"],
+        "gemini-cli GEMINI.md": ["instructions"],
+        "cursor hooks.json": ["8 hooks"],
+        "cursor mcp.json": ["the MCP server"],
+        "opencode mnemic.js": ["a plugin"],
+        "opencode opencode.json": ["the MCP server"],
+        "opencode AGENTS.md": ["instructions"],
+    }
+    file = HOSTS["claude-code"].file_edits(WIRING)[0]
+    allowed = json.dumps({"permissions": {"allow": ["mcp__mnemic__memory_get"]}})
+    assert edit_summary(allowed, apply_edits(allowed, file, "claude-code"), file, "claude-code")[1].startswith("4 ")
 
 
 @settings(max_examples=80)

@@ -127,7 +127,7 @@ def test_what_somebody_edited_is_told_from_what_is_missing(tmp_path: Path) -> No
     seen = status(one)
     assert (seen.events["reply"], seen.events["session-end"], seen.events["prompt"]) == ("differs", "missing", "wired")
     assert seen.missing_parts == ["reply", "session-end", "instructions"]
-    assert seen.remedy == f"mnemic hooks install --assistant claude-code --apply --home {one.wiring.home}"
+    assert seen.remedy == f"mnemic hooks install claude-code --apply --home {one.wiring.home}"
     assert status(one, one.again(recall_prompts=True, recall_failures=True, mind="w").wiring).remedy.endswith(
         f"--recall-prompts --recall-failures --home {one.wiring.home} --mind w"
     )
@@ -217,7 +217,7 @@ def test_the_doctor_names_hosts_that_are_here_and_not_wired(tmp_path: Path) -> N
     one = user(tmp_path, "cursor", "plain")
     found = checks(one)
     assert {name: check.state for name, check in found.items()} == {"hooks cursor": "advice"}
-    assert found["hooks cursor"].remedy == f"mnemic hooks install --assistant cursor --apply --home {one.wiring.home}"
+    assert found["hooks cursor"].remedy == f"mnemic hooks install cursor --apply --home {one.wiring.home}"
 
 
 @pytest.mark.parametrize("name", ASSISTANTS)

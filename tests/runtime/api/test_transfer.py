@@ -599,7 +599,7 @@ def test_a_project_that_was_renamed_there_is_said_to_be_the_same(command: Comman
 def test_a_restore_says_that_hooks_are_not_there_unless_they_are(command: Command, home: Path, tmp_path: Path) -> None:
     with mnemic.open(otters(home, "one")) as mind:
         mind.backup(tmp_path / "k")
-    other, proposed = tmp_path / "o o", "mnemic hooks install --assistant all --apply --home"
+    other, proposed = tmp_path / "o o", "mnemic hooks install all --apply --home"
     told = command("restore", tmp_path / "k", "--home", other, "--key-file", key_of(home)).out
     assert f"{proposed} '{other}'\n" in told
     install_hook_files(other, "default", SystemClock())

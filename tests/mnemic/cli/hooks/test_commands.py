@@ -17,49 +17,31 @@ from mnemic.hooks.wire.record import InstallRecord
 from mnemic.runtime.capture.hook_files import rust_hook
 from mnemic.runtime.clock import SystemClock
 from tests.hooks.wirings import FIXTURES
-from tests.processes.faces import Outcome, claude_turn, lines
+from tests.processes.faces import Outcome
 from tests.processes.serving import card_of, serving
+from tests.processes.users import asked, everything, transcripts
 from tests.waiting import until
 
 Command = Callable[..., Outcome]
 
 
-@pytest.fixture
-def user(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A user's folder, empty, and no assistant's program in sight; the home is elsewhere, and no hook starts it."""
-    folder = tmp_path / "a user's $folder"
-    folder.mkdir()
-    monkeypatch.setenv("HOME", str(folder))
-    monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    for name in (
-        "CLAUDE_CONFIG_DIR",
-        "CODEX_HOME",
-        "GEMINI_CLI_HOME",
-        "XDG_CONFIG_HOME",
-        "XDG_DATA_HOME",
-        "MNEMIC_OFF",
-    ):
-        monkeypatch.delenv(name, raising=False)
-    (home / "run").mkdir(mode=0o700)
-    stamp = home / "run" / "hook-start"
-    stamp.touch()
-    os.utime(stamp, (stamp.stat().st_mtime - 20, stamp.stat().st_mtime - 20))  # so lately that no hook starts another
-    return folder
-
-
 def install(command: Command, home: Path, name: str, *more: object) -> Outcome:
-    return command("hooks", "install", "--assistant", name, "--apply", "--home", home, *more)
-
-
-def everything(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return command("hooks", "install", name, "--apply", "--home", home, *more)
 
 
 def test_it_is_shown_before_anything_is_written(command: Command, user: Path, home: Path) -> None:
-    shown = command("hooks", "install", "--assistant", "claude-code", "--home", home)
+    shown = command("hooks", "install", "claude-code", "--home", home)
     assert shown.code == 0
-    assert "nothing was written; --apply does it" in shown.out
-    assert '+    "SessionStart": [' in shown.out
+    assert shown.out.splitlines()[:4] == [
+        "claude-code: would be wired",
+        "  ~/.claude/settings.json: 9 hooks, 5 reading tools allowed (a new file)",
+        "  ~/.claude.json: the MCP server (a new file)",
+        "  ~/.claude/CLAUDE.md: instructions (a new file)",
+    ]
+    assert "nothing was written; --apply does it; --diff shows every line of it" in shown.out
+    whole = command("hooks", "install", "claude-code", "--diff", "--home", home)
+    assert '+    "SessionStart": [' in whole.out
+    assert "--diff" not in whole.out
     assert everything(user) == {}
     assert not (home / "bin").exists()
     assert not (home / "minds").exists()
@@ -89,7 +71,7 @@ def test_an_install_a_trial_and_an_uninstall(command: Command, user: Path, home:
 
     def is_answered() -> bool:
         """A hook waits two seconds for an answer, which a busy machine may not give: then it is asked again."""
-        status = command("hooks", "status", "--assistant", name, "--home", home, "--json")
+        status = command("hooks", "status", name, "--home", home, "--json")
         told = status.json["hosts"][name]
         assert (told["trial"], told["wrong"], told["wired"]) == ("arrived", [], True)
         if told["asked"] == "it ran, and nobody answered it":
@@ -100,7 +82,7 @@ def test_an_install_a_trial_and_an_uninstall(command: Command, user: Path, home:
     until(is_answered)
     preview = command("hooks", "uninstall", "--home", home)
     assert "nothing was written; --apply does it" in preview.out
-    removed = command("hooks", "uninstall", "--assistant", name, "--home", home, "--apply")
+    removed = command("hooks", "uninstall", name, "--home", home, "--apply")
     assert removed.code == 0
     assert everything(user) == {}
     assert "no assistant is wired" in command("hooks", "uninstall", "--home", home).out
@@ -113,6 +95,27 @@ def test_all_wires_who_is_here_and_says_who_is_not(command: Command, user: Path,
     assert set(installed["left_out"]) == set(ASSISTANTS) - {"cursor"}
     (user / ".cursor" / "hooks.json").unlink()
     assert "no assistant was found" not in install(command, home, "all").out
+
+
+def test_assistants_are_plain_arguments_and_the_option_from_before_means_the_same(
+    command: Command, user: Path, home: Path
+) -> None:
+    def named(*given: str) -> list[str]:
+        return [*command("hooks", "install", *given, "--home", home, "--json").json["hosts"]]
+
+    (user / ".gemini").mkdir()
+    assert named("claude-code", "cursor") == ["claude-code", "cursor"]
+    assert named("--assistant", "cursor", "claude-code") == ["claude-code", "cursor"]
+    assert named() == named("all") == ["gemini-cli"], "those that are here"
+    assert "--assistant" not in command("hooks", "install", "--help").out
+
+
+def test_the_preview_of_any_assistant_fits_80_columns(command: Command, user: Path, home: Path) -> None:
+    for name in ASSISTANTS:
+        shown = command("hooks", "install", name, "--home", home).out.partition("\nwould make")[0]
+        files = [line for line in shown.splitlines() if line.startswith("  ~")]
+        assert files
+        assert max(map(len, files)) <= 80
 
 
 def test_no_assistant_at_all_is_said_and_nothing_is_made(command: Command, user: Path, home: Path) -> None:
@@ -145,16 +148,16 @@ def test_a_file_that_one_host_cannot_read_keeps_no_other_from_being_wired(
     (user / ".gemini").mkdir()
     (user / ".gemini" / "settings.json").write_text('{"a": 1,,}', "utf-8")
     (user / ".cursor").mkdir()
-    shown = command("hooks", "install", "--assistant", "all", "--home", home)
-    assert shown.code == 2
+    shown = command("hooks", "install", "all", "--home", home)
+    assert shown.code == 1
     assert "gemini-cli: not wired:" in shown.out
-    assert "mcp.json: would be made" in shown.out
+    assert "mcp.json: the MCP server (a new file)" in shown.out
     done = install(command, home, "all")
-    assert done.code == 2
+    assert done.code == 1
     assert "gemini-cli: not wired:" in done.out
     assert set(everything(user)) == {".gemini/settings.json", ".cursor/hooks.json", ".cursor/mcp.json"}
     again = install(command, home, "all")
-    assert again.code == 2
+    assert again.code == 1
     assert "nothing to do" not in again.out
 
 
@@ -166,7 +169,7 @@ def test_a_host_that_cannot_be_written_is_as_it_was_and_the_others_are_wired(
     path = user / ".cursor" / "mcp.json"
     path.symlink_to(user / ".cursor" / ("n" * 250))  # too long for the draft that is written beside it
     done = install(command, home, "all")
-    assert done.code == 2
+    assert done.code == 1
     assert f"cursor: not wired: {path} was not changed: it cannot be written" in done.out
     assert "Make it and its folder writable" in done.out
     assert not (user / ".cursor" / "hooks.json").exists()
@@ -180,7 +183,7 @@ def test_a_host_that_cannot_be_written_is_as_it_was_and_the_others_are_wired(
 
 
 def test_an_install_says_which_mind_it_made_and_where_its_key_is(command: Command, user: Path, home: Path) -> None:
-    shown = command("hooks", "install", "--assistant", "cursor", "--mind", "new", "--home", home)
+    shown = command("hooks", "install", "cursor", "--mind", "new", "--home", home)
     assert f"would make the mind that they fill; its key is {home / 'minds' / 'new' / 'key'}" in shown.out
     made = install(command, home, "cursor", "--mind", "new").out
     assert f"made the mind that they fill; its key is {home / 'minds' / 'new' / 'key'}" in made
@@ -199,7 +202,7 @@ def test_a_host_that_cannot_be_undone_keeps_no_other_from_it(command: Command, u
     install(command, home, "cursor")
     (user / ".claude.json").write_text("{", "utf-8")
     undone = command("hooks", "uninstall", "--home", home, "--apply")
-    assert undone.code == 2
+    assert undone.code == 1
     assert "claude-code: not undone:" in undone.out
     assert not (user / ".cursor").exists()
     assert (user / ".claude" / "settings.json").exists()
@@ -217,15 +220,12 @@ def test_status_finds_what_is_wrong(command: Command, user: Path, home: Path) ->
     assert "claude-code: not wired, and not here" in wrong.out
     assert "the trial event" not in wrong.out  # nothing would come of it
     (user / ".cursor" / "hooks.json").write_text("{,", "utf-8")
-    broken = command("hooks", "status", "--assistant", "cursor", "--home", home)
+    broken = command("hooks", "status", "cursor", "--home", home)
     assert broken.code == 1
     assert "cursor: whether it is wired cannot be seen" in broken.out
     assert "hooks.json cannot be read" in broken.out
     assert "()" not in broken.out
-    assert (
-        command("hooks", "status", "--assistant", "cursor", "--home", home, "--json").json["hosts"]["cursor"]["trial"]
-        is None
-    )
+    assert command("hooks", "status", "cursor", "--home", home, "--json").json["hosts"]["cursor"]["trial"] is None
 
 
 def test_after_an_uninstall_every_host_is_told_as_not_wired(command: Command, user: Path, home: Path) -> None:
@@ -259,7 +259,7 @@ def test_a_process_that_takes_no_part_is_told_though_a_session_would_be_answered
     hook.write_text(f'#!/bin/sh\ncase $2 in session-start) {alone};; esac\nexec "${{0%/*}}/own" "$@"\n', "utf-8")
     hook.chmod(0o700)
     with serving(home):
-        told = command("hooks", "status", "--assistant", "cursor", "--home", home)
+        told = command("hooks", "status", "cursor", "--home", home)
     assert told.code == 1
     assert "which serves the home, did not take part" in told.out
 
@@ -268,28 +268,21 @@ def test_a_process_that_takes_no_part_is_told_though_a_session_would_be_answered
 def test_the_process_that_serves_is_asked_and_answers(command: Command, user: Path, home: Path) -> None:
     install(command, home, "cursor")
     with serving(home):
-        told = command("hooks", "status", "--assistant", "cursor", "--home", home)
+        told = command("hooks", "status", "cursor", "--home", home)
     assert told.code == 0
-    assert re.search(r"asked as at a session's start, and answered in \d+ ms", told.out)
+    works = r"cursor: 8 of 8 events wired, a trial event reached the store, answered in \d+ ms\n"
+    assert re.match(works, told.out), "one line where all is well"
 
 
 def test_without_codex_its_user_is_told_how_to_trust_its_hooks(command: Command, user: Path, home: Path) -> None:
     assert "type /hooks" in install(command, home, "codex").out
 
 
-def transcripts(user: Path, number: int) -> None:
-    folder = user / ".claude" / "projects" / "-home-ada"
-    folder.mkdir(parents=True)
-    (user / "proj").mkdir()
-    for one in range(number):
-        lines(folder / f"{one}.jsonl", claude_turn(f"an otter, the {one}th", user / "proj", one))
-
-
 def test_a_preview_promises_trust_only_where_codex_can_be_asked(
     command: Command, user: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def preview() -> str:
-        return command("hooks", "install", "--assistant", "codex", "--home", home).out
+        return command("hooks", "install", "codex", "--home", home).out
 
     assert "--apply marks these as trusted" not in preview()
     assert "start `codex`, type /hooks" in preview()
@@ -301,8 +294,9 @@ def test_a_preview_promises_trust_only_where_codex_can_be_asked(
 def test_transcripts_from_before_are_counted_and_wait_for_a_yes(command: Command, user: Path, home: Path) -> None:
     transcripts(user, 3)
     told = install(command, home, "claude-code").out
-    assert re.search(r"claude-code has 3 transcripts from before: \d+ bytes, under a minute in the background", told)
-    way = "They were not taken in. To do so: mnemic hooks install --assistant claude-code --apply --backfill"
+    kept = r"claude-code has 3 transcripts from before: \d+ bytes, \d{4}-\d\d-\d\d, under a minute in the background"
+    assert re.search(kept, told)
+    way = "They were not taken in. To do so: mnemic hooks install claude-code --apply --backfill"
     assert f"{way} --home {home}\n" in told
     again = install(
         command, home, "claude-code", "--no-backfill", "--recall-prompts", "--recall-failures", "--mind", "m"
@@ -349,8 +343,8 @@ def test_leaving_is_shown_first_and_then_undoes_every_host(command: Command, use
     shown = command("uninstall", "--home", home)
     assert "nothing was done; --yes does it" in shown.out
     assert f"Uninstalling from the home {home}" in shown.out
-    assert re.search(r"hooks\.json: would be changed$", shown.out, re.MULTILINE)
-    assert not re.search(r": (removed|changed)$", shown.out, re.MULTILINE)
+    assert "cursor: would be undone\n  ~/.cursor/hooks.json: without 8 hooks\n" in shown.out
+    assert not re.search(r": (undone|removed)$", shown.out, re.MULTILINE)
     assert (home / "bin" / "mnemic-hook").exists()
     left = command("uninstall", "--yes", "--home", home, "--json").json
     assert everything(user) == before
@@ -400,28 +394,9 @@ def test_data_is_not_erased_while_a_host_still_needs_its_backups(command: Comman
     install(command, home, "cursor")
     (user / ".cursor" / "mcp.json").write_text("{", "utf-8")
     left = command("uninstall", "--erase-data", "--yes", "--home", home)
-    assert left.code == 2
+    assert left.code == 1
     assert "the data was not erased" in left.out
     assert (home / "minds" / "default" / "key").exists()
-
-
-class Terminal:
-    """A standard input that says it is a terminal, and answers."""
-
-    def __init__(self, *answers: str) -> None:
-        self._answers = list(answers)
-
-    def isatty(self) -> bool:
-        return True
-
-    def readline(self, *_: Any) -> str:
-        return self._answers.pop(0) + "\n"
-
-
-def asked(monkeypatch: pytest.MonkeyPatch, *answers: str) -> None:
-    terminal = Terminal(*answers)
-    monkeypatch.setattr(sys, "stdin", terminal)
-    monkeypatch.setattr("click.termui.visible_prompt_func", lambda prompt="": terminal.readline().rstrip("\n"))
 
 
 @pytest.mark.parametrize(
@@ -481,8 +456,8 @@ def test_on_a_terminal_a_first_install_asks_whose_memories_an_assistant_may_ask_
 @pytest.mark.parametrize(
     "taken_back",
     [
-        ("install", "--assistant", "codex", "--allow", "nothing"),
-        ("install", "--assistant", "all", "--allow", "nothing"),
+        ("install", "codex", "--allow", "nothing"),
+        ("install", "all", "--allow", "nothing"),
         ("uninstall",),
     ],
 )
@@ -490,10 +465,10 @@ def test_rights_are_taken_back_though_the_settings_of_their_assistant_are_broken
     command: Command, user: Path, home: Path, taken_back: tuple[str, ...]
 ) -> None:
     def rights() -> tuple[tuple[str, ...], list[str], bool]:
-        told = command("hooks", "status", "--assistant", "codex", "--no-trial", "--home", home)
-        view = command("hooks", "status", "--assistant", "codex", "--no-trial", "--home", home, "--json").json
+        told = command("hooks", "status", "codex", "--no-trial", "--home", home)
+        view = command("hooks", "status", "codex", "--no-trial", "--home", home, "--json").json
         allowed = view["hosts"]["codex"]["allow"]
-        plain = f"beyond its own project: {' and '.join(allowed) or 'nothing'}\n" in told.out
+        plain = (f"beyond its own project: {' and '.join(allowed)}\n" in told.out) is bool(allowed)
         return InstallRecord(home, SystemClock()).hosts["codex"].allow, allowed, plain
 
     install(command, home, "codex", "--allow", "read-all")
@@ -506,7 +481,7 @@ def test_rights_are_taken_back_though_the_settings_of_their_assistant_are_broken
     assert "beyond its own project would be: nothing\n" in shown.out
     refused = command("hooks", *taken_back, "--apply", "--home", home)
     assert refused.code == 2
-    assert "codex: what it may do by MCP beyond its own project: nothing\n" in refused.out
+    assert "  what it may do by MCP beyond its own project: nothing\n" in refused.out
     assert "config.toml was not changed" in refused.out
     assert rights()[:2] == ((), [])
     assert everything(user) == before
@@ -541,7 +516,7 @@ def test_where_the_input_ends_instead_of_an_answer_nothing_is_done_and_it_is_sai
 
 
 def test_the_preview_in_json_holds_each_diff(command: Command, user: Path, home: Path) -> None:
-    view = command("hooks", "install", "--assistant", "cursor", "--home", home, "--json").json
+    view = command("hooks", "install", "cursor", "--home", home, "--json").json
     files = view["hosts"]["cursor"]["files"]
     assert {Path(file["path"]).name for file in files} == {"hooks.json", "mcp.json"}
     assert all(file["diff"][0] == "--- /dev/null" for file in files)
