@@ -17,6 +17,7 @@ import msgspec
 
 from mnemic.actors.protocol.errors import InvalidValue, WrongPassphrase, WrongRecoveryKey
 from mnemic.actors.protocol.message import Time, field_help
+from mnemic.cli.start.subjects import SubjectGroup
 from mnemic.cli.terminal.dates import TimeParam
 from mnemic.cli.terminal.ids import keep_list, resolve_ids
 from mnemic.cli.terminal.output import Line, escape_controls, print_lines
@@ -198,13 +199,14 @@ def _given(home: str | None, mind: str | None, as_json: bool) -> dict[str, Any]:
     return {"mnemic.home": home, "mnemic.mind": mind, "mnemic.as_json": as_json}
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
+@click.group(cls=SubjectGroup, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
 @click.version_option(__version__, prog_name="mnemic")
 @group_options
 def cli(context: click.Context) -> None:
-    """A long-term memory for AI assistants, on your own machine."""
+    """A long-term memory for AI assistants, on your own machine. Alone it says how things stand, and what to do."""
     if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+        given = context.meta
+        cli.alone(CommandContext(given.get("mnemic.home"), given.get("mnemic.mind"), "mnemic.as_json" in given))
 
 
 def read_secret_line() -> str | None:

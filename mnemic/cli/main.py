@@ -9,7 +9,7 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -30,8 +30,9 @@ from mnemic.cli import (  # noqa: F401 - each adds its commands
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
 from mnemic.cli.derived import communities, facts, sleep  # noqa: F401 - each adds its commands
 from mnemic.cli.hooks import commands  # noqa: F401 - adds its commands
+from mnemic.cli.start import overview, setup  # noqa: F401 - each adds its commands
 from mnemic.cli.terminal.interrupts import Terminated, install_sigterm_handler, require_stdin
-from mnemic.cli.terminal.output import Line, OutputFailed, print_error, progress_bars
+from mnemic.cli.terminal.output import OutputFailed, print_error, progress_bars
 from mnemic.hooks.wire.commands import ASSISTANTS
 from mnemic.runtime.keys.keys import disable_core_dumps
 
@@ -93,20 +94,17 @@ def mcp(chosen: CommandContext, assistant: str | None) -> None:
 
 
 @cli.command()
+@click.option("--keep", metavar="DIR", help="The home to work in, a folder that is new or empty; it stays.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def demo(as_json: bool) -> None:
+@click.pass_context
+def demo(context: click.Context, keep: str | None, as_json: bool) -> None:
     """Show the main job on the example that ships. It works in a home of its own, which is thrown away."""
-    from mnemic.cli.demo import run_demo
+    from mnemic.cli.start.demo import demo_lines, run_demo, what_next
 
-    chosen = CommandContext(None, "default", as_json)
+    chosen = CommandContext(keep, None, as_json or "mnemic.as_json" in context.meta)
     with progress_bars(chosen.as_json) as progress:
-        view, lines = run_demo(progress)
-    chosen.print_answer(view | {"told": lines}, demo_lines)
-
-
-def demo_lines(view: dict[str, Any]) -> Iterator[Line]:
-    """What the demo did."""
-    yield from view["told"]
+        view, lines = run_demo(progress, None if keep is None else chosen.home)
+    chosen.print_answer(view | {"told": lines, "next": what_next(chosen, kept=keep is not None)}, demo_lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,34 +1,99 @@
-"""`mnemic demo`: captures the bundled example in a temporary home and asks it a few questions."""
+"""`mnemic demo`: captures the bundled example in a home of its own and asks it a few questions."""
 
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
+from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.message import format_id
 from mnemic.actors.protocol.times import to_iso
+from mnemic.cli.context import CommandContext
 from mnemic.cli.recall import answer_lines
+from mnemic.cli.start.overview import next_lines, program, step
+from mnemic.cli.terminal.output import Line, columns, cut
 from mnemic.open_mind import open_here
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import answer_view
 from mnemic.runtime.clock import SystemClock
+from mnemic.runtime.files.atomic_replace import write_error
+from mnemic.runtime.minds.homes import default_home, expand_home
 
 _PATTERN, _EXPECTED_ANSWER = {"after": "edit, test failed", "then": "?"}, "test python ok"
+_BEFORE_TEXT = 26
+"""So many columns of a hit's line are its number, day and speaker."""
 _CORRECTION = "The session token lasts 10 minutes from today: the tablet in the boathouse is shared."
 
 
-def run_demo(progress: Callable[[str, int, int | None], None]) -> tuple[dict[str, Any], list[str]]:
-    """Run it in a home that is thrown away; returns what happened, as JSON and as lines for a person."""
+def run_demo(
+    progress: Callable[[str, int, int | None], None], keep: Path | None = None
+) -> tuple[dict[str, Any], list[str]]:
+    """Run it in a home of its own; returns what happened, as JSON and as lines for a person.
+
+    Args:
+        keep: the home, which stays; else one that is thrown away.
+
+    Raises:
+        InvalidValue: something is there already.
+        StoreReadOnly, DiskFull: it cannot be made.
+    """
     clock = SystemClock()
-    with as_file(files("mnemic") / "example") as example, tempfile.TemporaryDirectory(prefix="mnemic-demo-") as home:
+    with as_file(files("mnemic") / "example") as example, _demo_home(keep) as home:
         questions = {q["kind"]: q for q in json.loads((example / "questions.json").read_text("utf-8")) if q.get("demo")}
         with open_here(home, create=True) as mind:
             return _run_in(mind, example, questions, clock, progress)
+
+
+def demo_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What the demo did, and what to do next."""
+    yield from view["told"]
+    yield ""
+    yield from next_lines(view["next"])
+
+
+def what_next(chosen: CommandContext, *, kept: bool) -> list[dict[str, str]]:
+    """What to try after the demo."""
+    asks = [
+        step(chosen, "asks what it kept", "recall", "Who struggles with poor eyesight?"),
+        step(chosen, "lists it", "log"),
+    ]
+    leaves = {"command": f"{program()} demo --keep DIR", "what": "leaves this memory in a folder, to play with"}
+    setup = {"command": f"{program()} setup", "what": "makes your own memory, and wires your assistants"}
+    return [*asks, setup] if kept else [setup, leaves]
+
+
+@contextmanager
+def _demo_home(keep: Path | None) -> Iterator[Path]:
+    """A folder to work in: thrown away at the end, or, where it is to be kept, if that is not reached."""
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="mnemic-demo-") as home:
+            yield Path(home)
+        return
+    try:
+        keep.mkdir(mode=0o700, parents=True, exist_ok=True)
+        taken = any(keep.iterdir())
+    except OSError as error:
+        raise write_error(keep, error) from error
+    if taken:
+        why, expected = "something is in it already", "a folder that is new or empty"
+        raise InvalidValue(name="--keep", value=str(keep), why=why, expected=expected)
+    if keep.resolve() == expand_home(default_home(os.environ)).resolve():
+        keep.rmdir()
+        why, expected = "your own memories belong there", "another folder"
+        raise InvalidValue(name="--keep", value=str(keep), why=why, expected=expected)
+    try:
+        yield keep
+    except BaseException:
+        shutil.rmtree(keep, ignore_errors=True)
+        raise
 
 
 def _run_in(
@@ -67,7 +132,8 @@ def _run_in(
         for number, hit in enumerate(recalled.hits, start=1):
             old = "  [superseded]" if hit.superseded_by else ""
             who = hit.speaker or hit.role
-            lines.append(f"  {number}. {_day(hit.said_at)} {who:<9} {_one_line(hit.text)}{old}")
+            said = cut(" ".join(hit.text.split()), columns() - _BEFORE_TEXT - len(old))
+            lines.append(f"  {number}. {_day(hit.said_at)} {who:<9} {said}{old}")
         rank = next((n for n, hit in enumerate(recalled.hits, start=1) if expected in hit.text), None)
         note(title, question, took_s, expected, rank, recalled)
         return recalled
@@ -114,8 +180,3 @@ def _run_in(
 
 def _day(at: int | None) -> str:
     return (to_iso(at) or "")[:10]
-
-
-def _one_line(text: str, width: int = 96) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= width else line[: width - 1] + "…"

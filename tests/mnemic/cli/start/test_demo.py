@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import stat
 import subprocess
@@ -38,6 +39,14 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.fixture
+def without_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(settings: Mapping[str, Any]) -> None:
+        raise ModelMissing(path="/nowhere", why="there is no such folder")
+
+    monkeypatch.setattr(actor_system, "encoder_from_settings", missing)
+
+
 @pytest.mark.system
 def test_every_answer_comes_first_from_an_installation_that_nobody_can_write(scratch: Path, tmp_path: Path) -> None:
     installed = tmp_path / "installed" / "mnemic"
@@ -61,17 +70,15 @@ def test_every_answer_comes_first_from_an_installation_that_nobody_can_write(scr
         assert answer["degraded"] == []
         assert answer["took_ms"] > 0
     assert ended.json["capture"] == {"new": 270, "files": 12, "embedded": 270, "again_new": 0}
+    assert ended.json["next"][0]["command"] == "mnemic setup"
     assert list(scratch.iterdir()) == []
     assert sorted(installed.rglob("*")) == before
 
 
+@pytest.mark.usefixtures("without_model")
 def test_without_a_model_it_goes_on_by_words_and_says_so(
     command: Callable[..., Outcome], scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def missing(settings: Mapping[str, Any]) -> None:
-        raise ModelMissing(path="/nowhere", why="there is no such folder")
-
-    monkeypatch.setattr(actor_system, "encoder_from_settings", missing)
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
     shown = command("demo")
     assert (shown.code, shown.err) == (0, "")
@@ -81,3 +88,46 @@ def test_without_a_model_it_goes_on_by_words_and_says_so(
     assert shown.out.count("degraded: meaning: The embedding model is not at") == len(ASKED) - 1, "a shape needs none"
     assert "test python ok  (read from" in shown.out
     assert list(scratch.iterdir()) == []
+    assert shown.out.splitlines()[-2].startswith("  mnemic setup ")
+
+
+@pytest.mark.usefixtures("without_model")
+def test_a_home_that_is_kept_can_be_asked_afterwards(command: Callable[..., Outcome], tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    shown = command("demo", "--keep", kept)
+    assert (shown.code, shown.err) == (0, "")
+    asks = next(line for line in shown.out.splitlines() if line.startswith("  mnemic recall "))
+    words = shlex.split(asks)[1:]
+    assert words[-2:] == ["--home", str(kept)]
+    assert "recall" in words
+    found = command("recall", "226/NAMESPACE", "--scope", "*", "--home", kept, "--json").json["hits"]
+    assert "ReadWritePaths names a folder" in found[0]["text"]
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o700
+
+
+@pytest.mark.usefixtures("without_model")
+def test_only_a_folder_that_is_new_or_empty_is_taken_and_never_the_users_own_home(
+    command: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "note").touch()
+    refused = command("demo", "--keep", tmp_path / "taken")
+    assert refused.code == 2
+    assert "something is in it already" in refused.err
+    assert [path.name for path in (tmp_path / "taken").iterdir()] == ["note"]
+    monkeypatch.setenv("MNEMIC_HOME", str(tmp_path / "mine"))
+    own = command("demo", "--keep", tmp_path / "mine")
+    assert own.code == 2
+    assert "your own memories belong there" in own.err
+    assert not (tmp_path / "mine").exists()
+
+
+def test_a_demo_that_is_ended_leaves_no_half_of_a_home(
+    command: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ended(*given: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mnemic.cli.start.demo._run_in", ended)
+    assert command("demo", "--keep", tmp_path / "kept").code == 130
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,203 @@
+"""The command `mnemic setup`: makes the mind, wires the assistants that are here, offers what they kept from before."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
+from mnemic.cli.hooks.commands import ALLOW, BACKFILL, allowed, ask_backfill, run_backfill, wiring_view
+from mnemic.cli.hooks.lines import backfill_lines, minutes, other_home_lines, short_path, size_and_days
+from mnemic.cli.keys import init_lines, make_mind, told_lines, warn_made
+from mnemic.cli.start.overview import assistants_here, command_line, next_lines, worth_trying
+from mnemic.cli.terminal.interrupts import Terminated, ask
+from mnemic.cli.terminal.output import Line, columns, filled
+from mnemic.runtime.api.reports import pluralize
+from mnemic.runtime.minds.homes import mind_folder
+
+if TYPE_CHECKING:
+    from mnemic.cli.hooks.wiring import WiringResult
+
+_NOTE_LINES = 2
+"""So much is told of what somebody has to know of an assistant; `mnemic hooks install` tells all."""
+
+
+@cli.command()
+@click.option(
+    "--yes", is_flag=True, help="Wire them without asking; without, and without a terminal, all of it is only shown."
+)
+@ALLOW
+@BACKFILL
+@common_options
+def setup(chosen: CommandContext, yes: bool, allow: tuple[str, ...], backfill: bool | None) -> None:
+    """Make the mind and wire the assistants that are here. Asks once; what is there already stays as it is."""
+    from mnemic.cli.hooks.wiring import install
+    from mnemic.runtime.doctor.summary import summarize_mind
+
+    def wire(*, write: bool) -> WiringResult:
+        names, rights = ["all"], allowed(allow)
+        return install(chosen.home, names, os.environ, CLOCK, mind=chosen.mind, allow=rights, keep=True, write=write)
+
+    def say(stage: str, **more: Any) -> None:
+        if not chosen.as_json:
+            chosen.print_answer(view | more | {"stage": stage}, stage_lines)
+
+    asks = not yes and not chosen.as_json and sys.stdin.isatty()
+    wired = wire(write=False)
+    known = summarize_mind(chosen.home, chosen.mind, CLOCK)
+    folder = mind_folder(chosen.home, chosen.mind).path
+    mind: dict[str, Any] = {"mind": chosen.mind, "folder": str(folder), "is_new": known is None}
+    mind["memories"] = known.memories if known is not None else 0
+    view = wiring_view(wired, chosen.home) | {"applied": yes or asks, "mind": mind, "backfill": None}
+    fresh = [name for name, host in view["hosts"].items() if _changes(host)]
+    view["wired"] = [name for name, host in view["hosts"].items() if not host["failed"] and name not in fresh]
+    if not view["applied"]:
+        chosen.print_answer(view | {"stage": "shown"}, stage_lines)
+        sys.exit(1 if wired.has_failed else 0)
+    try:
+        if known is None:
+            made, opened_to_others = make_mind(chosen)
+            view["mind"] |= made
+            say("mind")
+            warn_made(opened_to_others)
+        else:
+            say("mind")
+        say("plan")
+        if (fresh and (not asks or _is_wanted())) or (not fresh and view["executables"]):
+            wired = wire(write=True)
+            view |= {**wiring_view(wired, chosen.home), "applied": True}
+            view["wired"] = [name for name, host in view["hosts"].items() if not host["failed"]]
+            say("wired", fresh=fresh)
+        elif fresh:
+            again = command_line(chosen, "setup")
+            say("told", told=f"nothing was written to their settings; `{again}` asks again")
+            fresh = []
+        kept = {name: one for name, one in wired.transcripts.items() if name in fresh or backfill}
+        if kept:
+            say("offer", transcripts={name: view["transcripts"][name] for name in kept})
+            if backfill is None and asks:
+                backfill = ask_backfill()
+            view["backfill"] = run_backfill(chosen, kept, backfill is True)
+            say("backfill", again=command_line(chosen, "setup", "--backfill"))
+    except (KeyboardInterrupt, click.Abort, Terminated):
+        if asks:
+            click.echo()  # after what was typed
+        say("told", told=_reached(chosen, is_new=known is None))
+        raise
+    view["next"] = worth_trying(chosen, view)
+    chosen.print_answer(view | {"stage": "next"}, stage_lines)
+    sys.exit(1 if wired.has_failed else 0)
+
+
+def _is_wanted() -> bool:
+    return bool(ask(lambda: click.confirm("Wire them?", default=True)))
+
+
+def _changes(host: dict[str, Any]) -> bool:
+    return host["allow"] is not None or any(file["change"] != "unchanged" for file in host["files"])
+
+
+def _reached(chosen: CommandContext, *, is_new: bool) -> str:
+    """What is done where somebody ended it in the middle."""
+    made = mind_folder(chosen.home, chosen.mind).path.is_dir()
+    wired = [one["title"] for one in assistants_here(chosen)[0] if one["state"] == "wired"]
+    told = f"the mind {chosen.mind!r} {'was made' if is_new else 'is as it was'}" if made else "no mind was made"
+    wiring = f"wired are {', '.join(wired)}" if wired else "no assistant is wired"
+    return f"ended in the middle: {told}, and {wiring}"
+
+
+# --- lines -----------------------------------------------------------------------------------------------------------
+
+
+def stage_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What there is to tell at a stage of it."""
+    yield from _STAGES[view["stage"]](view)
+
+
+def shown_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What it would do."""
+    yield from mind_lines(view)
+    yield from plan_lines(view)
+    yield from offer_lines(view)
+    yield "nothing was written; --yes does it"
+
+
+def mind_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """The mind: what opens it, where it was just made."""
+    mind = view["mind"]
+    if "recovery" in mind:
+        yield from init_lines(mind)
+    elif mind["is_new"]:
+        yield f"would make the mind {mind['mind']!r} in {mind['folder']}"
+    else:
+        held = "" if mind["memories"] is None else f", with {pluralize(mind['memories'], 'memory')}"
+        yield f"the mind {mind['mind']!r} is there{held}; its keys stay as they are"
+
+
+def plan_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What would be added to whose settings, an assistant a line."""
+    hosts = view["hosts"].values()
+    if not hosts:
+        yield "no assistant was found on this machine: none is wired"
+        return
+    changes = any(_changes(host) for host in hosts)
+    yield ""
+    yield "to be added to the settings of your assistants:" if changes else "your assistants:"
+    width = max(len(host["title"]) for host in hosts)
+    for host in hosts:
+        parts = [part for file in host["files"] for part in file["parts"]]
+        what, style = (", ".join(parts) or "its rights", "") if _changes(host) else ("wired already", "green")
+        if host["failed"]:
+            what, style = f"left as it is: {host['failed']}", "red"
+        yield [(f"  {host['title']:<{width}}  ", "bold"), (what, style)]
+        yield from other_home_lines(host)
+    if changes:
+        yield [("All else in them stays; `mnemic hooks install --diff` shows every line.", "dim")]
+
+
+def wired_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What was done."""
+    hosts = {name: host for name, host in view["hosts"].items() if name in view["fresh"]}
+    done = [host["title"] for host in hosts.values() if not host["failed"]]
+    if view["executables"] and not hosts:
+        yield f"renewed what hooks start: {', '.join(view['executables'])}"
+    if done:
+        kept = any(file["backup"] for host in hosts.values() for file in host["files"])
+        yield [("wired: ", "green"), (", ".join(done), "bold")]
+        yield from [f"  what was in their files is kept in {short_path(view['backups'], columns())}"] if kept else []
+    for host in hosts.values():
+        if host["failed"]:
+            yield [(f"{host['title']} was not wired: ", "red"), (host["failed"], "")]
+    for note in dict.fromkeys(note for host in hosts.values() for note in host["notes"]):
+        yield from ([(f"  {line}", "dim")] for line in filled(note, columns() - 2, _NOTE_LINES))
+
+
+def offer_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What assistants have kept from before."""
+    kept = view["transcripts"]
+    if kept:
+        files, days = pluralize(sum(one["files"] for one in kept.values()), "transcript"), size_and_days(kept.values())
+        yield f"from before there are {files} of {', '.join(kept)}: {days}, {minutes(kept.values())} in the background"
+
+
+def tried_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What to try."""
+    yield ""
+    yield from next_lines(view["next"])
+
+
+_STAGES: dict[str, Callable[[dict[str, Any]], Iterator[Line]]] = {
+    "shown": shown_lines,
+    "mind": mind_lines,
+    "plan": plan_lines,
+    "wired": wired_lines,
+    "offer": offer_lines,
+    "backfill": backfill_lines,
+    "told": told_lines,
+    "next": tried_lines,
+}
+"""What is told at each stage."""
