@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -87,6 +88,20 @@ def test_another_mind_and_home_are_named_in_what_it_proposes(command: Command, u
     refused = command("--home", home, "--mind", "../x")
     assert refused.code == 2
     assert "it names a folder" in refused.err
+
+
+def test_no_program_is_started_for_it_not_even_codex(
+    command: Command, user: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command("hooks", "install", "codex", "--apply", "--home", home)
+    (tmp_path / "codex").touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+
+    def started(*given: object, **more: object) -> None:
+        raise AssertionError(given)
+
+    monkeypatch.setattr(subprocess, "Popen", started)
+    assert "wired: Codex\n" in command("--home", home).out
 
 
 @pytest.mark.system
