@@ -25,6 +25,7 @@ from mnemic.runtime.engine.engine import EmbeddedEngine, Engine, EngineFactory
 from mnemic.runtime.engine.ray.parent import ENGINE_LOST
 from mnemic.runtime.engine.settings import load_settings
 from mnemic.runtime.keys.keys import Keys
+from mnemic.runtime.logs import set_level
 from mnemic.runtime.minds.homes import MindFolder, is_locked_mind
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, settings_digest, settings_edited
 from mnemic.runtime.minds.unlocking import UnlockedKeys
@@ -173,6 +174,7 @@ class ServerProcess:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self._events.put("leave"))
         signal.signal(signal.SIGHUP, lambda *_: self._events.put("reload"))
+        set_level(self._actor_systems.settings["runtime.log_level"])
         faces = self._faces(sockets[0], sockets[1], tcp)
         steward = threading.Thread(
             target=self._run_until_stopped, args=(faces, vanish), daemon=True, name="mnemic-steward"
@@ -270,6 +272,7 @@ class ServerProcess:
             _log.error("the settings were not reloaded: %s", error.code)
             return
         self._settings_error = ""
+        set_level(self._actor_systems.settings["runtime.log_level"])
         self._card = msgspec.structs.replace(self._card, settings=read)
         try:
             self._meeting.publish(self._card)

@@ -17,9 +17,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+LEVELS = ("info", "debug")
+"""How much the process that serves a home writes: what is of note, or each request and message as well."""
 FIELDS = ("trace", "actor", "message_type", "message_id", "took_ms", "code")
 """What a line may say by name, in the order in which it is written."""
 
+_SLOW_S = 1.0
 _MAX_BYTES = 1 << 20
 _BACKUPS = 3
 _MODE = 0o600
@@ -40,6 +43,16 @@ class JsonLines(logging.Formatter):
         if record.exc_info and record.exc_info[0] is not None:
             line["error"] = record.exc_info[0].__name__
         return json.dumps(line, default=lambda value: type(value).__name__)
+
+
+def outcome_level(outcome: str, took_s: float) -> int:
+    """The level at which it is logged that something was done: what went well and quickly is of no note."""
+    return logging.DEBUG if outcome == "ok" and took_s < _SLOW_S else logging.INFO
+
+
+def set_level(level: str) -> None:
+    """Log as much as one of `LEVELS` says, until the block of `log_to` ends."""
+    logging.getLogger("mnemic").setLevel(level.upper())
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from mnemic.actors.sleep.registry import settings_of_stages
 from mnemic.runtime.engine import idleness
 from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS, SLOTS, load_actors
 from mnemic.runtime.files.foreign import parse_toml
+from mnemic.runtime.logs import LEVELS
 from mnemic.runtime.models.models import check_instruction_set, model_folder
 
 _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
@@ -31,6 +32,13 @@ _EXAMPLES = {
 """By unit, an example of what is empty by default."""
 _RUNTIME = (
     Setting("runtime.ask_timeout_s", 60.0, "seconds", "How long a face waits for one answer.", 0.1),
+    Setting(
+        "runtime.log_level",
+        LEVELS[0],
+        "-",
+        "What serve.log holds: info is what failed or took a second, debug is each request and message besides.",
+        choices=LEVELS,
+    ),
     Setting("runtime.inbox_messages", 256, "messages", "How many messages may wait for one actor.", 1),
     Setting(
         "runtime.other_nodes",

@@ -24,6 +24,7 @@ from mnemic.runtime.engine.engine import Engine, Placement, safe_cause
 from mnemic.runtime.engine.idleness import IdlePolicy, SleepScheduler
 from mnemic.runtime.engine.reports import ActorHealth, ActorSystemReport, Observer, Progress
 from mnemic.runtime.engine.router import Router, log_fields
+from mnemic.runtime.logs import outcome_level
 
 _log = logging.getLogger("mnemic.supervisor")
 _REPORTED_DEAD_LETTERS = 20
@@ -267,9 +268,10 @@ class Supervisor:
         state.working = state.failing = False
         kind = type(envelope.message).__name__
         self._observer.handled(actor, kind, outcome, took_s)
-        if _log.isEnabledFor(logging.INFO):
+        level = outcome_level(outcome, took_s)
+        if _log.isEnabledFor(level):
             extra = log_fields(actor, envelope, outcome) | {"took_ms": round(took_s * 1e3, 3)}
-            _log.info("%s handled %s: %s", actor, kind, outcome, extra=extra)
+            _log.log(level, "%s handled %s: %s", actor, kind, outcome, extra=extra)
 
     def failed(self, actor: str, envelope: Envelope, error: BaseException) -> None:
         """An actor failed: decide, and carry the decision out."""

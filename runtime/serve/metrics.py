@@ -31,6 +31,7 @@ from mnemic.actors.protocol.errors import MnemicError
 from mnemic.runtime.engine.engine import safe_cause
 from mnemic.runtime.engine.reports import ActorSystemReport, Observer
 from mnemic.runtime.engine.router import TRACE_PREFIX
+from mnemic.runtime.logs import outcome_level
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 """What `Metrics.exposition` is."""
@@ -179,4 +180,4 @@ class RequestTracker:
                 self.last_activity_s = now
             self._observer.request_finished(verb, outcome, now - begun)
             extra = {"trace": name, "took_ms": round(1e3 * (now - begun), 3), "code": outcome}
-            _log.info("%s: %s", verb, outcome, extra=extra)
+            _log.log(outcome_level(outcome, now - begun), "%s: %s", verb, outcome, extra=extra)

@@ -616,6 +616,7 @@ def leads_to_the_store(home: Path, trace: str) -> None:
 
 
 def test_a_trace_leads_from_the_face_to_the_store_and_no_text_is_logged(home: Path) -> None:
+    setting(home, '[runtime]\nlog_level = "debug"')
     tea = CaptureText(text=b"the tea is in the blue tin", role="user", session="secret session", place=PLACE)
     RemoteActorSystem(home, "default", True, CLOCK).ask(tea, trace="a-trace")
     served(home).recall("blue tin")
@@ -624,6 +625,21 @@ def test_a_trace_leads_from_the_face_to_the_store_and_no_text_is_logged(home: Pa
     assert "blue tin" not in logged
     assert "secret" not in logged
     assert (home / "serve.log").stat().st_mode & 0o777 == 0o600
+
+
+def test_turns_that_go_well_leave_no_line_in_the_log_unless_it_is_to_hold_all(home: Path) -> None:
+    mind = served(home)
+    for number in range(5):
+        mind.remember(f"an otter {number}")
+    mind.recall("otter")
+    assert [line for line in log_of(home) if line.get("code") == "ok" and line["took_ms"] < 1000] == []
+    setting(home, '[runtime]\nlog_level = "debug"')
+    card = card_of(home)
+    assert card is not None
+    os.kill(card.pid, signal.SIGHUP)
+    until(lambda: any("settings reloaded" in line["message"] for line in log_of(home)))
+    mind.remember("a stork")
+    until(lambda: any(line.get("message_type") == "CaptureText" for line in log_of(home)))
 
 
 def test_the_log_is_turned_over_and_stays_small(home: Path) -> None:
@@ -642,7 +658,7 @@ def ray_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, s
     """A home that is served on Ray, for the tests below, in their order."""
     home = tmp_path_factory.mktemp("ray") / "home"
     home.mkdir()
-    (home / "mnemic.toml").write_text('[embedder]\nmodel = "/nowhere"\n', "utf-8")
+    (home / "mnemic.toml").write_text('[embedder]\nmodel = "/nowhere"\n[runtime]\nlog_level = "debug"\n', "utf-8")
     with serving(home, engine="ray") as process:
         yield home, process
     end(home)

@@ -23,7 +23,7 @@ from mnemic.runtime import logs
 from mnemic.runtime.engine.actor_health import RestartPolicy
 from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
-from mnemic.runtime.logs import FIELDS, JsonLines, log_to
+from mnemic.runtime.logs import FIELDS, JsonLines, log_to, outcome_level, set_level
 from tests.clocks import ManualClock
 from tests.harness import ActorHarness
 from tests.runtime.building import child, finish
@@ -295,6 +295,7 @@ def test_no_text_ever_reaches_the_log_whatever_is_asked_told_answered_or_raised(
 def test_one_trace_leads_through_the_file_from_capture_to_store_and_no_line_quotes_the_memory(tmp_path: Path) -> None:
     path = tmp_path / "log"
     with log_to(path), ActorHarness(tmp_path) as actor_system:
+        set_level("debug")
         actor_system.keep(SECRET)
         actor_system.embed()
         actor_system.recall("blue tin")
@@ -310,6 +311,21 @@ def test_one_trace_leads_through_the_file_from_capture_to_store_and_no_line_quot
     assert all(line["took_ms"] >= 0 for line in lines(path) if line["logger"] == "mnemic.supervisor")
     for word in ("blue", "tea"):
         assert word not in path.read_text("ascii")
+
+
+def test_what_goes_well_and_quickly_is_of_no_note() -> None:
+    levels = [outcome_level(*done) for done in (("ok", 0.0), ("ok", 0.999), ("ok", 1.0), ("store_busy", 0.0))]
+    assert levels == [logging.DEBUG, logging.DEBUG, logging.INFO, logging.INFO]
+
+
+def test_a_capture_and_a_recall_that_go_well_leave_no_line_of_each_message(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    with log_to(path), ActorHarness(tmp_path) as actor_system:
+        for number in range(20):
+            actor_system.keep(f"{SECRET} {number}")
+        actor_system.recall("blue tin")
+    logged = lines(path) if path.exists() else []
+    assert all(line["took_ms"] >= 1000 for line in logged if line["logger"] == "mnemic.supervisor")
 
 
 def log_without_room(path: str) -> None:

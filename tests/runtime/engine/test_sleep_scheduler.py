@@ -423,7 +423,7 @@ def test_a_stop_in_the_middle_of_a_night_tells_it_and_waits_for_its_step(bedroom
 def test_a_night_is_logged_by_its_name_and_what_became_of_it(
     bedroom: Bedroom, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "mnemic")
+    caplog.set_level(logging.DEBUG, "mnemic")
     bedroom.pass_time(300)
     run = sleep_run_name(SEED, 7)
     said = [record for record in caplog.records if getattr(record, "trace", "") == run]

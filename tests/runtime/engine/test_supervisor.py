@@ -560,7 +560,7 @@ def test_an_observer_is_told_what_becomes_of_every_message_and_how_long_it_took(
 def test_one_trace_leads_through_the_log_from_the_face_to_the_last_actor_and_what_it_told(
     supervisor: Supervisor, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "mnemic")
+    caplog.set_level(logging.DEBUG, "mnemic")
 
     def work(context: Context) -> None:
         context.ask(DoToo(lambda inner: inner.tell(Both())))

@@ -11,7 +11,7 @@ import pytest
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.open_mind import open_here
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.logs import log_to
+from mnemic.runtime.logs import log_to, set_level
 from mnemic.runtime.serve.metrics import RequestTracker
 from tests.clocks import ManualClock
 
@@ -56,8 +56,10 @@ def test_a_look_at_how_things_are_is_nobodys_wish() -> None:
 def test_a_requests_name_is_in_every_line_from_the_face_to_the_store_and_no_text_is(home: Path, tmp_path: Path) -> None:
     requests = RequestTracker(SystemClock(), Counted())
     log = tmp_path / "a.log"
-    with log_to(log), open_here(home, create=True) as mind, requests.track_request("memory_capture"):
-        mind.remember(SECRET)
+    with log_to(log), open_here(home, create=True) as mind:
+        set_level("debug")
+        with requests.track_request("memory_capture"):
+            mind.remember(SECRET)
     lines = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
     (request,) = [line["trace"] for line in lines if line["logger"] == "mnemic.requests"]
     actors = {line["actor"] for line in lines if line.get("trace", "").startswith(f"{request}.")}

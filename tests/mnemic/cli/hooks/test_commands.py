@@ -320,6 +320,8 @@ def test_on_a_yes_they_are_taken_in_by_the_homes_process(command: Command, user:
 @pytest.mark.system
 def test_a_process_that_serves_already_is_told_of_them(command: Command, user: Path, home: Path) -> None:
     install(command, home, "cursor")
+    with (home / "mnemic.toml").open("a", encoding="utf-8") as settings:
+        settings.write('[runtime]\nlog_level = "debug"\n')
     with serving(home):
         command("recall", "otter", "--home", home)
         until(lambda: "drain: ok" in (home / "serve.log").read_text("utf-8"))  # it was asked, and would not be so soon
