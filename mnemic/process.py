@@ -311,7 +311,7 @@ class ServerProcess:
             self._minds,
             self,
             metrics=lambda: (CONTENT_TYPE, self._metrics.exposition()),
-            mcp=McpHttp(server),
+            mcp=McpHttp(server, self._card.started_in),
             unlocked=self._unlocked,
             setting=setting,
             locked_answer=partial(locked_hook_reply, self._home),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import logging
 import os
+import shlex
 import signal
 import socket
 import sys
@@ -16,6 +17,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import msgspec
 
@@ -101,9 +103,10 @@ def serve_home(home: Path, options: ServeOptions, clock: Clock, say: Callable[[s
             mode="on-demand" if options.on_demand else "foreground",
             folder=folder,
             tcp=None if tcp is None else _address(tcp.listening),
+            started_in="" if options.on_demand else _working_folder(),
         )
         meeting.publish(card)
-        serving = f"serving {home} on the {engine} engine, process {card.pid}; Ctrl-C ends it"
+        serving = _serving_text(home, card, tcp)
         if engine == "ray":
             say(f"starting Ray to serve {home}, process {card.pid}; it takes seconds, and whoever asks meanwhile waits")
             with log_to(log_path(home), rotate=False):
@@ -173,6 +176,15 @@ def option_error(options: ServeOptions) -> str | None:
     return None
 
 
+def _serving_text(home: Path, card: ServerInfo, tcp: TcpListener | None) -> str:
+    """What is said once a home is served: by whom, at which addresses, and where to read what can be asked there."""
+    said = f"serving {home} on the {card.engine} engine, process {card.pid}; Ctrl-C ends it"
+    if tcp is None:
+        page = f"curl --unix-socket {shlex.quote(card.http_socket)} http://mnemic/openapi.json"
+        return f"{said}\nit answers at {card.http_socket}; what can be asked: {page}"
+    return f"{said}\nit answers at {tcp.url} and {card.http_socket}; what can be asked: {tcp.url}/docs"
+
+
 def _say_if_heard(say: Callable[[str], None], line: str) -> None:
     """Say one thing more to whoever started it, who may have closed the pipe since: it serves on all the same."""
     try:
@@ -211,6 +223,14 @@ def _tcp_options(home: Path, options: ServeOptions) -> dict[str, Any]:
         "certificate": None if options.tls_cert is None else Path(options.tls_cert),
         "key": None if options.tls_key is None else Path(options.tls_key),
     }
+
+
+def _working_folder() -> str:
+    """The folder this was started in, percent-encoded; empty where it was removed."""
+    try:
+        return quote(os.getcwdb())
+    except FileNotFoundError:
+        return ""
 
 
 def _address(listening: socket.socket) -> str:

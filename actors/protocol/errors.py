@@ -28,6 +28,7 @@ __all__ = [
     "BadSettings",
     "BadTime",
     "BadToken",
+    "BodyTooLong",
     "CapturePaused",
     "DamagedStore",
     "DeadlineExceeded",
@@ -162,6 +163,10 @@ class BadBody(InvalidValue):
     """What was sent as a whole; it may hold anything, and is shown nowhere."""
 
     sentence = "The body cannot be taken: {why}."
+
+
+class BodyTooLong(BadBody):
+    http_status = 413
 
 
 class BadToken(BadInput):

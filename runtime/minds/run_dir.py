@@ -61,6 +61,8 @@ class ServerInfo(msgspec.Struct, frozen=True, kw_only=True):
     """How often the engine was brought back."""
     tcp: str | None = None
     """The address it listens on beside its sockets."""
+    started_in: str = ""
+    """The folder in which `mnemic serve` was given, percent-encoded; empty of one that was started on demand."""
     settings: str = ""
     """Which `settings_digest` it works with; empty before it has read one, and where an older version wrote the
     card.

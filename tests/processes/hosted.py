@@ -103,7 +103,14 @@ class Hosted:
     """Faces that run."""
 
     def __init__(
-        self, home: Path, minds: Any, door: NotedDoor, folder: Path, tcp: TcpListener | None, clock: Clock
+        self,
+        home: Path,
+        minds: Any,
+        door: NotedDoor,
+        folder: Path,
+        tcp: TcpListener | None,
+        clock: Clock,
+        started_in: str = "",
     ) -> None:
         self.home = home
         self.minds = minds
@@ -126,7 +133,7 @@ class Hosted:
             minds,
             door,
             metrics=lambda: ("text/plain; version=9", b"mnemic_up 1\n"),
-            mcp=McpHttp(self.server),
+            mcp=McpHttp(self.server, started_in),
             unlocked=UnlockedKeys(home),
             setting=setting,
         )
@@ -218,12 +225,12 @@ class _ShortPauses:
 
 
 @contextmanager
-def hosted(home: Path, tcp: TcpListener | None = None, minds: Any = None) -> Iterator[Hosted]:
+def hosted(home: Path, tcp: TcpListener | None = None, minds: Any = None, started_in: str = "") -> Iterator[Hosted]:
     """Host the faces of a home; all is answered and closed in the end."""
     folder = Path(tempfile.mkdtemp(prefix="mnemic-", dir="/tmp"))
     own = minds is None
     minds = OpenMinds(home) if own else minds
-    faces = Hosted(home, minds, NotedDoor(home), folder, tcp, SystemClock())
+    faces = Hosted(home, minds, NotedDoor(home), folder, tcp, SystemClock(), started_in)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(uvicorn.server, "asyncio", _ShortPauses())
         faces.thread.start()

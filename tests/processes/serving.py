@@ -63,12 +63,12 @@ def end(home: Path) -> None:
 
 @contextmanager
 def serving(
-    home: Path, *options: object, engine: str = "embedded", protocol: int | None = None
+    home: Path, *options: object, engine: str = "embedded", protocol: int | None = None, cwd: Path | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A process in the foreground, from when it is ready; of another protocol, where one is given."""
     arguments = ["serve", "--engine", engine, "--home", str(home), *map(str, options)]
     if protocol is None:
-        process = start(*arguments)
+        process = start(*arguments, cwd=cwd)
     else:
         command = [sys.executable, "-c", _OTHER.format(protocol), *arguments]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -24,6 +24,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from mnemic.actors.protocol.errors import BadBody
 from mnemic.runtime.client.wire import encode_error
 from mnemic.runtime.engine.engine import redacted_line
+from mnemic.runtime.serve.http.readable import ReadableAnswers
 from mnemic.runtime.serve.http.tcp import BACKLOG, TcpGuard, TcpListener
 from mnemic.runtime.serve.mcp.stream import McpSocketServer
 from mnemic.runtime.serve.server_control import MAX_CONCURRENT_VERBS
@@ -61,9 +62,9 @@ class FaceServer:
         """
         self._stream = stream
         self._mcp = mcp
-        self._servers = [(_server(app, lifespan="on"), http)]
+        self._servers = [(_server(ReadableAnswers(app), lifespan="on"), http)]
         if tcp is not None:
-            guarded = TcpGuard(app, tcp.hosts, tcp.token_file)
+            guarded = ReadableAnswers(TcpGuard(app, tcp.hosts, tcp.token_file))
             tls: dict[str, Any] = {}
             if tcp.certificate is not None:
                 tls = {"ssl_certfile": tcp.certificate, "ssl_keyfile": tcp.key}

@@ -5,10 +5,11 @@ Above stands `mnemic.runtime.serve.http.routes`.
 
 from __future__ import annotations
 
+import difflib
 import json
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -20,7 +21,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from mnemic.actors.protocol.errors import (
-    BadBody,
+    BodyTooLong,
     InvalidValue,
     MnemicError,
     NewerProcess,
@@ -32,14 +33,13 @@ from mnemic.runtime.client.wire import encode_error
 from mnemic.runtime.engine.engine import safe_cause
 from mnemic.runtime.engine.reports import Progress
 from mnemic.runtime.minds.run_dir import PROTOCOL
+from mnemic.runtime.serve.http.endpoints import ENDPOINTS, JSON, NDJSON
 from mnemic.runtime.serve.server_control import ServerControl, run_in_thread
 
 _log = logging.getLogger("mnemic.http")
 
 BODY_BYTES = 64 << 20
 """The longest request that is read."""
-JSON = "application/json"
-NDJSON = "application/x-ndjson"
 _RETRY = {"Retry-After": "1"}
 
 
@@ -47,13 +47,13 @@ async def read_body(request: Request) -> bytes:
     """The body.
 
     Raises:
-        BadBody: it is longer than `BODY_BYTES`; the rest is not read.
+        BodyTooLong: it is longer than `BODY_BYTES`; the rest is not read.
     """
     body = bytearray()
     async for part in request.stream():
         body += part
         if len(body) > BODY_BYTES:
-            raise BadBody(why="it is too long", expected=f"at most {BODY_BYTES >> 20} MiB")
+            raise BodyTooLong(why="it is too long", expected=f"at most {BODY_BYTES >> 20} MiB")
     return bytes(body)
 
 
@@ -94,20 +94,27 @@ def error_response(error: MnemicError) -> Response:
 
 
 def not_found(path: str, known: Mapping[str, Any]) -> Response:
-    error = InvalidValue(name="the message", value=path, why="nobody takes it here", expected=", ".join(sorted(known)))
+    error = InvalidValue(name="the message", value=path, why="nobody takes it here", expected=listed(path, known))
     return json_response(encode_error(error), 404)
+
+
+def listed(given: str, known: Iterable[str]) -> str:
+    """What may be given in place of a name that is none: what is near to it, and where all are listed."""
+    near = difflib.get_close_matches(given, known, n=1)
+    return f"{near[0]}, which is near, or another that `/docs` lists" if near else "one that `/docs` lists"
 
 
 def unrouted(method: str, path: str, error: HTTPException) -> Response:
     """What is answered where the router knows no such path, or not that method of it."""
-    allowed = (error.headers or {}).get("Allow")
-    if allowed is None:
-        refusal = InvalidValue(
-            name="the path", value=path, why="nobody answers there", expected="one that docs/http.md lists"
-        )
+    headers = dict(error.headers or {})
+    if "Allow" not in headers:
+        expected = listed(path, [one.path for one in ENDPOINTS])
+        refusal = InvalidValue(name="the path", value=path, why="nobody answers there", expected=expected)
     else:
-        refusal = InvalidValue(name="the method", value=method, why=f"{path} does not take it", expected=allowed)
-    return json_response(encode_error(refusal), error.status_code, error.headers)
+        headers["Allow"] = ", ".join(sorted(headers["Allow"].split(", ")))  # a set of the router's
+        why = f"{path} does not take it"
+        refusal = InvalidValue(name="the method", value=method, why=why, expected=headers["Allow"])
+    return json_response(encode_error(refusal), error.status_code, headers)
 
 
 def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

@@ -11,7 +11,7 @@ import logging
 import math
 import os
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -20,7 +20,7 @@ import msgspec
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -28,15 +28,27 @@ from mnemic.actors.protocol.capture.messages import CaptureText, CaptureTranscri
 from mnemic.actors.protocol.errors import BadBody, InvalidValue, MindLocked, MnemicError, OwnersChoice
 from mnemic.actors.protocol.events import MCP_PREFIX
 from mnemic.actors.protocol.knowledge.messages import SettleConflict
+from mnemic.actors.protocol.times import to_iso
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES, decode_message, encode, encode_error
 from mnemic.runtime.engine.engine import safe_cause
 from mnemic.runtime.engine.reports import ActorSystemPort, Progress
 from mnemic.runtime.minds.run_dir import PROTOCOL
 from mnemic.runtime.minds.unlocking import UnlockedKeys
-from mnemic.runtime.serve.http.responses import (
+from mnemic.runtime.serve.http.endpoints import (
+    ALLOWED_PATHS,
+    FIXED,
+    HEADERS,
     JSON,
     NDJSON,
+    PAGES,
+    PROTOCOL_HEADER,
+    RequestHeaders,
+)
+from mnemic.runtime.serve.http.openapi import document
+from mnemic.runtime.serve.http.page import PAGE_HEADERS, docs_page
+from mnemic.runtime.serve.http.readable import indented
+from mnemic.runtime.serve.http.responses import (
     ProgressStream,
     ReleaseMindResponse,
     check_protocol,
@@ -47,7 +59,6 @@ from mnemic.runtime.serve.http.responses import (
     read_body,
     unrouted,
 )
-from mnemic.runtime.serve.http.tcp import ALLOWED_PATHS
 from mnemic.runtime.serve.mcp.http import McpHttp
 from mnemic.runtime.serve.open_minds import OpenMinds
 from mnemic.runtime.serve.server_control import ServerControl, run_in_thread
@@ -62,31 +73,22 @@ _DRAIN_REASONS = ("an older process", "mnemic serve")
 """Why one drains; reasons are logged, and any other one would be a text of the caller's own choice."""
 
 
-class _RequestHeaders(msgspec.Struct, frozen=True):
-    """What the headers of a request say."""
-
-    mind: str
-    create: bool
-    trace: str | None
-    timeout_s: float | None
-    idle: bool
-
-    @classmethod
-    def parse(cls, headers: Headers) -> _RequestHeaders:
-        trace, timeout_s = headers.get("mnemic-trace"), headers.get("mnemic-timeout")
-        if trace is not None and not _TRACE.fullmatch(trace):
-            raise InvalidValue(
-                name="Mnemic-Trace", value=trace, why="it is no name", expected="letters, digits and . _ : -"
-            )
-        return cls(
-            mind=headers.get("mnemic-mind", "default"),
-            create=headers.get("mnemic-create", "0") not in _FALSE_VALUES,
-            trace=trace,
-            timeout_s=None if timeout_s is None else _parse_timeout_s(timeout_s),
-            idle=headers.get("mnemic-idle", "0") not in _FALSE_VALUES,
+def _parse_headers(headers: Headers) -> RequestHeaders:
+    mind, create, trace, timeout_s, idle = (headers.get(name) for name in HEADERS)
+    if trace is not None and not _TRACE.fullmatch(trace):
+        raise InvalidValue(
+            name="Mnemic-Trace", value=trace, why="it is no name", expected="letters, digits and . _ : -"
         )
+    return RequestHeaders(
+        mind="default" if mind is None else mind,
+        create=(create or "") not in _FALSE_VALUES,
+        trace=trace,
+        timeout_s=None if timeout_s is None else _parse_timeout_s(timeout_s),
+        idle=(idle or "") not in _FALSE_VALUES,
+    )
 
 
+Handler = Callable[[Request], Awaitable[Response]]
 LockedHookReply = Callable[[str, str, str, str | None, bytes, bool], bytes]
 """What a hook of a locked mind prints: given the mind, the assistant, the event, its folder, what the host said, and
 whether its shell has switched the capture off."""
@@ -102,7 +104,7 @@ def make_app(
     setting: Callable[[str], Any],
     locked_answer: LockedHookReply = lambda mind, assistant, event, cwd, payload, unkept: b"",
 ) -> ASGIApp:
-    """The application: ``/api/…``, ``/mcp``, ``/healthz`` and ``/metrics``.
+    """The application: all that `mnemic.runtime.serve.http.endpoints.ENDPOINTS` lists.
 
     Args:
         metrics: gives the content type and the text of ``/metrics``.
@@ -111,9 +113,10 @@ def make_app(
     """
 
     async def ask(request: Request) -> Response:
-        path, asked = request.path_params["message"], _RequestHeaders.parse(request.headers)
+        path, asked = request.path_params["message"], _parse_headers(request.headers)
         kind = ASK_MESSAGES.get(path)
         if kind is None:
+            _check_method(request)
             return not_found(path, ASK_MESSAGES)
         if _over_tcp(request):
             _check_allowed(f"/api/{path}", setting("mcp.allow"))
@@ -149,7 +152,7 @@ def make_app(
         request: Request, name: str, verb: Callable[[Mind, str | None], Any], idle: bool = False
     ) -> Response:
         """Answer with what a verb gives of the mind that a request names."""
-        asked = _RequestHeaders.parse(request.headers)
+        asked = _parse_headers(request.headers)
 
         def held(_: Progress | None) -> Any:
             with door.track_request(name, asked.trace, idle=idle), minds.use(asked.mind, asked.create) as mind:
@@ -157,27 +160,19 @@ def make_app(
 
         return json_response(await run_in_thread(held))
 
-    def about(name: str, method: str, of: Callable[[ActorSystemPort], Any]) -> Route:
+    def about(name: str, of: Callable[[ActorSystemPort], Any]) -> Handler:
         """A look after the actors of a mind, which is nobody's wish."""
 
         async def endpoint(request: Request) -> Response:
             return await of_mind(request, name, lambda mind, _: of(mind.actor_system), idle=True)
 
-        return Route(f"/api/{name}", endpoint, methods=[method])
+        return endpoint
 
     async def hook(request: Request) -> Response:
         return Response(await _hook_reply(request, minds, door, locked_answer), media_type=JSON)
 
-    def for_owner(name: str, verb: Callable[[Request], Any]) -> Route:
-        """What is for those alone who may read the home's files, and so not for callers over TCP."""
-
-        async def endpoint(request: Request) -> Any:
-            return not_found(name, ASK_MESSAGES) if _over_tcp(request) else await verb(request)
-
-        return Route(f"/api/{name}", endpoint, methods=["POST"])
-
     async def unlock(request: Request) -> Response:
-        asked, secrets = _RequestHeaders.parse(request.headers), await read_body(request)
+        asked, secrets = _parse_headers(request.headers), await read_body(request)
 
         def verb(_: Progress | None) -> None:
             with door.track_request("unlock", asked.trace):
@@ -187,7 +182,7 @@ def make_app(
         return json_response(door.server_info())
 
     async def lock(request: Request) -> Response:
-        asked = _RequestHeaders.parse(request.headers)
+        asked = _parse_headers(request.headers)
 
         def verb(_: Progress | None) -> bool:
             with door.track_request("lock", asked.trace):
@@ -200,7 +195,7 @@ def make_app(
         return json_response({"unlocked": await run_in_thread(verb)})
 
     async def let_go(request: Request) -> Response:
-        asked = _RequestHeaders.parse(request.headers)
+        asked = _parse_headers(request.headers)
 
         @contextmanager
         def held() -> Iterator[None]:
@@ -218,27 +213,46 @@ def make_app(
         refusal, card = draining_error(door), door.server_info()
         if _over_tcp(request):  # there anybody may ask, without a token
             card = {name: card[name] for name in ("protocol", "version", "state")}
+        if "since_us" in card:
+            card |= {"since": to_iso(card["since_us"])}
         return json_response(card) if refusal is None else json_response(refusal | card, 503, {"Retry-After": "1"})
 
     async def show_metrics(_: Request) -> Response:
         kind, text = await run_in_thread(lambda _: metrics())
         return Response(text, headers={"Content-Type": kind})
 
+    async def lead_to_docs(_: Request) -> Response:
+        return RedirectResponse("/docs", 307)
+
+    async def openapi(request: Request) -> Response:
+        made = await run_in_thread(lambda _: document(_over_tcp(request)))
+        return Response(indented(json.dumps(made, separators=(",", ":")).encode()), media_type=JSON)
+
+    async def docs(request: Request) -> Response:
+        page = await run_in_thread(lambda _: docs_page(_over_tcp(request)))
+        return Response(page, media_type="text/html", headers=PAGE_HEADERS)
+
+    handlers: dict[str, Handler | McpHttp] = {
+        "/": lead_to_docs,
+        "/docs": docs,
+        "/openapi.json": openapi,
+        "/healthz": healthz,
+        "/metrics": show_metrics,
+        "/api/report": about("report", lambda actors: actors.report()),
+        "/api/replay": about("replay", lambda actors: {"replayed": actors.replay_dead_letters()}),
+        "/api/release": about("release", lambda actors: {"released": actors.release_quarantined()}),
+        "/api/drain": drain,
+        "/api/let-go": let_go,
+        "/api/unlock": unlock,
+        "/api/lock": lock,
+        "/api/hook": hook,
+        "/mcp": mcp,
+    }
     app = Router(  # and no `Starlette`: that one has an answer of its own to an error
         routes=[
+            *(Route(one.path, handlers[one.path], methods=[one.method]) for one in FIXED),
             Route("/api/tell/{message}", tell, methods=["POST"]),
-            about("report", "GET", lambda actors: actors.report()),
-            about("replay", "POST", lambda actors: {"replayed": actors.replay_dead_letters()}),
-            about("release", "POST", lambda actors: {"released": actors.release_quarantined()}),
-            Route("/api/drain", drain, methods=["POST"]),
-            for_owner("let-go", let_go),
-            for_owner("unlock", unlock),
-            for_owner("lock", lock),
-            Route("/api/hook", hook, methods=["POST"]),
             Route("/api/{message}", ask, methods=["POST"]),
-            Route("/healthz", healthz, methods=["GET"]),
-            Route("/metrics", show_metrics, methods=["GET"]),
-            Route("/mcp", mcp),
         ],
         lifespan=lambda _: mcp.lifespan(),
     )
@@ -280,12 +294,12 @@ class _Middleware:
 
     def _refusal(self, scope: Scope) -> Response | None:
         path = scope["path"]
-        if path in ("/healthz", "/metrics", "/api/drain"):
+        if path in ("/healthz", "/metrics", "/api/drain", *(one.path for one in PAGES)):
             return None
         refusal = draining_error(self._door)
         if refusal is not None:
             return json_response(refusal, 503, {"Retry-After": "1"})
-        theirs = Headers(scope=scope).get("mnemic-protocol")
+        theirs = Headers(scope=scope).get(PROTOCOL_HEADER)
         if theirs is not None:
             check_protocol(theirs, self._door)
         return None
@@ -296,7 +310,7 @@ async def _hook_reply(request: Request, minds: OpenMinds, door: ServerControl, l
     said = {name: request.headers.get(f"mnemic-{name}") for name in ("assistant", "event", "cwd")}
     assistant, event, cwd = (None if value is None else os.fsdecode(unquote_to_bytes(value)) for value in said.values())
     try:
-        asked, payload = _RequestHeaders.parse(request.headers), await read_body(request)
+        asked, payload = _parse_headers(request.headers), await read_body(request)
 
         def verb(_: Progress | None) -> bytes:
             given = (assistant or "", event or "", cwd, payload, request.headers.get("mnemic-off") == "capture")
@@ -310,6 +324,17 @@ async def _hook_reply(request: Request, minds: OpenMinds, door: ServerControl, l
     except MnemicError as error:
         _log.warning("a hook was told nothing: %s", error.code, extra={"code": error.code})
         return b""
+
+
+def _check_method(request: Request) -> None:
+    """Refuse a path that is answered, and not to a POST; as the router does where only one route fits.
+
+    Raises:
+        HTTPException: that is it.
+    """
+    method = next((one.method for one in FIXED if one.path == request.url.path), None)
+    if method is not None:
+        raise HTTPException(405, headers={"Allow": "GET, HEAD" if method == "GET" else method})
 
 
 def _over_tcp(request: Request) -> bool:

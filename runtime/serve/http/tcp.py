@@ -39,6 +39,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from mnemic.actors.protocol.errors import BadToken, InvalidValue, MnemicError
 from mnemic.runtime.client.wire import encode_error
 from mnemic.runtime.keys.keys import generate_key, replace_private
+from mnemic.runtime.serve.http.endpoints import ALLOWED_PATHS, JSON, OPEN_PATHS
+from mnemic.runtime.serve.http.responses import listed
 
 
 def new_token(path: Path) -> str:
@@ -70,41 +72,8 @@ def _read_token(path: Path) -> str | None:
     return kept if _TOKEN.fullmatch(kept) else None
 
 
-ALLOWED_PATHS: Mapping[str, str | None] = {
-    **dict.fromkeys(("/healthz", "/metrics", "/mcp", "/api/report", "/api/describe-encoder")),
-    **dict.fromkeys(
-        (
-            "/api/recall",
-            "/api/shape",
-            "/api/list-roles",
-            "/api/list-communities",
-            "/api/show-community",
-            "/api/list-facts",
-            "/api/list-conflicts",
-            "/api/list-entities",
-            "/api/show-entity",
-            "/api/list-digests",
-            "/api/list-nights",
-            "/api/list-procedures",
-            "/api/show-night",
-            "/api/show-profile",
-            "/api/get-memories",
-            "/api/find-scope",
-            "/api/find-similar",
-            "/api/count",
-        ),
-        "read-all",
-    ),
-    **dict.fromkeys(("/api/capture-text", "/api/forget", "/api/recover", "/api/settle-conflict"), "write-all"),
-}
-"""All that is answered over TCP, with the right that it needs, one of `mnemic.actors.protocol.scopes.MCP_RIGHTS`.
-
-A message names no project that is its caller's own, so that it reaches all of them; who has no such right has
-``/mcp``, which does. ``capture-transcript`` is not among them: it reads any file of the home's user.
-"""
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
-_JSON = "application/json"
 _PORTS = {"http": 80, "https": 443}
 MAX_CONNECTIONS = 128
 """At most so many at a time; and no more than a quarter of the descriptors that the process may have."""
@@ -241,17 +210,17 @@ class TcpGuard:
         if not all(self._is_own_host(one, scope["scheme"], scope["server"][1]) for one in origins):
             why = "a page of somebody else's asks"
             return _refusal_response(403, "Origin", ", ".join(origins), why, "no page, or one of this very address")
-        if self._token is not None and path != "/healthz":
+        if self._token is not None and path not in OPEN_PATHS:
             scheme, _, given = headers.get("authorization", "").partition(" ")
             if scheme.lower() != "bearer" or not verify_token(self._token, given.strip()):
                 return _error_response(BadToken(), 401, {"WWW-Authenticate": "Bearer"})
         if path not in ALLOWED_PATHS:  # whatever else there is, or will be
-            answered = f"one of {', '.join(sorted(ALLOWED_PATHS))}; the rest is answered on the home's own socket"
+            answered = f"{listed(path, ALLOWED_PATHS)}; the rest is answered on the home's own socket"
             return _refusal_response(404, "the path", path, "over TCP nobody answers there", answered)
         kinds = headers.getlist("content-type")
-        if scope["method"] == "POST" and [kind.partition(";")[0].strip().lower() for kind in kinds] != [_JSON]:
+        if scope["method"] == "POST" and [kind.partition(";")[0].strip().lower() for kind in kinds] != [JSON]:
             why = "only JSON is taken here, since any page may send something else"
-            return _refusal_response(415, "Content-Type", ", ".join(kinds), why, _JSON)
+            return _refusal_response(415, "Content-Type", ", ".join(kinds), why, JSON)
         return None
 
     def _is_own_host(self, url: str, scheme: str = "", port: int | None = None) -> bool:
@@ -272,7 +241,7 @@ def _refusal_response(status: int, name: str, value: str, why: str, expected: st
 
 def _error_response(error: MnemicError, status: int, headers: Mapping[str, str] | None = None) -> Response:
     """An error, after which the connection is closed: what else comes on it is not waited for."""
-    return Response(json.dumps(encode_error(error)), status, {"Connection": "close", **(headers or {})}, _JSON)
+    return Response(json.dumps(encode_error(error)), status, {"Connection": "close", **(headers or {})}, JSON)
 
 
 def _split_address(address: str) -> tuple[str, int]:

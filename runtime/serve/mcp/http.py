@@ -21,7 +21,6 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.datastructures import Headers
 from starlette.requests import Request
-from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from mnemic.actors.protocol.events import escape_surrogates
@@ -56,7 +55,14 @@ class McpHttp:
     ``Mcp-Session-Id`` the conversation.
     """
 
-    def __init__(self, server: MCPServer[Any]) -> None:
+    def __init__(self, server: MCPServer[Any], folder: str = "") -> None:
+        """Serve nothing yet.
+
+        Args:
+            folder: percent-encoded, the one that counts for a caller who names none: a command that is given where
+                `mnemic serve` was looks there, too. Empty is none.
+        """
+        self._folder = folder
         # Host and Origin are checked for all paths alike by `mnemic.runtime.serve.http.tcp`; a Unix socket needs no
         # check.
         self._json, self._events = (
@@ -75,10 +81,7 @@ class McpHttp:
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        if scope["method"] != "POST":  # nothing is ever said unasked, and there is no session to end
-            await Response(status_code=405, headers={"Allow": "POST"})(scope, receive, send)
-            return
+        """Serve one request, a POST: nothing is ever said unasked, and there is no session to end."""
         body = escape_line_surrogates(await read_body(Request(scope, receive)))
         heard = False
 
@@ -89,7 +92,7 @@ class McpHttp:
             heard = True
             return {"type": "http.request", "body": body, "more_body": False}
 
-        token = CURRENT_CALLER.set(_caller(Headers(scope=scope)))
+        token = CURRENT_CALLER.set(_caller(Headers(scope=scope), self._folder))
         try:
             manager = self._events if b'"progressToken"' in body else self._json
             # What a lone surrogate was mended into may be longer: the length that was declared says nothing any more.
@@ -99,10 +102,12 @@ class McpHttp:
             CURRENT_CALLER.reset(token)
 
 
-def _caller(headers: Headers) -> Caller:
-    folder = headers.get("mnemic-folder")
+def _caller(headers: Headers, default: str) -> Caller:
+    named = headers.get("mnemic-folder")
+    folder = default or None if named is None else named
     return Caller(
         mind=headers.get("mnemic-mind", Caller().mind),
         folder=None if folder is None else unquote(folder, errors="surrogateescape"),
         session=headers.get("mcp-session-id", Caller().session),
+        is_default_folder=named is None and folder is not None,
     )

@@ -93,6 +93,10 @@ _RECALL_TOOLS = (
 )
 _UNKNOWN_SCOPE = "no memory is in this folder's project ({path}) yet"
 """The first time that the store can tell: no memory was said before it."""
+_UNKNOWN_DEFAULT = (
+    "no memory is in the project of mnemic serve's folder ({path}), which counts since this caller has named none"
+    " (header Mnemic-Folder)"
+)
 _NO_FOLDER = "this caller has named no folder, and so no project"
 _USERS_OWN = "{id} stands: its user said or kept it, and replaces it by `{command}`"
 _EVERYTHING = "scope='*' looks through everything"
@@ -115,6 +119,8 @@ class Caller(NamedTuple):
     """Names what it captures."""
     switched_off: str = ""
     """What is switched off where it was started: ``capture``, ``recall``, ``both``, or nothing."""
+    is_default_folder: bool = False
+    """Whether it named no folder, so that the one in which `mnemic serve` was started counts."""
     wired: str = ""
     """The assistant that it was wired for, as ``hooks install`` names it; its rights are kept by that name."""
 
@@ -234,7 +240,7 @@ def make_server(
             if place is not None and not recalled.scope_known:
                 unknown = _unknown_scope(caller, place, access(mind, caller))
                 return _empty_result(place.path, unknown, took_ms) | _NOTHING_RECALLED
-            found = "named" if place is None else place.found
+            found = "named" if place is None else _how_found(caller, place)
             view = recall_view(recalled, strict=True, found=found, took_ms=took_ms, explain=explain, same=_MOST_SAME)
             return model_view(view)
 
@@ -500,7 +506,7 @@ def _resolve_scope(
         return named if isinstance(named, str) else tuple(named), "named", None
     path, place = (None, NO_SCOPE) if caller.folder is None else mind.folder_scope(caller.folder)
     if path is not None:
-        return path, place.found, None
+        return path, _how_found(caller, place), None
     return place.path, "unknown", _unknown_scope(caller, place, access(mind, caller))
 
 
@@ -508,9 +514,15 @@ def _paths(named: str | list[str]) -> list[str]:
     return [named] if isinstance(named, str) else named
 
 
+def _how_found(caller: Caller, place: ScopeRef) -> str:
+    """How the scope of a caller's project was found."""
+    return f"{place.found} (folder of mnemic serve)" if caller.is_default_folder else place.found
+
+
 def _unknown_scope(caller: Caller, place: ScopeRef, access: Access) -> str:
     """What to say where nothing is known of a caller's project."""
-    why = _NO_FOLDER if caller.folder is None else _UNKNOWN_SCOPE.format(path=place.path or "none")
+    unknown = _UNKNOWN_DEFAULT if caller.is_default_folder else _UNKNOWN_SCOPE
+    why = _NO_FOLDER if caller.folder is None else unknown.format(path=place.path or "none")
     return f"{why}; {_EVERYTHING}" if access.can_read("*") else why
 
 

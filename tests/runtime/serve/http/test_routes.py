@@ -19,6 +19,7 @@ from mnemic.actors.protocol.errors import (
     ActorFailed,
     AlreadyServed,
     BadBody,
+    BodyTooLong,
     DamagedStore,
     InboxFull,
     InvalidValue,
@@ -40,6 +41,7 @@ from mnemic.actors.protocol.recall.messages import Recalled
 from mnemic.actors.protocol.store.messages import Counts
 from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES, decode, decode_error
 from mnemic.runtime.minds.run_dir import PROTOCOL
+from mnemic.runtime.serve.http.endpoints import FIXED, HEADERS, PROTOCOL_HEADER
 from mnemic.runtime.serve.http.responses import BODY_BYTES
 from tests.paths import ROOT
 from tests.processes.hosted import Answer, Hosted, UnixConnection, hosted, together
@@ -234,19 +236,27 @@ def test_what_no_face_may_say_is_not_found(faces: Hosted, path: str) -> None:
 
 
 def test_other_paths_and_methods_are_refused(faces: Hosted) -> None:
-    refused(faces.request("GET", "/"), 404, InvalidValue)
+    refused(faces.request("GET", "/nowhere"), 404, InvalidValue)
+    near = refused(faces.post("/api/recal"), 404, InvalidValue)
+    assert near.remedy_text == "Give recall, which is near, or another that `/docs` lists."
+    assert refused(faces.post("/api/otter"), 404, InvalidValue).remedy_text == "Give one that `/docs` lists."
     wrong = faces.request("GET", "/api/recall")
     refused(wrong, 405, InvalidValue)
     assert (wrong.json["error"], wrong.json["remedy"]) == (
         "the method cannot be 'GET': /api/recall does not take it.",
         "Give POST.",
     )
-    assert faces.request("GET", "/mcp").status == 405
-    assert faces.request("DELETE", "/mcp").status == 405
+    for method in ("GET", "DELETE"):
+        error = refused(faces.request(method, "/mcp"), 405, InvalidValue)
+        assert str(error) == f"the method cannot be '{method}': /mcp does not take it."
+    for path in ("/api/report", "/docs", "/healthz"):
+        wrong = faces.post(path)
+        refused(wrong, 405, InvalidValue)
+        assert (wrong.headers["allow"], wrong.json["remedy"]) == ("GET, HEAD", "Give GET, HEAD.")
 
 
 def test_a_body_that_is_too_long_is_refused_and_the_next_one_is_read(faces: Hosted) -> None:
-    refused(faces.request("POST", "/api/recall", b" " * (BODY_BYTES + 1)), 400, BadBody)
+    refused(faces.request("POST", "/api/recall", b" " * (BODY_BYTES + 1)), 413, BodyTooLong)
     long = faces.post("/api/capture-text", text_of("x" * (20 << 20)), Mnemic_Mind="long", Mnemic_Create="1")
     assert long.json["created"]
 
@@ -410,7 +420,7 @@ def test_every_path_message_and_header_is_documented() -> None:
     page = (ROOT / "docs" / "http.md").read_text("utf-8")
     for name in (*ASK_MESSAGES, *TELL_MESSAGES):
         assert f"`{name}`" in page, name
-    for path in ("/api/report", "/api/replay", "/api/release", "/api/drain", "/mcp", "/healthz", "/metrics"):
-        assert f"{path}`" in page, path
-    for header in ("Mind", "Create", "Protocol", "Trace", "Timeout", "Idle"):
-        assert f"`Mnemic-{header}`" in page, header
+    for one in FIXED:
+        assert f"{one.method} {one.path}`" in page, one.path
+    for header in (*HEADERS, PROTOCOL_HEADER):
+        assert f"`{header}`" in page, header

@@ -20,7 +20,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.store.messages import Count
 from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES
-from mnemic.runtime.serve.http.tcp import ALLOWED_PATHS, bind_tcp, new_token
+from mnemic.runtime.serve.http.endpoints import ALLOWED_PATHS, ENDPOINTS, OPEN_PATHS
+from mnemic.runtime.serve.http.tcp import bind_tcp, new_token
 from tests.processes.faces import lines, turn
 from tests.processes.hosted import Hosted, hosted, message
 from tests.waiting import BOUND_S
@@ -40,7 +41,7 @@ def status(faces: Hosted, path: str = "/api/count", **headers: str) -> int:
         name.replace("_", "-"): text for name, text in headers.items()
     }
     try:
-        method = "GET" if path in ("/healthz", "/metrics", "/api/report") else "POST"
+        method = next((one.method for one in ENDPOINTS if one.path == path), "POST")
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
         for name, text in named.items():
             connection.putheader(name, text)
@@ -109,6 +110,7 @@ def test_over_tcp_nobody_can_end_the_process_and_health_names_nothing_of_the_hom
 
 
 ANSWERED = {
+    *("/", "/docs", "/openapi.json"),
     *("/healthz", "/metrics", "/mcp", "/api/report"),
     *("/api/shape", "/api/list-roles", "/api/list-communities", "/api/show-community"),
     *(
@@ -147,7 +149,6 @@ def test_over_tcp_just_what_is_listed_is_answered_and_nothing_new_by_itself(
         "/api/hook",
         "/api/tell/committed",
         "/nowhere",
-        "/",
         "/api/count/",
     }
     paths = (
@@ -158,6 +159,18 @@ def test_over_tcp_just_what_is_listed_is_answered_and_nothing_new_by_itself(
         assert {path for path in paths if status(faces, path) != 404} == ANSWERED
         assert faces.door.drained == []
         assert faces.request("POST", "/api/a-new-verb", b"{}", {"Mnemic-Create": "1"}).status == 200
+
+
+def test_without_the_token_what_tells_nothing_of_memories_can_be_read_and_nothing_else(
+    home: Path, tmp_path: Path
+) -> None:
+    token = new_token(tmp_path / "token")
+    with listening(home, tmp_path / "token") as faces:
+        read = {path for path in ANSWERED if status(faces, path) != 401}
+        assert read == OPEN_PATHS == {"/", "/docs", "/openapi.json", "/healthz"}
+        assert status(faces, "/docs", Host="evil.example") == 421
+        assert status(faces, "/docs", Origin="http://evil.example") == 403
+        assert status(faces, "/api/report", Authorization=f"Bearer {token}") == 200
 
 
 def posted(faces: Hosted, path: str, **fields: Any) -> tuple[int, Any]:
