@@ -8,6 +8,8 @@ from __future__ import annotations
 import difflib
 import json
 import logging
+import math
+import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
@@ -15,6 +17,7 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -33,13 +36,16 @@ from mnemic.runtime.client.wire import encode_error
 from mnemic.runtime.engine.engine import safe_cause
 from mnemic.runtime.engine.reports import Progress
 from mnemic.runtime.minds.run_dir import PROTOCOL
-from mnemic.runtime.serve.http.endpoints import ENDPOINTS, JSON, NDJSON
+from mnemic.runtime.serve.http.endpoints import ENDPOINTS, HEADERS, JSON, NDJSON, RequestHeaders
 from mnemic.runtime.serve.server_control import ServerControl, run_in_thread
 
 _log = logging.getLogger("mnemic.http")
 
 BODY_BYTES = 64 << 20
 """The longest request that is read."""
+_TRACE = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+_MAX_TIMEOUT_S = 7 * 24 * 3600.0
+_FALSE_VALUES = ("", "0", "false")
 _RETRY = {"Retry-After": "1"}
 
 
@@ -55,6 +61,38 @@ async def read_body(request: Request) -> bytes:
         if len(body) > BODY_BYTES:
             raise BodyTooLong(why="it is too long", expected=f"at most {BODY_BYTES >> 20} MiB")
     return bytes(body)
+
+
+def parse_headers(headers: Headers) -> RequestHeaders:
+    """What the headers of a request say.
+
+    Raises:
+        InvalidValue: one says nothing that can be.
+    """
+    mind, create, trace, timeout_s, idle = (headers.get(name) for name in HEADERS)
+    if trace is not None and not _TRACE.fullmatch(trace):
+        raise InvalidValue(
+            name="Mnemic-Trace", value=trace, why="it is no name", expected="letters, digits and . _ : -"
+        )
+    return RequestHeaders(
+        mind="default" if mind is None else mind,
+        create=(create or "") not in _FALSE_VALUES,
+        trace=trace,
+        timeout_s=None if timeout_s is None else _parse_timeout_s(timeout_s),
+        idle=(idle or "") not in _FALSE_VALUES,
+    )
+
+
+def _parse_timeout_s(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds <= _MAX_TIMEOUT_S:  # nan is not
+        raise InvalidValue(
+            name="Mnemic-Timeout", value=text, why="it is no time to wait", expected=f"seconds up to {_MAX_TIMEOUT_S:g}"
+        )
+    return seconds
 
 
 def check_protocol(theirs: object, door: ServerControl) -> None:

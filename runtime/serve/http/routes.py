@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import os
-import re
 from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -38,12 +36,10 @@ from mnemic.runtime.minds.unlocking import UnlockedKeys
 from mnemic.runtime.serve.http.endpoints import (
     ALLOWED_PATHS,
     FIXED,
-    HEADERS,
     JSON,
     NDJSON,
     PAGES,
     PROTOCOL_HEADER,
-    RequestHeaders,
 )
 from mnemic.runtime.serve.http.openapi import document
 from mnemic.runtime.serve.http.page import PAGE_HEADERS, docs_page
@@ -56,6 +52,7 @@ from mnemic.runtime.serve.http.responses import (
     error_response,
     json_response,
     not_found,
+    parse_headers,
     read_body,
     unrouted,
 )
@@ -65,27 +62,9 @@ from mnemic.runtime.serve.server_control import ServerControl, run_in_thread
 
 _log = logging.getLogger("mnemic.http")
 
-_TRACE = re.compile(r"[A-Za-z0-9._:-]{1,128}")
-_MAX_TIMEOUT_S = 7 * 24 * 3600.0
 _RELEASE_TIMEOUT_S = 30.0  # those who use a mind may take so long
-_FALSE_VALUES = ("", "0", "false")
 _DRAIN_REASONS = ("an older process", "mnemic serve")
 """Why one drains; reasons are logged, and any other one would be a text of the caller's own choice."""
-
-
-def _parse_headers(headers: Headers) -> RequestHeaders:
-    mind, create, trace, timeout_s, idle = (headers.get(name) for name in HEADERS)
-    if trace is not None and not _TRACE.fullmatch(trace):
-        raise InvalidValue(
-            name="Mnemic-Trace", value=trace, why="it is no name", expected="letters, digits and . _ : -"
-        )
-    return RequestHeaders(
-        mind="default" if mind is None else mind,
-        create=(create or "") not in _FALSE_VALUES,
-        trace=trace,
-        timeout_s=None if timeout_s is None else _parse_timeout_s(timeout_s),
-        idle=(idle or "") not in _FALSE_VALUES,
-    )
 
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -113,7 +92,7 @@ def make_app(
     """
 
     async def ask(request: Request) -> Response:
-        path, asked = request.path_params["message"], _parse_headers(request.headers)
+        path, asked = request.path_params["message"], parse_headers(request.headers)
         kind = ASK_MESSAGES.get(path)
         if kind is None:
             _check_method(request)
@@ -152,7 +131,7 @@ def make_app(
         request: Request, name: str, verb: Callable[[Mind, str | None], Any], idle: bool = False
     ) -> Response:
         """Answer with what a verb gives of the mind that a request names."""
-        asked = _parse_headers(request.headers)
+        asked = parse_headers(request.headers)
 
         def held(_: Progress | None) -> Any:
             with door.track_request(name, asked.trace, idle=idle), minds.use(asked.mind, asked.create) as mind:
@@ -172,7 +151,7 @@ def make_app(
         return Response(await _hook_reply(request, minds, door, locked_answer), media_type=JSON)
 
     async def unlock(request: Request) -> Response:
-        asked, secrets = _parse_headers(request.headers), await read_body(request)
+        asked, secrets = parse_headers(request.headers), await read_body(request)
 
         def verb(_: Progress | None) -> None:
             with door.track_request("unlock", asked.trace):
@@ -182,7 +161,7 @@ def make_app(
         return json_response(door.server_info())
 
     async def lock(request: Request) -> Response:
-        asked = _parse_headers(request.headers)
+        asked = parse_headers(request.headers)
 
         def verb(_: Progress | None) -> bool:
             with door.track_request("lock", asked.trace):
@@ -195,7 +174,7 @@ def make_app(
         return json_response({"unlocked": await run_in_thread(verb)})
 
     async def let_go(request: Request) -> Response:
-        asked = _parse_headers(request.headers)
+        asked = parse_headers(request.headers)
 
         @contextmanager
         def held() -> Iterator[None]:
@@ -310,7 +289,7 @@ async def _hook_reply(request: Request, minds: OpenMinds, door: ServerControl, l
     said = {name: request.headers.get(f"mnemic-{name}") for name in ("assistant", "event", "cwd")}
     assistant, event, cwd = (None if value is None else os.fsdecode(unquote_to_bytes(value)) for value in said.values())
     try:
-        asked, payload = _parse_headers(request.headers), await read_body(request)
+        asked, payload = parse_headers(request.headers), await read_body(request)
 
         def verb(_: Progress | None) -> bytes:
             given = (assistant or "", event or "", cwd, payload, request.headers.get("mnemic-off") == "capture")
@@ -361,18 +340,6 @@ def _as_told(message: Any) -> Any:
     if name is None or getattr(message, name).startswith(MCP_PREFIX):
         return message
     return msgspec.structs.replace(message, **{name: f"{MCP_PREFIX}{getattr(message, name)}"})
-
-
-def _parse_timeout_s(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0 < seconds <= _MAX_TIMEOUT_S:  # nan is not
-        raise InvalidValue(
-            name="Mnemic-Timeout", value=text, why="it is no time to wait", expected=f"seconds up to {_MAX_TIMEOUT_S:g}"
-        )
-    return seconds
 
 
 def _check_message(message: Any) -> None:

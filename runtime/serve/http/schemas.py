@@ -109,7 +109,6 @@ class Schemas:
             return {"type": "object", "additionalProperties": self.of(parts[1])}
         if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
             if hint.__name__ not in self.components:
-                self.components[hint.__name__] = {}  # it may hold itself
                 self.components[hint.__name__] = self._of_struct(hint)
             return _reference(hint.__name__)
         if hint not in _PLAIN:
@@ -138,7 +137,7 @@ class Schemas:
         if said:
             schema["description"] = readable(said)
         if field.default is not msgspec.NODEFAULT and field.default is not None:
-            schema["default"] = msgspec.to_builtins(field.default)
+            schema["default"] = msgspec.json.decode(msgspec.json.encode(field.default))
         return schema
 
     def _of_form(self, parts: tuple[Any, ...]) -> Schema:
@@ -160,7 +159,7 @@ def field_docs(kind: type[msgspec.Struct]) -> dict[str, str]:
     """What the strings after a struct's fields say, those that it has from others included."""
     said: dict[str, str] = {}
     for one in reversed(kind.__mro__):
-        if issubclass(one, msgspec.Struct) and one.__module__.startswith("mnemic."):
+        if issubclass(one, msgspec.Struct) and one is not msgspec.Struct:
             said |= field_help(one)
     return said
 
