@@ -60,6 +60,21 @@ class RequestHeaders(msgspec.Struct, frozen=True):
     """`1`: nobody's wish, so that it keeps the process from neither leaving nor sleeping."""
 
 
+class ProcessState(ServerInfo, frozen=True, kw_only=True):
+    """What the process says of itself; over TCP only `protocol`, `version` and `state`."""
+
+    pid: int = 0
+    """Its number."""
+    folder: str = ""
+    """Where its sockets are."""
+    since: str = ""
+    """`since_us` as ISO 8601."""
+    degraded: tuple[str, ...] = ()
+    """What does not work as it should, one sentence each."""
+    unlocked: tuple[str, ...] = ()
+    """The minds whose passphrase somebody has said."""
+
+
 HEADERS = ("Mnemic-Mind", "Mnemic-Create", "Mnemic-Trace", "Mnemic-Timeout", "Mnemic-Idle")
 """What the fields of `RequestHeaders` are called."""
 PROTOCOL_HEADER = "Mnemic-Protocol"
@@ -73,17 +88,6 @@ def _object(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
-_STATE = {
-    "type": "object",
-    "description": "What the process says of itself; over TCP only `protocol`, `version` and `state`.",
-    "properties": {
-        **{name: {} for name in ServerInfo.__struct_fields__},
-        "since": {"type": "string", "description": "`since_us` as ISO 8601."},
-        "degraded": {"type": "array", "items": _TEXT},
-        "unlocked": {"type": "array", "items": _TEXT},
-    },
-    "required": ["protocol", "version", "state"],
-}
 _RPC = {"type": "object", "description": "A message of JSON-RPC 2.0, as MCP defines it."}
 
 PAGES = (
@@ -112,7 +116,7 @@ _PROCESS = (
         does="What the process says of itself; 503 once it is leaving.",
         room="process",
         access="anyone",
-        gives=_STATE,
+        gives=ProcessState,
     ),
     Endpoint(
         path="/metrics",
@@ -156,14 +160,14 @@ _PROCESS = (
                 "protocol": _NUMBER | {"description": "What the caller speaks.", "default": PROTOCOL},
             },
         },
-        gives=_STATE,
+        gives=ProcessState,
     ),
     Endpoint(
         path="/api/unlock",
         does="Hold a locked mind's secrets in memory.",
         room="process",
         takes={"type": "object", "description": "The secrets, as a client makes them of a passphrase."},
-        gives=_STATE,
+        gives=ProcessState,
         of_mind=True,
     ),
     Endpoint(
@@ -223,7 +227,6 @@ def _room(kind: type) -> str:
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (
-    *FIXED,
     *(
         Endpoint(
             path=f"/api/{name}",
@@ -247,6 +250,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         )
         for name, kind in TELL_MESSAGES.items()
     ),
+    *FIXED,
 )
 """All that is answered."""
 ALLOWED_PATHS: Mapping[str, str | None] = {

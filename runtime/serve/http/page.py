@@ -30,7 +30,7 @@ details { border: 1px solid var(--line); border-radius: 6px; margin: 0.5rem 0; p
 summary { cursor: pointer; } summary code { font-weight: 600; }
 table { border-collapse: collapse; width: 100%; margin: 0.4rem 0 1rem; }
 th, td { text-align: left; vertical-align: top; padding: 0.25rem 0.7rem 0.25rem 0; border-top: 1px solid var(--line); }
-td:last-child { width: 55%; } h4 { margin: 0.8rem 0 0; } .needed { font-weight: 600; }
+td:last-child { width: 55%; } h4 { margin: 0.8rem 0 0; }
 """
 _EXAMPLES: dict[str, Any] = {"string": "…", "integer": 1, "number": 1.0, "boolean": True, "array": [], "object": {}}
 
@@ -46,8 +46,8 @@ def docs_page(over_tcp: bool) -> str:
         *(f"<p>{_words(one)}</p>" for one in made["info"]["description"].split("\n\n")),
         f"<pre>{escape(_how_to_ask(over_tcp))}</pre>",
         "<p>For programs: <a href='/openapi.json'>openapi.json</a> (OpenAPI 3.1).</p>",
-        f"<nav>{''.join(f'<a href={href!r}>{escape(name)}</a>' for href, name in links)}</nav>",
-        *(_room(made, room, over_tcp) for room in rooms),
+        f"<nav>{' '.join(f'<a href={href!r}>{escape(name)}</a>' for href, name in links)}</nav>",
+        *(_room(made, room) for room in rooms),
         "<h2>headers</h2>",
         _table(("header", "", "type", ""), map(_header_row, made["components"]["parameters"].values())),
         "<h2 id='errors'>errors</h2>",
@@ -68,27 +68,27 @@ def _how_to_ask(over_tcp: bool) -> str:
     return 'curl --unix-socket HOME/run/http.sock -d \'{"query": "the pier"}\' http://mnemic/api/recall'
 
 
-def _room(made: dict[str, Any], room: str, over_tcp: bool) -> str:
+def _room(made: dict[str, Any], room: str) -> str:
+    """What belongs together, first the path that is called so."""
     operations = [
-        _operation(made, path, method, operation)
+        (path != f"/api/{room}", _operation(made, path, method, operation))
         for path, methods in made["paths"].items()
         for method, operation in methods.items()
         if room in operation["tags"]
     ]
-    return f"<h2 id='room-{escape(room)}'>{escape(room)}</h2>{''.join(operations)}"
+    shown = (one for _, one in sorted(operations, key=lambda one: one[0]))
+    return f"<h2 id='room-{escape(room)}'>{escape(room)}</h2>{''.join(shown)}"
 
 
 def _operation(made: dict[str, Any], path: str, method: str, operation: dict[str, Any]) -> str:
     said = [f"<p>{_words(one)}</p>" for one in operation.get("description", "").split("\n") if one]
     if "requestBody" in operation:
         schema = _resolved(made, operation["requestBody"]["content"][JSON]["schema"])
-        said.append(f"<h4>the body</h4>{_fields(schema)}")
+        said.append(f"<h4>the body</h4>{_fields(schema, taken=True)}")
         said.append(f"<pre>{escape(json.dumps(example_of(made, schema), ensure_ascii=False))}</pre>")
-    for answer in operation["responses"].values():
-        for media, content in answer.get("content", {}).items():
-            schema = content["schema"]
-            if media == JSON:
-                said.append(f"<h4>the answer</h4><p>{_kind(schema)}</p>{_fields(_resolved(made, schema))}")
+    answer = operation["responses"].get("200", {}).get("content", {}).get(JSON)
+    if answer is not None:
+        said.append(f"<h4>the answer</h4><p>{_kind(answer['schema'])}</p>{_fields(_resolved(made, answer['schema']))}")
     statuses = [status for status, answer in operation["responses"].items() if "$ref" in answer]
     if statuses:
         said.append(f"<p>May fail with {', '.join(statuses)}: <a href='#errors'>errors</a>.</p>")
@@ -106,19 +106,20 @@ def _part(made: dict[str, Any], name: str) -> str:
     return f"<details id='part-{name}'><summary><code>{name}</code></summary>{said}{form}{_fields(schema)}</details>"
 
 
-def _fields(schema: Schema) -> str:
+def _fields(schema: Schema, *, taken: bool = False) -> str:
+    """The fields of an object; of one that is taken, what may be left out too."""
     needed = schema.get("required", ())
     rows = [
         (
-            f"<code{' class=needed' if name in needed else ''}>{escape(name)}</code>",
+            f"<code>{escape(name)}</code>",
             _kind(field),
-            _default(field),
+            *(["needed" if name in needed else _default(field)] if taken else []),
             _words(field.get("description", "")),
         )
         for name, field in schema.get("properties", {}).items()
         if name != "type" or "const" not in field  # what says which kind of message it is
     ]
-    return _table(("field", "type", "default", ""), rows) if rows else ""
+    return _table(("field", "type", *(["unless given"] if taken else []), ""), rows) if rows else ""
 
 
 def _default(field: Schema) -> str:
