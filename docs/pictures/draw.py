@@ -6,6 +6,7 @@ and thrown away, with settings of two assistants in it. Beside each picture lies
 
 from __future__ import annotations
 
+import io
 import os
 import pty
 import re
@@ -31,6 +32,8 @@ PICTURES = {
     ),
 }
 """By name, the commands that are typed: `setup` on a machine with two assistants, the rest on the example."""
+_RECOVERY = re.compile(r"(?<=[ -])[A-Z2-7]{4}(?=-[A-Z2-7]{4})|(?<=[A-Z2-7]{4}-)[A-Z2-7]{4}\b")
+"""The groups of a recovery key: a picture shows none, though what it opens is gone."""
 _THEME = TerminalTheme(
     (24, 26, 31),
     (214, 217, 222),
@@ -51,7 +54,9 @@ _SVG = """<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg"
 {styles}
 </style>
 <defs>
-<clipPath id="{unique_id}-clip-terminal"><rect x="0" y="0" width="{terminal_width}" height="{terminal_height}"/></clipPath>
+<clipPath id="{unique_id}-clip-terminal">
+<rect x="0" y="0" width="{terminal_width}" height="{terminal_height}"/>
+</clipPath>
 {lines}
 </defs>
 {chrome}
@@ -69,33 +74,30 @@ _SVG = """<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg"
 def draw(folder: Path) -> None:
     """Draw all pictures into a folder, each as NAME.svg, with what it says in NAME.txt."""
     for name, commands in PICTURES.items():
-        console = Console(record=True, width=COLUMNS, file=open(os.devnull, "w"), color_system="standard", legacy_windows=False)
+        console = Console(record=True, width=COLUMNS, file=io.StringIO(), color_system="standard")
         with tempfile.TemporaryDirectory(prefix="mnemic-") as user:
             environment = _user(Path(user), with_example=name != "setup")
             for command in commands:
                 console.print(Text("$ ", "green").append(command, "bold"), soft_wrap=True)
-                shown = run_in_terminal([*_program(), *shlex.split(command)[1:]], environment, Path(user))
-                shown = shown.replace(user, "/home/ines")
+                shown = run_in_terminal(shlex.split(command), environment, Path(user))
+                shown = _RECOVERY.sub("XXXX", shown.replace(user, "/home/ines"))
                 console.print(Text.from_ansi(shown), soft_wrap=True)
                 console.print()
         (folder / f"{name}.txt").write_text(console.export_text(clear=False, styles=False).rstrip() + "\n", "utf-8")
         console.save_svg(str(folder / f"{name}.svg"), title="mnemic", theme=_THEME, code_format=_SVG, unique_id=name)
 
 
-def _program() -> list[str]:
-    return [sys.executable, "-m", "mnemic"]
-
-
 def _user(folder: Path, *, with_example: bool) -> dict[str, str]:
     """The environment of a user who has two assistants, or a home with the example in it."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "VIRTUAL_ENV") if name in os.environ}
-    environment = kept | {"HOME": str(folder), "TERM": "xterm-256color", "TZ": "UTC", "OPENBLAS_NUM_THREADS": "1"}
-    environment |= {"LC_ALL": "C.UTF-8"}
+    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"  # the command beside this Python
+    environment = {"PATH": path, "HOME": str(folder), "TERM": "xterm-256color", "TZ": "UTC", "LC_ALL": "C.UTF-8"}
     for assistant in (".claude", ".codex"):
         (folder / assistant).mkdir()
     if with_example:
-        made = [*_program(), "demo", "--keep", str(folder / "home")]
-        subprocess.run(made, env=environment, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        made = ["mnemic", "demo", "--keep", str(folder / "home")]
+        subprocess.run(
+            made, env=environment, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         environment["MNEMIC_HOME"] = str(folder / "home")
     return environment
 
@@ -129,7 +131,9 @@ def run_in_terminal(command: list[str], environment: dict[str, str], folder: Pat
 def _last_drawn(shown: str) -> str:
     """What stays on the screen: a bar that was drawn over and over is left out."""
     lines = shown.replace("\r\n", "\n").split("\n")
-    return "\n".join(line.rpartition("\r")[2] for line in lines if not re.search(r"\x1b\[\?25|\x1b\[2K", line)).rstrip("\n")
+    return "\n".join(line.rpartition("\r")[2] for line in lines if not re.search(r"\x1b\[\?25|\x1b\[2K", line)).rstrip(
+        "\n"
+    )
 
 
 if __name__ == "__main__":
