@@ -31,6 +31,7 @@ def open(
     clock: Clock | None = None,
     seed: bytes | None = None,
     passphrase: str | None = None,
+    create: bool = True,
 ) -> Mind:
     """Open a mind, and make it where there is none. Close it, or use it in a ``with`` block.
 
@@ -41,8 +42,10 @@ def open(
         clock: gives the time; the machine's where absent.
         seed: what chance depends on, 32 bytes; the mind's own where absent.
         passphrase: of a mind that is locked by one, or its recovery key; one that is made is locked by it.
+        create: whether it is made where it is not there, and its home too.
 
     Raises:
+        mnemic.errors.MindMissing: it is not there, and is not to be made.
         mnemic.errors.MindLocked: it is locked by a passphrase, and none is given.
         mnemic.errors.WrongPassphrase: that one does not open it.
         mnemic.errors.StoreError: it cannot be opened, and nothing was written.
@@ -50,4 +53,4 @@ def open(
     """
     from mnemic.open_mind import open_here  # here, because it loads NumPy and SQLite: `import mnemic` stays cheap
 
-    return open_here(home, mind, engine=engine, clock=clock, seed=seed, passphrase=passphrase, create=True)
+    return open_here(home, mind, engine=engine, clock=clock, seed=seed, passphrase=passphrase, create=create)

@@ -29,7 +29,9 @@ from mnemic.bench.harness.homes import BENCH_SCOPE, IDLE_SETTINGS
 from mnemic.bench.harness.processes import kill, process_family, served, wait_until
 from mnemic.runtime.client.unix_http import call
 from mnemic.runtime.client.wire import decode, encode, message_path
+from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.ray.local import clean_up_home, ray_folder
+from mnemic.runtime.minds.homes import create_mind
 from mnemic.runtime.minds.run_dir import ServerInfo
 
 UNIT_BYTES = 10
@@ -186,6 +188,8 @@ def spilled(home: Path) -> bool:
 def leaks(home: Path, engine: str, large: int, before: Sequence[str] = (), *, fills: bool = False) -> list[Path]:
     """Serve a home under load, kill everything, and return the files that hold anything of the corpus."""
     started, corpus = time.time() - 2, Corpus()
+    for mind in MINDS:
+        create_mind(home, mind, SystemClock())
     with served(home, engine, before) as card:
         ids = fill(card, corpus, large)
         found = ask(card, GetMemories(ids=tuple(ids["other"][:1])), "other")

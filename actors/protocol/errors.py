@@ -39,6 +39,7 @@ __all__ = [
     "EngineMissing",
     "ExtraMissing",
     "Fenced",
+    "HomeMissing",
     "ImplementationMissing",
     "InboxFull",
     "InvalidValue",
@@ -348,17 +349,23 @@ class NotAnExport(BadInput):
     remedy = "Give a folder that `mnemic export` wrote, as it was; nothing was changed."
 
 
+class MindMissing(BadInput):
+    http_status = 404
+    sentence = "There is no mind {mind!r} in {home}."
+    remedy = "Look it up: `mnemic minds` lists those that are there, and `mnemic init --mind {mind}` makes this one."
+
+
+class HomeMissing(BadInput):
+    http_status = 404
+    sentence = "There is no folder {home}, and so no mind in it; none was made."
+    remedy = "Give the folder of your minds, or make one there with `mnemic init {named}`."
+
+
 class StoreError(MnemicError):
     """The mind's file cannot be used as it is; nothing was written."""
 
     code = "store"
     exit_code = 3
-
-
-class MindMissing(StoreError):
-    http_status = 404
-    sentence = "There is no mind {mind!r} in {home}."
-    remedy = "Make one with `mnemic init --mind {mind}`, or capture something into it: that makes it."
 
 
 class MindExists(StoreError):

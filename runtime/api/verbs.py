@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import MindMissing, NotServed
+from mnemic.actors.protocol.errors import NotServed
 from mnemic.actors.protocol.message import AnswerT, Request, answer_type
 from mnemic.runtime.client.launcher import REPLACED, ensure_running, wait_replaced
 from mnemic.runtime.client.unix_http import held_request
@@ -30,7 +30,7 @@ from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.reports import ActorSystemPort
 from mnemic.runtime.files.atomic_replace import finish_commit, lock_exclusive
 from mnemic.runtime.keys.keys import Keys, random_id
-from mnemic.runtime.minds.homes import MindFolder, mind_folder
+from mnemic.runtime.minds.homes import MindFolder, mind_folder, missing_mind
 from mnemic.runtime.minds.run_dir import PROTOCOL, not_served
 
 MethodT = TypeVar("MethodT", bound=Callable[..., Any])
@@ -52,7 +52,7 @@ def exclusive_mind(home: Path, mind: str, clock: Clock) -> Iterator[MindFolder]:
     """
     folder = mind_folder(home, mind)
     if not folder.path.is_dir():
-        raise MindMissing(mind=mind, home=str(home))
+        raise missing_mind(home, mind)
     finish_commit(folder.path)
     with ExitStack() as stack:
         _request_release(stack, home, mind, clock)

@@ -16,13 +16,13 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.errors import MindMissing, PausesUnreadable, StoreReadOnly
+from mnemic.actors.protocol.errors import PausesUnreadable, StoreReadOnly
 from mnemic.actors.protocol.ports import PauseSpan
 from mnemic.actors.protocol.times import to_iso
 from mnemic.runtime.files.atomic_replace import LOCKS_UNSUPPORTED, write_error
 from mnemic.runtime.files.writable import unwritable_reason
 from mnemic.runtime.keys.keys import replace_private
-from mnemic.runtime.minds.homes import MindFolder, mind_folder, mind_options
+from mnemic.runtime.minds.homes import MindFolder, mind_folder, mind_options, missing_mind
 
 CAPTURE_OFF_NOTICE = "Nothing of this session is captured: MNEMIC_OFF is set where it was started."
 """What is said where the shell of a session has switched the capture off."""
@@ -189,7 +189,7 @@ def _lock_pauses(home: Path, mind: str) -> Iterator[MindFolder]:
     try:
         descriptor = os.open(folder.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
-        raise MindMissing(mind=mind, home=str(home)) from None
+        raise missing_mind(home, mind) from None
     except OSError as error:
         raise StoreReadOnly(path=str(folder.path), why=error.strerror or type(error).__name__) from error
     try:

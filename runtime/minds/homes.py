@@ -33,6 +33,7 @@ from mnemic.actors.protocol.errors import (
     MindLocked,
     MindMissing,
 )
+from mnemic.actors.protocol.scopes import suggest_scopes
 from mnemic.runtime.files.atomic_replace import finish_commit, write_error
 from mnemic.runtime.keys.key_slots import (
     KeyHeader,
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("mnemic.homes")
 
+DEFAULT_MIND = "default"
+"""Its name where none is given: the only one that is made by being written to."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _OTHERS_WRITE = 0o022
 _SPOOL_CARD = 1
@@ -153,6 +156,30 @@ def mind_folder(home: Path, mind: str) -> MindFolder:
     return MindFolder(home / "minds" / mind)
 
 
+def mind_names(home: Path) -> list[str]:
+    """The minds of a home, by name; none where there is no home.
+
+    Raises:
+        StoreReadOnly: the folder cannot be looked into.
+    """
+    try:
+        return sorted(path.name for path in (home / "minds").iterdir() if _NAME.fullmatch(path.name) and path.is_dir())
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise write_error(home / "minds", error) from error
+
+
+def missing_mind(home: Path, mind: str) -> MindMissing:
+    """The error for a mind that is not there: it names those that are, and what makes this one."""
+    names, make = mind_names(home), f"`mnemic init{mind_options(mind_folder(home, mind))}` makes this one"
+    if mind == DEFAULT_MIND:
+        make += ", and so does the first `mnemic capture`"
+    there = f"there are {', '.join(map(repr, names))}" if names else "there is none"
+    near = suggest_scopes(mind, names)
+    return MindMissing(mind=mind, home=str(home), remedy=f"{near}In this home {there}; {make}")
+
+
 def create_mind(
     home: Path,
     mind: str,
@@ -230,7 +257,7 @@ def open_mind(
     """
     folder = mind_folder(home, mind)
     if not folder.path.is_dir():
-        raise MindMissing(mind=mind, home=str(home))
+        raise missing_mind(home, mind)
     finish_commit(folder.path)
     try:
         keys = _open_keys(folder, passphrase)
@@ -266,7 +293,7 @@ def locked_error(folder: MindFolder) -> MindLocked:
 
 def mind_options(folder: MindFolder) -> str:
     """What follows a command that is proposed, for it to mean this mind whichever home the shell is set to."""
-    mind = [] if folder.path.name == "default" else ["--mind", folder.path.name]
+    mind = [] if folder.path.name == DEFAULT_MIND else ["--mind", folder.path.name]
     return " " + shlex.join(["--home", os.path.abspath(folder.home), *mind])
 
 

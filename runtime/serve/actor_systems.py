@@ -17,6 +17,7 @@ from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.engine.settings import load_settings
 from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.keys.keys import Keys
+from mnemic.runtime.minds.homes import DEFAULT_MIND
 from mnemic.runtime.serve.metrics import Metrics
 from mnemic.runtime.serve.open_minds import OpenMinds
 
@@ -98,11 +99,12 @@ class ActorSystems:
         return mind
 
     def _start(self, name: str, create: bool) -> Supervisor:
+        """Start a mind's actors; of those that are not there only the default one is made, whoever asks."""
         return self._start_actors(
             self._home,
             name,
             clock=self._clock,
-            create=create,
+            create=create and name == DEFAULT_MIND,
             settings=self.settings,
             observer=self._metrics,
             fence=_FENCE,

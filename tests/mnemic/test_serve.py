@@ -28,6 +28,7 @@ from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.client.client import RemoteActorSystem
 from mnemic.runtime.client.launcher import ensure_running
 from mnemic.runtime.clock import SystemClock
+from mnemic.runtime.minds.homes import DEFAULT_MIND, create_mind, mind_names
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo
 from mnemic.runtime.serve.http.tcp import bind_tcp, new_token, verify_token
 from mnemic.runtime.serve.metrics import CONTENT_TYPE
@@ -42,6 +43,9 @@ STOP_S = 10.0  # DESIGN.md: told to leave, it has left by then
 
 
 def served(home: Path, mind: str = "default") -> Mind:
+    """A mind by way of its home's process; one that no request makes is made first."""
+    if mind not in (DEFAULT_MIND, *mind_names(home)):
+        create_mind(home, mind, CLOCK)
     actor_system = RemoteActorSystem(home, mind, True, CLOCK)
     return mind_over(actor_system, home, mind, actor_system.server_info)
 

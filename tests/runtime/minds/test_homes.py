@@ -27,7 +27,15 @@ from mnemic.actors.protocol.errors import (
 from mnemic.runtime.keys.key_slots import format_recovery_key
 from mnemic.runtime.keys.keys import generate_key
 from mnemic.runtime.minds import homes
-from mnemic.runtime.minds.homes import MindFolder, create_mind, fork_mind, is_locked_mind, open_mind
+from mnemic.runtime.minds.homes import (
+    MindFolder,
+    create_mind,
+    fork_mind,
+    is_locked_mind,
+    mind_names,
+    missing_mind,
+    open_mind,
+)
 from mnemic.runtime.store.store import Store
 from tests.clocks import ManualClock
 from tests.runtime.building import apply, child, files_of, held, memory, release, said, wait_for_release
@@ -190,6 +198,17 @@ def test_a_mind_that_is_not_there_is_said_not_to_be(tmp_path: Path) -> None:
         open_mind(tmp_path, "default")
     assert said(caught.value) == f"There is no mind 'default' in {tmp_path}."
     assert files_of(tmp_path) == {}
+
+
+def test_a_mind_that_is_not_there_is_told_with_those_that_are_and_with_what_makes_it(tmp_path: Path) -> None:
+    for name in ("default", "work"):
+        create_mind(tmp_path, name, CLOCK)
+    told = missing_mind(tmp_path, "deflaut").remedy_text
+    assert told.startswith("Did you mean 'default'? In this home there are 'default', 'work'; ")
+    assert f"`mnemic init --home {tmp_path} --mind deflaut` makes this one" in told
+    assert "In this home there is none" in missing_mind(tmp_path / "no home", "work").remedy_text
+    assert "the first `mnemic capture`" in missing_mind(tmp_path / "no home", "default").remedy_text
+    assert mind_names(tmp_path / "no home") == []
 
 
 SPOILERS: dict[str, tuple[type[Exception], Callable[[MindFolder], object]]] = {

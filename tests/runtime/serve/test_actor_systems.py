@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mnemic.actors.embedder import EmbedderActor
-from mnemic.actors.protocol.errors import ActorFailed
+from mnemic.actors.protocol.errors import ActorFailed, MindMissing
 from mnemic.actors.protocol.meaning.messages import EmbedPending
 from mnemic.compose import open_actor_system
 from mnemic.open_mind import mind_over
@@ -21,6 +21,7 @@ from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.engine.supervisor import Supervisor
+from mnemic.runtime.minds.homes import create_mind, mind_names
 from mnemic.runtime.serve.actor_systems import ActorSystems
 from mnemic.runtime.serve.metrics import Metrics
 from tests.processes.hosted import together
@@ -82,6 +83,7 @@ def left_alone_twice(actor_systems: ActorSystems) -> None:
 def test_a_mind_that_nobody_uses_is_closed_while_others_are_used_and_a_next_use_opens_it(home: Path) -> None:
     with running(home, SOON) as (actor_systems, metrics):
         assert remember(actor_systems, "an otter")
+        create_mind(home, "other", CLOCK)
         with actor_systems.open_minds.use("other", True) as other:
             until(lambda: not shown(metrics))
             assert set(actor_systems.open_minds.open_minds()) == {"other"}
@@ -93,6 +95,17 @@ def test_a_mind_that_nobody_uses_is_closed_while_others_are_used_and_a_next_use_
         until(lambda: len(actor_systems.open_minds.open_minds()) == 1)  # the last one is ready for whoever comes next
         until(lambda: len([one for one in threading.enumerate() if one.name == "mnemic-watch"]) == 1)
         until(actor_systems.all_idle)
+
+
+def test_a_mind_that_is_not_there_is_made_by_a_request_where_it_is_the_default_one_and_no_other(home: Path) -> None:
+    with running(home, SOON) as (actor_systems, _):
+        with pytest.raises(MindMissing), actor_systems.open_minds.use("deflaut", True):
+            pass
+        with pytest.raises(MindMissing), actor_systems.open_minds.use("default", False):
+            pass
+        assert mind_names(home) == []
+        assert remember(actor_systems, "an otter")
+        assert mind_names(home) == ["default"]
 
 
 def test_no_request_is_lost_however_often_a_mind_is_closed_meanwhile(home: Path) -> None:
@@ -126,6 +139,7 @@ def test_a_mind_stays_open_while_it_shows_why_an_actor_was_set_aside(home: Path)
             while not any(actor.quarantined for actor in mind.actor_system.report().actors):
                 with pytest.raises(ActorFailed):
                     mind.actor_system.ask(EmbedPending())
+        create_mind(home, "other", CLOCK)
         with actor_systems.open_minds.use("other", True):
             left_alone_twice(actor_systems)
             assert actor_systems.open_minds.open_minds()["default"] is mind
