@@ -39,6 +39,8 @@ class RekeyResult(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the home's process, which had the mind unlocked, has it unlocked still."""
     not_unlocked: str | None = None
     """Why it has not, where it had."""
+    orphaned: tuple[str, ...] = ()
+    """Paths of the backups that only what opened the mind before opens."""
 
 
 # --- in the home's process -------------------------------------------------------------------------------------------
@@ -102,7 +104,8 @@ def rekey(
     Args:
         keys: those of now.
         passphrase: what locks it from then on; a new key file opens it where absent.
-        recovery: whether to make a recovery key where it has none; one that it has is replaced in any case.
+        recovery: whether to make a recovery key where it has none; those that it has open it no more, and one takes
+            their place in any case.
         alone: holds the mind alone meanwhile, where its actors are the caller's own.
 
     Raises:
@@ -115,11 +118,12 @@ def rekey(
     if passphrase is not None:
         check_passphrase(passphrase)
     held = is_unlocked(home, mind)
+    orphaned = tuple(backups_before_rekey(home, mind, keys))
     with alone or exclusive_mind(home, mind, _CLOCK) as folder:
         printed = generate_key() if recovery or slot_of(read_key_header(folder), "recovery") is not None else None
         new = rekey_mind(folder, keys, passphrase=passphrase, recovery=printed)
     told = None if printed is None else format_recovery_key(printed)
-    done = RekeyResult(key=folder.key if passphrase is None else None, recovery=told, unlocked=False)
+    done = RekeyResult(key=folder.key if passphrase is None else None, recovery=told, unlocked=False, orphaned=orphaned)
     if not held or passphrase is None:
         return done
     try:
@@ -127,6 +131,39 @@ def rekey(
     except MnemicError as error:  # the mind has its new key all the same
         return msgspec.structs.replace(done, not_unlocked=str(error))
     return msgspec.structs.replace(done, unlocked=True)
+
+
+def backups_before_rekey(home: Path, mind: str, keys: Keys) -> list[str]:
+    """Paths of the backups that what opens a mind now opens, and after a rekey does not.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    from mnemic.runtime.transfer.orphans import backups_to_orphan
+
+    folder = mind_folder(home, mind)
+    return backups_to_orphan(folder, keys, read_key_header(folder))
+
+
+def add_recovery_key(
+    home: Path, mind: str, keys: Keys, *, alone: AbstractContextManager[MindFolder] | None = None
+) -> str:
+    """Have one more recovery key open a mind; returns it, told this once. What opens the mind goes on opening it.
+
+    Args:
+        keys: those of now.
+        alone: holds the mind alone meanwhile, where its actors are the caller's own.
+
+    Raises:
+        Rekeyed: somebody else changed the key meanwhile.
+        StoreError: the mind is as it was.
+    """
+    from mnemic.runtime.minds.rekey import add_recovery_slot
+
+    made = generate_key()
+    with alone or exclusive_mind(home, mind, _CLOCK) as folder:
+        add_recovery_slot(folder, keys, made)
+    return format_recovery_key(made)
 
 
 def renew_key_file(home: Path, mind: str, keys: Keys) -> Path:
@@ -148,7 +185,8 @@ class LockVerbs(MindVerbs):
     def rekey(self, *, passphrase: str | None = None, key_file: bool = False, recovery: bool = False) -> RekeyResult:
         """Seal the mind anew, all of it, with another key: a new key file, or the passphrase, opens it from then on.
 
-        What opened it before opens it no more, a recovery key included. A mind that is locked keeps its passphrase
+        What opened it before opens it no more, recovery keys included, and `RekeyResult.orphaned` names the backups
+        that only it opens: nobody is asked. A mind that is locked keeps its passphrase
         where none is given.
 
         Args:
@@ -169,6 +207,14 @@ class LockVerbs(MindVerbs):
                 raise InvalidValue(name="passphrase", value=None, why="it is not known here", expected="a new one")
         alone = self._alone_until_opened_by(passphrase)
         return rekey(self._home, self._name, keys, passphrase=passphrase, recovery=recovery, alone=alone)
+
+    def add_recovery_key(self) -> str:
+        """Have one more recovery key open the mind; returns it, told this once. Nothing that opens it goes.
+
+        Raises:
+            StoreError: the mind is as it was.
+        """
+        return add_recovery_key(self._home, self._name, self._keys()[1], alone=self._exclusive_mind())
 
     @contextmanager
     def _alone_until_opened_by(self, passphrase: str | None) -> Iterator[MindFolder]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from mnemic.actors.protocol.errors import MnemicError
-from mnemic.runtime.doctor import capture, home, mind, process
+from mnemic.runtime.doctor import backups, capture, home, mind, process
 from mnemic.runtime.doctor.checks import Check, Target, run_check
 
 Look = Callable[[Target], Iterable[Check]]
@@ -24,6 +24,7 @@ _TABLE: tuple[tuple[str, Look, dict[str, Repair]], ...] = (
     ("clock", mind.check_clock, {}),
     ("wal", mind.check_wal, {"wal": mind.checkpoint}),
     ("commits", mind.check_commits, {"commits": mind.recapture_lost}),
+    ("backups", backups.check_backups, {}),
     ("model", home.check_model, {}),
     ("native", home.check_native, {}),
     ("disk", home.check_disk, {}),

@@ -77,7 +77,7 @@ class KeyHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     made_at_us: int = 0
     """World time at which the mind was made, microseconds."""
     slots: tuple[KeySlot, ...] = ()
-    """What opens it."""
+    """What opens it: a key file or a passphrase, and any number of recovery keys."""
 
 
 # --- cards -----------------------------------------------------------------------------------------------------------
@@ -138,27 +138,41 @@ def with_slot(
     passphrase: str | None = None,
     recovery: bytes | None = None,
 ) -> KeyHeader:
-    """A card that is opened by these too, each in place of one of its kind; see `new_key_header`."""
-    made: dict[KeySlotKind, KeySlot] = {slot.kind: slot for slot in card.slots}
+    """A card that is opened by these too; see `new_key_header`.
+
+    A key file or a passphrase takes the place of the one before. A recovery key is one more: those that were printed
+    before go on opening it.
+    """
+    made: list[KeySlot] = []
     if file is not None:
-        made["file"] = _seal_slot(card, keys, KeySlot(kind="file", check="", sealed=""), file)
+        made.append(_seal_slot(card, keys, KeySlot(kind="file", check="", sealed=""), file))
     if passphrase is not None:
         n, r, p = SCRYPT
         slot = KeySlot(kind="passphrase", check="", sealed="", salt=generate_key()[:_SALT_BYTES].hex(), n=n, r=r, p=p)
-        made["passphrase"] = _seal_slot(card, keys, slot, _stretch_passphrase(slot, passphrase))
+        made.append(_seal_slot(card, keys, slot, _stretch_passphrase(slot, passphrase)))
+    goes = {slot.kind for slot in made}
     if recovery is not None:
-        made["recovery"] = _seal_slot(card, keys, KeySlot(kind="recovery", check="", sealed=""), recovery)
-    return msgspec.structs.replace(card, slots=tuple(made.values()))
+        made.append(_seal_slot(card, keys, KeySlot(kind="recovery", check="", sealed=""), recovery))
+    kept = tuple(slot for slot in card.slots if slot.kind not in goes)
+    return msgspec.structs.replace(card, slots=(*kept, *made))
 
 
 def slot_of(card: KeyHeader, kind: KeySlotKind) -> KeySlot | None:
-    """A card's slot of a kind."""
+    """A card's slot of a kind, the first where there are several."""
     return next((slot for slot in card.slots if slot.kind == kind), None)
 
 
 def is_locked(card: KeyHeader) -> bool:
     """Whether no key file opens a mind: somebody has to say its passphrase."""
     return slot_of(card, "file") is None
+
+
+def shares_slot(card: KeyHeader, other: KeyHeader) -> bool:
+    """Whether something that opens the one card opens the other too: the same file, passphrase or recovery key.
+
+    A passphrase that was set anew is another one, whatever its words: nothing tells by its slot that they are the same.
+    """
+    return not {slot.check for slot in card.slots}.isdisjoint(slot.check for slot in other.slots)
 
 
 def has_other_key(card: Path, keys: Keys) -> bool:
@@ -249,13 +263,15 @@ def open_by_recovery(card: KeyHeader, said: str, path: Path) -> Keys:
         DamagedStore: the card is damaged.
     """
     mind = f"the mind {path.parent.name!r}"
-    slot = slot_of(card, "recovery")
-    if slot is None:
+    slots = [slot for slot in card.slots if slot.kind == "recovery"]
+    if not slots:
         raise WrongRecoveryKey(what=mind, why="it has no recovery key")
-    opened = _open_slot(card, slot, parse_recovery_key(said, mind), path)
-    if opened is None:
-        raise WrongRecoveryKey(what=mind, why="it is another mind's, or was replaced by a newer one")
-    return opened
+    key = parse_recovery_key(said, mind)
+    for slot in slots:
+        opened = _open_slot(card, slot, key, path)
+        if opened is not None:
+            return opened
+    raise WrongRecoveryKey(what=mind, why="it is another mind's, or from before a rekey of this one")
 
 
 # --- what people say --------------------------------------------------------------------------------------------------

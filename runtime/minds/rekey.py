@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mnemic.actors.protocol.errors import DamagedStore, Rekeyed
 from mnemic.runtime.files.atomic_replace import atomic_replace
-from mnemic.runtime.keys.key_slots import new_key_header, with_slot
+from mnemic.runtime.keys.key_slots import KeyHeader, new_key_header, with_slot
 from mnemic.runtime.keys.keys import Keys, generate_key, write_private
 from mnemic.runtime.minds.homes import MindFolder, read_key_header, spool_config_bytes, write_key_header
 from mnemic.runtime.store.schema import connect, copy_database, translate_errors
@@ -57,14 +57,27 @@ def replace_key_file(folder: MindFolder, keys: Keys) -> None:
         DamagedStore: its card cannot be read.
         DiskFull, StoreReadOnly: it cannot be written; the mind is as it was.
     """
-    card = read_key_header(folder)
-    if card.check != keys.check:  # a slot that seals the keys of before would open nothing
-        raise Rekeyed(path=str(folder.path))
-    file = generate_key()
+    card, file = _card_of(folder, keys), generate_key()
     with atomic_replace(folder.path) as draft:
         into = MindFolder(draft.path)
         write_key_header(into, with_slot(card, keys, file=file))
         write_private(into.key, file)
+
+
+def add_recovery_slot(folder: MindFolder, keys: Keys, recovery: bytes) -> None:
+    """Have a recovery key, 32 bytes, open a mind too; what opens it goes on opening it. The caller holds it alone.
+
+    Raises: as `replace_key_file`.
+    """
+    with atomic_replace(folder.path) as draft:
+        write_key_header(MindFolder(draft.path), with_slot(_card_of(folder, keys), keys, recovery=recovery))
+
+
+def _card_of(folder: MindFolder, keys: Keys) -> KeyHeader:
+    card = read_key_header(folder)
+    if card.check != keys.check:  # a slot that seals the keys of before would open nothing
+        raise Rekeyed(path=str(folder.path))
+    return card
 
 
 def _store_files(folder: MindFolder) -> list[str]:

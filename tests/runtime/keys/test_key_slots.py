@@ -33,6 +33,7 @@ from mnemic.runtime.keys.key_slots import (
     open_by_recovery,
     parse_key_header,
     parse_recovery_key,
+    shares_slot,
     slot_of,
     with_slot,
 )
@@ -146,13 +147,29 @@ def test_the_cost_of_a_passphrase_is_what_the_page_says() -> None:
         key_slots.SCRYPT = monkeypatched
 
 
-def test_slots_of_a_kind_replace_each_other_and_leave_the_others() -> None:
+def test_a_key_file_takes_the_place_of_the_one_before_and_leaves_the_others() -> None:
     card = with_slot(a_card(), KEYS, file=b"g" * 32)
-    assert [slot.kind for slot in card.slots] == ["file", "passphrase", "recovery"]
+    assert sorted(slot.kind for slot in card.slots) == ["file", "passphrase", "recovery"]
     assert open_by_file(card, b"g" * 32, PATH).secrets == KEYS.secrets
     with pytest.raises(KeyMismatch):
         open_by_file(card, FILE, PATH)
     assert open_by_passphrase(card, WORDS, PATH).secrets == KEYS.secrets
+
+
+def test_a_recovery_key_is_one_more_and_each_of_them_opens_the_card() -> None:
+    card = with_slot(a_card(), KEYS, recovery=b"s" * 32)
+    for key in (RECOVERY, b"s" * 32):
+        assert open_by_recovery(card, format_recovery_key(key), PATH).secrets == KEYS.secrets
+    with pytest.raises(WrongRecoveryKey, match="from before a rekey"):
+        open_by_recovery(card, format_recovery_key(b"t" * 32), PATH)
+
+
+def test_cards_share_a_slot_where_one_thing_opens_both_and_a_passphrase_set_anew_is_another_one() -> None:
+    card = a_card()
+    assert shares_slot(card, with_slot(card, KEYS, file=b"g" * 32))
+    other = Keys(Secrets.generate())
+    assert shares_slot(card, new_key_header(other, 7, file=FILE))
+    assert not shares_slot(card, new_key_header(other, 7, file=b"g" * 32, passphrase=WORDS))
 
 
 def test_a_mind_is_locked_where_no_key_file_opens_it() -> None:

@@ -21,7 +21,7 @@ from mnemic.runtime.keys.key_slots import format_recovery_key
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds import homes
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
-from mnemic.runtime.minds.rekey import rekey_mind, replace_key_file
+from mnemic.runtime.minds.rekey import add_recovery_slot, rekey_mind, replace_key_file
 from mnemic.runtime.spool.files import measure_backlog, read_losses
 from mnemic.runtime.spool.spool import Spool
 from mnemic.runtime.store.schema import connect, copy_database
@@ -47,6 +47,21 @@ def a_mind(home: Path, fence: str | None = None) -> tuple[MindFolder, Keys]:
 def resealed(folder: MindFolder, keys: Keys, **more: Any) -> Keys:
     with lock_exclusive(folder.path):
         return rekey_mind(folder, keys, **more)
+
+
+def test_a_recovery_key_that_is_added_leaves_all_else_as_it_is(tmp_path: Path) -> None:
+    folder, keys = a_mind(tmp_path)
+    before = files_of(folder.path)
+    with lock_exclusive(folder.path):
+        add_recovery_slot(folder, keys, b"s" * 32)
+    changed = {name for name, data in files_of(folder.path).items() if before.get(name) != data}
+    assert changed == {"mind.json", "mind.json.copy"}
+    for key in (RECOVERY, b"s" * 32):
+        assert open_mind(tmp_path, "default", format_recovery_key(key))[1].secrets == keys.secrets
+    new = resealed(folder, keys)
+    with lock_exclusive(folder.path), pytest.raises(Rekeyed):
+        add_recovery_slot(folder, keys, b"t" * 32)
+    assert open_mind(tmp_path, "default")[1].secrets == new.secrets
 
 
 def test_all_that_a_mind_holds_is_there_with_another_key(tmp_path: Path) -> None:
