@@ -39,7 +39,7 @@ from mnemic.actors.protocol.recall.messages import Recall, Recalled, SignalName
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.protocol.store.messages import Apply
 from mnemic.actors.recall.hits import densest_excerpt, token_count
-from mnemic.actors.recall.query import question_words, scopes_below
+from mnemic.actors.recall.query import asked_scope_numbers, known_or_everywhere, question_words
 from mnemic.algorithms.text.terms import index_terms, stem_of
 
 if TYPE_CHECKING:  # a session's start without a process loads this module, and no NumPy
@@ -111,9 +111,10 @@ def answer_brief(
     else:
         scope, why, quotes, degraded = _relevant_memories(asked, source, recall, count_memories, context)
         with source.snapshot() as snapshot:
-            scope = scope or (snapshot.scope_path_of(asked.place) if asked.place.path else None)
+            own_scope = snapshot.scope_path_of(asked.place) if asked.place.path else None
+            scope = scope or known_or_everywhere(own_scope, snapshot)
             told = snapshot.delivered_spans(asked.assistant, asked.session) if scope and asked.session else {}
-            within = scopes_below(snapshot, [scope]) if scope and told else []
+            within = asked_scope_numbers(scope, snapshot) if scope and told else None
             own, now_us = str(escape_surrogates(asked.session)), context.clock.now_us()
             updates = replaced_since(told, own, within, now_us, snapshot) if within else []
         text, parts = compose_prompt(quotes, budget, updates)
@@ -164,7 +165,7 @@ def _relevant_memories(
     """
     degraded: list[str] = []
     with source.snapshot() as snapshot:
-        scope = snapshot.scope_path_of(asked.place) if asked.place.path else None
+        scope = known_or_everywhere(snapshot.scope_path_of(asked.place) if asked.place.path else None, snapshot)
         words = question_words(asked.prompt, snapshot, degraded) if scope else []
         if scope is None or not 0 < len(words) <= _MOST_TERMS:
             return None, {}, [], degraded

@@ -86,6 +86,7 @@ def compose_session_start(
             continue
         what = "corrected" if quote.is_correction else {"turn": f"the {quote.role} said"}.get(quote.kind, quote.kind)
         over = ", in part replaced or over since" if quote.is_partly_over else ""
+        what += ", for every project" if quote.is_everywhere else ""
         if not page.write_quote(f"- {format_day(quote.at)}, {what}{_let_in_label(quote)}{over}: ", quote, _HELD_BYTES):
             break
     page.start_section("The user says of themselves:")
@@ -414,8 +415,9 @@ def _last_session_reasons(left: LastSession) -> Iterator[tuple[bytes, str]]:
 
 
 def _in_force_reason(quote: Quote) -> str:
+    whose = "every project" if quote.is_everywhere else "this project"
     if quote.is_correction:
-        return "it corrects an earlier memory of this project"
+        return f"it corrects an earlier memory of {whose}"
     if quote.kind == "turn":
-        return f"the {quote.role} stated it in this project as something that goes on"
-    return f"a {quote.kind} that was kept for this project"
+        return f"the {quote.role} stated it in {whose} as something that goes on"
+    return f"a {quote.kind} that was kept for {whose}"

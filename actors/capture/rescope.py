@@ -12,7 +12,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from mnemic.actors.protocol.changes import MergeScopes, MoveProject, RenameScope, SplitScope, idempotency_key
+from mnemic.actors.protocol.changes import (
+    MergeScopes,
+    MoveMemories,
+    MoveProject,
+    RenameScope,
+    SplitScope,
+    idempotency_key,
+)
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import InvalidValue, UnknownScope
 from mnemic.actors.protocol.scopes import (
@@ -31,7 +38,7 @@ class ScopeOutcome(NamedTuple):
     """What became of one scope."""
 
     what: str
-    """``renamed``, ``merged``, ``split`` or ``moved``."""
+    """``renamed``, ``merged``, ``split``, ``moved``, or ``assigned``: memories of it belong to another one."""
     path: str
     """The path it had; of one that was split, the scope that it was in."""
     to: str
@@ -71,8 +78,8 @@ def scopes_under(known: Sequence[ScopeInfo], path: str) -> list[str]:
         raise InvalidValue(
             name="a scope",
             value=path,
-            why="what belongs to no project has no name, and stays where it is",
-            expected="the path of a scope, such as work/shelf",
+            why="what belongs to no project has no name",
+            expected="the path of a scope, such as work/shelf; `mnemic scope assign --unscoped SCOPE` gives it one",
         )
     found = [one.path for one in known if one.path == path or one.path.startswith(f"{path}/")]
     if not found:
@@ -162,6 +169,11 @@ def summarize_changes(known: Sequence[ScopeInfo], done: Sequence[ScopeChange]) -
                 size = sizes[change.path] = len(change.memories)
                 sizes[change.into] = sizes.get(change.into, size) - size
                 moved.append(ScopeOutcome("split", change.into, change.path, memories=size))
+            case MoveMemories():
+                size = sizes.get(change.path, 0) if change.memories is None else len(change.memories)
+                sizes[change.path] = sizes.get(change.path, size) - size
+                sizes[change.to] = sizes.get(change.to, 0) + size
+                moved.append(ScopeOutcome("assigned", change.path, change.to, memories=size))
             case MoveProject():
                 path = passing.get(change.path, change.path)
                 if path == change.path or (change.was or change.project) not in folders:

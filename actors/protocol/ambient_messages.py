@@ -202,6 +202,8 @@ class Quote(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it replaces another memory."""
     is_superseded: bool = False
     """Whether another memory replaces it: it is the past."""
+    is_everywhere: bool = False
+    """Whether it is kept for every project."""
     is_partly_over: bool = False
     """Whether some of what it states was replaced since, or is over by its own words."""
 
@@ -249,7 +251,8 @@ class BriefingSources(msgspec.Struct, frozen=True, kw_only=True):
     last_session: LastSession | None
     """The last session; ``None`` where there is none."""
     in_force: tuple[Quote, ...]
-    """Decisions, corrections and notes, then turns that state something standing; of each the newest first."""
+    """Decisions, corrections and notes, then turns that state something standing; of each first what is kept for every
+    project, then the newest."""
     conflict: QuotedPair | None = None
     """The newest pair of statements that contradict and are not settled, if there is one."""
     digest: tuple[Quote, ...] = ()

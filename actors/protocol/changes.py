@@ -462,6 +462,20 @@ class MoveProject(ChangeBase, frozen=True, kw_only=True, tag="move_project"):
     """The project that this was; ``None`` where the scope had none of its own."""
 
 
+class MoveMemories(ChangeBase, frozen=True, kw_only=True, tag="move_memories"):
+    """Have memories of one scope belong to another one, which is made where it is not there.
+
+    A scope that was named and holds nothing then goes.
+    """
+
+    memories: tuple[bytes, ...] | None
+    """Their ids; ``None`` for all of the scope. Those that are not in it stay where they are."""
+    path: str
+    """The scope that they are in; empty for what belongs to no project."""
+    to: str
+    """The scope that they are to be in."""
+
+
 _Input = Union[  # noqa: UP007 - msgspec's
     AddMemory,
     Supersede,
@@ -475,6 +489,7 @@ _Input = Union[  # noqa: UP007 - msgspec's
     MergeScopes,
     SplitScope,
     MoveProject,
+    MoveMemories,
     MarkBoundary,
     SettleStatements,
     MergeEntities,

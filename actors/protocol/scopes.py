@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from typing import Any, Union
 
 from mnemic.actors.protocol.capture.messages import Retirement
-from mnemic.actors.protocol.changes import MergeScopes, MoveProject, RenameScope, SplitScope
+from mnemic.actors.protocol.changes import MergeScopes, MoveMemories, MoveProject, RenameScope, SplitScope
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.message import Id, Message, Time, Verb, safe_operand
 from mnemic.actors.protocol.recall.messages import Scopes
@@ -21,6 +21,9 @@ from mnemic.actors.protocol.store.messages import ScopeCount
 _PART = re.compile(r"[^\x00-\x1f/*\ud800-\udfff]+")
 _MOST_BYTES = 512
 _MOST_PARTS = 16
+
+EVERYWHERE = "everywhere"
+"""The scope of what is found and told in every project. No folder comes to that name, and no file in one names it."""
 
 _MOST_NEAR, _LEAST_RATIO = 3, 0.75
 _NAMES = "names joined by '/', such as work/shelf"
@@ -43,6 +46,11 @@ def normalize_scope_path(scope: str, name: str = "a scope") -> str:
         expected = f"a path of at most {_MOST_BYTES} bytes and {_MOST_PARTS} names"
         raise InvalidValue(name=name, value=scope, why="it is too long", expected=expected)
     return path
+
+
+def is_everywhere(path: str) -> bool:
+    """Whether a scope's path is `EVERYWHERE`, or lies below it."""
+    return path == EVERYWHERE or path.startswith(f"{EVERYWHERE}/")
 
 
 def normalize_scopes(scope: Scopes) -> Scopes:
@@ -115,7 +123,7 @@ SCOPES_AUTHOR = "scopes"
 SCOPES_UNDO_AUTHOR = "scopes.undo"
 """The author of what takes such a change back."""
 
-ScopeChange = Union[RenameScope, MergeScopes, SplitScope, MoveProject]  # noqa: UP007 - decoders need unions
+ScopeChange = Union[RenameScope, MergeScopes, SplitScope, MoveProject, MoveMemories]  # noqa: UP007 - decoders need unions
 """A change of scopes; each is taken back by one of them."""
 
 

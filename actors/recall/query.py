@@ -15,7 +15,7 @@ from typing import NamedTuple
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import ModelError, RuntimeFault, UnknownScope, UnknownSession
 from mnemic.actors.protocol.meaning.messages import EmbedQuery, QueryEmbedded
-from mnemic.actors.protocol.scopes import asked_scopes, suggest_scopes, suggest_sessions
+from mnemic.actors.protocol.scopes import EVERYWHERE, asked_scopes, is_everywhere, suggest_scopes, suggest_sessions
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.algorithms.text.languages.language import Language
 from mnemic.algorithms.text.languages.table import BY_CODE
@@ -104,13 +104,26 @@ def _names(query: str, languages: Collection[Language]) -> set[str]:
 
 
 def asked_scope_numbers(scope: str | Sequence[str], snapshot: Snapshot) -> frozenset[int] | None:
-    """Numbers of the scopes that are asked for, and of those below them; ``None`` for everything.
+    """Numbers of the scopes that a question looks through; ``None`` for everything.
+
+    Those are the ones asked for, those below them, and what is kept for every project (`EVERYWHERE`).
 
     Raises:
         UnknownScope: there is none of one of these paths.
+        InvalidValue: none is named.
     """
     paths = asked_scopes(scope if isinstance(scope, str) else tuple(scope))
-    return None if paths is None else frozenset(scopes_below(snapshot, paths))
+    if paths is None:
+        return None
+    everywhere = (number for number, path in snapshot.scopes().items() if is_everywhere(path))
+    return frozenset((*scopes_below(snapshot, paths), *everywhere))
+
+
+def known_or_everywhere(path: str | None, snapshot: Snapshot) -> str | None:
+    """The scope that a question from a project looks through: its own, else what is kept for every project, if any."""
+    if path is not None:
+        return path
+    return EVERYWHERE if any(map(is_everywhere, snapshot.scopes().values())) else None
 
 
 def where_asked(scope: str | Sequence[str]) -> str:

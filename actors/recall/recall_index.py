@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from mnemic.actors.protocol.changes import EncoderName
 from mnemic.actors.protocol.events import KINDS, escape_surrogates
 from mnemic.actors.protocol.recall.messages import Scopes
-from mnemic.actors.protocol.scopes import asked_scopes
 from mnemic.actors.protocol.snapshot import Columns, Retired, Snapshot, Superseded
 from mnemic.actors.recall.hits import Links
-from mnemic.actors.recall.query import scopes_below, unknown_session
+from mnemic.actors.recall.query import asked_scope_numbers, unknown_session
 from mnemic.actors.recall.word_index import WordIndex
 from mnemic.algorithms.retrieval.scan import QuantisedVectors, inner_products, pack_mask
 
@@ -265,7 +264,7 @@ class RecallIndex:
         What is given is not to be written to: whoever asks the same again while nothing came is given the same array.
 
         Raises:
-            UnknownScope, InvalidValue: as `within`.
+            UnknownScope, InvalidValue: as `mnemic.actors.recall.query.asked_scope_numbers`.
             UnknownSession: no memory of these scopes is of it, those included that other filters leave out.
         """
         asked = (scope, session, tuple(kinds), since, until, as_of)
@@ -275,7 +274,7 @@ class RecallIndex:
         visible = ~self.retired_mask(as_of)
         if len(kinds) < len(KINDS):
             visible &= np.isin(np.arange(len(KINDS)), [KINDS.index(kind) for kind in kinds])[columns.kind]
-        within = self.within(snapshot, scope)
+        within = asked_scope_numbers(scope, snapshot)
         inside = np.ones(len(visible), np.bool_) if within is None else np.isin(columns.scope, sorted(within))
         visible &= inside
         if session is not None:
@@ -292,16 +291,6 @@ class RecallIndex:
         visible.flags.writeable = False
         self._kept.visible = asked, visible
         return visible
-
-    def within(self, snapshot: Snapshot, scope: Scopes) -> frozenset[int] | None:
-        """Numbers of the scopes that are asked for, and of those below them; ``None`` for everything.
-
-        Raises:
-            UnknownScope: no memory is in one of them.
-            InvalidValue: none is named.
-        """
-        paths = asked_scopes(scope)
-        return None if paths is None else frozenset(scopes_below(snapshot, paths))
 
     def links(
         self, rows: Sequence[int], snapshot: Snapshot, as_of: int | None = None, within: frozenset[int] | None = None

@@ -26,7 +26,7 @@ from mnemic.actors.protocol.times import day_of
 from mnemic.actors.recall.folding import MOST_FOLDED, Copies, Folder
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, make_hit, token_count
 from mnemic.actors.recall.list_memories import record_question
-from mnemic.actors.recall.query import query_vector, question_words
+from mnemic.actors.recall.query import asked_scope_numbers, known_or_everywhere, query_vector, question_words
 from mnemic.actors.recall.ranking.day_signal import WEIGHT, day_nearness, days_in_question, end_of_day
 from mnemic.actors.recall.ranking.first_pass import first_signals
 from mnemic.actors.recall.ranking.lifting import lift_corrections, lift_heirs
@@ -77,16 +77,18 @@ class Recaller:
         validate_recall(recall)
         k = self._k if recall.k is None else recall.k
         degraded: list[str] = []
+        scope_known = True
         loaded = context.progress if self._index.empty else lambda done, total: None
         loaded(0, 2)  # the first time takes long: the model comes before the two parts that `sync` tells of
         by_meaning = "dense" in recall.signals
         asked = query_vector(recall.query, context, degraded, "Words alone answered.") if by_meaning else None
         with self._source.snapshot() as snapshot:
             if recall.place is not None:
-                known = snapshot.scope_path_of(recall.place)
-                if known is None:
+                own = snapshot.scope_path_of(recall.place)
+                asked_in = known_or_everywhere(own, snapshot)
+                if asked_in is None:
                     return _nothing_known(recall.place.path)
-                recall = msgspec.structs.replace(recall, scope=known)
+                recall, scope_known = msgspec.structs.replace(recall, scope=asked_in), own is not None
             self._index.sync(snapshot, asked.encoder if asked else None, loaded)
             visible = self._index.visible(
                 snapshot,
@@ -173,6 +175,7 @@ class Recaller:
         return Recalled(
             hits=tuple(hits),
             scope=recall.scope,
+            scope_known=scope_known,
             searched=int(np.count_nonzero(visible)),
             used_tokens=used,
             left_out=left_out,
@@ -194,7 +197,7 @@ class Recaller:
         hits: list[Hit] = []
         hit_bytes = min(self._hit_bytes, recall.hit_bytes or self._hit_bytes)
         left_out = used = 0
-        within = self._index.within(snapshot, recall.scope)
+        within = asked_scope_numbers(recall.scope, snapshot)
         calibration, place_of = ranking.calibration, {int(one): place for place, one in enumerate(ranking.order)}
         numbered = enumerate(groups)
         while some := list(islice(numbered, k - len(hits))):

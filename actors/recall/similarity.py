@@ -20,7 +20,7 @@ from mnemic.actors.protocol.events import to_bytes
 from mnemic.actors.protocol.recall.messages import FindSimilar, Memory, SimilarFound
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.recall.hits import excerpt, make_hit
-from mnemic.actors.recall.query import query_vector
+from mnemic.actors.recall.query import asked_scope_numbers, query_vector
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.algorithms.text.terms import index_terms, stem_of, telling_terms
 
@@ -58,7 +58,7 @@ def find_similar(asked: FindSimilar, memory: RecallIndex, source: SnapshotSource
         terms = telling_terms(asked.text)
         if len(terms) < _FEWEST_WORDS:
             return SimilarFound(similar=(), degraded=tuple(degraded))
-        within = memory.within(snapshot, asked.scope)
+        within = asked_scope_numbers(asked.scope, snapshot)
         visible = memory.visible(snapshot, asked.scope, kinds=_KINDS).copy()
         visible[np.searchsorted(memory.columns.row, snapshot.rows_of(asked.exclude))] = False
         near = _by_words(asked.text, terms, visible, memory, snapshot)

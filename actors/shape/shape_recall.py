@@ -28,7 +28,7 @@ from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.protocol.times import to_iso
 from mnemic.actors.recall.hits import excerpt, make_hit
 from mnemic.actors.recall.list_memories import record_question
-from mnemic.actors.recall.query import query_vector
+from mnemic.actors.recall.query import asked_scope_numbers, query_vector
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.shape.about import TEMPERATURE, TextQuery
 from mnemic.actors.shape.bind import settings_mismatch
@@ -157,7 +157,7 @@ class ShapeQueryEngine:
             if self._index.encoders is None or not self._index.bound_count:
                 return None
             recall = self._recall_index
-            visible, within = recall.visible(snapshot, scope), recall.within(snapshot, scope)
+            visible, within = recall.visible(snapshot, scope), asked_scope_numbers(scope, snapshot)
             looking = ShapeSearch(self._index, snapshot, visible, within, visible)
             hint = failure_hint(asked, asked.failed, looking, recall.columns)
         return None if hint is None else (scope, hint)
@@ -200,7 +200,7 @@ class ShapeQueryEngine:
                     None,
                 )
             return _ShapeResult([], [], 0)
-        within = self._recall_index.within(snapshot, asked.scope)
+        within = asked_scope_numbers(asked.scope, snapshot)
         reach = self._recall_index.visible(snapshot, asked.scope)
         looking = ShapeSearch(index, snapshot, visible, within, reach)
         if asked.here:

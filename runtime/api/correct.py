@@ -11,7 +11,7 @@ import msgspec
 
 from mnemic.actors.capture.rescope import ScopeOutcome, plan_merge, plan_move, scopes_under, summarize_changes
 from mnemic.actors.protocol.capture.messages import CaptureText, TextCaptured
-from mnemic.actors.protocol.changes import MoveProject, RenameScope, ScopeRef
+from mnemic.actors.protocol.changes import MoveMemories, MoveProject, RenameScope, ScopeRef
 from mnemic.actors.protocol.errors import InvalidValue, MnemicError
 from mnemic.actors.protocol.events import escape_surrogates, to_bytes
 from mnemic.actors.protocol.message import MemoryId, id_bytes, ids_bytes
@@ -223,6 +223,41 @@ class CorrectionVerbs(MindVerbs):
                 )
         return self._rescope(known, tuple(change for move in moves for change in plan_move(known, move)))
 
+    def assign_scope(self, memories: Iterable[MemoryId], scope: str) -> tuple[ScopeOutcome, ...]:
+        """Have memories belong to another scope, with what they replace and what replaces them.
+
+        A scope that is not there is made. `undo_scope_change` takes it back.
+
+        Args:
+            memories: of each the 16 bytes of its id, the UUID or its text.
+
+        Raises:
+            NoSuchMemory: there is nothing of an id.
+            InvalidValue: the scope is no path, or none.
+        """
+        to = _scope_to_assign(scope)
+        known, found = self.scopes().scopes, dict[bytes, str]()
+        waiting = list(dict.fromkeys(ids_bytes(memories)))
+        while waiting:
+            there = self._ask(GetMemories(ids=tuple(waiting))).memories
+            found |= {one.id: one.scope for one in there}
+            linked = dict.fromkeys(id for one in there for id in (one.superseded_by, *one.supersedes) if id is not None)
+            waiting = [id for id in linked if id not in found]
+        by_scope: dict[str, list[bytes]] = {}
+        for id, path in found.items():
+            by_scope.setdefault(path, []).append(id)
+        moves = (MoveMemories(memories=tuple(ids), path=path, to=to) for path, ids in sorted(by_scope.items()))
+        return self._rescope(known, tuple(one for one in moves if one.path != to))
+
+    def assign_unscoped(self, scope: str) -> tuple[ScopeOutcome, ...]:
+        """Have all memories that belong to no project belong to a scope; see `assign_scope`.
+
+        Raises:
+            InvalidValue: the scope is no path, or none.
+        """
+        move = MoveMemories(memories=None, path="", to=_scope_to_assign(scope))
+        return self._rescope(self.scopes().scopes, (move,))
+
     def moved_folders(self, path: str) -> tuple[tuple[str, str], ...]:
         """Folders of a scope that are not there any more, each with the only one that is: perhaps the project moved.
 
@@ -250,6 +285,13 @@ class CorrectionVerbs(MindVerbs):
         answer = self._ask(ChangeScopes(changes=changes, is_undo=undoes))
         done = [one for one, changed in zip(changes, answer.changed, strict=True) if changed]
         return summarize_changes(known, [*answer.made_way, *done])
+
+
+def _scope_to_assign(scope: str) -> str:
+    path = normalize_scope_path(scope)
+    if not path:
+        raise InvalidValue(name="the scope", value=scope, why="it is empty", expected="a path, such as work/shelf")
+    return path
 
 
 def _project_at(home: Path, folder: str) -> str:

@@ -21,7 +21,7 @@ from pathlib import Path, PurePath
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import BadInput, BadSettings, InvalidValue
 from mnemic.actors.protocol.events import escape_surrogates
-from mnemic.actors.protocol.scopes import _PART, normalize_scope_path
+from mnemic.actors.protocol.scopes import _PART, is_everywhere, normalize_scope_path
 from mnemic.runtime.files.foreign import read_regular, read_toml
 
 NO_SCOPE = ScopeRef(path="", project=None, found="none")
@@ -217,7 +217,10 @@ def scope_in(folder: Path) -> str:
     if not isinstance(scope, str) or not scope.strip("/"):
         given = scope if isinstance(scope, str | None) else type(scope).__name__  # a number may be too long to be told
         raise InvalidValue(name=name, value=given, why="it names no scope", expected='scope = "a/b"')
-    return normalize_scope_path(scope, name)
+    path = normalize_scope_path(scope, name)
+    if is_everywhere(path):  # no file makes what is said in its folder be told in every project
+        raise InvalidValue(name=name, value=path, why="that is what is kept for every project", expected="another path")
+    return path
 
 
 def _git_directory(place: Path) -> tuple[Path, bool] | None:

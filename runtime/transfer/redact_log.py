@@ -23,6 +23,7 @@ from mnemic.actors.protocol.changes import (
     KeepOriginal,
     Logged,
     MergeScopes,
+    MoveMemories,
     MoveProject,
     RedactedChange,
     RenameScope,
@@ -40,7 +41,7 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Logged).decode
 _decode_undo = msgspec.msgpack.Decoder(ScopeChange).decode
 _decode_answer = msgspec.msgpack.Decoder(Applied).decode
-_SCOPING_TAGS = ("rename_scope", "merge_scopes", "split_scope", "move_project")
+_SCOPING_TAGS = ("rename_scope", "merge_scopes", "split_scope", "move_project", "move_memories")
 _PAGE = 2000
 
 QUOTE_BYTES = 16
@@ -122,7 +123,7 @@ class LogRedactor:
                 return RedactedChange()
             case Retire() if change.reason in self._reasons:
                 return msgspec.structs.replace(change, reason="")
-            case SplitScope():
+            case SplitScope() | MoveMemories():
                 return self._without_erased(change)
             case RedactedChange():
                 self._links.append((row, at, list(change.links), False))
@@ -137,9 +138,10 @@ class LogRedactor:
             self._db.execute("UPDATE log SET undo = ? WHERE id = ?", (_encode(redacted), row))
 
     def _without_erased(self, change: Any) -> Any:
-        if not isinstance(change, SplitScope) or self._gone.keys().isdisjoint(change.memories):
+        if not isinstance(change, SplitScope | MoveMemories) or self._gone.keys().isdisjoint(change.memories or ()):
             return change
-        return msgspec.structs.replace(change, memories=tuple(one for one in change.memories if one not in self._gone))
+        kept = tuple(one for one in change.memories or () if one not in self._gone)
+        return msgspec.structs.replace(change, memories=kept)
 
     def _redact_answers(self) -> None:
         """Take ids of what is erased out of the answers that are kept for requests that come again."""
@@ -194,7 +196,7 @@ def scope_change_paths(connection: apsw.Connection) -> frozenset[str]:
     """Paths that changes of scopes name."""
     found: set[str | None] = set()
     for change in _tagged(connection, *_SCOPING_TAGS):
-        if isinstance(change, RenameScope | MergeScopes | SplitScope | MoveProject):
+        if isinstance(change, RenameScope | MergeScopes | SplitScope | MoveProject | MoveMemories):
             found.update(getattr(change, name, None) for name in ("path", "to", "into"))
     return frozenset(path for path in found if path is not None)
 

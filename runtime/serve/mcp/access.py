@@ -15,6 +15,7 @@ from mnemic.actors.capture.capture import OWNER
 from mnemic.actors.protocol.errors import OwnersChoice
 from mnemic.actors.protocol.events import MCP_PREFIX
 from mnemic.actors.protocol.recall.messages import Memory
+from mnemic.actors.protocol.scopes import is_everywhere
 
 _NOT_TOLD = "By MCP memories of other projects are not told"
 
@@ -34,7 +35,7 @@ class Access(NamedTuple):
 
     def can_read(self, scope: str) -> bool:
         """Whether it may be told the memories of a scope; ``*`` is every scope."""
-        return "read-all" in self.rights or self._is_own(scope) or self.is_shared(scope)
+        return "read-all" in self.rights or self._is_own(scope) or is_everywhere(scope) or self.is_shared(scope)
 
     def check_read(self, scope: str) -> None:
         """Refuse what it may not be told.
@@ -70,6 +71,8 @@ class Access(NamedTuple):
         """
         if "write-all" in self.rights:
             return
+        if scope is not None and is_everywhere(scope):
+            raise OwnersChoice(what="By MCP nothing is kept or forgotten for every project", right="write-all")
         if scope is not None and not self._is_own(scope):
             raise OwnersChoice(what="By MCP nothing is kept or forgotten in another project", right="write-all")
         if scope is not None and scope != self.find_own() and not self.is_there(scope):  # it may become somebody's

@@ -237,10 +237,12 @@ def make_server(
                 progress=progress,
             )
             took_ms = 1e3 * (clock.monotonic_s() - started)
-            if place is not None and not recalled.scope_known:
-                unknown = _unknown_scope(caller, place, access(mind, caller))
-                return _empty_result(place.path, unknown, took_ms) | _NOTHING_RECALLED
             found = "named" if place is None else _how_found(caller, place)
+            if place is not None and not recalled.scope_known:
+                found, unknown = "unknown", _unknown_scope(caller, place, access(mind, caller))
+                if not recalled.hits:  # nor is there anything about it that is kept for every project
+                    return _empty_result(place.path, unknown, took_ms) | _NOTHING_RECALLED
+                recalled = msgspec.structs.replace(recalled, degraded=(*recalled.degraded, unknown))
             view = recall_view(recalled, strict=True, found=found, took_ms=took_ms, explain=explain, same=_MOST_SAME)
             return model_view(view)
 

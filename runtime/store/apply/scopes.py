@@ -11,9 +11,17 @@ from typing import Any
 
 import apsw
 
-from mnemic.actors.protocol.changes import Change, MergeScopes, MoveProject, RenameScope, ScopeRef, SplitScope
+from mnemic.actors.protocol.changes import (
+    Change,
+    MergeScopes,
+    MoveMemories,
+    MoveProject,
+    RenameScope,
+    ScopeRef,
+    SplitScope,
+)
 from mnemic.actors.protocol.errors import InvalidValue, UnknownScope
-from mnemic.actors.protocol.scopes import ScopeChange, normalize_scope_path
+from mnemic.actors.protocol.scopes import EVERYWHERE, ScopeChange, normalize_scope_path
 from mnemic.runtime.store.apply.context import UNCHANGED, ApplyContext, ChangeResult, Handler
 from mnemic.runtime.store.read.scopes import (
     has_folder_name,
@@ -87,9 +95,12 @@ def check_undo(db: apsw.Connection, changes: Sequence[Change]) -> None:
 
 
 def free_path(db: apsw.Connection, path: str) -> str:
-    """A path at which nothing is, nor below it: the one given, or with the first number behind it that makes it so."""
+    """A path at which nothing is, nor below it: the one given, or with the first number behind it that makes it so.
+
+    Nor is it what is kept for every project, which no folder's name makes anything a part of.
+    """
     free, number = path, 1
-    while scopes_below(db, free):
+    while free == EVERYWHERE or scopes_below(db, free):
         number += 1
         free = f"{path}~{number}"
     return free
@@ -228,6 +239,36 @@ def _move(context: ApplyContext, change: MoveProject, at: int) -> ChangeResult:
     return ChangeResult(undo=MoveProject(path=change.path, project=change.was, was=change.project))
 
 
+def _move_memories(context: ApplyContext, change: MoveMemories, at: int) -> ChangeResult:
+    """Move what is in the scope; the log, and what takes it back, name the memories that were."""
+    db = context.db
+    asked = "SELECT m.id, m.uuid FROM memories m JOIN scopes s ON s.id = m.scope WHERE s.path = ? ORDER BY m.id"
+    wanted = None if change.memories is None else frozenset(change.memories)
+    there: list[Any] = db.execute(asked, (change.path,)).fetchall()
+    rows = [(int(row), bytes(uuid)) for row, uuid in there if wanted is None or uuid in wanted]
+    if not rows or change.path == change.to:
+        return UNCHANGED
+    if not context.is_replaying and normalize_scope_path(change.to, "the new scope") != change.to:
+        raise InvalidValue(name="the new scope", value=change.to, why="it is none", expected="a path")
+    db.execute(
+        "INSERT OR IGNORE INTO scopes(path, project, found) VALUES(?, NULL, ?)",
+        (change.to, "named" if change.to else "none"),
+    )
+    to = db.execute("SELECT id FROM scopes WHERE path = ?", (change.to,)).get
+    for row, _ in rows:
+        db.execute("UPDATE memories SET scope = ? WHERE id = ?", (to, row))
+        context.rebind_queue.enqueue(row)
+    db.execute(  # a name that holds nothing is none; what is a project's, or a file names, comes again
+        "DELETE FROM scopes WHERE path = ? AND found IN ('named', 'none') AND project IS NULL"
+        " AND id NOT IN (SELECT scope FROM memories UNION SELECT scope FROM projects)",
+        (change.path,),
+    )
+    _bump_generation(db)
+    ids = tuple(uuid for _, uuid in rows)
+    moved = MoveMemories(memories=ids, path=change.path, to=change.to)
+    return ChangeResult(logged=moved, undo=MoveMemories(memories=ids, path=change.to, to=change.path))
+
+
 def _find_scope(db: apsw.Connection, path: str) -> tuple[int, str]:
     if not path:
         raise InvalidValue(
@@ -249,4 +290,5 @@ SCOPE_HANDLERS: dict[type, Handler] = {
     MergeScopes: _merge,
     SplitScope: _split,
     MoveProject: _move,
+    MoveMemories: _move_memories,
 }

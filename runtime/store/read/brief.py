@@ -27,6 +27,7 @@ from mnemic.actors.protocol.ambient_messages import (
 )
 from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.knowledge.snapshot import StatementRecord
+from mnemic.actors.protocol.scopes import EVERYWHERE
 from mnemic.actors.protocol.sleep.changes import DIGEST_STAGES, PROFILE_STAGE, SourceSpan
 from mnemic.actors.sleep.profile import decode_profile
 from mnemic.runtime.store.read.knowledge import KnowledgeQueries
@@ -70,15 +71,16 @@ class BriefQueries:
 
 
 def read_briefing_sources(connection: apsw.Connection, asked: Brief, now_us: int) -> BriefingSources:
-    """What there is to tell at the start of a session; nothing of a project that is not known.
+    """What there is to tell at the start of a session; of a project that is not known what is kept for every project.
 
     Args:
         now_us: the world time, microseconds: what was to hold until then is over.
     """
-    scopes = _scopes(connection, asked)
-    if not scopes:
+    own = _scopes(connection, asked)
+    everywhere = [number for number, _ in scopes_below(connection, EVERYWHERE) if number not in own]
+    if not own and not everywhere:
         return NO_SOURCES
-    return _BriefingQuery(connection, asked, scopes, now_us).collect()
+    return _BriefingQuery(connection, asked, own, everywhere, now_us).collect()
 
 
 def read_delivered_spans(
@@ -101,14 +103,24 @@ def read_delivered_spans(
 class _BriefingQuery:
     """Gathers the material of one brief, within one read transaction of the caller's."""
 
-    def __init__(self, connection: apsw.Connection, asked: Brief, scopes: list[int], now_us: int) -> None:
+    def __init__(
+        self, connection: apsw.Connection, asked: Brief, own: list[int], everywhere: list[int], now_us: int
+    ) -> None:
+        """Gather for an assistant.
+
+        Args:
+            own: numbers of the scope where it works and of those below it.
+            everywhere: of those that are kept for every project.
+        """
         self._db = connection
         self._knowledge = KnowledgeQueries(connection)
-        self._scopes = scopes
+        self._own_scopes, self._scopes = own, [*own, *everywhere]
         self._now_us = now_us
         self._again = asked.repeat
         self._own = (escape_surrogates(asked.assistant), escape_surrogates(asked.session))
-        self._within = f"m.scope IN ({','.join(map(str, scopes))}) AND m.retired_at IS NULL"
+        self._in_project = f"{_is_in(own)} AND m.retired_at IS NULL"
+        self._is_everywhere = _is_in(everywhere)
+        self._within = f"{_is_in(self._scopes)} AND m.retired_at IS NULL"
         self._kinds: dict[int, str] = {}  # of sessions seen: "own", "subagent" or ""
 
     def collect(self) -> BriefingSources:
@@ -129,7 +141,7 @@ class _BriefingQuery:
     def _last_session(self) -> LastSession | None:
         found: list[Any] = self._db.execute(
             f"WITH ends(id, at) AS MATERIALIZED (SELECT s.id, (SELECT max({SAID_OR_KEPT}) FROM memories m"
-            f" WHERE m.session = s.id AND m.kind = 'turn' AND {self._within}) FROM sessions s)"
+            f" WHERE m.session = s.id AND m.kind = 'turn' AND {self._in_project}) FROM sessions s)"
             f" SELECT id, at FROM ends WHERE at IS NOT NULL ORDER BY at DESC, id DESC LIMIT {_SESSIONS}"
         ).fetchall()
         for session, at in found:
@@ -155,7 +167,7 @@ class _BriefingQuery:
     def _last_said(self, session: int, role: str, count: int) -> list[Any]:
         found: list[Any] = self._db.execute(
             f"SELECT {_QUOTED} FROM memories m WHERE m.session = ? AND m.role = ? AND m.kind = 'turn' AND"
-            f" {self._within} ORDER BY {SAID_OR_KEPT} DESC, m.id DESC LIMIT ?",
+            f" {self._in_project} ORDER BY {SAID_OR_KEPT} DESC, m.id DESC LIMIT ?",
             (session, role, count),
         ).fetchall()
         return found
@@ -173,7 +185,8 @@ class _BriefingQuery:
         """
         steps: list[Any] = self._db.execute(
             f"SELECT {_QUOTED}, m.tool, m.outcome FROM memories m WHERE m.session = ? AND m.kind IN"
-            f" ('tool_call', 'tool_result') AND {self._within} ORDER BY {SAID_OR_KEPT} DESC, m.id DESC LIMIT {_STEPS}",
+            f" ('tool_call', 'tool_result') AND {self._in_project} ORDER BY {SAID_OR_KEPT} DESC, m.id DESC"
+            f" LIMIT {_STEPS}",
             (session,),
         ).fetchall()
         calls: dict[str, list[Any]] = {}
@@ -204,31 +217,35 @@ class _BriefingQuery:
     # --- what holds --------------------------------------------------------------------------------------------------
 
     def _decisions_and_notes(self) -> Iterator[Quote]:
-        """Decisions, notes and corrections that stand; decisions and corrections first."""
+        """Decisions, notes, corrections that stand; those for every project first, then decisions and corrections."""
         rows: list[Any] = self._db.execute(
             "WITH kept(id, corrects) AS (SELECT id, max(corrects) FROM ("
             f"SELECT m.id, 0 AS corrects FROM memories m WHERE m.kind IN ('decision', 'note') AND {self._within}"
             " UNION ALL SELECT superseded_by, 1 FROM memories WHERE superseded_by IS NOT NULL) GROUP BY id)"
-            f" SELECT {_QUOTED}, m.session, kept.corrects, m.superseded_by"
+            f" SELECT {_QUOTED}, m.session, kept.corrects, m.superseded_by, {self._is_everywhere}"
             f" FROM kept JOIN memories m ON m.id = kept.id WHERE {self._within}"
-            f" ORDER BY m.kind != 'decision' AND NOT kept.corrects, {SAID_OR_KEPT} DESC, m.id DESC LIMIT {_MAX_SCANNED}"
+            f" ORDER BY {self._is_everywhere} DESC, m.kind != 'decision' AND NOT kept.corrects, {SAID_OR_KEPT} DESC,"
+            f" m.id DESC LIMIT {_MAX_SCANNED}"
         ).fetchall()
         over = self._over([row[0] for row in rows])
         for row in rows:
             if not over.get(row[0]) and self._is_current(row[0], row[8]) and self._is_briefable_session(row[6]):
                 quote = self._quote(row, corrects=bool(row[7]), session=row[6])
-                yield msgspec.structs.replace(quote, is_partly_over=row[0] in over)
+                yield msgspec.structs.replace(quote, is_partly_over=row[0] in over, is_everywhere=bool(row[9]))
 
     def _user_statements(self) -> Iterator[Quote]:
-        """Turns of the user's that state something standing, and stand, newest first."""
+        """Turns of the user's that state something standing, and stand; those for every project, then newest first."""
         rows: list[Any] = self._db.execute(
-            f"SELECT {_QUOTED}, m.session, m.superseded_by FROM memories m WHERE m.cued = 1 AND {self._within}"
-            f" ORDER BY {SAID_OR_KEPT} DESC, m.id DESC LIMIT {_MAX_SCANNED}"
+            f"SELECT {_QUOTED}, m.session, m.superseded_by, {self._is_everywhere} FROM memories m WHERE m.cued = 1"
+            f" AND {self._within} ORDER BY {self._is_everywhere} DESC, {SAID_OR_KEPT} DESC, m.id DESC"
+            f" LIMIT {_MAX_SCANNED}"
         ).fetchall()
         over = self._over([row[0] for row in rows])
         for row in rows:
             if not over.get(row[0]) and self._is_current(row[0], row[7]) and self._is_briefable_session(row[6]):
-                quote = msgspec.structs.replace(self._quote(row, session=row[6]), is_partly_over=row[0] in over)
+                quote = msgspec.structs.replace(
+                    self._quote(row, session=row[6]), is_partly_over=row[0] in over, is_everywhere=bool(row[8])
+                )
                 if quote.size_bytes <= min(4 * MAX_STATEMENT_CHARS, len(quote.text)):
                     start = directive_start(quote.text.decode("utf-8", "surrogatepass"))
                     if start is not None:
@@ -252,8 +269,8 @@ class _BriefingQuery:
         return None
 
     def _digest(self) -> Iterator[Quote]:
-        """The sentences of the digests of these scopes, without those that hold no more."""
-        keys = [b"project:%d" % scope for scope in self._scopes]
+        """The sentences of the digests of the project, without those that hold no more."""
+        keys = [b"project:%d" % scope for scope in self._own_scopes]
         items = SleepQueries(self._db).derived(DIGEST_STAGES["project"], keys)
         yield from self._stretches([span for item in items for span in item.sources])
 
@@ -326,6 +343,11 @@ class _BriefingQuery:
             assistant=str(assistant or ""),
             is_correction=corrects,
         )
+
+
+def _is_in(scopes: Sequence[int]) -> str:
+    """A condition on ``memories m``: it is in one of some scopes."""
+    return f"m.scope IN ({','.join(map(str, scopes))})"
 
 
 def _sort_key(row: Any) -> tuple[int, int]:

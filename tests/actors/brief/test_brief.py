@@ -105,6 +105,20 @@ def test_what_was_told_is_read_again_from_the_memory(actor_system: ActorHarness)
     assert part.start_byte > 0
 
 
+def test_what_is_kept_everywhere_is_told_in_a_project_that_is_not_known_yet_and_named_so(
+    actor_system: ActorHarness,
+) -> None:
+    new = ScopeRef(path="new", project="/a/new/.git", found="git")
+    assert started(actor_system, place=new).text == ""
+    everywhere = ScopeRef(path="everywhere", project=None, found="named")
+    lantern = keep(actor_system, LANTERN, place=everywhere, kind="note")
+    for place in (new, PLACE):
+        told = started(actor_system, place=place, session=f"start {place.path}")
+        assert f'- 2025-10-09, note, for every project: "{LANTERN}"' in told.text
+        assert lantern in told.memories
+        assert prompted(actor_system, place=place, session=f"prompt {place.path}").memories == (lantern,)
+
+
 @pytest.mark.parametrize(
     "prompt", ["thanks", "yes", "run the tests", "", "   ", "?!", "go on with the lantern", "what says number 17?"]
 )

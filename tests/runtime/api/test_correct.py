@@ -174,7 +174,7 @@ def test_a_text_is_kept_though_nothing_similar_can_be_looked_for(mind: Mind, mon
     def broken(*_: Any, **__: Any) -> Any:
         raise UnknownScope(scope="shelf", near="")
 
-    monkeypatch.setattr("mnemic.actors.recall.recall_index.scopes_below", broken)
+    monkeypatch.setattr("mnemic.actors.recall.similarity.asked_scope_numbers", broken)
     kept = mind.remember(TOKEN, scope="shelf")
     assert kept.created
     assert kept.degraded == ("nothing was looked for that is similar: No memory is in the scope 'shelf'.",)
@@ -424,11 +424,79 @@ def test_a_move_that_cannot_be_is_refused_with_a_sentence(
     assert mind.scopes() == before
 
 
-def test_what_belongs_to_no_project_stays(mind: Mind) -> None:
+def test_memories_are_assigned_to_a_scope_with_what_corrections_link_and_back(mind: Mind) -> None:
+    first = mind.remember(TOKEN, scope="a", similar=False)
+    second = mind.correct(first.id, "It lasts an hour for everybody.", similar=False)
+    third = mind.correct(second.id, "It lasts a day for everybody.", similar=False)
+    loose = mind.remember("An otter that nobody placed.", similar=False)
+    stays = mind.remember("An otter in a.", scope="a", similar=False)
+    before = seen(mind)
+    moved = mind.assign_scope([second.id, loose.id], "b/x")
+    assert moved == (
+        ScopeOutcome("assigned", "", "b/x", memories=1),
+        ScopeOutcome("assigned", "a", "b/x", memories=3),
+    )
+    assert {hit.id for hit in mind.recall("lasts otter", 9, scope="b").hits} == {
+        first.id,
+        second.id,
+        third.id,
+        loose.id,
+    }
+    assert {hit.id for hit in mind.recall("otter", 9, scope="a").hits} == {stays.id}
+    now = seen(mind)
+    mind.rebuild()
+    assert seen(mind) == now
+    assert mind.assign_scope([loose.id], "b/x") == ()
+    assert mind.undo_scope_change() != ()
+    assert seen(mind) == before
+
+
+def test_all_that_is_in_no_project_gets_a_scope_at_once(mind: Mind) -> None:
+    mind.remember(TOKEN, similar=False)
+    mind.remember("An otter.", similar=False)
+    assert mind.assign_unscoped("notes") == (ScopeOutcome("assigned", "", "notes", memories=2),)
+    assert [one.path for one in mind.scopes().scopes] == ["notes"]
+    assert mind.assign_unscoped("notes") == ()
+    mind.undo_scope_change()
+    assert [one.path for one in mind.scopes().scopes] == [""]
+
+
+def test_what_cannot_be_assigned_is_refused(mind: Mind) -> None:
+    kept = mind.remember(TOKEN, scope="a", similar=False)
+    for scope in ("", "/", "*", "a/../b"):
+        with pytest.raises(InvalidValue):
+            mind.assign_scope([kept.id], scope)
+    with pytest.raises(NoSuchMemory):
+        mind.assign_scope([kept.id, b"x" * 16], "b")
+    assert [one.path for one in mind.scopes().scopes] == ["a"]
+
+
+def test_what_is_erased_after_it_was_assigned_is_gone_from_the_log_and_a_rebuild_holds(mind: Mind) -> None:
+    gone, stays = (mind.remember(f"{TOKEN} {n}", scope="a", similar=False) for n in range(2))
+    mind.assign_scope([gone.id, stays.id], "b")
+    selection = Selection(ids=(gone.id,))
+    mind.erase(selection, mind.survey(selection))
+    mind.rebuild()
+    assert [(hit.id, hit.scope) for hit in mind.recall(TOKEN).hits] == [(stays.id, "b")]
+    mind.undo_scope_change()
+    assert [(hit.id, hit.scope) for hit in mind.recall(TOKEN).hits] == [(stays.id, "a")]
+
+
+def test_what_is_kept_everywhere_is_found_from_every_scope_and_listed_in_none_but_its_own(mind: Mind) -> None:
+    fill(mind)
+    mine = mind.remember("An otter is my favourite animal.", scope="everywhere", similar=False)
+    for scope in ("a", "b/x", ("a/x", "b"), "everywhere"):
+        assert mine.id in {hit.id for hit in mind.recall("otter", 9, scope=scope).hits}
+    assert mine.id not in {entry.id for entry in mind.log(scope="a").memories}
+    assert mind.survey(Selection(scope="a")).memories == 3
+
+
+def test_what_belongs_to_no_project_has_no_name_to_change(mind: Mind) -> None:
     mind.remember(TOKEN, scope=ScopeRef(path="", project=None, found="none"))
     mind.remember(TOKEN, scope="a", session="another", similar=False)
     for verb in (mind.rename_scope, mind.merge_scopes):
-        with pytest.raises(InvalidValue, match="stays"):
+        with pytest.raises(InvalidValue) as caught:
             verb("", "a")
+        assert "`mnemic scope assign --unscoped SCOPE`" in caught.value.remedy_text
     with pytest.raises(InvalidValue):
         mind.rename_scope("a", "")

@@ -290,6 +290,8 @@ def test_a_file_in_the_folder_names_the_scope(git: Git, tmp_path: Path) -> None:
         b'scope = "a/../b"',
         b"\xff",
         b'scope = "a*"',
+        b'scope = "everywhere"',
+        b'scope = "everywhere/tools"',
     ],
 )
 def test_a_file_that_names_no_scope_is_one_clear_error(tmp_path: Path, content: bytes) -> None:

@@ -69,6 +69,30 @@ def test_it_is_told_its_own_project_and_what_lies_below(faces: Hosted, project: 
     assert texts(faces, project, scope="boat/cabin") == {"the otter has a cabin"}
 
 
+def test_what_is_kept_everywhere_is_told_to_all_and_kept_or_forgotten_by_none_without_the_right(
+    faces: Hosted, project: Path, tmp_path: Path
+) -> None:
+    new = git_project(tmp_path / "new")
+    with faces.minds.use("default", True) as mind:
+        kept = str(format_id(mind.remember("the otter's owner likes tabs", scope="everywhere").id))
+    assert texts(faces, project) == {*OWN, "the otter's owner likes tabs"}
+    assert texts(faces, project, scope="everywhere") == {"the otter's owner likes tabs"}
+    found = asked(faces, new, "memory_recall", query="otter")
+    assert [hit["text"] for hit in found["hits"]] == ["the otter's owner likes tabs"]
+    assert (found["scope"], found["scope_found"]) == ("everywhere", "unknown")
+    assert any("this folder's project (new)" in line for line in found["degraded"])
+    assert asked(faces, new, "memory_recall", query="otter", scope="boat").startswith("owners_choice")
+    for name, more in (
+        ("memory_capture", {"text": "the otter likes spaces", "scope": "everywhere"}),
+        ("memory_capture", {"text": "the otter likes spaces", "supersedes": kept}),
+        ("memory_forget", {"id": kept}),
+    ):
+        refused = asked(faces, project, name, **more)
+        assert refused.startswith("owners_choice: By MCP nothing is kept or forgotten for every project")
+    done = asked(faces, project, "memory_capture", ("write-all",), text="the otter is old", scope="everywhere")
+    assert done["scope"] == "everywhere"
+
+
 @pytest.mark.parametrize("scope", ["*", "bank", "/bank/", "shared/tastes", "bo", ""])
 def test_it_is_told_nothing_of_another_project(faces: Hosted, project: Path, scope: str) -> None:
     refused = texts(faces, project, scope=scope)

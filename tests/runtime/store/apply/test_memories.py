@@ -29,6 +29,7 @@ from mnemic.actors.protocol.changes import (
     KeepOriginal,
     Logged,
     MergeScopes,
+    MoveMemories,
     MoveProject,
     OccurrenceCount,
     QuarantineRecord,
@@ -323,6 +324,7 @@ SAMPLES: dict[type, Change] = {
         path="books", found="named", project=None, projects=(), into="work/shelf", memories=(id_of(2),)
     ),
     MoveProject: MoveProject(path="boat", project="/b/boat/.git", was="/a/boat/.git"),
+    MoveMemories: MoveMemories(memories=(id_of(1), id_of(6)), path="work/shelf", to="everywhere"),
     MarkBoundary: MarkBoundary(reason="night"),
     SetCommunities: found(2, 1, 2, 5),
     PlaceMembers: PlaceMembers(generation=1, rows=rows_of(6), topics=rows_of(1)),

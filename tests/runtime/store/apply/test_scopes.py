@@ -10,7 +10,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.changes import Change, MergeScopes, MoveProject, RenameScope, ScopeRef, SplitScope
+from mnemic.actors.protocol.changes import (
+    Change,
+    MergeScopes,
+    MoveMemories,
+    MoveProject,
+    RenameScope,
+    ScopeRef,
+    SplitScope,
+)
 from mnemic.actors.protocol.errors import BadInput, InvalidValue, UnknownScope
 from mnemic.actors.protocol.scopes import SCOPES_AUTHOR, SCOPES_UNDO_AUTHOR, ScopeChange
 from mnemic.runtime.store.read.reader import StoreSnapshot, open_reader
@@ -21,10 +29,12 @@ PATHS = ["a", "a/b", "a/b/c", "a/c", "b", "b/c", "c"]
 PROJECTS = [None, "/p/a/.git", "/p/b/.git", "/p/c"]
 paths = st.sampled_from(PATHS)
 projects = st.sampled_from(PROJECTS)
+some_memories = st.none() | st.lists(st.integers(1, 9).map(id_of), max_size=3).map(tuple)
 CHANGES = st.one_of(
     st.builds(RenameScope, path=paths, to=paths, below=st.booleans()),
     st.builds(MergeScopes, path=paths, into=paths),
     st.builds(MoveProject, path=paths, project=projects, was=projects),
+    st.builds(MoveMemories, path=st.sampled_from(["", *PATHS]), to=paths, memories=some_memories),
     st.builds(ScopeRef, path=paths, project=projects, found=st.just("folder")),
 )
 
@@ -106,6 +116,51 @@ def test_a_rename_and_the_rename_back_is_nothing_and_a_merge_taken_back_is_nothi
                     assert scopes(path) != before
                     rescope(store, *unscoping(path), author=SCOPES_UNDO_AUTHOR)
                 assert scopes(path) == before
+
+
+# --- memories that move -----------------------------------------------------------------------------------------------
+
+
+def test_memories_move_to_a_scope_that_is_made_for_them_and_an_empty_name_is_none(store: Store, path: Path) -> None:
+    apply(store, *(memory(n, place=ScopeRef(path="a", project=None, found="named")) for n in (1, 2)))
+    apply(store, memory(3, place=ScopeRef(path="", project=None, found="none")))
+    before = scopes(path)
+    assert rescope(store, MoveMemories(memories=(id_of(1), id_of(3)), path="a", to="b")) == (True,)
+    assert scopes(path) == {"": (None, (), 1), "a": (None, (), 1), "b": (None, (), 1)}, "what is elsewhere stays"
+    rescope(store, MoveMemories(memories=None, path="", to="a"), MoveMemories(memories=None, path="a", to="b"))
+    assert scopes(path) == {"b": (None, (), 3)}
+    for _ in range(2):
+        rescope(store, *unscoping(path), author=SCOPES_UNDO_AUTHOR)
+    assert scopes(path) == before
+
+
+def test_a_project_keeps_its_scope_though_its_memories_move_away(store: Store, path: Path) -> None:
+    fill(store, ("shelf", "/p/shelf"))
+    rescope(store, MoveMemories(memories=None, path="shelf", to="b"))
+    assert scopes(path) == {"b": (None, (), 1), "shelf": ("/p/shelf", (), 0)}
+
+
+def test_a_memory_that_moved_stays_where_it_is_when_it_is_captured_again(store: Store, path: Path) -> None:
+    fill(store, ("shelf", "/p/shelf"))
+    rescope(store, MoveMemories(memories=(id_of(1),), path="shelf", to="b"))
+    (again,) = apply(store, memory(1, place=ScopeRef(path="shelf", project="/p/shelf", found="git"))).kept
+    assert (again.created, again.scope) == (False, "b")
+
+
+@pytest.mark.parametrize("to", ["/b", "b/", "a/../b", "*"])
+def test_memories_move_to_a_path_and_to_nothing_else(store: Store, path: Path, to: str) -> None:
+    fill(store, ("a", None))
+    before = held(path)
+    with pytest.raises(InvalidValue):
+        rescope(store, MoveMemories(memories=None, path="a", to=to))
+    assert held(path) == before
+
+
+def test_no_folder_comes_to_the_name_of_what_is_kept_for_every_project(store: Store, path: Path) -> None:
+    fill(store, ("everywhere", "/p/everywhere"))
+    assert set(scopes(path)) == {"everywhere~2"}
+    assert apply(store, memory(9, place=ScopeRef(path="everywhere", project=None, found="named"))).kept[0].created
+    assert set(scopes(path)) == {"everywhere", "everywhere~2"}
 
 
 # --- rename ----------------------------------------------------------------------------------------------------------

@@ -64,6 +64,31 @@ def left(actor_system: ActorHarness, **fields: Any) -> LastSession:
     return found
 
 
+EVERYWHERE = ScopeRef(path="everywhere", project=None, found="named")
+
+
+def test_what_is_kept_everywhere_is_told_first_in_every_project_and_where_nothing_is_known(
+    actor_system: ActorHarness,
+) -> None:
+    actor_system.keep("Always write the tests first.", place=EVERYWHERE, kind="note", said_at=START_US)
+    keep(actor_system, event("We decided to keep the lantern.", 5, kind="decision"), event("where is it?", 6))
+    found = material(actor_system)
+    assert [(to_text(one.text), one.is_everywhere) for one in found.in_force] == [
+        ("Always write the tests first.", True),
+        ("We decided to keep the lantern.", False),
+    ]
+    assert left(actor_system).at == START_US + 6
+    for place in (ScopeRef(path="new", project="/a/new/.git", found="git"), NOWHERE):
+        alone = material(actor_system, place)
+        assert [to_text(one.text) for one in alone.in_force] == ["Always write the tests first."]
+        assert alone.last_session is None
+
+
+def test_a_conversation_that_was_put_everywhere_is_no_project_s_last_session(actor_system: ActorHarness) -> None:
+    keep(actor_system, event("what now?", 9, scope="everywhere"), reply("The lantern.", 10, scope="everywhere"))
+    assert material(actor_system).last_session is None
+
+
 def words(left_off: LastSession) -> tuple[str | None, list[str]]:
     prompt = None if left_off.prompt is None else to_text(left_off.prompt.text)
     return prompt, [to_text(one.text) for one in left_off.replies]
