@@ -95,6 +95,7 @@ def _no_process_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
 def captured_example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
     """A home that holds the example, with its meaning, and what capturing it printed. Not to be written to."""
     home = tmp_path_factory.mktemp("example") / "home"
+    home.mkdir(mode=0o700)
     return home, run("capture", EXAMPLE, "--home", home, "--json")
 
 

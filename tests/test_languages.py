@@ -36,6 +36,7 @@ def captured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("languages")
     file = folder / "turns.jsonl"
     file.write_text("".join(json.dumps(turn) + "\n" for turn in SET.turns), "utf-8")
+    (folder / "home").mkdir()
     assert run("capture", file, "--home", folder / "home").code == 0
     return folder / "home"
 

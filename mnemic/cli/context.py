@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 import click
 import msgspec
 
-from mnemic.actors.protocol.errors import InvalidValue, WrongPassphrase, WrongRecoveryKey
+from mnemic.actors.protocol.errors import HomeMissing, InvalidValue, WrongPassphrase, WrongRecoveryKey
 from mnemic.actors.protocol.message import Time, field_help
 from mnemic.cli.start.subjects import SubjectGroup
 from mnemic.cli.terminal.dates import TimeParam
 from mnemic.cli.terminal.ids import keep_list, resolve_ids
+from mnemic.cli.terminal.interrupts import ask
 from mnemic.cli.terminal.output import Line, escape_controls, print_lines
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.logs import log_to
 from mnemic.runtime.minds.ask_passphrase import is_interactive
+from mnemic.runtime.minds.homes import DEFAULT_MIND, default_home, expand_home, mind_folder, mind_options, missing_mind
 from mnemic.runtime.version import __version__
 
 if TYPE_CHECKING:
@@ -32,8 +34,6 @@ if TYPE_CHECKING:
     from mnemic.runtime.keys.keys import Keys
 
 CLOCK = SystemClock()
-DEFAULT_MIND = "default"
-"""The mind that is meant where none is named."""
 _DRAIN_FIRST_S = 3.0  # some thousand records
 
 
@@ -41,18 +41,33 @@ class CommandContext:
     """Where a command works and how it prints."""
 
     def __init__(self, home: str | None, mind: str | None, as_json: bool) -> None:
-        from mnemic.runtime.minds.homes import default_home, expand_home
-
         # $MNEMIC_HOME too: an assistant's settings give it as it stands there, and no shell has seen its ~.
         self.home = expand_home(Path(home) if home else default_home(os.environ))
+        self._names_home = bool(home)
         self.mind = mind or DEFAULT_MIND
         self.as_json = as_json
+
+    def require_named(self) -> None:
+        """Refuse a home or a mind that the command line names and that is not there: a slip of the hand makes neither.
+
+        What is meant where nothing is named may be made by whatever comes first; $MNEMIC_HOME names no home so, since
+        it is set once and not typed with each command.
+
+        Raises:
+            HomeMissing, MindMissing: it is not there.
+        """
+        folder = mind_folder(self.home, self.mind)
+        if self._names_home and not self.home.is_dir():
+            raise HomeMissing(home=str(self.home), named=mind_options(folder).strip())
+        if self.mind != DEFAULT_MIND and not folder.path.is_dir():
+            raise missing_mind(self.home, self.mind)
 
     @contextmanager
     def open(self, *, create: bool, alone: bool = False, asking: bool = False, whole: bool = False) -> Iterator[Mind]:
         """The mind, by way of the home's process where it runs, else opened here; let go of at the end.
 
         Args:
+            create: whether the default mind is made where it is not there.
             alone: whether to open it here in any case.
             asking: whether to take in first what hooks kept, as far as that takes no longer than a moment; a process
                 does so by itself.
@@ -62,6 +77,8 @@ class CommandContext:
         from mnemic.open_mind import open_here, open_served
         from mnemic.runtime.minds.ask_passphrase import open_with_prompt
 
+        if create:
+            self.require_named()
         if os.environ.get("MNEMIC_INSTRUCTIONS"):  # a process that serves has its own, and says nothing of it
             from mnemic.runtime.models.models import check_instruction_set
 
@@ -133,6 +150,26 @@ class CommandContext:
 
         return is_locked_mind(self.home, self.mind) and not is_unlocked(self.home, self.mind)
 
+    def confirmed(self, view: dict[str, Any], question: str, nothing: str) -> bool:
+        """Whether whoever sits there says yes; a program, or nobody, has to say it in the command, by ``--yes``.
+
+        Args:
+            view: what it is about, printed as JSON where nobody can be asked.
+            nothing: what is said where it is not done.
+        """
+        if self.as_json or not sys.stdin.isatty():
+            nobody = f"{nothing}: nobody is there to be asked; --yes does it"
+            self.print_answer(view | {"applied": False, "why": nobody}, why_lines)
+            sys.exit(2)
+        try:
+            agreed = ask(lambda: click.confirm(question))
+        except click.Abort:
+            click.echo(f"\n{nothing}")
+            raise
+        if not agreed:
+            click.echo(nothing)
+        return bool(agreed)
+
     def print_answer(self, view: Any, render: Callable[[Any], Iterable[Line]]) -> None:
         """Print an answer: as JSON, or for a person.
 
@@ -160,6 +197,11 @@ class CommandContext:
     def resolve_ids(self, mind: Mind, texts: Sequence[str]) -> tuple[bytes, ...]:
         """The memories that are named: by an id, its last digits, or ``@1`` of the last list."""
         return resolve_ids(mind, self.home, self.mind, texts)
+
+
+def why_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """Why nothing was done."""
+    yield view["why"]
 
 
 def common_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,6 +10,7 @@ import click
 
 from mnemic.actors.protocol.capture.messages import CaptureText
 from mnemic.actors.protocol.errors import InvalidValue, SourceUnreadable
+from mnemic.actors.protocol.scopes import EVERYWHERE, is_everywhere, normalize_scope_path
 from mnemic.cli.context import CommandContext, cli, common_options, verb_options
 from mnemic.cli.terminal.interrupts import interruptible_stdin
 from mnemic.cli.terminal.output import Line, degraded_lines, memory_line, short_id
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 @cli.command()
 @click.argument("text", nargs=-1, required=True, metavar="TEXT...|-")
 @click.option("--scope", metavar="W/P", help="Scope it belongs to; else this folder's project.")
+@click.option("--everywhere", is_flag=True, help="Have it found and told in every project, beside what is of that one.")
 @verb_options(
     CaptureText,
     *("kind", "session"),
@@ -31,11 +33,15 @@ if TYPE_CHECKING:
     },
 )
 @common_options
-def remember(chosen: CommandContext, text: tuple[str, ...], scope: str | None, kind: Any, session: str) -> None:
+def remember(
+    chosen: CommandContext, text: tuple[str, ...], scope: str | None, everywhere: bool, kind: Any, session: str
+) -> None:
     """Keep a text for good; - reads it from standard input. What says nearly the same is named."""
-    from mnemic.actors.protocol.scopes import normalize_scope_path
     from mnemic.runtime.minds.projects import resolve_scope
 
+    if everywhere and scope is not None:
+        raise click.UsageError(f"--everywhere keeps it in the scope {EVERYWHERE!r}: --scope does not go with it")
+    scope = EVERYWHERE if everywhere else scope
     words = _read_text(" ".join(text))
     place = (
         resolve_scope(None, chosen.working_folder(), home=chosen.home, passed_over=chosen.tell_passed_over)
@@ -52,11 +58,12 @@ def remember(chosen: CommandContext, text: tuple[str, ...], scope: str | None, k
 
 def remember_lines(view: dict[str, Any]) -> Iterator[Line]:
     """What became of a text that was to be remembered."""
+    where = "told in every project" if is_everywhere(view["scope"]) else view["scope_found"]
     did = "remembered" if view["created"] else "not remembered" if view["erased"] else "known already"
     yield [
         (f"{did}: ", "green" if view["created"] else "yellow"),
         (short_id(view["id"]), "cyan"),
-        (f" in {view['scope'] or 'no scope'} ({view['scope_found']})", ""),
+        (f" in {view['scope'] or 'no scope'} ({where})", ""),
     ]
     yield from view["advice"]
     if view["superseded_by"]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,6 @@ import msgspec
 from mnemic.actors.protocol.capture.messages import Forget
 from mnemic.actors.protocol.scopes import Selection, Surveyed
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options, verb_options
-from mnemic.cli.terminal.interrupts import ask
 from mnemic.cli.terminal.output import Line, local_minute, memory_line, progress_bars
 from mnemic.runtime.api.reports import format_size, pluralize
 
@@ -108,7 +106,7 @@ def _forget_all(chosen: CommandContext, selection: Selection, reason: str, undo:
         if not chosen.as_json:
             chosen.print_answer(view | {"found_again": undo}, survey_lines)
         sure = yes or undo or seen.memories <= 1  # what is found again can be hidden again
-        if not sure and not _confirmed(chosen, view, "Hide them?", "nothing was hidden"):
+        if not sure and not chosen.confirmed(view, "Hide them?", "nothing was hidden"):
             return
         swept = mind.recover_all(selection) if undo else mind.forget_all(selection, reason)
         again = None if undo or swept.at is None else mind.recover_command(swept.at)
@@ -147,7 +145,7 @@ def _erase(chosen: CommandContext, selection: Selection, yes: bool) -> None:
                 chosen.print_answer(view | {"applied": False}, preview_lines)
             return
         many = pluralize(seen.memories, "memory")
-        if not yes and not _confirmed(chosen, view, f"There is no way back. Erase {many}?", "nothing was erased"):
+        if not yes and not chosen.confirmed(view, f"There is no way back. Erase {many}?", "nothing was erased"):
             return
         started = CLOCK.monotonic_s()
         with progress_bars(chosen.as_json) as progress:
@@ -226,28 +224,3 @@ def _survey_lines(view: dict[str, Any], what: str) -> Iterator[Line]:
     yield from (f"  {memory_line(one)}" for one in view["first"])
     if view["memories"] > len(view["first"]):
         yield f"  … and {view['memories'] - len(view['first'])} more"
-
-
-def _confirmed(chosen: CommandContext, view: dict[str, Any], question: str, nothing: str) -> bool:
-    """Whether whoever sits there says yes; a program, or nobody, has to say it in the command.
-
-    Args:
-        nothing: what is said where it is not done.
-    """
-    if chosen.as_json or not sys.stdin.isatty():
-        nobody = f"{nothing}: nobody is there to be asked; --yes does it"
-        chosen.print_answer(view | {"applied": False, "why": nobody}, why_lines)
-        sys.exit(2)
-    try:
-        agreed = ask(lambda: click.confirm(question))
-    except click.Abort:
-        click.echo(f"\n{nothing}")
-        raise
-    if not agreed:
-        click.echo(nothing)
-    return bool(agreed)
-
-
-def why_lines(view: dict[str, Any]) -> Iterator[Line]:
-    """Why nothing was done."""
-    yield view["why"]

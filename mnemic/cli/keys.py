@@ -148,38 +148,53 @@ def lock(chosen: CommandContext) -> None:
 @cli.command()
 @click.option("--passphrase", is_flag=True, help="Have a passphrase lock it from now on, or another one.")
 @click.option("--key-file", is_flag=True, help="Have a key file open it from now on.")
-@click.option("--recovery", is_flag=True, help="Make a recovery key, where it has none.")
+@click.option("--recovery", is_flag=True, help="Alone: only add a recovery key; all that opens it goes on opening it.")
+@click.option("--yes", is_flag=True, help="Do it without asking, though backups stay that the new key does not open.")
 @common_options
-def rekey(chosen: CommandContext, passphrase: bool, key_file: bool, recovery: bool) -> None:
+def rekey(chosen: CommandContext, passphrase: bool, key_file: bool, recovery: bool, yes: bool) -> None:
     """Change what opens a mind, and seal all of it anew. What opened it before opens it no more."""
+    from mnemic.runtime.api.lock import add_recovery_key, backups_before_rekey
     from mnemic.runtime.api.lock import rekey as reseal
-    from mnemic.runtime.keys.key_slots import is_locked, is_recovery_key
+    from mnemic.runtime.keys.key_slots import is_locked
     from mnemic.runtime.minds.homes import mind_options, open_mind, read_key_header
 
     if passphrase and key_file:
         raise click.UsageError("a mind is opened by a passphrase or by a key file: give one of them")
-    said = None
-    if is_locked(read_key_header(_mind_folder(chosen))):
+    said, folder, adds = None, _mind_folder(chosen), recovery and not (passphrase or key_file)
+    if is_locked(read_key_header(folder)):
 
         def opens(typed: str) -> tuple[str, Keys]:
             return typed, open_mind(chosen.home, chosen.mind, typed)[1]
 
         said, keys = open_by_secret(opens, f"Passphrase of the mind {chosen.mind!r}, as it is now")
-        passphrase = passphrase or not (key_file or recovery) or (not key_file and is_recovery_key(said))
+        passphrase = passphrase or not (key_file or adds)
     else:
         keys = open_mind(chosen.home, chosen.mind)[1]
+    view: dict[str, Any] = {"mind": chosen.mind, "options": mind_options(folder)}
+    if adds:
+        view["key"] = None if is_locked(read_key_header(folder)) else str(folder.key)
+        view["recovery"] = add_recovery_key(chosen.home, chosen.mind, keys)
+        chosen.print_answer(view, recovery_lines)
+        _warn_output_kept()
+        return
+    orphaned = backups_before_rekey(chosen.home, chosen.mind, keys)
+    if orphaned and not yes:
+        view["orphaned"] = orphaned
+        if not chosen.as_json:
+            chosen.print_answer(view, orphaned_lines)
+        if not chosen.confirmed(view, "Seal the mind anew all the same?", "nothing was changed"):
+            return
     if passphrase:
         said = read_new_passphrase()
     elif key_file:
         said = None
     done = reseal(chosen.home, chosen.mind, keys, passphrase=said, recovery=recovery)
-    view = {
-        "mind": chosen.mind,
+    view |= {
         "key": None if done.key is None else str(done.key),
         "recovery": done.recovery,
         "unlocked": done.unlocked,
         "not_unlocked": done.not_unlocked,
-        "options": mind_options(_mind_folder(chosen)),
+        "orphaned": done.orphaned,
     }
     chosen.print_answer(view, rekey_lines)
     if done.recovery is not None:
@@ -189,21 +204,34 @@ def rekey(chosen: CommandContext, passphrase: bool, key_file: bool, recovery: bo
 def rekey_lines(view: dict[str, Any]) -> Iterator[Line]:
     """What opens the mind from now on."""
     yield f"Sealed the mind {view['mind']!r} anew; what opened it before opens it no more"
-    yield "Backups from before still need it (the old key file, passphrase or recovery key): make new ones."
+    yield from orphaned_lines(view)
     yield from _opening_lines(view)
     if view["not_unlocked"] is not None:
         yield f"It was unlocked, and is locked now: {view['not_unlocked']}"
 
 
+def recovery_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """The recovery key that was added."""
+    yield f"Added a recovery key to the mind {view['mind']!r}; all that opened it before opens it still"
+    yield from _opening_lines(view)
+
+
+def orphaned_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """The backups that a rekey leaves to what opened the mind before it."""
+    if view["orphaned"]:
+        yield "These backups open by what opened the mind before a rekey (key file, passphrase or recovery key), and by"
+        yield f"nothing that opens it afterwards; `mnemic backup FILE{view['options']}` makes a new one:"
+        yield from (f"  {path}" for path in view["orphaned"])
+
+
 def _mind_folder(chosen: CommandContext) -> MindFolder:
     """The folder of a mind that is there."""
-    from mnemic.actors.protocol.errors import MindMissing
     from mnemic.runtime.files.atomic_replace import finish_commit
-    from mnemic.runtime.minds.homes import mind_folder
+    from mnemic.runtime.minds.homes import mind_folder, missing_mind
 
     folder = mind_folder(chosen.home, chosen.mind)
     if not folder.path.is_dir():
-        raise MindMissing(mind=chosen.mind, home=str(chosen.home))
+        raise missing_mind(chosen.home, chosen.mind)
     finish_commit(folder.path)
     return folder
 

@@ -22,6 +22,7 @@ from mnemic.cli import (  # noqa: F401 - each adds its commands
     forget,
     keys,
     log,
+    minds,
     move,
     recall,
     scope,
@@ -70,6 +71,8 @@ def serve(chosen: CommandContext, **options: Any) -> None:
     wrong = option_error(told)
     if wrong is not None:
         raise click.UsageError(f"{wrong}.")
+    if not told.on_demand:  # who starts one on demand was asked already
+        chosen.require_named()
     sys.exit(serve_home(chosen.home, told, CLOCK, say=lambda line: click.echo(line, err=True)))
 
 
@@ -87,6 +90,7 @@ def mcp(chosen: CommandContext, assistant: str | None) -> None:
     from mnemic.runtime.minds.projects import disabled_by_environment
 
     require_stdin()
+    chosen.require_named()
     said = os.fdopen(os.dup(1), "wb", buffering=0)  # a buffer's lock, held by who waits to write, would bar the exit
     os.dup2(2, 1)  # whatever else is printed is no MCP
     off = disabled_by_environment(os.environ)

@@ -1,4 +1,4 @@
-"""The commands `mnemic scope list|rename|merge|move|undo|trust|distrust`."""
+"""The commands `mnemic scope list|rename|merge|assign|move|undo|trust|distrust`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mnemic.actors.protocol.scopes import is_everywhere
 from mnemic.cli.context import CommandContext, cli, common_options, group_options
 from mnemic.cli.terminal.output import Line, local_minute
 from mnemic.runtime.api.reports import pluralize
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from mnemic.runtime.api.mind import Mind
 
 
-_VERBS = {"renamed": "renamed", "merged": "merged", "split": "taken out again", "moved": "moved"}
+_VERBS = {"renamed": "renamed", "merged": "merged", "split": "taken out again", "assigned": "moved"}
 _NAMED_EXPLICITLY = ("named", ".mnemic.toml")
 
 
@@ -54,10 +55,13 @@ def list_lines(view: dict[str, Any]) -> Iterator[Line]:
     for one in view["scopes"]:
         last = f", the last of {local_minute(one['last_at'])}" if one["last_at"] else ""
         count = pluralize(one["memories"], "memory")
-        yield [(one["path"] or "(no scope)", "bold"), (f": {count} ({one['found']}){last}", "")]
+        found = "told in every project" if is_everywhere(one["path"]) else one["found"]
+        yield [(one["path"] or "(no scope)", "bold"), (f": {count} ({found}){last}", "")]
         for project in (one["project"], *one["projects"]):
             if project is not None:
                 yield f"  {project}{'' if project == one['project'] else ' (merged into it)'}"
+        if not one["path"] and one["memories"]:
+            yield "  `mnemic scope assign --unscoped SCOPE` gives them one"
     if not view["scopes"]:
         yield "there is none yet"
     for one in view["trusted"]:
@@ -84,6 +88,20 @@ def merge(chosen: CommandContext, from_: str, into: str) -> None:
     """Put a scope, and those below it, into another one. What their projects bring from now on goes there too."""
     with chosen.open(create=False, asking=True) as mind:
         _run_rescope(chosen, mind, lambda: mind.merge_scopes(from_, into))
+
+
+@scope.command()
+@click.argument("ids", nargs=-1, metavar="[ID|@N]...")
+@click.argument("to", metavar="SCOPE")
+@click.option("--unscoped", is_flag=True, help="All memories that are in no scope, in place of some that are named.")
+@common_options
+def assign(chosen: CommandContext, ids: tuple[str, ...], to: str, unscoped: bool) -> None:
+    """Have memories belong to another scope. It is made where it is not there; what corrections link goes with them."""
+    if unscoped == bool(ids):
+        raise click.UsageError("say which memories, by their ids; or --unscoped, for all that are in no scope")
+    with chosen.open(create=False, asking=True) as mind:
+        named = chosen.resolve_ids(mind, ids)
+        _run_rescope(chosen, mind, lambda: mind.assign_unscoped(to) if unscoped else mind.assign_scope(named, to))
 
 
 @scope.command()
@@ -123,6 +141,7 @@ def trust(chosen: CommandContext, folder: str) -> None:
     """Have the .mnemic.toml in a folder count. It does as long as it names the scope that it names now."""
     from mnemic.runtime.minds.scope_trust import trust_folder
 
+    chosen.require_named()
     place, path = trust_folder(chosen.home, folder)
     count = _count_memories(chosen, path)
     undo = shlex.join(["mnemic", "scope", "distrust", place, "--home", str(chosen.home.absolute())])
@@ -197,7 +216,8 @@ def _moved_line(one: dict[str, Any]) -> str:
         return f"let go: {one['path']}: {one['was']}"
     if one["what"] == "moved":
         return f"moved: {one['path']}: {one['was'] or 'no folder'} -> {one['project']}"
-    return f"{_VERBS[one['what']]}: {one['path']} -> {one['to']} ({pluralize(one['memories'], 'memory')})"
+    path, to = (one[name] or "(no scope)" for name in ("path", "to"))
+    return f"{_VERBS[one['what']]}: {path} -> {to} ({pluralize(one['memories'], 'memory')})"
 
 
 def _moved_folder_lines(mind: Mind, path: str) -> Iterator[str]:

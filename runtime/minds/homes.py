@@ -173,11 +173,11 @@ def mind_names(home: Path) -> list[str]:
 def missing_mind(home: Path, mind: str) -> MindMissing:
     """The error for a mind that is not there: it names those that are, and what makes this one."""
     names, make = mind_names(home), f"`mnemic init{mind_options(mind_folder(home, mind))}` makes this one"
-    if mind == DEFAULT_MIND:
+    if mind == DEFAULT_MIND and home.is_dir():
         make += ", and so does the first `mnemic capture`"
-    there = f"there are {', '.join(map(repr, names))}" if names else "there is none"
     near = suggest_scopes(mind, names)
-    return MindMissing(mind=mind, home=str(home), remedy=f"{near}In this home {there}; {make}")
+    there = f"{near}This home has {', '.join(map(repr, names)) or 'none'}"
+    return MindMissing(mind=mind, home=str(home), remedy=f"{there}; {make}")
 
 
 def create_mind(

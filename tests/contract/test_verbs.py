@@ -99,7 +99,7 @@ COMMANDS: dict[Struct, Offer] = {
         unlike="scope analogy like",
     ),
     CaptureText: offer(
-        "remember", lacks="role place assistant speaker said_at supersedes occurrence folder", own="scope"
+        "remember", lacks="role place assistant speaker said_at supersedes occurrence folder", own="scope everywhere"
     ),
     ListMemories: offer("log", lacks="text_bytes", own="injected recalls", unlike="scope"),
     ShowMemories: offer("show"),

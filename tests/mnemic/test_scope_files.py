@@ -127,6 +127,9 @@ def test_a_folder_is_trusted_listed_and_distrusted(home: Path, ours: Path, tmp_p
 
 def test_before_anything_is_known_a_folder_may_be_trusted(tmp_path: Path, command: Command) -> None:
     folder = attacks.write(tmp_path / "folder")
+    refused = command("scope", "trust", folder, "--home", tmp_path / "new", "--json")
+    assert (refused.code, refused.json["code"]) == (2, "home_missing")
+    (tmp_path / "new").mkdir()
     assert command("scope", "trust", folder, "--home", tmp_path / "new", "--json").json["memories"] == 0
 
 

@@ -321,10 +321,19 @@ def asked_over_tcp(address: str) -> bool:
         return False
 
 
-def test_a_home_that_is_not_there_is_made(tmp_path: Path) -> None:
+def test_a_home_that_is_named_and_is_not_there_is_not_made(tmp_path: Path) -> None:
     home = tmp_path / "a" / "new" / "home"
-    with serving(home):
-        assert served(home).counts().memories == 0
+    for asked in (("serve", "--engine", "embedded"), ("mcp",)):
+        refused = run(*asked, "--home", home)
+        assert refused.code == 2
+        assert f"There is no folder {home}, and so no mind in it; none was made." in refused.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_home_that_is_meant_where_none_is_named_is_made(tmp_path: Path) -> None:
+    home = tmp_path / "a" / "new" / "home"
+    kept = run("remember", "an otter", env=os.environ | {"MNEMIC_HOME": str(home)})
+    assert kept.code == 0, kept
     assert home.stat().st_mode & 0o777 == 0o700
 
 

@@ -90,6 +90,7 @@ def install(
 
     if recall_failures and not {"claude-code", "all"} & {*assistants}:
         raise click.UsageError("--recall-failures is for claude-code alone: no other assistant takes an answer there")
+    chosen.require_named()
     rights = allowed(allow)
     asks = write and rights is None and not chosen.as_json and sys.stdin.isatty()
     if asks and not is_wired(chosen.home, assistants, os.environ, CLOCK):

@@ -15,10 +15,11 @@ from typing import Any
 
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.times import to_iso
-from mnemic.cli.context import CLOCK, DEFAULT_MIND, CommandContext, cli
+from mnemic.cli.context import CLOCK, CommandContext, cli
 from mnemic.cli.hooks.lines import short_path
 from mnemic.cli.terminal.output import Line, columns, local_minute
 from mnemic.runtime.api.reports import format_size, pluralize
+from mnemic.runtime.minds.homes import DEFAULT_MIND
 from mnemic.runtime.version import __version__
 
 _QUESTION = ("what", "did", "we", "decide", "last", "week")

@@ -17,7 +17,7 @@ SUBJECTS: dict[str, tuple[str, ...]] = {
     ),
     "Nights": ("sleep", "nights"),
     "Assistants": ("hooks", "mcp", "serve", "uninstall"),
-    "Keys and copies": ("init", "unlock", "lock", "rekey", "backup", "restore", "export", "import"),
+    "Keys and copies": ("init", "minds", "unlock", "lock", "rekey", "backup", "restore", "export", "import"),
     "Research": ("experiment",),
 }
 """Each command stands in one of them."""

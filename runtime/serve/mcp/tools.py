@@ -28,6 +28,7 @@ from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import (
     BadInput,
     InvalidValue,
+    MindMissing,
     MnemicError,
     OwnersChoice,
     SwitchedOff,
@@ -168,6 +169,12 @@ def make_server(
 
         def held(progress: Progress | None) -> T:
             _check_switched_off(name, caller.switched_off)
+            try:
+                return asked_of_mind(progress)
+            except MindMissing as error:  # what other minds are called is nothing for an assistant
+                raise MindMissing(mind=caller.mind, home=error.operands["home"]) from None
+
+        def asked_of_mind(progress: Progress | None) -> T:
             with door.track_request(name), minds.use(caller.mind, create=True) as mind:
                 try:
                     return verb(mind, caller, progress)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -186,9 +187,41 @@ def test_a_correction_that_was_forgotten_is_not_said_to_hold(command: Command, h
     assert command("show", old, "--home", home, "--json").json["memories"][0]["superseded_by"] is None
 
 
+def test_what_is_remembered_everywhere_is_told_in_every_project_and_goes_to_one_and_back(
+    command: Command, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(git_project(tmp_path / "boat"))
+    command("remember", "the boat leaks", "--home", home)
+    told = command("remember", "--everywhere", "I", "like", "tabs", "--home", home).out
+    assert re.match(r"remembered: \w{8} in everywhere \(told in every project\)\n", told)
+    both = command("recall", "tabs leaks", "--home", home, "--json").json
+    assert {hit["text"] for hit in both["hits"]} == {"the boat leaks", "I like tabs"}
+    assert both["scope"] == "boat"
+    assert command("remember", "x", "--everywhere", "--scope", "a", "--home", home).code == 2
+    (mine,) = (hit["id"] for hit in both["hits"] if hit["text"] == "I like tabs")
+    moved = command("scope", "assign", mine[-8:], "notes", "--home", home)
+    assert moved.out.startswith("moved: everywhere -> notes (1 memory)\n")
+    assert len(command("recall", "tabs leaks", "--home", home, "--json").json["hits"]) == 1
+    command("scope", "undo", "--home", home)
+    assert len(command("recall", "tabs leaks", "--home", home, "--json").json["hits"]) == 2
+
+
+def test_what_is_in_no_scope_gets_one(command: Command, home: Path, tmp_path: Path) -> None:
+    source = lines(tmp_path / "a.jsonl", {"session": "s", "role": "user", "text": "an otter"})
+    command("capture", source, "--home", home, "--no-meaning")
+    listed = command("scope", "list", "--home", home).out
+    assert "(no scope): 1 memory (none)" in listed
+    assert "`mnemic scope assign --unscoped SCOPE` gives them one" in listed
+    moved = command("scope", "assign", "--unscoped", "notes", "--home", home, "--json").json["moved"]
+    assert [(one["what"], one["path"], one["to"], one["memories"]) for one in moved] == [("assigned", "", "notes", 1)]
+    assert "notes: 1 memory (named)" in command("scope", "list", "--home", home).out
+    for wrong in (("notes",), ("019ab3c2", "--unscoped", "notes")):
+        assert command("scope", "assign", *wrong, "--home", home).code == 2
+
+
 def test_no_correction_makes_a_mind(command: Command, home: Path) -> None:
-    assert command("correct", "019ab3c2-0000-7000-8000-000000000000", "x", "--home", home).code == 3
-    assert command("scope", "list", "--home", home).code == 3
+    assert command("correct", "019ab3c2-0000-7000-8000-000000000000", "x", "--home", home).code == 2
+    assert command("scope", "list", "--home", home).code == 2
     assert not (home / "minds").exists()
 
 

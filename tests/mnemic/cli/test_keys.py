@@ -148,12 +148,25 @@ def test_init_as_json_has_the_recovery_key_too(command: Command, home: Path) -> 
     assert "keeps the key" in made.err
 
 
-def test_a_mind_that_a_capture_makes_has_no_recovery_key_until_a_rekey(home: Path, command: Command) -> None:
+def test_a_recovery_key_is_added_and_all_that_opened_the_mind_and_its_backups_does_so_still(
+    home: Path, tmp_path: Path, command: Command, say: Say
+) -> None:
     mnemic.open(home).close()
     assert [slot["kind"] for slot in json.loads(folder(home).key_header.read_bytes())["slots"]] == ["file"]
-    given = command("rekey", "--recovery", "--home", home, "--json").json
-    assert RECOVERY.fullmatch(given["recovery"])
-    assert open_mind(home, "default", given["recovery"])
+    key = folder(home).key.read_bytes()
+    first = command("rekey", "--recovery", "--home", home, "--json").json
+    assert command("backup", tmp_path / "x.bak", "--home", home).code == 0
+    second = command("rekey", "--recovery", "--home", home, "--json")
+    assert (second.code, second.json["key"]) == (0, str(folder(home).key)), "it is not asked whether"
+    assert folder(home).key.read_bytes() == key
+    for given in (first, second.json):
+        assert RECOVERY.fullmatch(given["recovery"])
+        assert open_mind(home, "default", given["recovery"])
+    told = command("rekey", "--recovery", "--home", home).out
+    assert told.startswith("Added a recovery key to the mind 'default'; all that opened it before opens it still\n")
+    assert command("restore", tmp_path / "x.bak", "--replace", "--home", home).code == 0
+    elsewhere = ("restore", tmp_path / "x.bak", "--recovery", "--home", tmp_path / "o")
+    assert say(*elsewhere, given=first["recovery"].encode()).code == 0
 
 
 def test_init_with_a_passphrase_reads_a_line_where_there_is_no_terminal(home: Path, say: Say) -> None:
@@ -319,7 +332,7 @@ def test_a_mind_with_a_key_file_is_neither_locked_nor_unlocked(home: Path, comma
     assert refused.code == 2
     assert "rekey --passphrase" in refused.err
     for name in ("unlock", "lock", "rekey"):
-        assert command(name, "--home", home, "--mind", "nobody").code == 3
+        assert command(name, "--home", home, "--mind", "nobody").code == 2
 
 
 def test_on_ray_a_locked_mind_is_refused(locked: Path) -> None:
@@ -471,8 +484,10 @@ def test_from_a_key_file_to_a_passphrase_to_another_and_back(home: Path, command
     assert say("rekey", "--key-file", "--home", home, given=WORDS.encode()).code == 3
     same = say("rekey", "--recovery", "--home", home, "--json", given=OTHER.encode())
     assert same.code == 0, same
+    assert say("unlock", "--home", home, given=OTHER.encode()).code == 0, "the passphrase is as it was"
+    assert say("lock", "--home", home).code == 0
     by_recovery = f"{same.json['recovery']}\n{WORDS}\n".encode()
-    assert say("rekey", "--recovery", "--home", home, given=by_recovery).code == 0
+    assert say("rekey", "--home", home, given=by_recovery).code == 0
     back = say("rekey", "--key-file", "--home", home, "--json", given=WORDS.encode())
     assert back.json["key"] == str(folder(home).key)
     with mnemic.open(home) as mind:
@@ -480,12 +495,27 @@ def test_from_a_key_file_to_a_passphrase_to_another_and_back(home: Path, command
     assert command("rekey", "--passphrase", "--key-file", "--home", home).code == 2
 
 
-def test_rekey_says_that_backups_from_before_need_the_old_key(home: Path, tmp_path: Path, command: Command) -> None:
+def test_a_rekey_names_the_backups_that_it_orphans_and_asks_and_the_doctor_names_them_afterwards(
+    home: Path, tmp_path: Path, command: Command
+) -> None:
     mnemic.open(home).close()
-    assert command("backup", tmp_path / "x.bak", "--home", home).code == 0
-    told = command("rekey", "--home", home).out
-    assert "Backups from before still need it (the old key file, passphrase or recovery key): make new ones." in told
-    assert command("restore", tmp_path / "x.bak", "--replace", "--home", home).code == 3
+    backup = tmp_path / "x.bak"
+    assert command("backup", backup, "--home", home).code == 0
+    key = folder(home).key.read_bytes()
+    asked = command("rekey", "--home", home)
+    assert asked.code == 2
+    assert f"  {backup}\n" in asked.out
+    assert "nothing was changed: nobody is there to be asked; --yes does it" in asked.out
+    view = command("rekey", "--home", home, "--json")
+    assert (view.code, view.json["applied"], view.json["orphaned"]) == (2, False, [str(backup)])
+    assert folder(home).key.read_bytes() == key
+    done = command("rekey", "--yes", "--home", home, "--json")
+    assert (done.code, done.json["orphaned"]) == (0, [str(backup)])
+    assert command("restore", backup, "--replace", "--home", home).code == 3
+    checks = {check["name"]: check for check in command("doctor", "--home", home, "--json").json["checks"]}
+    assert checks["backups"]["state"] == "advice"
+    assert str(backup) in checks["backups"]["detail"]
+    assert command("rekey", "--home", home).code == 0, "it is an orphan already: there is nothing to ask"
 
 
 def test_a_process_that_had_it_unlocked_has_it_unlocked_after_a_rekey(locked: Path, say: Say) -> None:

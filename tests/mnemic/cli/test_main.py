@@ -133,8 +133,9 @@ def test_init_leaves_a_mind_that_is_there_alone(command: Command, home: Path) ->
 
 def test_two_minds_of_a_home_know_nothing_of_each_other(command: Command, home: Path, tmp_path: Path) -> None:
     source = lines(tmp_path / "a.jsonl", turn("a heron on the pier"))
+    for mind in ("birds", "boats"):
+        command("init", "--home", home, "--mind", mind)
     command("capture", source, "--home", home, "--mind", "birds")
-    command("init", "--home", home, "--mind", "boats")
     assert texts(command("recall", "heron", "--home", home, "--mind", "birds", "--json")) == ["a heron on the pier"]
     assert texts(command("recall", "heron", "--home", home, "--mind", "boats", "--json")) == []
 
@@ -191,7 +192,7 @@ def test_one_transcript_that_cannot_be_read_does_not_keep_the_rest_out(
 
 
 def test_words_alone_are_kept_where_meaning_is_to_wait(command: Command, tmp_path: Path) -> None:
-    home, source = tmp_path / "home", lines(tmp_path / "a.jsonl", turn("an otter asleep"), turn("a heron awake"))
+    home, source = tmp_path, lines(tmp_path / "a.jsonl", turn("an otter asleep"), turn("a heron awake"))
     captured = command("capture", source, "--home", home, "--no-meaning", "--json").json
     assert (captured["new"], captured["embedded"], captured["pending"]) == (2, 0, 2)
     said = command("capture", source, "--home", home, "--no-meaning").out
@@ -542,7 +543,7 @@ WRONG: list[tuple[list[str], int, str]] = [
     (["recall", "x", "--until", ""], 2, "is no time that can be read"),
     (["recall", "x", "--kind", "rumour"], 2, "is not one of 'turn'"),
     (["recall", "x", "--mind", "../other"], 2, "a mind's name cannot be"),
-    (["recall", "x", "--mind", "nobody"], 3, "There is no mind 'nobody'"),
+    (["recall", "x", "--mind", "nobody"], 2, "There is no mind 'nobody'"),
     (["recall", "x", "--home", "~no-such-user/x"], 2, "there is no such user"),
     (["recall", "x", "--since", "2027-01-01", "--until", "2026-01-01"], 2, "until cannot be '2026-01-01T00:00:00Z'"),
     (["recall", "x", "--since", "2026-11-21", "--until", "2026-11-21"], 2, "a time after the one of since"),
@@ -658,6 +659,7 @@ def test_an_export_is_no_transcript_and_the_command_that_takes_it_is_named(
     refused = command("capture", tmp_path / "out", "--home", tmp_path / "new")
     assert (refused.code, "`mnemic import`" in sentence(refused)) == (2, True)
     assert not (tmp_path / "new").exists()
+    (tmp_path / "new").mkdir()
     taken = command("import", tmp_path / "out", "--home", tmp_path / "new", "--no-meaning", "--json").json
     assert taken["meaning_error"] is None
     section = DOCS.read_text("utf-8").partition("\n## `mnemic import")[2].partition("\n## ")[0]
@@ -681,7 +683,8 @@ def test_json_errors_name_the_code(command: Command, home: Path) -> None:
     assert command("recall", "x", "--home", home, "--json").json == {
         "code": "mind_missing",
         "error": f"There is no mind 'default' in {home}.",
-        "remedy": "Make one with `mnemic init --mind default`, or capture something into it: that makes it.",
+        "remedy": f"This home has none; `mnemic init --home {home}` makes this one, and so does the first"
+        " `mnemic capture`.",
     }
     assert json.loads(command("wrong", "--json").out)["code"] == "usage"
 

@@ -255,6 +255,7 @@ def test_an_instruction_set_that_cannot_be_is_one_sentence_from_every_command(tm
         "shape": ["who=?"],
         "forget": ["01a201d1-bc92-7222-ab36-f8a5fbca201c"],
     }
+    (tmp_path / "home").mkdir()
     home = [] if name == "demo" else ["--home", tmp_path / "home"]
     ended = run(name, *given.get(name, []), *home, env=os.environ | {"MNEMIC_INSTRUCTIONS": "sse9"})
     assert ended.code == (1 if name == "doctor" else 2)

@@ -485,6 +485,7 @@ def test_the_command_exports_in_clear_for_its_owner_alone_and_imports(
     modes = {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "e").iterdir()}
     assert (stat.S_IMODE((tmp_path / "e").stat().st_mode), modes) == (0o700, {0o600})
     other = tmp_path / "other"
+    other.mkdir()
     taken = command("import", tmp_path / "e", "--home", other, "--no-meaning")
     assert "2 new memories" in taken.out
     assert "2 memories wait for the meaning" in taken.out

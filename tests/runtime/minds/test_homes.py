@@ -204,10 +204,12 @@ def test_a_mind_that_is_not_there_is_told_with_those_that_are_and_with_what_make
     for name in ("default", "work"):
         create_mind(tmp_path, name, CLOCK)
     told = missing_mind(tmp_path, "deflaut").remedy_text
-    assert told.startswith("Did you mean 'default'? In this home there are 'default', 'work'; ")
+    assert told.startswith("Did you mean 'default'? This home has 'default', 'work'; ")
     assert f"`mnemic init --home {tmp_path} --mind deflaut` makes this one" in told
-    assert "In this home there is none" in missing_mind(tmp_path / "no home", "work").remedy_text
-    assert "the first `mnemic capture`" in missing_mind(tmp_path / "no home", "default").remedy_text
+    assert missing_mind(tmp_path / "no home", "work").remedy_text.startswith("This home has none; ")
+    (tmp_path / "new").mkdir()
+    for home, captures in (("new", True), ("no home", False)):
+        assert ("the first `mnemic capture`" in missing_mind(tmp_path / home, "default").remedy_text) == captures
     assert mind_names(tmp_path / "no home") == []
 
 

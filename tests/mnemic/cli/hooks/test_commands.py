@@ -20,6 +20,7 @@ from tests.hooks.wirings import FIXTURES
 from tests.processes.faces import Outcome
 from tests.processes.serving import card_of, serving
 from tests.processes.users import asked, everything, transcripts
+from tests.runtime.building import files_of
 from tests.waiting import until
 
 Command = Callable[..., Outcome]
@@ -183,11 +184,19 @@ def test_a_host_that_cannot_be_written_is_as_it_was_and_the_others_are_wired(
 
 
 def test_an_install_says_which_mind_it_made_and_where_its_key_is(command: Command, user: Path, home: Path) -> None:
-    shown = command("hooks", "install", "cursor", "--mind", "new", "--home", home)
-    assert f"would make the mind that they fill; its key is {home / 'minds' / 'new' / 'key'}" in shown.out
-    made = install(command, home, "cursor", "--mind", "new").out
-    assert f"made the mind that they fill; its key is {home / 'minds' / 'new' / 'key'}" in made
-    assert "the mind that they fill" not in install(command, home, "cursor", "--mind", "new").out
+    shown = command("hooks", "install", "cursor", "--home", home)
+    assert f"would make the mind that they fill; its key is {home / 'minds' / 'default' / 'key'}" in shown.out
+    made = install(command, home, "cursor").out
+    assert f"made the mind that they fill; its key is {home / 'minds' / 'default' / 'key'}" in made
+    assert "the mind that they fill" not in install(command, home, "cursor").out
+
+
+def test_no_assistant_is_wired_to_a_mind_or_a_home_that_is_not_there(command: Command, user: Path, home: Path) -> None:
+    before = files_of(user)
+    for where in (("--mind", "deflaut", "--home", home), ("--home", home / "of nobody")):
+        refused = command("hooks", "install", "cursor", "--apply", *where)
+        assert (refused.code, "`mnemic init --home" in refused.err) == (2, True)
+    assert files_of(user) == before
 
 
 def test_the_bare_command_prints_its_help(command: Command, user: Path) -> None:
@@ -298,6 +307,7 @@ def test_transcripts_from_before_are_counted_and_wait_for_a_yes(command: Command
     assert re.search(kept, told)
     way = "They were not taken in. To do so: mnemic hooks install claude-code --apply --backfill"
     assert f"{way} --home {home}\n" in told
+    command("init", "--home", home, "--mind", "m")
     again = install(
         command, home, "claude-code", "--no-backfill", "--recall-prompts", "--recall-failures", "--mind", "m"
     ).out
