@@ -181,7 +181,7 @@ def offer_lines(view: dict[str, Any]) -> Iterator[Line]:
     kept = view["transcripts"]
     if kept:
         files, days = pluralize(sum(one["files"] for one in kept.values()), "transcript"), size_and_days(kept.values())
-        yield f"from before there are {files} of {', '.join(kept)}: {days}, {minutes(kept.values())} in the background"
+        yield f"kept from before: {files} of {', '.join(kept)}, {days}, {minutes(kept.values())} in the background"
 
 
 def tried_lines(view: dict[str, Any]) -> Iterator[Line]:

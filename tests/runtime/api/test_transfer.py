@@ -451,7 +451,19 @@ def test_the_command_keeps_and_brings_back(command: Command, home: Path, tmp_pat
     assert (refused.code, "--replace" in refused.err) == (2, True)
     restored = command("restore", tmp_path / "k", "--home", home, "--replace", "--json").json
     assert restored["memories"] == 1
-    keys = {"mind", "folder", "memories", "made_at", "replaced", "key", "new_key", "erased", "hooked", "marks_lost"}
+    keys = {
+        "mind",
+        "folder",
+        "memories",
+        "made_at",
+        "replaced",
+        "key",
+        "new_key",
+        "erased",
+        "hooked",
+        "options",
+        "marks_lost",
+    }
     assert restored.keys() == {*keys, "took_s"}
     assert texts(home) == [b"otter one"]
     there = command("restore", tmp_path / "k", "--home", tmp_path / "o", "--key-file", key_of(home))

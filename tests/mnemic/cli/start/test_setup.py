@@ -53,7 +53,7 @@ def test_without_a_terminal_and_without_a_yes_all_is_shown_and_nothing_is_writte
         "  Cursor       8 hooks, the MCP server",
         "All else in them stays; `mnemic hooks install --diff` shows every line.",
     ]
-    assert re.match(r"from before there are 3 transcripts of claude-code: \d+ bytes, \d{4}-\d\d-\d\d, under", plan[5])
+    assert re.match(r"kept from before: 3 transcripts of claude-code, \d+ bytes, \d{4}-\d\d-\d\d, under", plan[5])
     assert plan[6:] == ["nothing was written; --yes does it"]
     assert all(len(line) <= 80 for line in plan[:5])
     view = command("setup", "--home", home, "--json").json
@@ -185,7 +185,7 @@ def test_what_was_said_before_is_offered_with_its_size_and_taken_in_on_a_yes(
     asked(monkeypatch, *answers)
     done = command("setup", "--home", home)
     assert done.code == 0
-    assert re.search(r"from before there are 3 transcripts of claude-code: \d+ bytes, ", done.out)
+    assert re.search(r"kept from before: 3 transcripts of claude-code, \d+ bytes, ", done.out)
     if answers[1] == "n":
         assert f"They were not taken in. To do so: mnemic setup --backfill --home {home}\n" in done.out
         assert card_of(home) is None
