@@ -75,12 +75,12 @@ def draw(folder: Path) -> None:
     """Draw all pictures into a folder, each as NAME.svg, with what it says in NAME.txt."""
     for name, commands in PICTURES.items():
         console = Console(record=True, width=COLUMNS, file=io.StringIO(), color_system="standard")
-        with tempfile.TemporaryDirectory(prefix="mnemic-") as user:
+        with tempfile.TemporaryDirectory(prefix="", dir="/tmp") as user:  # as long as what it is shown as
             environment = _user(Path(user), with_example=name != "setup")
             for command in commands:
                 console.print(Text("$ ", "green").append(command, "bold"), soft_wrap=True)
                 shown = run_in_terminal(shlex.split(command), environment, Path(user))
-                shown = _RECOVERY.sub("XXXX", shown.replace(user, "/home/ines"))
+                shown = _RECOVERY.sub("XXXX", shown.replace(user, "/home/harriet"))
                 console.print(Text.from_ansi(shown), soft_wrap=True)
                 console.print()
         (folder / f"{name}.txt").write_text(console.export_text(clear=False, styles=False).rstrip() + "\n", "utf-8")
