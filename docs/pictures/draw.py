@@ -32,8 +32,8 @@ PICTURES = {
     ),
 }
 """By name, the commands that are typed: `setup` on a machine with two assistants, the rest on the example."""
-_RECOVERY = re.compile(r"(?<=[ -])[A-Z2-7]{4}(?=-[A-Z2-7]{4})|(?<=[A-Z2-7]{4}-)[A-Z2-7]{4}\b")
-"""The groups of a recovery key: a picture shows none, though what it opens is gone."""
+_RECOVERY = re.compile(r"(?:[A-Z2-7]{4}-){5,}[A-Z2-7]{4}")
+"""A recovery key: a picture shows none, though what it opens is gone."""
 _THEME = TerminalTheme(
     (24, 26, 31),
     (214, 217, 222),
@@ -80,7 +80,8 @@ def draw(folder: Path) -> None:
             for command in commands:
                 console.print(Text("$ ", "green").append(command, "bold"), soft_wrap=True)
                 shown = run_in_terminal(shlex.split(command), environment, Path(user))
-                shown = _RECOVERY.sub("XXXX", shown.replace(user, "/home/harriet"))
+                shown = _RECOVERY.sub(lambda key: re.sub(r"\w", "X", key[0]), shown)
+                shown = shown.replace(user, "/home/harriet")
                 console.print(Text.from_ansi(shown), soft_wrap=True)
                 console.print()
         (folder / f"{name}.txt").write_text(console.export_text(clear=False, styles=False).rstrip() + "\n", "utf-8")
