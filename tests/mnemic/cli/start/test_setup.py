@@ -83,6 +83,7 @@ def test_one_yes_makes_the_mind_shows_its_recovery_key_and_wires_who_is_here(
 def test_a_second_run_says_what_is_there_and_changes_nothing(
     command: Command, settings: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    command("init", "--mind", "work", "--home", home)
     command("hooks", "install", "cursor", "--mind", "work", "--recall-prompts", "--apply", "--home", home)
     command("setup", "--yes", "--allow", "read-all", "--home", home)
     before, held = everything(settings), everything(home)
