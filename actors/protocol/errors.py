@@ -79,6 +79,7 @@ __all__ = [
     "UnknownCommunity",
     "UnknownConflict",
     "UnknownEntity",
+    "UnknownFilter",
     "UnknownNight",
     "UnknownRole",
     "UnknownScope",
@@ -237,6 +238,11 @@ class UnknownScope(BadInput):
 class UnknownSession(BadInput):
     sentence = "No memory of the conversation {session!r} was found."
     remedy = "{near}`mnemic log` shows which conversation each memory is of."
+
+
+class UnknownFilter(BadInput):
+    sentence = "No memory has the {what} {value!r}."
+    remedy = "{near}{known}."
 
 
 class UnknownRole(BadInput):

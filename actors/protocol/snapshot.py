@@ -60,6 +60,23 @@ class Columns(NamedTuple):
     """``(n,) int64``: system time, microseconds."""
 
 
+class MemoryAttributes(NamedTuple):
+    """What memories may be asked for by, beside what `Columns` has; many are equal of many memories."""
+
+    role: str
+    """Who it comes from."""
+    speaker: str | None
+    """Name of who spoke."""
+    assistant: str
+    """The host."""
+    branch: str | None
+    """Git branch."""
+    tool: str | None
+    """Tool name."""
+    files: tuple[str, ...]
+    """Files touched."""
+
+
 class Superseded(NamedTuple):
     """Which memories are replaced by which, `n` pairs."""
 
@@ -270,6 +287,10 @@ class Snapshot(GraphSnapshot, KnowledgeSnapshot, SleepSnapshot, Protocol):
 
     def memory_columns(self, after_row: int) -> Columns:
         """Memories kept after a row; ``0`` gives all."""
+        ...
+
+    def memory_attributes(self, first_row: int, last_row: int) -> list[MemoryAttributes]:
+        """Of the memories from one row to another, both included, in the order they were kept."""
         ...
 
     def superseded(self) -> Superseded:

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.actors.protocol.changes import EncoderName
-from mnemic.actors.protocol.events import KINDS, escape_surrogates
+from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS, escape_surrogates
 from mnemic.actors.protocol.recall.messages import Scopes
 from mnemic.actors.protocol.snapshot import Columns, Retired, Snapshot, Superseded
+from mnemic.actors.recall.attribute_index import AttributeFilters, AttributeIndex
 from mnemic.actors.recall.hits import Links
 from mnemic.actors.recall.query import asked_scope_numbers, unknown_session
 from mnemic.actors.recall.word_index import WordIndex
@@ -25,6 +26,7 @@ from mnemic.algorithms.retrieval.scan import QuantisedVectors, inner_products, p
 _EMPTY = np.empty(0, np.int64)
 _SAMPLE = 256  # memories from which the background is told
 _NEAR_PLACES = 8  # in a conversation, first looked at for a neighbour
+_NO_FILTERS = AttributeFilters()
 _MAX_INT = np.iinfo(np.int64).max
 
 
@@ -137,6 +139,7 @@ class RecallIndex:
         self._log_row = -1
         self.columns = Columns(*(_EMPTY for _ in Columns._fields))
         """All memories, column by column."""
+        self._attributes = AttributeIndex()
         self.words = WordIndex()
         """Where their words are, by place in the columns."""
         self._clear()
@@ -258,25 +261,34 @@ class RecallIndex:
         since: int | None = None,
         until: int | None = None,
         as_of: int | None = None,
+        of: AttributeFilters = _NO_FILTERS,
     ) -> NDArray[np.bool_]:
         """Which memories are looked through, ``(n,) bool``: not retired, and as `Recall` names what is asked for.
+
+        Where none of `kinds` that are looked through unless others are named has what `of` asks for, as no turn is a
+        tool's, all kinds are.
 
         What is given is not to be written to: whoever asks the same again while nothing came is given the same array.
 
         Raises:
             UnknownScope, InvalidValue: as `mnemic.actors.recall.query.asked_scope_numbers`.
             UnknownSession: no memory of these scopes is of it, those included that other filters leave out.
+            UnknownFilter: the same of a speaker, a file and whatever else `of` asks for.
         """
-        asked = (scope, session, tuple(kinds), since, until, as_of)
+        asked = (scope, session, tuple(kinds), since, until, as_of, of)
         if self._kept.visible is not None and self._kept.visible[0] == asked:
             return self._kept.visible[1]
         columns = self.columns
         visible = ~self.retired_mask(as_of)
-        if len(kinds) < len(KINDS):
-            visible &= np.isin(np.arange(len(KINDS)), [KINDS.index(kind) for kind in kinds])[columns.kind]
         within = asked_scope_numbers(scope, snapshot)
         inside = np.ones(len(visible), np.bool_) if within is None else np.isin(columns.scope, sorted(within))
         visible &= inside
+        if of != _NO_FILTERS:
+            visible &= self._attributes.select(of, snapshot, columns.row, visible)
+        if len(kinds) < len(KINDS):
+            of_kind = np.isin(np.arange(len(KINDS)), [KINDS.index(kind) for kind in kinds])[columns.kind]
+            if of == _NO_FILTERS or tuple(kinds) != DEFAULT_KINDS or (visible & of_kind).any():
+                visible &= of_kind
         if session is not None:
             own = np.isin(columns.session, snapshot.session_rows(escape_surrogates(session)))
             if not (own & inside).any():
@@ -400,6 +412,7 @@ class RecallIndex:
         self.columns = Columns(*(growing.view() for growing in self._columns))
         self._superseded = Superseded(_EMPTY, _EMPTY, _EMPTY)
         self._retired = Retired(_EMPTY, _EMPTY)
+        self._attributes.clear()
         self.words.clear()
 
     def _clear_windows(self, dimensions: int) -> None:

@@ -23,6 +23,7 @@ from mnemic.actors.protocol.ports import Ports
 from mnemic.actors.protocol.recall.messages import Candidate, Hit, Recall, Recalled
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.protocol.times import day_of
+from mnemic.actors.recall.attribute_index import AttributeFilters
 from mnemic.actors.recall.folding import MOST_FOLDED, Copies, Folder
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, make_hit, token_count
 from mnemic.actors.recall.list_memories import record_question
@@ -72,7 +73,7 @@ class Recaller:
         """Find the memories that matter.
 
         Raises:
-            UnknownScope, UnknownSession, InvalidValue: what was asked for cannot be.
+            UnknownScope, UnknownSession, UnknownFilter, InvalidValue: what was asked for cannot be.
         """
         validate_recall(recall)
         k = self._k if recall.k is None else recall.k
@@ -90,6 +91,7 @@ class Recaller:
                     return _nothing_known(recall.place.path)
                 recall, scope_known = msgspec.structs.replace(recall, scope=asked_in), own is not None
             self._index.sync(snapshot, asked.encoder if asked else None, loaded)
+            filters = AttributeFilters(**{name: getattr(recall, name) for name in AttributeFilters.__struct_fields__})
             visible = self._index.visible(
                 snapshot,
                 recall.scope,
@@ -98,7 +100,11 @@ class Recaller:
                 since=recall.since,
                 until=recall.until,
                 as_of=recall.as_of,
+                of=filters,
             )
+            if filters.names and not visible.any():
+                named = ", ".join(filters.names)
+                degraded.append(f"filters: no memory looked through has all that is asked for: {named}")
             words = question_words(recall.query, snapshot, degraded)
             signals, first, found = first_signals(self._index, recall, k, words, visible, asked, degraded)
             said_at = self._index.columns.said_at

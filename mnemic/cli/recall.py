@@ -32,8 +32,10 @@ _full = click.option("--full", is_flag=True, help="Print each hit whole, with al
 @verb_options(
     Recall,
     *("k", "scope", "budget_tokens", "hit_bytes", "at", "as_of", "since", "until", "session", "kinds"),
+    *("roles", "speakers", "assistants", "files", "branches", "tools"),
     scope=FOLDER_SCOPE,
     kinds={"type": click.Choice(KINDS), "show_default": True},
+    branches={"flags": ("--branch",)},
 )
 @_full
 @click.option(

@@ -60,7 +60,7 @@ class QuestionVerbs(PauseVerbs):
             progress: told how far the work is, where it takes long: at first, all memories are loaded.
 
         Raises:
-            UnknownScope, UnknownSession, InvalidValue: what was asked for cannot be.
+            UnknownScope, UnknownSession, UnknownFilter, InvalidValue: what was asked for cannot be.
         """
         return self._with_notices(self._ask(question(Recall, query=query, k=k, **asked), progress=progress))
 

@@ -57,9 +57,22 @@ class Recall(Verb["Recalled"], frozen=True, kw_only=True):
     """What `mnemic.runtime.minds.projects` made of a folder: its project is looked through, in place of `scope`, and
     nothing where nothing is known of it."""
     kinds: tuple[str, ...] = DEFAULT_KINDS
-    """Only these kinds; unless given, what was said, done, decided or noted."""
+    """Only these kinds; unless given, what was said, done, decided or noted, or, where nothing of these comes from the
+    roles, files and others that are asked for, any."""
     session: str | None = None
     """Only this conversation."""
+    roles: tuple[str, ...] = ()
+    """Only what comes from these: ``user``, ``assistant``, ``tool``, ``system``."""
+    speakers: tuple[str, ...] = ()
+    """Only what these said, by their names; capitals do not count."""
+    assistants: tuple[str, ...] = ()
+    """Only what these let in, by the names that hits have; capitals do not count."""
+    files: tuple[str, ...] = ()
+    """Only what touched these files: by path, by its last parts, or by a pattern, such as ``*.py`` or ``tests/``."""
+    branches: tuple[str, ...] = ()
+    """Only what was said or done on these git branches."""
+    tools: tuple[str, ...] = ()
+    """Only calls of these tools, and what came of them."""
     since: Time | None = None
     """Said at or after."""
     until: Time | None = None

@@ -208,6 +208,7 @@ def make_server(
             "as_of",
             "session",
             "kinds",
+            "files",
             "explain",
         ),
         scope=_SCOPES_PARAMETER,

@@ -19,7 +19,15 @@ from mnemic.actors.protocol.errors import NoSuchMemory
 from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS
 from mnemic.actors.protocol.meaning.messages import EmbedProgress
 from mnemic.actors.protocol.recall.messages import Memory
-from mnemic.actors.protocol.snapshot import Columns, Pending, Retired, Superseded, TermBlock, VectorBlock
+from mnemic.actors.protocol.snapshot import (
+    Columns,
+    MemoryAttributes,
+    Pending,
+    Retired,
+    Superseded,
+    TermBlock,
+    VectorBlock,
+)
 from mnemic.actors.protocol.store.messages import Counts, ScopeCount
 from mnemic.algorithms.retrieval.term_codes import TermTotals
 from mnemic.algorithms.text.languages.table import DEFAULT
@@ -119,6 +127,17 @@ class StoreSnapshot(
             (after_row,),
         ).fetchall()
         return Columns(*_columns(found, 7))
+
+    def memory_attributes(self, first_row: int, last_row: int) -> list[MemoryAttributes]:
+        found = self._db.execute(
+            "SELECT m.role, m.speaker, s.assistant, m.branch, m.tool, m.files FROM memories m"
+            " JOIN sessions s ON s.id = m.session WHERE m.id BETWEEN ? AND ? ORDER BY m.id",
+            (first_row, last_row),
+        )
+        return [
+            MemoryAttributes(role, speaker, assistant, branch, tool, tuple(json.loads(files)))
+            for role, speaker, assistant, branch, tool, files in found
+        ]
 
     def superseded(self) -> Superseded:
         # Told to use the index: to have them in order, SQLite would rather read all memories, 9 ms for 100,000.

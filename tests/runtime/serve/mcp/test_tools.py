@@ -38,6 +38,7 @@ TOOLS = {
         "as_of",
         "session",
         "kinds",
+        "files",
         "explain",
     },
     "memory_shape": {"pattern", "like", "analogy", "here", "k", "scope", "session", "since", "until"},

@@ -21,7 +21,7 @@ from mnemic.actors.protocol.changes import (
 )
 from mnemic.actors.protocol.errors import NoSuchMemory
 from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS
-from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.protocol.snapshot import MemoryAttributes, Snapshot, SnapshotSource
 from mnemic.actors.protocol.store.messages import ScopeCount
 from mnemic.actors.recall.word_index import WordIndex
 from mnemic.algorithms.retrieval.term_codes import TermTotals, encode_terms
@@ -111,6 +111,17 @@ def test_a_record_holds_all_that_was_given(store: Store, reader: Reader) -> None
     assert (record.scope, record.found) == ("shelf", "git")
     assert (record.valid_from, record.recorded_at, record.valid_to) == (77, 99, 99)
     assert (record.superseded_by, record.supersedes) == (id_of(2), ())
+
+
+def test_attributes_are_given_from_one_row_to_another(store: Store, reader: Reader) -> None:
+    call: dict[str, Any] = {"role": "assistant", "assistant": "codex", "branch": "main", "tool": "Bash"}
+    apply(store, memory(1), memory(2, speaker="Ada", files=("a b.py", "é.py"), **call), memory(3), memory(4))
+    with reader.snapshot() as now:
+        plain = MemoryAttributes("user", None, memory(1).assistant, None, None, ())
+        ada = MemoryAttributes("assistant", "Ada", "codex", "main", "Bash", ("a b.py", "é.py"))
+        assert now.memory_attributes(2, 3) == [ada, plain]
+        assert now.memory_attributes(1, 4) == [plain, ada, plain, plain]
+        assert now.memory_attributes(5, 9) == []
 
 
 def test_records_come_in_the_order_asked_for(store: Store, reader: Reader) -> None:
