@@ -15,6 +15,8 @@ from mnemic.actors.protocol.recall.messages import Memory, Scopes
 
 MOST_LISTED = 1000
 """So many at most on a page."""
+MOST_AROUND = 100
+"""So many at most before a memory, and after it."""
 
 
 # --- what was captured -----------------------------------------------------------------------------------------------
@@ -177,6 +179,8 @@ class ShowMemories(Verb["MemoriesShown"], frozen=True, kw_only=True):
 
     ids: tuple[Id, ...]
     """Which."""
+    context: int = 0
+    """So many turns, decisions and notes of the same conversation before each and after it, too; 100 at most."""
 
 
 class RelatedMemory(MemoryText, frozen=True, kw_only=True):
@@ -237,6 +241,9 @@ class MemoryDetail(Message, frozen=True, kw_only=True):
     """Id of what was said after it."""
     uses: tuple[DeliveryCount, ...]
     """How often it was given, by occasion."""
+    around: tuple[MemoryEntry, ...] = ()
+    """What was said before it and after it, where `ShowMemories.context` asks for that: in order, itself among them,
+    whatever it is; of a longer text the start."""
 
 
 class MemoriesShown(Message, frozen=True, kw_only=True):

@@ -547,8 +547,8 @@ class Snapshot(GraphSnapshot, KnowledgeSnapshot, SleepSnapshot, Protocol):
         """
         ...
 
-    def memory_details(self, row: int) -> MemoryDetail:
-        """The memory of a row with all that belongs to it."""
+    def memory_details(self, row: int, context: int = 0) -> MemoryDetail:
+        """The memory of a row with all that belongs to it, and so many turns before it and after it."""
         ...
 
     def ids_ending(self, digits: str, most: int) -> list[bytes]:

@@ -15,6 +15,7 @@ from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import AmbiguousId, InvalidValue, NoSuchMemory
 from mnemic.actors.protocol.events import KINDS, escape_surrogates, to_bytes, to_text
 from mnemic.actors.protocol.log_messages import (
+    MOST_AROUND,
     MOST_LISTED,
     CountUse,
     DeliveriesListed,
@@ -71,7 +72,11 @@ def browse(
             session = None if message.session is None else escape_surrogates(message.session)  # as it is kept
             return snapshot.list_deliveries(msgspec.structs.replace(message, session=session))
         if isinstance(message, ShowMemories):
-            return MemoriesShown(memories=tuple(snapshot.memory_details(row) for row in snapshot.rows_of(message.ids)))
+            if not 0 <= message.context <= MOST_AROUND:
+                why, expected = "it is no such number", f"0 to {MOST_AROUND}"
+                raise InvalidValue(name="the context", value=message.context, why=why, expected=expected)
+            rows = snapshot.rows_of(message.ids)
+            return MemoriesShown(memories=tuple(snapshot.memory_details(row, message.context) for row in rows))
         if isinstance(message, FindIds):
             return IdsFound(ids=tuple(_only_id(snapshot, end) for end in message.ends))
         if not 1 <= message.weeks <= _MOST_WEEKS:

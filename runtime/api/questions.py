@@ -122,17 +122,18 @@ class QuestionVerbs(PauseVerbs):
         """
         return self._ask(question(ListDeliveries, **asked))
 
-    def show(self, ids: Iterable[MemoryId]) -> tuple[MemoryDetail, ...]:
+    def show(self, ids: Iterable[MemoryId], context: int = 0) -> tuple[MemoryDetail, ...]:
         """Give memories whole, with links, source, use, and what superseded each, in the order asked for.
 
         Args:
             ids: of each the 16 bytes, the UUID or its text.
+            context: so many turns of the conversation before each and after it come with it.
 
         Raises:
             NoSuchMemory: one of them is not there.
-            InvalidValue: one of them is no id.
+            InvalidValue: one of them is no id, or the context no number of turns.
         """
-        answer = self._ask(ShowMemories(ids=ids_bytes(ids)))
+        answer = self._ask(ShowMemories(ids=ids_bytes(ids), context=context))
         return answer.memories
 
     def find_ids(self, ends: Iterable[str]) -> tuple[bytes, ...]:

@@ -15,7 +15,7 @@ import msgspec
 from mnemic.actors.protocol.communities.messages import CommunitiesListed, CommunityShown
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.log_messages import Delivery, MemoryDetail, UseCounted
-from mnemic.actors.protocol.message import to_json
+from mnemic.actors.protocol.message import format_id, to_json
 from mnemic.actors.protocol.recall.messages import Hit, Memory, Recalled, Scopes
 from mnemic.actors.protocol.shape.messages import Answer, Shaped
 
@@ -195,9 +195,13 @@ def delivery_view(giving: Delivery) -> dict[str, Any]:
 
 
 def memory_detail_view(shown: MemoryDetail) -> dict[str, Any]:
-    """A memory with all that belongs to it."""
+    """A memory with all that belongs to it; ``around``, where it was asked for, says which of these is itself."""
     view = to_json(shown)
     del view["memory"]
+    around = [{name: value for name, value in one.items() if name != "cursor"} for one in view.pop("around")]
+    if around:
+        itself = format_id(shown.memory.id)
+        view["around"] = [one | {"itself": one["id"] == itself} for one in around]
     view["original_kept"] = view.pop("original")
     kept_by = {name: view.pop(name) for name in ("seq", "author", "run", "machine", "code")}
     own = memory_view(shown.memory, shown.memory.data, strict=False)

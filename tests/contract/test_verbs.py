@@ -112,7 +112,10 @@ COMMANDS: dict[Struct, Offer] = {
 }
 TOOLS: dict[Struct, Offer] = {
     Recall: offer(
-        "memory_recall", lacks="at place signals observe private trace trial assistant asking_session", own="explain"
+        "memory_recall",
+        lacks="at roles speakers assistants branches tools place signals observe private trace trial assistant"
+        " asking_session",
+        own="explain",
     ),
     Shape: offer("memory_shape", lacks="strict observe private assistant asking_session"),
     CaptureText: offer("memory_capture", lacks="place assistant speaker occurrence folder", own="scope"),

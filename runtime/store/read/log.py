@@ -42,6 +42,7 @@ from mnemic.runtime.store.supersession import current_successor
 from mnemic.runtime.store.texts import text_prefix
 
 _LINK_BYTES = 200
+_CONTEXT_BYTES = 2000  # of a text that stands around another one
 _MOST_LINKS = 100
 _decode_change = msgspec.msgpack.Decoder(Logged).decode
 _WEEK_US = 7 * 24 * 3600 * 1_000_000
@@ -237,7 +238,7 @@ class LogQueries:
 
     # --- one memory --------------------------------------------------------------------------------------------------
 
-    def memory_details(self, row: int) -> MemoryDetail:
+    def memory_details(self, row: int, context: int = 0) -> MemoryDetail:
         (memory,) = self._load_memories([row])
         session, at, text, mode = next(
             self._db.execute(
@@ -266,6 +267,23 @@ class LogQueries:
             previous=_neighbour(self._db, session, at, row, "<", "DESC"),
             next=_neighbour(self._db, session, at, row, ">", "ASC"),
             uses=_uses(self._db, row),
+            around=self._around(session, at, row, context) if context else (),
+        )
+
+    def _around(self, session: int, at: int, row: int, count: int) -> tuple[MemoryEntry, ...]:
+        """What was said in a conversation before and after a memory, `count` on each side, and itself."""
+        sides: list[list[Any]] = [
+            self._db.execute(
+                f"SELECT id, {SAID_OR_KEPT} FROM memories INDEXED BY memories_order WHERE session = ?"
+                f" AND ({SAID_OR_KEPT}, id) {side} (?, ?) AND kind IN ('turn', 'decision', 'note')"
+                f" AND retired_at IS NULL ORDER BY {SAID_OR_KEPT} {order}, id {order} LIMIT ?",
+                (session, at, row, count),
+            ).fetchall()
+            for side, order in (("<", "DESC"), (">", "ASC"))
+        ]
+        before, after = sides
+        return tuple(
+            self._load_listed(one, said_at, _CONTEXT_BYTES) for one, said_at in (*before[::-1], (row, at), *after)
         )
 
 

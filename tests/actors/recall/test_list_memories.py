@@ -225,6 +225,37 @@ def test_a_memory_is_shown_with_its_source_its_links_and_its_use(actor_system: A
     assert new.uses == ()
 
 
+def test_what_was_said_around_a_memory_is_shown_in_order_with_itself_among_it(actor_system: ActorHarness) -> None:
+    kinds: list[dict[str, Any]] = [{}] * 3 + [{"kind": "tool_result"}, {"kind": "note"}, {"kind": "thinking"}, {}, {}]
+    kept = [actor_system.keep(f"turn {n}", session="a", **kind) for n, kind in enumerate(kinds)]
+    actor_system.keep("elsewhere", session="b")
+    actor_system.ask(Forget(ids=(kept[2].id,)))
+
+    def around(n: int, context: int) -> list[str]:
+        (one,) = actor_system.ask(ShowMemories(ids=(kept[n].id,), context=context)).memories
+        assert [entry.id for entry in one.around].count(kept[n].id) == min(1, context)
+        return [entry.text[-1] for entry in one.around]
+
+    assert around(4, 0) == []
+    assert around(4, 1) == ["1", "4", "6"]  # no results, no thinking, nothing forgotten
+    assert around(4, 2) == ["0", "1", "4", "6", "7"]
+    assert around(4, 100) == around(4, 2)
+    assert around(0, 1) == ["0", "1"]
+    assert around(7, 1) == ["6", "7"]
+    assert around(3, 1) == ["1", "3", "4"]  # itself, whatever it is
+    assert around(2, 1) == ["1", "2", "4"]
+    for count in (-1, 101):
+        with pytest.raises(InvalidValue, match="the context"):
+            around(4, count)
+
+
+def test_of_a_long_text_around_a_memory_the_start_is_shown(actor_system: ActorHarness) -> None:
+    actor_system.keep("ä" * 5000, session="a")
+    kept = actor_system.keep("short", session="a")
+    (shown,) = actor_system.ask(ShowMemories(ids=(kept.id,), context=1)).memories
+    assert [(one.text, one.size_bytes) for one in shown.around] == [("ä" * 1000, 10_000), ("short", 5)]
+
+
 def test_of_equal_texts_each_is_shown_with_its_own_row_of_the_log(actor_system: ActorHarness) -> None:
     ids = [actor_system.keep("yes", session=session).id for session in ("a", "b", "c")]
     shown = actor_system.ask(ShowMemories(ids=tuple(ids))).memories
