@@ -98,7 +98,8 @@ class Encoder(Protocol):
     def word_vectors(self, words: Sequence[str]) -> NDArray[np.float32]:
         """The vectors of words by themselves, before the model has read anything: the mean of their tokens' embeddings.
 
-        Returns ``(words, dimensions) float32`` of unit length; zeros for a word that the model has no tokens for.
+        Returns ``(words, dimensions) float32``, of unit length where the model has the word whole and the shorter the
+        more pieces it cuts it in; zeros for a word that it has no tokens for.
 
         Raises:
             ValueError: A word cannot be cut into tokens.

@@ -130,13 +130,15 @@ class Recaller:
             sought = pool[: 0 if recall.as_of is not None else _RERANKED]
             terms = [stem_of(term) for one in words for term in one.terms]
             kept = read_replacements(self._index.columns.row[sought].tolist(), at_us, snapshot, terms)
+            calibration = FULL if first is not None else WORDS if found is None else MEANING
             if first is not None:
                 best = pool[:_RERANKED]
-                fused.replace(best, self._reranker.contributions(best, first, snapshot, context, degraded))
+                reranked = self._reranker.look(best, first, snapshot, context, degraded)
+                fused.replace(best, reranked.contributions)
+                calibration = calibration.with_unknown(reranked.unknown)
                 weighed = self._validity.contributions(best, asked_for, days, now_us, recall.as_of, kept, snapshot)
                 validity[visible] = weighed.min(initial=0.0)  # what is not among the best passes none of them by it
                 validity[best] = weighed
-            calibration = FULL if first is not None else WORDS if found is None else MEANING
             if "use" in recall.signals:
                 by_use = asked_for == "any"  # what was of use once need not hold now, nor then
                 gained = self._nights.added(pool[:_RERANKED], recall.as_of, by_use=by_use) / calibration.slope

@@ -47,6 +47,17 @@ def full_score_of(holding: Iterable[int], documents: int, *, k1: float = K1) -> 
     return (k1 + 1.0) * sum(inverse_document_frequency(int(count), documents) for count in holding)
 
 
+def telling_share(holding: Iterable[int], documents: int) -> float:
+    """How far the terms of a query tell one document from another, 0 to 1: 1 where all together are as rare as one that
+    a single document holds, or rarer, and little where most documents hold each of them.
+
+    A share of `full_score` says how much of what a query tells a document has, and not whether that is anything: of
+    "what is it" nearly every document has all. Arguments as for `full_score_of`.
+    """
+    told = sum(inverse_document_frequency(int(count), documents) for count in holding)
+    return min(1.0, told / inverse_document_frequency(1, max(1, documents)))
+
+
 def bm25(
     postings: Sequence[Postings],
     lengths: NDArray[np.integer | np.floating],

@@ -24,6 +24,14 @@ class Calibration(NamedTuple):
         """How probably a memory with so much evidence answers, between 0 and 1; the more, the more."""
         return 1.0 / (1.0 + math.exp(-min(max(self.slope * evidence + self.intercept, -700.0), 700.0)))
 
+    def with_unknown(self, share: float) -> Calibration:
+        """The curve for a question of whose words so much, 0 to 1, is known to nobody; it ranks as before.
+
+        Known are words that a memory holds, or that the model has whole; the vectors of others are made of pieces, and
+        are near to something whatever they mean.
+        """
+        return self._replace(intercept=self.intercept - _UNKNOWN * share)
+
 
 FULL = Calibration(2.2, -5.3)
 """Of meaning and words together, looked at twice."""
@@ -31,6 +39,8 @@ MEANING = Calibration(4.8, -6.8)
 """Of meaning alone."""
 WORDS = Calibration(3.0, -3.7)
 """Of words alone."""
+_UNKNOWN = 1.0  # of the log-odds; docs/decisions/0027-what-fits.md
 UNLIKELY = 0.02
-"""Below this, what is best hardly answers: so with none of the questions that were asked where their answer is, and an
-eighth of those asked in another conversation about people, projects or attributes of the same kinds."""
+"""Below this, what is best hardly answers: so with 4 of 1,104 questions that were asked where their answer is (whose
+first hit was wrong), with 95 to 100 % of those in words that are none, and with an eighth to a fifth of those asked in
+another conversation about people, projects or attributes of the same kinds."""

@@ -30,7 +30,7 @@ def word_similarities(
     """How well each word meets each word of a question, 0 to 1.
 
     Args:
-        asked: ``(q, d) float32``: vectors of the question's words, of unit length.
+        asked: ``(q, d) float32``: vectors of the question's words, of unit length; shorter ones meet others less.
         words: ``(w, d) float32``: those of the words.
         same: ``(q, w) bool``: which are the same word, whatever their vectors; they meet wholly.
         literal: ``(q,) bool``: which of the question's words (names, numbers) are met by themselves alone.

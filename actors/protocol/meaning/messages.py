@@ -36,7 +36,8 @@ class WordsEmbedded(Message, frozen=True, kw_only=True):
     """Answer to `EmbedWords`."""
 
     vectors: bytes
-    """``(words, dimensions) float32`` of unit length; of a word that the model knows nothing of, zeros."""
+    """``(words, dimensions) float32`` of unit length, or shorter for a word that the model makes of pieces; zeros for
+    one that it knows nothing of."""
     encoder: EncoderName
     """Whose they are."""
 

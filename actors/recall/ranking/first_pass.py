@@ -17,7 +17,7 @@ from mnemic.actors.recall.query import QuestionWord
 from mnemic.actors.recall.ranking.reranker import DENSE_WEIGHT, FirstPass
 from mnemic.actors.recall.recall_index import Cosines, RecallIndex
 from mnemic.actors.recall.word_index import WORDS_DAMAGED
-from mnemic.algorithms.retrieval.bm25 import bm25, full_score, full_score_of
+from mnemic.algorithms.retrieval.bm25 import bm25, full_score, full_score_of, telling_share
 from mnemic.algorithms.retrieval.fusion import SignalScores
 from mnemic.algorithms.retrieval.scan import NATIVE, RESCORE_ROWS
 
@@ -70,11 +70,12 @@ def first_signals(
     if index.words.damaged:
         degraded.append(WORDS_DAMAGED)
     matches = index.words.search([one.terms for one in words], visible, columns, by_session)
+    documents = int(np.count_nonzero(visible))
+    telling = telling_share(matches.holding, documents)
     if by_words:
-        full = full_score_of(matches.holding, int(np.count_nonzero(visible)))
-        signals.append(SignalScores("lexical", matches.scores / full))
+        signals.append(SignalScores("lexical", telling * matches.scores / full_score_of(matches.holding, documents)))
     if matches.groups is not None:
-        shares = bm25(*matches.groups) / full_score(matches.groups.postings, matches.groups.visible)
+        shares = telling * bm25(*matches.groups) / full_score(matches.groups.postings, matches.groups.visible)
         signals.append(SignalScores("session", shares[columns.session] if len(shares) else np.zeros(0)))
     if asked is None or found is None:
         return signals, None, found

@@ -21,7 +21,7 @@ from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.recall.query import QuestionWord
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.recall.vocabulary import Vocabulary, compounds
-from mnemic.algorithms.retrieval.bm25 import GroupedPostings, inverse_document_frequency, saturation
+from mnemic.algorithms.retrieval.bm25 import GroupedPostings, inverse_document_frequency, saturation, telling_share
 from mnemic.algorithms.retrieval.context import best_matches, context_cosine, relatedness, word_similarities
 from mnemic.algorithms.text.languages.table import DEFAULT
 from mnemic.algorithms.text.terms import index_terms
@@ -30,6 +30,7 @@ DENSE_WEIGHT = 2.0
 """What a cosine counts."""
 _WORDS_WEIGHT = 1.5  # of the question's words that the memory itself meets
 _NEIGHBOUR_WORDS_WEIGHT = 0.5  # of those that the memory before or after it meets better
+_UNKNOWN_LENGTH = 0.8  # a shorter vector is of a word that the model makes of three pieces or more
 _QUESTION_CHARS, _MOST_WHOLE = 1 << 13, 64  # of a question, what is looked at for what is written as one
 _SESSION_WORDS_WEIGHT = 1.0  # of those that its conversation has and it has not
 
@@ -55,6 +56,15 @@ class FirstPass(NamedTuple):
     """``(n,)``: what is looked through."""
 
 
+class Reranked(NamedTuple):
+    """What a second look says."""
+
+    contributions: dict[str, Floats]
+    """What each signal contributes for each candidate, ``(m,)``."""
+    unknown: float
+    """How much of what the question's words tell no memory holds, nor has the model a word for it, 0 to 1."""
+
+
 class Reranker:
     """Looks at the best of a first pass again."""
 
@@ -62,10 +72,10 @@ class Reranker:
         self._index = index
         self._vocabulary = Vocabulary()
 
-    def contributions(
+    def look(
         self, candidates: NDArray[np.int64], first: FirstPass, snapshot: Snapshot, context: Context, degraded: list[str]
-    ) -> dict[str, Floats]:
-        """What the signals contribute for each candidate, ``(m,)``.
+    ) -> Reranked:
+        """Look at the candidates of a first pass.
 
         Args:
             candidates: ``(m,)``: positions of memories.
@@ -79,10 +89,10 @@ class Reranker:
         if first.sessions is not None:
             found["session"] = DENSE_WEIGHT * (context_cosine(cosine, related) - cosine)
         if not first.words:
-            return found
+            return Reranked(found, 0.0)
         whole = list(dict.fromkeys(compounds(first.question[:_QUESTION_CHARS])))[:_MOST_WHOLE]
         weights = _shares(first, whole)
-        met, around = self._matches(candidates, neighbours, first, whole, snapshot, context, degraded)
+        met, around, pieced = self._matches(candidates, neighbours, first, whole, snapshot, context, degraded)
         found["lexical"] = _WORDS_WEIGHT * (met @ weights)
         if first.sessions is not None:
             one_matter = np.maximum(related[0][2], related[1][2])
@@ -90,7 +100,9 @@ class Reranker:
             words = len(first.words)  # of what is written as one a conversation has the parts
             said = saturation(first.sessions, self._index.columns.session[candidates])[:, :words]
             found["session"] += _SESSION_WORDS_WEIGHT * (((1.0 - met[:, :words]) * said) @ weights[:words])
-        return found
+        told = _weights(first)
+        unknown = pieced[: len(told)] & (first.holding == 0)
+        return Reranked(found, float(told[unknown].sum() / told.sum()))
 
     def _related(
         self, candidates: NDArray[np.int64], neighbours: tuple[NDArray[np.int64], ...], first: FirstPass
@@ -115,9 +127,9 @@ class Reranker:
         snapshot: Snapshot,
         context: Context,
         degraded: list[str],
-    ) -> tuple[Floats, Floats]:
+    ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
         """How well each candidate, and the better of its neighbours, meets each word, and what is written as one:
-        ``(m, words)`` each.
+        ``(m, words)`` each; and which of these words the model makes of pieces, ``(words,)``.
         """
         known = self._vocabulary
         known.sync(snapshot.generation, first.encoder)
@@ -131,26 +143,36 @@ class Reranker:
         try:
             known.load_vectors(context)
             literal = np.array([*(one.literal for one in first.words), *(True for _ in whole)])
-            similar = word_similarities(known.vectors_of(asked), known.vectors_of(numbers), same, literal)
+            vectors = known.vectors_of(asked)
+            similar = word_similarities(vectors, known.vectors_of(numbers), same, literal)
+            pieced = np.linalg.norm(vectors, axis=1) < _UNKNOWN_LENGTH
         except (ModelError, RuntimeFault) as error:
             degraded.append(f"words: {error} Only the same words counted.")
-            similar = same.astype(np.float64)
+            similar, pieced = same.astype(np.float64), np.zeros(len(asked), np.bool_)
         met = best_matches(similar, place_of[said], np.array([*map(len, texts)], np.int64))
         of_each = np.vstack([met, np.zeros(len(asked))])  # the last for a neighbour that is not there
         at = [np.where(one < 0, len(looked), np.searchsorted(looked, one)) for one in (candidates, *neighbours)]
         held = self._index.words.holds([one.terms for one in first.words], looked)
         of_each[: len(looked), : len(first.words)][held.T] = 1.0  # what the index knows, wherever it stands in a text
-        return of_each[at[0]], np.maximum(of_each[at[1]], of_each[at[2]])
+        return of_each[at[0]], np.maximum(of_each[at[1]], of_each[at[2]]), pieced
 
 
 def _shares(first: FirstPass, whole: Sequence[str]) -> Floats:
-    """How much of what a question's words tell each of them tells, ``(words,)``; they add up to 1.
+    """How much of what a question's words tell each of them tells, ``(words,)``; they add up to 1, or less where all of
+    them together tell little.
 
     What is written as one tells once more what its parts tell.
     """
-    documents = int(np.count_nonzero(first.visible))
-    weights = [inverse_document_frequency(int(count), documents) for count in first.holding]
-    of_words = list(zip(first.words, weights, strict=True))
+    own = _weights(first)
+    of_words = list(zip(first.words, own.tolist(), strict=True))
     parts = [frozenset(index_terms(one, DEFAULT)) for one in whole]
-    weights += [sum(weight for word, weight in of_words if not terms.isdisjoint(word.terms)) for terms in parts]
-    return np.array(weights) / sum(weights)
+    joined = [sum(weight for word, weight in of_words if not terms.isdisjoint(word.terms)) for terms in parts]
+    weights = np.concatenate([own, np.array(joined)])
+    shares: Floats = weights / weights.sum()
+    return telling_share(first.holding.tolist(), int(np.count_nonzero(first.visible))) * shares
+
+
+def _weights(first: FirstPass) -> Floats:
+    """How much each word of a question tells, ``(words,)``."""
+    documents = int(np.count_nonzero(first.visible))
+    return np.array([inverse_document_frequency(int(count), documents) for count in first.holding])

@@ -21,6 +21,7 @@ from mnemic.algorithms.retrieval.bm25 import (
     group_postings,
     inverse_document_frequency,
     saturation,
+    telling_share,
 )
 
 TERMS = "abcde"
@@ -144,6 +145,24 @@ def test_a_term_that_every_document_holds_still_counts() -> None:
     assert inverse_document_frequency(1, 1) > 0
     postings, lengths = post(["a"], "a")
     assert bm25(postings, lengths, np.array([True]))[0] > 0
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=6), st.integers(50, 1000))
+def test_terms_tell_the_more_the_rarer_they_are_and_wholly_where_one_document_holds_one(
+    holding: list[int], documents: int
+) -> None:
+    share = telling_share(holding, documents)
+    assert 0 < share <= 1
+    assert telling_share([*holding, documents], documents) >= share
+    assert telling_share([*holding, 1], documents) == 1
+    assert telling_share([one + 1 for one in holding], documents + 50) <= 1
+
+
+def test_what_all_documents_hold_tells_little_and_nothing_is_told_of_none() -> None:
+    assert telling_share([900], 1000) < 0.05
+    assert telling_share([100], 1000) == pytest.approx(0.35, abs=0.02)
+    assert telling_share([100] * 3, 1000) == 1
+    assert telling_share([1], 1) == telling_share([0], 0) == 1
 
 
 def test_an_empty_mind_has_no_scores() -> None:

@@ -25,5 +25,14 @@ def test_the_log_odds_are_a_line(curve: Calibration, evidence: float) -> None:
     assert math.log(probability / (1 - probability)) == pytest.approx(curve.slope * evidence + curve.intercept)
 
 
+@given(curves, st.floats(-2, 5), st.floats(0, 1), st.floats(0, 1))
+def test_the_more_of_a_question_is_unknown_the_less_probable_is_all(
+    curve: Calibration, evidence: float, one: float, other: float
+) -> None:
+    less, more = sorted((one, other))
+    assert curve.with_unknown(0) == curve
+    assert curve.with_unknown(more).probability(evidence) <= curve.with_unknown(less).probability(evidence)
+
+
 def test_without_evidence_hardly_anything_answers() -> None:
     assert max(curve.probability(0) for curve in (FULL, MEANING, WORDS)) < 0.03

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mnemic.actors.protocol.errors import ModelUnusable
 from mnemic.actors.protocol.meaning.messages import EmbedWords
-from mnemic.actors.protocol.recall.messages import Recalled
+from mnemic.actors.protocol.recall.messages import Recalled, SignalName
 from mnemic.actors.protocol.store.messages import Rebuild
 from mnemic.actors.recall.vocabulary import compounds
 from mnemic.algorithms.retrieval.calibration import FULL, MEANING, WORDS
@@ -31,7 +31,9 @@ class WordNetEncoder(BagEncoder):
         own = super().word_vectors(words)
         other = super().word_vectors([NEAR.get(word, word) for word in words])
         mixed = 0.6 * own + 0.8 * other
-        return mixed / np.linalg.norm(mixed, axis=1, keepdims=True)
+        mixed /= np.linalg.norm(mixed, axis=1, keepdims=True)
+        mixed[[word.isalpha() and not set(word) & set("aeiou") for word in words]] *= 0.5  # as of pieces
+        return mixed
 
 
 @pytest.fixture
@@ -169,6 +171,32 @@ def test_without_the_vectors_of_words_the_same_ones_count_and_it_is_said(actor_s
     assert near == far > 0
     actor_system.encoder.fails = False
     assert actor_system.recall("the choir of Nadia").degraded == ()
+
+
+def test_a_question_of_words_that_nobody_knows_is_less_probably_answered_by_all(actor_system: ActorHarness) -> None:
+    keep(actor_system, ("a", "Nadia sings on Tuesdays"), ("b", "zxcv is a name, Nadia says"), ("c", "a kettle"))
+
+    def base(question: str) -> float:
+        (told,) = {hit.why["base"] for hit in actor_system.recall(question).hits}
+        return told
+
+    assert base("the choir of Nadia") == FULL.intercept
+    assert base("sdfgh qwrty") == pytest.approx(FULL.intercept - 1)  # pieces alone, and no memory holds them
+    assert FULL.intercept - 1 < base("the sdfgh of Nadia") < FULL.intercept
+    assert base("zxcv") == FULL.intercept  # which a memory holds
+    actor_system.encoder.fails = True  # vectors that are known stay
+    assert base("hjklhjkl") == FULL.intercept
+    actor_system.encoder.fails = False
+
+
+@pytest.mark.parametrize("signals", [("lexical",), ("lexical", "session"), ("dense", "lexical", "session")])
+def test_words_that_most_memories_hold_speak_for_hardly_any(
+    actor_system: ActorHarness, signals: tuple[SignalName, ...]
+) -> None:
+    texts = ["the boat is new", "the kettle is loud", "the crane is slow", "the office is shut", "a Walrus sleeps"]
+    keep(actor_system, *((str(number), text) for number, text in enumerate(texts)))
+    common, rare = (actor_system.recall(word, signals=signals).hits[0] for word in ("the", "walrus"))
+    assert common.why["lexical"] < 0.3 * rare.why["lexical"]
 
 
 def test_a_word_is_embedded_once(actor_system: ActorHarness, monkeypatch: pytest.MonkeyPatch) -> None:
