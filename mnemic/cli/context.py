@@ -207,7 +207,7 @@ def why_lines(view: dict[str, Any]) -> Iterator[Line]:
 def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that every command has."""
 
-    def chosen(context: click.Context, home: str | None, mind: str | None, as_json: bool, **rest: Any) -> Any:
+    def chosen(context: click.Context, /, home: str | None, mind: str | None, as_json: bool, **rest: Any) -> Any:
         before = context.meta  # what stood before the command's name
         named = {name: given or before.get(name) for name, given in _given(home, mind, as_json).items()}
         context.obj = bool(named["mnemic.as_json"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mnemic.actors.protocol.events import KINDS
-from mnemic.actors.protocol.log_messages import ListMemories
+from mnemic.actors.protocol.log_messages import ListMemories, ShowMemories
 from mnemic.actors.protocol.scopes import asked_scopes
 from mnemic.cli.context import MANY_SCOPES, CommandContext, cli, common_options, verb_options
 from mnemic.cli.terminal.output import (
@@ -17,6 +17,7 @@ from mnemic.cli.terminal.output import (
     columns,
     cut,
     cut_front,
+    filled,
     local_minute,
     padded,
     short_id,
@@ -86,13 +87,14 @@ def log(
 
 @cli.command()
 @click.argument("ids", nargs=-1, required=True, metavar="ID|@N...")
+@verb_options(ShowMemories, "context")
 @common_options
-def show(chosen: CommandContext, ids: tuple[str, ...]) -> None:
+def show(chosen: CommandContext, ids: tuple[str, ...], context: int) -> None:
     """One memory whole: its text, source, links and use."""
     from mnemic.runtime.api.views import memory_detail_view
 
     with chosen.open(create=False, asking=True) as mind:
-        memories = [memory_detail_view(one) for one in mind.show(chosen.resolve_ids(mind, ids))]
+        memories = [memory_detail_view(one) for one in mind.show(chosen.resolve_ids(mind, ids), context)]
     chosen.print_answer({"memories": memories}, show_lines)
 
 
@@ -275,6 +277,18 @@ def memory_detail_lines(shown: dict[str, Any]) -> Iterator[Line]:
     yield f"  used: {'; '.join(map(_usage_text, shown['uses'])) or 'never given to anybody'}"
     yield f"  text, {pluralize(shown['size_bytes'], 'byte')}:"
     yield from (f"    {line}" for line in shown["text"].split("\n"))
+    if "around" in shown:
+        yield "  said around it:"
+        for one in shown["around"]:
+            yield from _around_lines(one)
+
+
+def _around_lines(one: dict[str, Any]) -> Iterator[Line]:
+    """One of those that were said around a memory, or itself, which is marked."""
+    mark, style = (">", "bold") if one["itself"] else (" ", "")
+    head = f"  {mark} {local_minute(one['at'])}  {_kind_label(one)}"
+    yield [(head, style), (f"  {short_id(one['id'])}", "cyan")]
+    yield from ([(f"  {mark}   {line}", style)] for line in filled(_summary(one), columns() - 6, 3))
 
 
 def _source(shown: dict[str, Any]) -> Iterator[str]:

@@ -226,6 +226,26 @@ def test_a_memory_is_shown_whole_with_what_superseded_it(command: Command, shelf
     assert "  forgotten: 20" in command("show", gone["id"], "--home", shelf).out
 
 
+def test_what_was_said_around_a_memory_is_shown_in_order_and_itself_is_marked(command: Command, shelf: Path) -> None:
+    said = ["which key?", "the key is under the mat", "thanks", "where is the mat?"]
+    with mnemic.open(shelf) as mind:
+        ids = [str(format_id(mind.remember(text, session="keys", scope="work").id)) for text in said]
+    (shown,) = command("show", ids[1], "--context", "1", "--home", shelf, "--json").json["memories"]
+    assert [(one["text"], one["itself"]) for one in shown["around"]] == [
+        ("which key?", False),
+        ("the key is under the mat", True),
+        ("thanks", False),
+    ]
+    lines = command("show", ids[1], "--context", "2", "--home", shelf).out.split("  said around it:\n")[1].splitlines()
+    assert [line[2] for line in lines] == [" ", " ", ">", ">", " ", " ", " ", " "]
+    assert [line[4:].strip() for line in lines[1::2]] == said
+    assert all(line.endswith(one[-8:]) for line, one in zip(lines[::2], ids, strict=True))
+    assert "around" not in command("show", ids[1], "--home", shelf, "--json").json["memories"][0]
+    refused = command("show", ids[1], "--context", "-1", "--home", shelf)
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err == "mnemic: the context cannot be -1: it is no such number. Give 0 to 100.\n"
+
+
 @pytest.mark.parametrize("given", ["not an id", "0199c82c-c3e8-7d04-8447-b63be0967784"])
 def test_a_memory_that_is_not_there_is_said_not_to_be(command: Command, shelf: Path, given: str) -> None:
     refused = command("show", given, "--home", shelf)

@@ -422,3 +422,28 @@ def test_what_says_the_same_is_one_hit_that_names_the_others(command: Command, p
     assert f"    said so too: {named}\n" in full
     others = command("recall", "pier", "--scope", "garden", "--home", piers, "--json").json["hits"]
     assert all("same" not in one for one in others)
+
+
+# --- filters of a recall ---------------------------------------------------------------------------------------------
+
+
+def test_a_recall_asks_for_who_and_what_at_the_command_and_by_way_of_the_process(command: Command, boat: Path) -> None:
+    def texts(*asked: object) -> list[str]:
+        outcome = command("recall", "the", "pier", "oars", "failed", "ok", *asked, "--home", boat, "--json")
+        assert outcome.code == 0, outcome
+        return sorted(hit["text"] for hit in outcome.json["hits"])
+
+    asked: list[tuple[tuple[object, ...], list[str]]] = [
+        (("--speaker", "IDA"), ["the pier is 40 m"]),
+        (("--file", "oars.py", "--tool", "Edit"), ["Edit\nfile_path: /work/boat/oars.py"]),
+        (("--role", "tool", "--file", "tests/"), ["failed, 2", "ok, 4"]),
+    ]
+    for options, found in asked:
+        assert texts(*options) == found
+    refused = command("recall", "oars", "--speaker", "Ada", "--home", boat, "--json")
+    assert (refused.code, refused.json["code"]) == (2, "unknown_filter")
+    assert refused.json["error"] == "No memory has the speaker 'Ada'."
+    assert refused.json["remedy"] == "Did you mean 'Ida'? Those that are there: Ida."
+    with serving(boat):
+        for options, found in asked:
+            assert texts(*options) == found
