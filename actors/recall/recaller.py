@@ -27,6 +27,7 @@ from mnemic.actors.recall.attribute_index import AttributeFilters
 from mnemic.actors.recall.folding import MOST_FOLDED, Copies, Folder
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, make_hit, token_count
 from mnemic.actors.recall.list_memories import record_question
+from mnemic.actors.recall.newest import mark_newest
 from mnemic.actors.recall.query import asked_scope_numbers, known_or_everywhere, query_vector, question_words
 from mnemic.actors.recall.ranking.day_signal import WEIGHT, day_nearness, days_in_question, end_of_day
 from mnemic.actors.recall.ranking.first_pass import first_signals
@@ -181,7 +182,7 @@ class Recaller:
                 "recall", recall, recall.query, hits, context, unkept=unkept, unwritable=self._unwritable()
             )
         return Recalled(
-            hits=tuple(hits),
+            hits=tuple(mark_newest(hits)),
             scope=recall.scope,
             scope_known=scope_known,
             searched=int(np.count_nonzero(visible)),

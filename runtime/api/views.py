@@ -22,7 +22,9 @@ from mnemic.actors.protocol.shape.messages import Answer, Shaped
 _NOT_FOR_MODELS = {"source_id", "session"}
 _REF_FOR_MODELS = ("memory", "value", "at", "id")
 _SECOND_FRACTION = re.compile(r"\.\d+")
-_NOT_OF_SIMILAR = {"source_id", "speaker", "session", "supersedes", "same", "replaced", "contradicts", "differs"}
+_NOT_OF_SIMILAR = {
+    *("source_id", "speaker", "session", "supersedes", "newest", "same", "replaced", "contradicts", "differs"),
+}
 
 
 def hit_view(hit: Hit, *, strict: bool, explain: bool, same: int | None = None) -> dict[str, Any]:
@@ -33,7 +35,7 @@ def hit_view(hit: Hit, *, strict: bool, explain: bool, same: int | None = None) 
             absent, all.
     """
     view = to_json(hit, strict=strict)
-    for name in ("supersedes", "superseded_elsewhere", "replaced", "contradicts", "differs", "same"):
+    for name in ("supersedes", "superseded_elsewhere", "replaced", "contradicts", "differs", "newest", "same"):
         if not view[name]:
             del view[name]
     if len(hit.data) == hit.size_bytes:

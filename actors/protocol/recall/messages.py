@@ -167,6 +167,9 @@ class Hit(MemoryExcerpt, frozen=True, kw_only=True):
     differs: dict[str, str] = msgspec.field(default_factory=dict)
     """Of a memory that has not all that a shape asks for: what fills the roles in which it differs, ``""`` where
     nothing fills one; none where it has all of it."""
+    newest: bool = False
+    """Whether it is the newest of several hits of this answer that are about one thing: none of them replaces it, in
+    whole or in a statement, and of those that only contradict each other it was said last."""
     same: tuple[SameMemory, ...] = ()
     """Memories that say the same and would have been found, too: this one stands for them, and they are not given. The
     best first."""
