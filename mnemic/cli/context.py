@@ -247,8 +247,10 @@ def _given(home: str | None, mind: str | None, as_json: bool) -> dict[str, Any]:
 def cli(context: click.Context) -> None:
     """A long-term memory for AI assistants, on your own machine. Alone it says how things stand, and what to do."""
     if context.invoked_subcommand is None:
+        from mnemic.cli.start.overview import tell_overview
+
         given = context.meta
-        cli.alone(CommandContext(given.get("mnemic.home"), given.get("mnemic.mind"), "mnemic.as_json" in given))
+        tell_overview(CommandContext(given.get("mnemic.home"), given.get("mnemic.mind"), "mnemic.as_json" in given))
 
 
 def read_secret_line() -> str | None:

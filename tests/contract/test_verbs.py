@@ -181,7 +181,7 @@ def test_the_method_has_the_parameters_types_and_defaults_of_the_message(verb: S
 @pytest.mark.parametrize("verb", COMMANDS)
 def test_the_command_has_the_options_and_defaults_of_the_message(verb: Struct) -> None:
     told, fields = COMMANDS[verb], fields_of(verb)
-    parameters = {str(one.name): one for one in cli.commands[told.face].params}
+    parameters = {str(one.name): one for one in cli.load_all()[told.face].params}
     assert name_differences(verb, told, parameters.keys() - COMMON) == []
     for name in parameters.keys() & fields.keys() - told.unlike:
         option = parameters[name]
@@ -191,7 +191,7 @@ def test_the_command_has_the_options_and_defaults_of_the_message(verb: Struct) -
 
 @pytest.mark.parametrize("verb", COMMANDS)
 def test_the_help_of_an_option_is_what_the_message_says(verb: Struct) -> None:
-    command, said = cli.commands[COMMANDS[verb].face], field_help(verb)
+    command, said = cli.load_all()[COMMANDS[verb].face], field_help(verb)
     shown = " ".join(command.get_help(click.Context(command, info_name=command.name)).split())
     offered = {str(one.name) for one in command.params if isinstance(one, click.Option)}
     for name in offered & said.keys() - {"analogy"}:
@@ -240,7 +240,7 @@ def test_the_page_lists_each_parameter_of_each_tool_and_no_other() -> None:
 @pytest.mark.parametrize("name", sorted({one.face for one in COMMANDS.values()}))
 def test_the_page_lists_each_option_of_a_verbs_command_and_no_other(name: str) -> None:
     told = {cell.split()[0] for cell in first_cells(section("cli.md", f"## `mnemic {name}")) if cell[0] == "-"}
-    options = [one for one in cli.commands[name].params if isinstance(one, click.Option) and one.name not in COMMON]
+    options = [one for one in cli.load_all()[name].params if isinstance(one, click.Option) and one.name not in COMMON]
     assert {one.opts[0] for one in options} <= told
     assert told <= {flag for one in options for flag in one.opts}
 

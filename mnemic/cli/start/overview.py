@@ -15,7 +15,7 @@ from typing import Any
 
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.times import to_iso
-from mnemic.cli.context import CLOCK, CommandContext, cli
+from mnemic.cli.context import CLOCK, CommandContext
 from mnemic.cli.hooks.lines import short_path
 from mnemic.cli.terminal.output import Line, columns, local_minute
 from mnemic.runtime.api.reports import format_size, pluralize
@@ -28,9 +28,6 @@ _QUESTION = ("what", "did", "we", "decide", "last", "week")
 def tell_overview(chosen: CommandContext) -> None:
     """What `mnemic` does alone."""
     chosen.print_answer(overview(chosen), overview_lines)
-
-
-cli.alone = tell_overview
 
 
 def overview(chosen: CommandContext) -> dict[str, Any]:

@@ -60,10 +60,10 @@ def test_the_version_is_the_packages(command: Command) -> None:
     assert command("--version").out == f"mnemic, version {mnemic.__version__}\n"
 
 
-@pytest.mark.parametrize("name", sorted(cli.commands))
+@pytest.mark.parametrize("name", sorted(cli.load_all()))
 def test_every_command_has_help_and_the_common_options(command: Command, name: str) -> None:
     shown = command(name, "--help").out
-    assert cli.commands[name].help
+    assert cli.load_all()[name].help
     common = {"--home", "--mind", "--json"}
     assert common & set(re.findall(r"--[a-z-]+", shown)) == ({"--json"} if name == "demo" else common)
 
@@ -78,13 +78,13 @@ def test_no_commands_summary_is_cut_in_a_terminal_of_80_columns(
         assert "..." not in listed
 
 
-@pytest.mark.parametrize("name", sorted(cli.commands))
+@pytest.mark.parametrize("name", sorted(cli.load_all()))
 def test_every_command_and_each_of_its_options_is_documented(name: str) -> None:
     page = DOCS.read_text("utf-8")
     section = page.partition(f"\n## `mnemic {name}")[2].partition("\n## ")[0]
     assert section, f"docs/cli.md has no section on {name}"
     common = page.partition("\n## For every command")[2].partition("\n## ")[0]
-    for parameter in cli.commands[name].params:
+    for parameter in cli.load_all()[name].params:
         if isinstance(parameter, click.Option) and not parameter.hidden:
             first = parameter.opts[0]
             assert f"`{first}" in section or f"`{first}" in common, f"{name} {first} is not in docs/cli.md"

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import click
 
 from mnemic.cli.context import cli
+from mnemic.cli.start.subjects import SubjectGroup
 from tests.paths import ROOT
 
 FOLDERS = ("actors", "algorithms", "hooks", "mnemic", "runtime")
@@ -22,7 +23,7 @@ READERS = {"shell.py", "shell_programs.py"}
 def commands_of(group: click.Group) -> Iterator[click.Command]:
     """A group and all commands below it."""
     yield group
-    for command in group.commands.values():
+    for command in (group.load_all() if isinstance(group, SubjectGroup) else group.commands).values():
         yield from commands_of(command) if isinstance(command, click.Group) else (command,)
 
 

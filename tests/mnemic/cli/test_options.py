@@ -10,6 +10,7 @@ import click
 import pytest
 
 from mnemic.cli.context import cli
+from mnemic.cli.start.subjects import SubjectGroup
 from tests.paths import ROOT
 from tests.processes.faces import Outcome, lines, turn
 
@@ -57,7 +58,7 @@ def test_a_question_and_a_text_need_no_quotes(command: Command, shelf: Path) -> 
 
 
 def commands_of(group: click.Group) -> Iterator[click.Command]:
-    for command in group.commands.values():
+    for command in (group.load_all() if isinstance(group, SubjectGroup) else group.commands).values():
         yield from commands_of(command) if isinstance(command, click.Group) else (command,)
 
 
