@@ -20,12 +20,10 @@ from mnemic.actors.protocol.errors import (
 )
 from mnemic.actors.protocol.knowledge.messages import FactsMore
 from mnemic.actors.protocol.shape.messages import BindMore
-from mnemic.hooks.read.formats import open_transcript
-from mnemic.hooks.read.records import read_record
 from mnemic.runtime.engine.actor_system import start_actor_system
 from mnemic.runtime.engine.engine import EmbeddedEngine, Engine, EngineFactory
 from mnemic.runtime.engine.reports import Observer
-from mnemic.runtime.engine.settings import Settings, load_settings, with_settings_path
+from mnemic.runtime.engine.settings import Settings, load_asked_settings, load_settings, with_settings_path
 from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.keys.key_slots import check_passphrase, is_locked
 from mnemic.runtime.keys.keys import Keys, random_id
@@ -41,6 +39,8 @@ _OPENED = (
     ("knowledge", FactsMore()),
 )
 """Told to those who may have been interrupted."""
+_OPENER, _READER = "mnemic.hooks.read.formats:open_transcript", "mnemic.hooks.read.records:read_record"
+"""Loaded when a transcript, or what a hook kept, is read first."""
 _MAX_ATTEMPTS = 3
 """So often a mind is opened whose key is changed at that very moment."""
 
@@ -58,10 +58,13 @@ def open_actor_system(
     fence: str | None = None,
     passphrase: str | None = None,
     held: Callable[[], Keys | None] = lambda: None,
+    asked_only: bool = False,
 ) -> Supervisor:
     """Start the actors of a mind.
 
     Args:
+        asked_only: whether only memories are asked for: then those alone are started that answer, unless the settings
+            name actors or are of others.
         passphrase: of a mind that is locked by one, or that is to be made so.
         held: gives the keys of a mind that was unlocked before, if it was.
         settings: those in force; read from the home where absent.
@@ -74,7 +77,8 @@ def open_actor_system(
         NotOnRay: so is one on Ray, whoever says it.
         BadInput, StoreError, EngineMissing: nothing runs.
     """
-    settings = settings or load_settings(home / "mnemic.toml")
+    if settings is None:
+        settings = (load_asked_settings if asked_only else load_settings)(home / "mnemic.toml")
     tries = _MAX_ATTEMPTS
     while True:
         tries -= 1
@@ -89,8 +93,8 @@ def open_actor_system(
                 keys,
                 settings,
                 clock,
-                opener=open_transcript,
-                reader=read_record,
+                opener=_OPENER,
+                reader=_READER,
                 code=__version__,
                 seed=seed,
                 engine=engine,
@@ -98,7 +102,8 @@ def open_actor_system(
                 fence=fence,
             )
             for slot, message in _OPENED:
-                if type(message) in settings.actors[slot].takes:  # somebody's own may look by itself
+                kind = settings.actors.get(slot)
+                if kind is not None and type(message) in kind.takes:  # somebody's own may look by itself
                     actor_system.tell(message)
             return actor_system
         except BaseException as error:

@@ -29,8 +29,13 @@ def open_here(
     seed: bytes | None = None,
     passphrase: str | None = None,
     create: bool,
+    asked_only: bool = False,
 ) -> Mind:
-    """Open a mind in this process; see `mnemic.open`. Without `create`, one that is not there is `MindMissing`."""
+    """Open a mind in this process; see `mnemic.open`. Without `create`, one that is not there is `MindMissing`.
+
+    Args:
+        asked_only: see `mnemic.compose.open_actor_system`.
+    """
     from mnemic.compose import engine_factory, open_actor_system
     from mnemic.runtime.clock import SystemClock
 
@@ -39,7 +44,14 @@ def open_here(
 
     def actor_system(passphrase: str | None, create: bool = False) -> ActorSystemPort:
         return open_actor_system(
-            folder, mind, make_engine, clock=clock, seed=seed, create=create, passphrase=passphrase
+            folder,
+            mind,
+            make_engine,
+            clock=clock,
+            seed=seed,
+            create=create,
+            passphrase=passphrase,
+            asked_only=asked_only,
         )
 
     return mind_over(actor_system(passphrase, create), folder, mind, reopen=actor_system, passphrase=passphrase)

@@ -6,11 +6,10 @@ the store by `seq`.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from mnemic.actors.brief.brief import BriefSettings, answer_brief
 from mnemic.actors.brief.compose import BUDGET_TOKENS
@@ -38,19 +37,11 @@ from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.actors.recall.recaller import Recaller
 from mnemic.actors.recall.similarity import find_similar
 from mnemic.actors.recall.validate import LEAST_HIT_BYTES
-from mnemic.actors.shape.fillers import list_roles
-from mnemic.actors.shape.shape_recall import ShapeQueryEngine, foreseen
 from mnemic.actors.sleep.night_views import NIGHT_MESSAGES, NightAnswer, answer_nights
 from mnemic.algorithms.retrieval.scan import backend
 
-NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
-_CORRECTION_MARGIN = 1e-3  # a correction stands this much above what it replaces
-_CANDIDATES_TRACED = 200
-_RERANKED_WORDS = 64  # of a question; what is longer is pasted
-_RERANKED = 50  # of the first pass; 30 to 200 make no difference
-_LEAST_EXCERPT_BYTES = 256  # a shorter stretch of a longer text tells too little: that text is left out
-
-Floats = NDArray[np.floating[Any]]
+if TYPE_CHECKING:
+    from mnemic.actors.shape.shape_recall import ShapeQueryEngine
 
 
 class RetrieverActor:
@@ -115,7 +106,7 @@ class RetrieverActor:
         self._brief_settings = BriefSettings(settings["brief.budget_tokens"], settings["brief.subagents"])
         self._index = RecallIndex()
         self._recaller = Recaller(ports, self._source, self._index, self._paused)
-        self._shaper = ShapeQueryEngine(self._source, self._index, ports.seed, settings, ports.unwritable)
+        self._ports = ports
 
     @classmethod
     def make(cls, ports: Ports) -> Self:
@@ -132,8 +123,18 @@ class RetrieverActor:
         if isinstance(message, FindSimilar):
             return (EmbedQuery(text=message.text),)
         if isinstance(message, Shape):
+            from mnemic.actors.shape.shape_recall import foreseen
+
             return foreseen(message)
         return ()
+
+    @cached_property
+    def _shaper(self) -> ShapeQueryEngine:
+        """Made when a shape is asked for: to load what it is made of takes longer than to answer a recall."""
+        from mnemic.actors.shape.shape_recall import ShapeQueryEngine
+
+        ports = self._ports
+        return ShapeQueryEngine(self._source, self._index, ports.seed, ports.settings, ports.unwritable)
 
     def handle(
         self, message: Any, context: Context
@@ -173,6 +174,8 @@ class RetrieverActor:
             return self._shaper.shape(message, context, lambda: self._paused(context.clock.now_us()))
         with self._source.snapshot() as snapshot:
             if isinstance(message, ListRoles):
+                from mnemic.actors.shape.fillers import list_roles
+
                 return list_roles(snapshot)
             if isinstance(message, Survey):
                 return snapshot.survey(message.selection, message.shown)

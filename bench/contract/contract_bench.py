@@ -29,7 +29,7 @@ from mnemic.bench.harness.measure import Row
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.actor_system import ActorFactory, start_actor_system
 from mnemic.runtime.engine.engine import EmbeddedEngine, Engine
-from mnemic.runtime.engine.plugins import CONTRACT_CHECKS, SLOTS, class_path, find_class
+from mnemic.runtime.engine.plugins import CONTRACT_CHECKS, SLOTS, class_path, find_class, slot_messages
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.keys.keys import Keys, random_id
@@ -104,7 +104,8 @@ def _slot_of(kind: Any) -> str:
     """The slot that a class is for, by what it takes; where it takes of none, the one that is most often replaced."""
     takes = getattr(kind, "takes", ())
     takes = takes if isinstance(takes, tuple) else ()
-    shares = {slot: sum(message in takes for message in asked) / len(asked) for slot, asked in SLOTS.items()}
+    asked = {slot: slot_messages(slot) for slot in SLOTS}
+    shares = {slot: sum(message in takes for message in of) / len(of) for slot, of in asked.items()}
     best = max(shares, key=shares.__getitem__)
     return best if shares[best] else "consolidator"
 
@@ -250,7 +251,7 @@ def _asked(actor_system: Supervisor, slot: str, takes: tuple[type, ...], lines: 
     kept = actor_system.ask(CaptureText(text=_KEPT, role="user", session="new", place=_SHELF))
     assert isinstance(kept, TextCaptured)
     for message in valid_messages(takes, lines, (kept.id,)):
-        if type(message) not in SLOTS[slot]:
+        if type(message) not in slot_messages(slot):
             actor_system.tell(message)
             continue
         try:

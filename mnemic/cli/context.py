@@ -63,7 +63,15 @@ class CommandContext:
             raise missing_mind(self.home, self.mind)
 
     @contextmanager
-    def open(self, *, create: bool, alone: bool = False, asking: bool = False, whole: bool = False) -> Iterator[Mind]:
+    def open(
+        self,
+        *,
+        create: bool,
+        alone: bool = False,
+        asking: bool = False,
+        asked_only: bool = False,
+        whole: bool = False,
+    ) -> Iterator[Mind]:
         """The mind, by way of the home's process where it runs, else opened here; let go of at the end.
 
         Args:
@@ -71,6 +79,7 @@ class CommandContext:
             alone: whether to open it here in any case.
             asking: whether to take in first what hooks kept, as far as that takes no longer than a moment; a process
                 does so by itself.
+            asked_only: whether memories are asked for and nothing else, which takes few actors.
             whole: whether it takes the keys of a mind, which no process gives out: where there is no terminal, the
                 passphrase of one that is locked is a line of standard input.
         """
@@ -91,7 +100,7 @@ class CommandContext:
                 with served:
                     yield served
                 return
-        opens = partial(open_here, self.home, self.mind, create=create)
+        opens = partial(open_here, self.home, self.mind, create=create, asked_only=asked_only)
         with (
             log_to(self.home / "mnemic.log"),
             open_with_prompt(
@@ -247,10 +256,8 @@ def _given(home: str | None, mind: str | None, as_json: bool) -> dict[str, Any]:
 def cli(context: click.Context) -> None:
     """A long-term memory for AI assistants, on your own machine. Alone it says how things stand, and what to do."""
     if context.invoked_subcommand is None:
-        from mnemic.cli.start.overview import tell_overview
-
         given = context.meta
-        tell_overview(CommandContext(given.get("mnemic.home"), given.get("mnemic.mind"), "mnemic.as_json" in given))
+        cli.tell_alone(CommandContext(given.get("mnemic.home"), given.get("mnemic.mind"), "mnemic.as_json" in given))
 
 
 def read_secret_line() -> str | None:

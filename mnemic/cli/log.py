@@ -93,7 +93,7 @@ def show(chosen: CommandContext, ids: tuple[str, ...], context: int) -> None:
     """One memory whole: its text, source, links and use."""
     from mnemic.runtime.api.views import memory_detail_view
 
-    with chosen.open(create=False, asking=True) as mind:
+    with chosen.open(create=False, asking=True, asked_only=True) as mind:
         memories = [memory_detail_view(one) for one in mind.show(chosen.resolve_ids(mind, ids), context)]
     chosen.print_answer({"memories": memories}, show_lines)
 
@@ -109,7 +109,7 @@ def _log(chosen: CommandContext, asked: dict[str, Any], kinds: tuple[str, ...], 
     from mnemic.actors.protocol.message import to_json
 
     size = _JSON_TEXT_BYTES if chosen.as_json else 4 * columns()
-    with chosen.open(create=False, asking=True) as mind:
+    with chosen.open(create=False, asking=True, asked_only=True) as mind:
         page = mind.log(kinds=kinds, forgotten=forgotten, text_bytes=size, **asked)
     entries = [to_json(one) for one in page.memories]
     view = {"entries": entries, "more": page.more, "filtered": _is_filtered(asked)}
@@ -120,7 +120,7 @@ def _log(chosen: CommandContext, asked: dict[str, Any], kinds: tuple[str, ...], 
 def _log_deliveries(chosen: CommandContext, asked: dict[str, Any], *, own: bool) -> None:
     from mnemic.runtime.api.views import delivery_view
 
-    with chosen.open(create=False, asking=True) as mind:
+    with chosen.open(create=False, asking=True, asked_only=True) as mind:
         page = mind.log_given(own=own, **asked)
         if not page.deliveries:
             for scope in filter(None, asked_scopes(asked["scope"]) or ()):

@@ -53,7 +53,7 @@ def recall(
     from mnemic.runtime.api.views import recall_view
 
     started = CLOCK.monotonic_s()
-    with chosen.open(create=False, asking=True) as mind:
+    with chosen.open(create=False, asking=True, asked_only=True) as mind:
         looked, found = chosen.resolve_scope(mind, scope)
         recalled = mind.recall(" ".join(question), scope=looked, **asked)
         took_ms = 1e3 * (CLOCK.monotonic_s() - started)

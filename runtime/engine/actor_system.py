@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import platform
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -208,10 +208,15 @@ def _placement(slot: str, settings: Settings) -> Placement:
 
 
 def _load_function(function: Any) -> Any:
-    """A function, which may be named by ``module:function``."""
+    """A function, which may be named by ``module:function``; that one is loaded when it is called first."""
     if not isinstance(function, str):
         return function
-    module, _, name = function.partition(":")
+    return lambda *given: _named_function(function)(*given)
+
+
+@cache
+def _named_function(path: str) -> Any:
+    module, _, name = path.partition(":")
     return getattr(import_module(module), name)
 
 

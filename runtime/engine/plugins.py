@@ -7,17 +7,13 @@ starts them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
 import msgspec
 
-from mnemic.actors.capture.capture import CaptureActor
-from mnemic.actors.communities.communities import CommunitiesActor
-from mnemic.actors.embedder import EmbedderActor
-from mnemic.actors.knowledge.knowledge import KnowledgeActor
 from mnemic.actors.protocol.communities.messages import CommunitiesChanged, UpdateMore
 from mnemic.actors.protocol.contract import CONTRACT, Actor, Setting
 from mnemic.actors.protocol.errors import ActorRefused
@@ -25,31 +21,62 @@ from mnemic.actors.protocol.knowledge.messages import FactsMore
 from mnemic.actors.protocol.meaning.messages import EmbedMore
 from mnemic.actors.protocol.shape.messages import BindMore, VectorsChanged
 from mnemic.actors.protocol.store.messages import Committed
-from mnemic.actors.recall.retriever import RetrieverActor
-from mnemic.actors.shape.binder import BinderActor
-from mnemic.actors.sleep.consolidator import ConsolidatorActor
-from mnemic.actors.store import StoreActor
 
 ENTRY_POINT_GROUP = "mnemic.actors"
 """The entry-point group by which a package offers actors."""
-BUILT_IN_ACTORS: dict[str, type[Actor]] = {
-    "store": StoreActor,
-    "embedder": EmbedderActor,
-    "binder": BinderActor,
-    "retriever": RetrieverActor,
-    "capture": CaptureActor,
-    "communities": CommunitiesActor,
-    "knowledge": KnowledgeActor,
-    "consolidator": ConsolidatorActor,
-}
-"""Who fills a slot where nobody else is named."""
 _BROADCAST_EVENTS = (Committed, VectorsChanged, CommunitiesChanged)  # events: told to all who take them
 _TO_ONESELF = (EmbedMore, BindMore, UpdateMore, FactsMore)  # how the built-in ones go on; others may do it otherwise
-SLOTS: dict[str, tuple[type, ...]] = {
-    slot: tuple(message for message in kind.takes if message not in (*_BROADCAST_EVENTS, *_TO_ONESELF))
-    for slot, kind in BUILT_IN_ACTORS.items()
-}
-"""The slots, in the order in which they start, and what each is sent by faces and by other actors, events aside."""
+
+
+class _BuiltInActors(MutableMapping[str, "type[Actor]"]):
+    """Classes by slot, in the order in which they start; each is loaded when it is asked for first."""
+
+    def __init__(self, paths: Mapping[str, str]) -> None:
+        self._kinds: dict[str, str | type[Actor]] = dict(paths)
+
+    def __getitem__(self, slot: str) -> type[Actor]:
+        kind = self._kinds[slot]
+        if isinstance(kind, str):
+            module, _, name = kind.partition(":")
+            kind = self._kinds[slot] = getattr(import_module(module), name)
+            assert isinstance(kind, type)
+        return kind
+
+    def __setitem__(self, slot: str, kind: type[Actor]) -> None:
+        self._kinds[slot] = kind
+
+    def __delitem__(self, slot: str) -> None:
+        del self._kinds[slot]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kinds)
+
+    def __len__(self) -> int:
+        return len(self._kinds)
+
+
+BUILT_IN_ACTORS: MutableMapping[str, type[Actor]] = _BuiltInActors(
+    {
+        "store": "mnemic.actors.store:StoreActor",
+        "embedder": "mnemic.actors.embedder:EmbedderActor",
+        "binder": "mnemic.actors.shape.binder:BinderActor",
+        "retriever": "mnemic.actors.recall.retriever:RetrieverActor",
+        "capture": "mnemic.actors.capture.capture:CaptureActor",
+        "communities": "mnemic.actors.communities.communities:CommunitiesActor",
+        "knowledge": "mnemic.actors.knowledge.knowledge:KnowledgeActor",
+        "consolidator": "mnemic.actors.sleep.consolidator:ConsolidatorActor",
+    }
+)
+"""Who fills a slot where nobody else is named."""
+SLOTS: tuple[str, ...] = tuple(BUILT_IN_ACTORS)
+"""The slots, in the order in which they start."""
+ASKED_SLOTS = ("store", "embedder", "retriever", "capture")
+"""Those that answer what is asked of memories; the others work on what was captured."""
+
+
+def slot_messages(slot: str) -> tuple[type, ...]:
+    """What a slot is sent by faces and by other actors, events aside."""
+    return tuple(one for one in BUILT_IN_ACTORS[slot].takes if one not in (*_BROADCAST_EVENTS, *_TO_ONESELF))
 
 
 def class_path(kind: type) -> str:
@@ -58,7 +85,7 @@ def class_path(kind: type) -> str:
 
 
 def load_actors(names: Mapping[str, str], known: Iterable[Setting]) -> dict[str, type[Actor]]:
-    """The class for every slot, in the order in which they start.
+    """The class for each of some slots, in the order in which they start.
 
     Args:
         names: who is to fill a slot, by ``module:Class`` or an entry point; the built-in one where it is empty.
@@ -67,11 +94,12 @@ def load_actors(names: Mapping[str, str], known: Iterable[Setting]) -> dict[str,
     Raises:
         ActorRefused: a class does not keep the contract, or does not go with the others.
     """
-    kinds = {slot: load_actor(names[slot], slot) if names.get(slot) else BUILT_IN_ACTORS[slot] for slot in SLOTS}
+    slots = [slot for slot in SLOTS if slot in names]
+    kinds = {slot: load_actor(names[slot], slot) if names[slot] else BUILT_IN_ACTORS[slot] for slot in slots}
     takers: dict[type, str] = {}
     settings = {setting.name: setting for setting in known}
     sections = {name.partition(".")[0] for name in settings}
-    for slot in sorted(SLOTS, key=lambda slot: bool(names.get(slot))):  # strangers last: what clashes is theirs
+    for slot in sorted(slots, key=lambda slot: bool(names.get(slot))):  # strangers last: what clashes is theirs
         kind, name = kinds[slot], names.get(slot) or slot
         for message in kind.takes:
             if message in _BROADCAST_EVENTS:
@@ -159,7 +187,7 @@ def _check_messages(kind: Any, slot: str) -> str | None:
     for one in takes:
         if not isinstance(one, type) or not issubclass(one, msgspec.Struct) or not one.__struct_config__.frozen:
             return f"it takes {getattr(one, '__name__', one)!r}, which is no message type (a frozen msgspec.Struct)"
-    missing = [message.__name__ for message in SLOTS[slot] if message not in takes]
+    missing = [message.__name__ for message in slot_messages(slot) if message not in takes]
     return f"it does not take {', '.join(missing)}" if missing else None
 
 

@@ -9,15 +9,15 @@ import difflib
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from mnemic.actors.protocol.contract import Actor, Setting
 from mnemic.actors.protocol.errors import BadSettings, InvalidValue, SourceUnreadable
 from mnemic.actors.protocol.scopes import MCP_RIGHTS
-from mnemic.actors.sleep.registry import settings_of_stages
 from mnemic.runtime.engine import idleness
-from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS, SLOTS, load_actors
+from mnemic.runtime.engine.plugins import ASKED_SLOTS, BUILT_IN_ACTORS, SLOTS, load_actors
 from mnemic.runtime.files.foreign import parse_toml
 from mnemic.runtime.logs import LEVELS
 from mnemic.runtime.models.models import check_instruction_set, model_folder
@@ -63,28 +63,31 @@ _ACTORS = tuple(
 )
 STAGES = "sleep.stages"
 """The setting that names what nights do."""
-TABLE: tuple[Setting, ...] = tuple(
-    sorted(
-        (*_RUNTIME, *_ACTORS, *(setting for kind in BUILT_IN_ACTORS.values() for setting in kind.settings)),
-        key=lambda setting: setting.name,
-    )
-)
-"""All settings of Mnemic's own, by name. An actor that `[actors]` names brings its own besides."""
+
+
+@cache
+def settings_table(slots: tuple[str, ...] = SLOTS) -> tuple[Setting, ...]:
+    """All settings of Mnemic's own, by name; of actors those that fill some slots.
+
+    An actor that `[actors]` names brings its own besides.
+    """
+    own = (setting for slot in slots for setting in BUILT_IN_ACTORS[slot].settings)
+    return tuple(sorted((*_RUNTIME, *_ACTORS, *own), key=lambda setting: setting.name))
 
 
 class Settings:
     """The settings in force."""
 
-    def __init__(self, values: Mapping[str, Any] | None = None) -> None:
-        """Take values that are in the table.
+    def __init__(self, values: Mapping[str, Any] | None = None, slots: tuple[str, ...] = SLOTS) -> None:
+        """Take values that are in the table of some slots.
 
         Raises:
             ActorRefused: an actor that is named cannot be used.
         """
         given = dict(values or {})
-        self.actors: dict[str, type[Actor]] = _actors(given)
+        self.actors: dict[str, type[Actor]] = _actors(given, slots)
         """Who fills each slot, in the order in which they start."""
-        table = _table(self.actors, given.get(STAGES, ""))
+        table = _table(self.actors, given.get(STAGES, ""), slots)
         self._values = {name: setting.default for name, setting in table.items()} | given
 
     def __getitem__(self, name: str) -> Any:
@@ -116,6 +119,19 @@ def load_settings(path: Path) -> Settings:
     return check_settings(_read(path), path)
 
 
+def load_asked_settings(path: Path) -> Settings:
+    """The same with the actors alone that are asked, where the file holds nothing that is others', nor names any.
+
+    Raises: as `load_settings`.
+    """
+    check_instruction_set()
+    given = _read(path)
+    known = {setting.name: setting for setting in settings_table(ASKED_SLOTS) if setting not in _ACTORS}
+    if not given.keys() <= known.keys():
+        return check_settings(given, path)
+    return Settings({name: _checked(known[name], value, path) for name, value in given.items()}, ASKED_SLOTS)
+
+
 def check_settings(given: Mapping[str, Any], where: Path) -> Settings:
     """Settings by their full names, as they were given; everything else has its default.
 
@@ -140,7 +156,7 @@ def check_settings(given: Mapping[str, Any], where: Path) -> Settings:
 def with_settings_path(error: InvalidValue, path: Path) -> InvalidValue:
     """The same error of a setting that only its actor could see, with the file that holds it; another one as it is."""
     name = error.operands.get("name")
-    if type(error) is not InvalidValue or name not in {setting.name for setting in TABLE}:
+    if type(error) is not InvalidValue or name not in {setting.name for setting in settings_table()}:
         return error
     return InvalidValue(**(error.operands | {"name": f"{name} in {path}"}))
 
@@ -158,7 +174,7 @@ def unknown_settings(path: Path) -> list[str]:
 
 def as_markdown() -> str:
     """The table as documentation."""
-    rows = [f"| `{s.name}` | `{_toml_default(s.default)}` | {s.unit} | {s.help} |" for s in TABLE]
+    rows = [f"| `{s.name}` | `{_toml_default(s.default)}` | {s.unit} | {s.help} |" for s in settings_table()]
     return "\n".join(["| setting | default | unit | what it does |", "|---|---|---|---|", *rows]) + "\n"
 
 
@@ -187,20 +203,23 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _known(given: Mapping[str, Any], path: Path) -> dict[str, Setting]:
     """What settings there are, those of the actors and stages that are named included."""
-    own = {setting.name: setting for setting in TABLE if setting in _ACTORS or setting.name == STAGES}
+    own = {setting.name: setting for setting in settings_table() if setting in _ACTORS or setting.name == STAGES}
     named = {name: _checked(own[name], value, path) for name, value in given.items() if name in own}
     return _table(_actors(named), named.get(STAGES, ""))  # who is named brings settings of its own
 
 
-def _actors(values: Mapping[str, Any]) -> dict[str, type[Actor]]:
-    return load_actors({slot: values.get(f"actors.{slot}", "") for slot in SLOTS}, TABLE)
+def _actors(values: Mapping[str, Any], slots: tuple[str, ...] = SLOTS) -> dict[str, type[Actor]]:
+    return load_actors({slot: values.get(f"actors.{slot}", "") for slot in slots}, settings_table(slots))
 
 
-def _table(actors: Mapping[str, type[Actor]], stages: str) -> dict[str, Setting]:
+def _table(actors: Mapping[str, type[Actor]], stages: str, slots: tuple[str, ...] = SLOTS) -> dict[str, Setting]:
     brought = [one for kind in actors.values() for one in kind.settings]
-    found = {setting.name: setting for setting in (*TABLE, *brought)}
-    for one in settings_of_stages(stages.split()):
-        found.setdefault(one.name, one)
+    found = {setting.name: setting for setting in (*settings_table(slots), *brought)}
+    if "consolidator" in slots:
+        from mnemic.actors.sleep.registry import settings_of_stages  # here: who is asked has no stages, and no need
+
+        for one in settings_of_stages(stages.split()):
+            found.setdefault(one.name, one)
     return found
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from mnemic.actors.knowledge.facts import begins, fact_ref, is_mostly, make_facts, open_pairs, replacements
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.recall.messages import FactRef
 from mnemic.actors.protocol.snapshot import Snapshot
@@ -55,6 +54,9 @@ def read_replacements(rows: Sequence[int], at: int, snapshot: Snapshot, terms: C
     suspects = snapshot.graded_rows(rows)
     if not suspects:
         return found
+    # Here: in a mind without facts, and where nothing was replaced, recalls do without what reads them.
+    from mnemic.actors.knowledge.facts import begins, fact_ref, is_mostly, make_facts, open_pairs, replacements
+
     own = snapshot.statements_of(suspects)
     pairs = snapshot.pairs_of([one.number for one in own])
     others = {number for pair in pairs for number in (pair.older, pair.newer)} - {one.number for one in own}

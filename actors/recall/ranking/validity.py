@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +22,11 @@ from mnemic.actors.recall.ranking.day_signal import end_of_day
 from mnemic.actors.recall.ranking.replaced import Replacements
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.algorithms.knowledge.asked_time import AskedTime
-from mnemic.algorithms.knowledge.assertion import Assertion, read_assertion
-from mnemic.algorithms.knowledge.rivals import MAX_CHARS, held_last, same_slot, still_holds
 from mnemic.algorithms.retrieval.calibration import FULL
 from mnemic.algorithms.text.days import DateRange
+
+if TYPE_CHECKING:
+    from mnemic.algorithms.knowledge.assertion import Assertion
 
 DAY_WEIGHT = 0.5
 """What a day named counts where a state is asked for, beside where an event is: what held that day was mostly said
@@ -70,6 +72,9 @@ class Validity:
         """
         if asked == "any" or not len(candidates):
             return np.zeros(len(candidates))
+        # Here: to load what reads assertions takes as long as a recall that asks for no time.
+        from mnemic.algorithms.knowledge.rivals import MAX_CHARS, held_last, same_slot, still_holds
+
         columns = self._index.columns
         said_at, scope = columns.said_at[candidates], columns.scope[candidates]
         known = self._read(columns.row[candidates].tolist(), said_at.tolist(), snapshot)
@@ -106,6 +111,8 @@ class Validity:
 
     def _read(self, rows: list[int], said_at: list[int], snapshot: Snapshot) -> list[tuple[Assertion, int]]:
         """How probably each memory asserts what it says, and how long its text is."""
+        from mnemic.algorithms.knowledge.assertion import read_assertion
+
         if snapshot.generation != self._generation or len(self._known) > _MOST_KNOWN:
             self._generation, self._known = snapshot.generation, {}
         unknown = {row: at for row, at in zip(rows, said_at, strict=True) if row not in self._known}

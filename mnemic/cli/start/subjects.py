@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 
 import click
@@ -52,7 +53,11 @@ class SubjectGroup(click.Group):
             import_module(_MODULES[cmd_name])
         return super().get_command(ctx, cmd_name)
 
-    def load_all(self) -> dict[str, click.Command]:
+    def tell_alone(self, chosen: object) -> None:
+        """Do what the group does where no command is named, by the context of one."""
+        import_module("mnemic.cli.start.overview").tell_overview(chosen)
+
+    def load_all(self) -> Mapping[str, click.Command]:
         """All commands by name."""
         for module in dict.fromkeys(_MODULES.values()):
             import_module(module)

@@ -17,7 +17,7 @@ from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.recall import retriever
 from mnemic.actors.shape import binder
 from mnemic.actors.sleep import consolidator
-from mnemic.runtime.engine.settings import TABLE
+from mnemic.runtime.engine.settings import settings_table
 from tests.clocks import ManualClock
 from tests.paths import ROOT
 
@@ -88,9 +88,9 @@ def test_no_actor_is_missing_from_these_tests() -> None:
 
 
 def test_every_setting_says_what_it_does_in_which_unit_and_has_a_default_it_would_take() -> None:
-    names = [setting.name for setting in TABLE]
+    names = [setting.name for setting in settings_table()]
     assert len(set(names)) == len(names)
-    for setting in TABLE:
+    for setting in settings_table():
         section, _, key = setting.name.partition(".")
         assert section.isidentifier(), setting
         assert key.isidentifier(), setting
@@ -102,7 +102,8 @@ def test_every_setting_says_what_it_does_in_which_unit_and_has_a_default_it_woul
 
 
 def test_every_setting_of_an_actor_is_in_the_table() -> None:
-    assert {setting.name for actor in ACTORS for setting in actor.settings} <= {setting.name for setting in TABLE}
+    table = {setting.name for setting in settings_table()}
+    assert {setting.name for actor in ACTORS for setting in actor.settings} <= table
 
 
 def test_chance_is_the_same_for_the_same_seed_and_salt_and_each_call_starts_anew() -> None:

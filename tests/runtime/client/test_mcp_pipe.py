@@ -18,7 +18,7 @@ from mnemic.runtime.client import launcher, mcp_pipe
 from mnemic.runtime.client.mcp_pipe import Pipe
 from mnemic.runtime.client.wire import encode_error
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.engine.settings import TABLE
+from mnemic.runtime.engine.settings import settings_table
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo
 from tests.processes.hosted import HELLO, message, note
 from tests.waiting import BOUND_S, until
@@ -482,7 +482,7 @@ def test_one_that_reads_nothing_any_more_does_not_keep_the_assistants_last_words
 
 
 def test_so_long_a_pipe_waits_as_the_settings_have_a_face_wait(tmp_path: Path) -> None:
-    (default,) = (setting.default for setting in TABLE if setting.name == "runtime.ask_timeout_s")
+    (default,) = (setting.default for setting in settings_table() if setting.name == "runtime.ask_timeout_s")
     assert mcp_pipe._ask_timeout_s(tmp_path) == default
     for text, expected in (("[runtime]\nask_timeout_s = 7", 7.0), ("[runtime", default), ("runtime = 3", default)):
         (tmp_path / "mnemic.toml").write_text(text, "utf-8")

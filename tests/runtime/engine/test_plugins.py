@@ -16,8 +16,15 @@ import pytest
 from mnemic.actors.protocol.errors import ActorRefused, BadSettings, DamagedStore, InvalidValue
 from mnemic.actors.protocol.sleep.messages import Sleep
 from mnemic.runtime.engine.actor_system import start_actor_system
-from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS, SLOTS, class_path, contract_violation, load_actor
-from mnemic.runtime.engine.settings import TABLE, Settings, load_settings
+from mnemic.runtime.engine.plugins import (
+    BUILT_IN_ACTORS,
+    SLOTS,
+    class_path,
+    contract_violation,
+    load_actor,
+    slot_messages,
+)
+from mnemic.runtime.engine.settings import Settings, load_settings, settings_table
 from mnemic.runtime.files.atomic_replace import lock_exclusive
 from mnemic.runtime.minds.homes import create_mind, open_mind
 from tests.clocks import ManualClock
@@ -54,7 +61,8 @@ def test_every_slot_has_a_built_in_actor_that_takes_what_the_slot_is_asked_for()
     for slot, kind in BUILT_IN_ACTORS.items():
         assert contract_violation(kind, slot) is None
         assert load_actor(class_path(kind), slot) is kind
-    assert {setting.name for setting in TABLE if setting.name.startswith("actors.")} == {f"actors.{s}" for s in SLOTS}
+    table = [setting.name for setting in settings_table()]
+    assert {name for name in table if name.startswith("actors.")} == {f"actors.{slot}" for slot in SLOTS}
     assert Settings().actors == BUILT_IN_ACTORS
 
 
@@ -73,7 +81,7 @@ def test_what_a_slot_is_asked_for_is_all_that_faces_and_other_actors_send_it() -
     for slot, kind in BUILT_IN_ACTORS.items():
         sent = set().union(*(names for module, names in calls.items() if module != kind.__module__))
         asked = {message.__name__ for message in kind.takes} & sent - known_absent
-        assert asked == {message.__name__ for message in SLOTS[slot]}, slot
+        assert asked == {message.__name__ for message in slot_messages(slot)}, slot
 
 
 def test_an_actor_that_lacks_what_a_verb_sends_is_refused_with_the_names() -> None:
@@ -85,7 +93,7 @@ def test_an_actor_that_lacks_what_a_verb_sends_is_refused_with_the_names() -> No
 
 def test_a_named_class_fills_its_slot_and_brings_its_settings(tmp_path: Path) -> None:
     settings = settings_of(tmp_path, f'[actors]\nconsolidator = "{HERE}:Fine"\n[fine]\ndepth = 5\n')
-    assert settings.actors == BUILT_IN_ACTORS | {"consolidator": strangers.Fine}
+    assert settings.actors == dict(BUILT_IN_ACTORS) | {"consolidator": strangers.Fine}
     assert (settings["fine.depth"], settings["fine.eager"]) == (5, False)
     running = start(tmp_path / "home", settings)
     assert running.ask(Sleep(run="n", seed=bytes(32), budget_s=60.0)).finished

@@ -9,7 +9,7 @@ from typing import NoReturn
 import pytest
 
 from mnemic.actors.protocol.errors import BadSettings, InvalidValue, SourceUnreadable
-from mnemic.runtime.engine.settings import TABLE, Settings, as_markdown, load_settings, with_settings_path
+from mnemic.runtime.engine.settings import Settings, as_markdown, load_settings, settings_table, with_settings_path
 from tests.runtime.building import ROOT, said
 
 
@@ -21,11 +21,12 @@ def load(tmp_path: Path, text: str | bytes) -> Settings:
 
 def test_without_a_file_everything_has_its_default(tmp_path: Path) -> None:
     for settings in (load_settings(tmp_path / "mnemic.toml"), load(tmp_path, "")):
-        assert {setting.name: settings[setting.name] for setting in TABLE} == {s.name: s.default for s in TABLE}
+        defaults = {setting.name: setting.default for setting in settings_table()}
+        assert {name: settings[name] for name in defaults} == defaults
 
 
 def test_every_setting_can_be_set(tmp_path: Path) -> None:
-    for setting in TABLE:
+    for setting in settings_table():
         section, _, key = setting.name.partition(".")
         if section == "actors":
             continue  # tests/runtime/engine/test_plugins.py names some
@@ -111,7 +112,7 @@ def test_a_value_that_is_none_is_told_with_one_that_could_be(tmp_path: Path) -> 
         with pytest.raises(InvalidValue) as caught:
             load(tmp_path, text)
         assert caught.value.remedy_text == f"Give {expected}."
-    for setting in TABLE:
+    for setting in settings_table():
         if isinstance(setting.default, str):
             section, _, key = setting.name.partition(".")
             with pytest.raises(InvalidValue) as caught:
@@ -183,9 +184,9 @@ def test_a_model_is_a_folder_and_none_is_the_default_one() -> None:
 
 
 def test_the_table_is_whole() -> None:
-    names = [setting.name for setting in TABLE]
+    names = [setting.name for setting in settings_table()]
     assert names == sorted(set(names))
-    for setting in TABLE:
+    for setting in settings_table():
         assert re.fullmatch(r"[a-z]+\.[a-z_]+", setting.name)
         assert setting.help.endswith(".")
         assert setting.unit
@@ -196,4 +197,4 @@ def test_the_table_is_whole() -> None:
 def test_the_documentation_is_made_from_the_table() -> None:
     text = (ROOT / "docs" / "settings.md").read_text("utf-8")
     assert as_markdown() in text, "put the output of mnemic.runtime.engine.settings.as_markdown() into docs/settings.md"
-    assert text.count("\n| `") == len(TABLE)
+    assert text.count("\n| `") == len(settings_table())
