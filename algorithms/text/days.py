@@ -59,6 +59,9 @@ def extract_dates(
             units ago are read in all: a question of three words hardly tells its language.
     """
     text = fold(text[:MAX_CHARS])
+    languages = tuple(languages)
+    if not _may_name_days(text, languages):
+        return []
     years = range(max(earliest.year, latest.year - _MOST_YEARS + 1), latest.year + 1)
     spoken = [_compile(one.dates) for one in languages if one.dates is not None]
     by = {pattern: words for words in reversed(spoken) for pattern in (*words.absolute, *words.relative)}
@@ -77,6 +80,24 @@ def extract_dates(
             found += _relative(match, words.relative[match.re], words.words, today)
     named = list(dict.fromkeys(found))
     return named if len(named) <= MAX_RANGES else []
+
+
+def _may_name_days(text: str, languages: Iterable[Language]) -> bool:
+    """Whether a text holds a digit, or a word that the patterns of a language cannot do without: few questions do, and
+    to compile the patterns takes longer than all else that is looked up of them.
+    """
+    lower = text.lower()
+    if any(letter.isdigit() for letter in lower):
+        return True
+    spoken = dict.fromkeys(one.dates for one in (*languages, *WITH_SPACES) if one.dates is not None)
+    return any(word in lower for dates in spoken for word in _telling_words(dates))
+
+
+@cache
+def _telling_words(dates: DateWords) -> tuple[str, ...]:
+    """Of each pattern without digits one of these is a part, without accents."""
+    of = (dates.months, dates.days_back, dates.units, dates.spans, dates.weekdays)
+    return tuple({fold(word).lower() for words in of for word in words})
 
 
 class _Patterns(NamedTuple):

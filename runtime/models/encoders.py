@@ -113,11 +113,15 @@ class ModelEncoder:
     def word_vectors(self, words: Sequence[str]) -> NDArray[np.float32]:
         """Words by themselves; see `Encoder.word_vectors`."""
         vectors = np.zeros((len(words), self.dimensions), np.float32)
-        for vector, word in zip(vectors, words, strict=True):
-            tokens = self._encoding(word.encode("utf-8", "replace").decode("utf-8"), special=False).ids
-            if tokens and self._unknown not in tokens:
-                mean = self._token_embeddings[tokens].mean(axis=0, dtype=np.float32)
-                vector += mean / max(float(np.linalg.norm(mean)) * len(tokens) ** _PIECES, 1e-12)
+        pieces = [self._encoding(one.encode("utf-8", "replace").decode("utf-8"), special=False).ids for one in words]
+        known = [number for number, ids in enumerate(pieces) if ids and self._unknown not in ids]
+        if not known:
+            return vectors
+        lengths = np.array([len(pieces[number]) for number in known])
+        embedded = self._token_embeddings[[one for number in known for one in pieces[number]]].astype(np.float32)
+        sums = np.add.reduceat(embedded, np.cumsum(lengths) - lengths, axis=0)
+        norms = np.maximum(np.linalg.norm(sums, axis=1) * lengths**_PIECES, 1e-12)
+        vectors[known] = sums / norms[:, None].astype(np.float32)
         return vectors
 
     def _tokenize(self, text: str) -> Tokenization:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, timedelta
 
 import pytest
@@ -243,3 +244,11 @@ def test_of_a_pasted_log_no_day_is_asked_for() -> None:
     assert extract_dates("\n".join(log), last, first, last) == []
     assert len(extract_dates("\n".join(log[:MAX_RANGES]), last, first, last)) == MAX_RANGES
     assert extract_dates("x " * MAX_CHARS + log[0], last, first, last) == []
+
+
+@pytest.mark.parametrize("language", WITH_SPACES, ids=lambda one: one.code)
+def test_no_pattern_does_without_a_digit_or_a_word_that_is_looked_for_first(language: Language) -> None:
+    dates = language.dates
+    assert dates is not None
+    for pattern in (*dates.dates, *dates.ago, *dates.last, *dates.this, *dates.on_weekday, *dates.last_weekday):
+        assert re.search(r"\{(month|unit|span|weekday|day|number|year)\}", pattern), pattern

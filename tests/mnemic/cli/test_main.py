@@ -99,6 +99,22 @@ def test_what_is_heavy_is_loaded_by_the_command_that_needs_it() -> None:
     assert loaded.stdout == "set()\n"
 
 
+@pytest.mark.system
+def test_a_recall_loads_and_starts_nothing_that_it_is_not_answered_by(home: Path) -> None:
+    with mnemic.open(home) as mind:
+        mind.remember("the pier is 40 m")
+    code = (
+        "import sys; from mnemic.cli.main import main;"
+        f" main(['recall', 'pier', '--home', {str(home)!r}]); print(*sys.modules)"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "the pier is 40 m" in told
+    loaded = set(told.splitlines()[-1].split())
+    actors = {"shape.binder", "shape.shape_recall", "knowledge.knowledge", "communities.communities"}
+    others = {"mnemic.hooks.read.formats", "mnemic.cli.capture", "mnemic.actors.sleep.consolidator"}
+    assert not ({f"mnemic.actors.{one}" for one in actors} | others) & loaded
+
+
 def test_help_names_every_format(command: Command) -> None:
     shown = " ".join(command("capture", "--help").out.split())
     assert all(re.search(rf"\b{name}\b", shown) for name in FORMATS)

@@ -4,6 +4,7 @@ name.
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 from pathlib import Path
 from typing import Any
@@ -144,7 +145,7 @@ def make_all(path: str) -> None:
         print(f"{slot}={class_path(type(actor))}")
 
 
-def test_an_opener_may_be_named_by_its_module(mind: tuple[MindFolder, Keys]) -> None:
+def test_an_opener_may_be_named_by_its_module(mind: tuple[MindFolder, Keys], tmp_path: Path) -> None:
     folder, keys = mind
     made = ActorFactory(
         folder=folder,
@@ -154,7 +155,11 @@ def test_an_opener_may_be_named_by_its_module(mind: tuple[MindFolder, Keys]) -> 
         stamp=TransactionMetadata(),
         open_transcript="mnemic.hooks.read.formats:open_transcript",
     )
-    assert made.ports().open_transcript is open_transcript
+    transcript = tmp_path / "a.jsonl"
+    transcript.write_text('{"session": "s", "role": "user", "text": "hello"}\n', "utf-8")
+    for opener in (made.ports().open_transcript, open_transcript):
+        with contextlib.closing(opener(str(transcript), "auto")) as source:
+            assert source.format == "jsonl"
     assert pickle.loads(pickle.dumps(made)) == made
 
 

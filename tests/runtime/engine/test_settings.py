@@ -9,7 +9,15 @@ from typing import NoReturn
 import pytest
 
 from mnemic.actors.protocol.errors import BadSettings, InvalidValue, SourceUnreadable
-from mnemic.runtime.engine.settings import Settings, as_markdown, load_settings, settings_table, with_settings_path
+from mnemic.runtime.engine.plugins import ASKED_SLOTS, SLOTS
+from mnemic.runtime.engine.settings import (
+    Settings,
+    as_markdown,
+    load_asked_settings,
+    load_settings,
+    settings_table,
+    with_settings_path,
+)
 from tests.runtime.building import ROOT, said
 
 
@@ -23,6 +31,27 @@ def test_without_a_file_everything_has_its_default(tmp_path: Path) -> None:
     for settings in (load_settings(tmp_path / "mnemic.toml"), load(tmp_path, "")):
         defaults = {setting.name: setting.default for setting in settings_table()}
         assert {name: settings[name] for name in defaults} == defaults
+
+
+def test_who_is_only_asked_starts_those_that_answer_unless_settings_are_of_others(tmp_path: Path) -> None:
+    def load_asked(text: str) -> Settings:
+        path = tmp_path / "mnemic.toml"
+        path.write_text(text, "utf-8")
+        return load_asked_settings(path)
+
+    for text in ("", "[recall]\nk = 3", '[capture]\ndeny = ["a"]\n[runtime]\nask_timeout_s = 5'):
+        few, all_of_them = load_asked(text), load(tmp_path, text)
+        assert tuple(few.actors) == ASKED_SLOTS
+        assert few.values().items() <= all_of_them.values().items()
+    for text in ("[binder]\nleave_out = []", '[actors]\nbinder = ""', '[sleep]\nstages = "digests"'):
+        assert tuple(load_asked(text).actors) == SLOTS
+        assert load_asked(text).values() == load(tmp_path, text).values()
+    for text in ("[recall]\nk = 'x'", "[recall]\nkk = 3"):
+        with pytest.raises(InvalidValue) as few_refuse:
+            load_asked(text)
+        with pytest.raises(InvalidValue) as all_refuse:
+            load(tmp_path, text)
+        assert str(few_refuse.value) == str(all_refuse.value)
 
 
 def test_every_setting_can_be_set(tmp_path: Path) -> None:
