@@ -6,6 +6,8 @@ The Retriever answers;
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from mnemic.actors.protocol.changes import DeliveredSpan
@@ -23,16 +25,18 @@ MOST_AROUND = 100
 
 
 class ListMemories(Verb["MemoriesListed"], frozen=True, kw_only=True):
-    """List memories, newest first by the time they were said (kept, where the source gave none)."""
+    """List memories, newest first."""
 
     scope: Scopes = "*"
     """A scope's path: it and what is below it; ``*`` for everything. Several paths: what is in any of them."""
     session: str | None = None
     """Only this conversation."""
     since: Time | None = None
-    """Said at or after."""
+    """Captured at or after; with the order ``said``, said at or after: what its source gave no time is left out."""
     until: Time | None = None
-    """Said before."""
+    """Captured before; with the order ``said``, said before: what its source gave no time is left out."""
+    by: Literal["captured", "said"] = "captured"
+    """In the order in which they were captured, or were said (captured, where the source gave no time)."""
     kinds: tuple[str, ...] = ()
     """Only of these kinds; of all where none is named."""
     forgotten: bool = False
@@ -51,7 +55,12 @@ class MemoryEntry(MemoryExcerpt, frozen=True, kw_only=True):
     cursor: str
     """Where it stands: what comes after it is listed with this as `ListMemories.after`."""
     at: Time
-    """World time it was said, else kept."""
+    """The time that it is listed by: of the order ``captured`` `recorded_at`, of ``said`` `said_at` where that is
+    known."""
+    said_at: Time | None
+    """World time it was said; ``None`` where the source gave none."""
+    recorded_at: Time
+    """System time it was captured."""
     speaker: str | None
     """Name of who spoke."""
     assistant: str

@@ -190,9 +190,9 @@ class Selection(Message, frozen=True, kw_only=True):
     session: str | None = None
     """Of the conversation of that name, and of those that its subagents had."""
     since: Time | None = None
-    """Said at or after."""
+    """Said at or after; what its source gave no time is left out."""
     until: Time | None = None
-    """Said before."""
+    """Said before; what its source gave no time is left out."""
     forgotten_at: Time | None = None
     """Those that were forgotten at that very moment."""
 

@@ -58,6 +58,8 @@ class Columns(NamedTuple):
     """``(n,) int64``: world time, microseconds; the time of keeping where the source gave none."""
     recorded_at: NDArray[np.int64]
     """``(n,) int64``: system time, microseconds."""
+    dated: NDArray[np.int64]
+    """``(n,) int64``: 1 where the source gave the time it was said, else 0."""
 
 
 class MemoryAttributes(NamedTuple):

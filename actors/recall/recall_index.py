@@ -294,6 +294,8 @@ class RecallIndex:
             if not (own & inside).any():
                 raise unknown_session(session, np.unique(columns.session[inside]).tolist(), snapshot)
             visible &= own
+        if since is not None or until is not None:
+            visible &= columns.dated == 1  # what nobody dated was said at no time that could be asked for
         if since is not None:
             visible &= columns.said_at >= since
         if until is not None:

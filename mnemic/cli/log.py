@@ -48,13 +48,13 @@ _LET_IN_BY = {
     "direct": "its owner",
 }
 _KINDS = {"tool_call": "call", "tool_result": "result"}
-_HEADINGS = ("WHEN", "WHAT", "SCOPE", "TEXT", "ID")
+_HEADINGS = ("WHAT", "SCOPE", "TEXT", "ID")
 
 
 @cli.command()
 @verb_options(
     ListMemories,
-    *("scope", "session", "since", "until", "kinds", "forgotten"),
+    *("scope", "session", "since", "until", "by", "kinds", "forgotten"),
     scope=MANY_SCOPES,
     since={"more": "Of what was given: given at or after."},
     until={"more": "Of what was given: given before."},
@@ -76,10 +76,11 @@ def log(
     """What was captured, or given to assistants, newest first. --json prints one object a line."""
     if injected and recalls:
         raise click.UsageError("--injected is of assistants, --recalls of yourself: name one of them")
-    if (injected or recalls) and (kinds or forgotten):
-        raise click.UsageError("--kind and --forgotten say which memories; they do not go with what was given")
+    if (injected or recalls) and (kinds or forgotten or asked["by"] == "said"):
+        raise click.UsageError("--kind, --forgotten and --by said are of memories; they do not go with what was given")
     asked["scope"] = scope or "*"
     if injected or recalls:
+        del asked["by"]  # what was given has one time
         _log_deliveries(chosen, asked, own=recalls)
     else:
         _log(chosen, asked, kinds, forgotten)
@@ -112,7 +113,7 @@ def _log(chosen: CommandContext, asked: dict[str, Any], kinds: tuple[str, ...], 
     with chosen.open(create=False, asking=True, asked_only=True) as mind:
         page = mind.log(kinds=kinds, forgotten=forgotten, text_bytes=size, **asked)
     entries = [to_json(one) for one in page.memories]
-    view = {"entries": entries, "more": page.more, "filtered": _is_filtered(asked)}
+    view = {"entries": entries, "more": page.more, "filtered": _is_filtered(asked), "by": asked["by"]}
     chosen.print_entries(view, "entries", log_lines)
     chosen.keep_list(entries)
 
@@ -158,7 +159,7 @@ def _closing_lines(view: dict[str, Any], what: str) -> Iterator[Line]:
 
 def log_lines(view: dict[str, Any]) -> Iterator[Line]:
     """A table as wide as the terminal; the texts are cut."""
-    entries, width = view["entries"], columns()
+    entries, width, headings = view["entries"], columns(), (view["by"].upper(), *_HEADINGS)
     rows = [
         (local_minute(one["at"]), _kind_label(one), one["scope"] or "-", _summary(one), short_id(one["id"]))
         for one in entries
@@ -166,13 +167,13 @@ def log_lines(view: dict[str, Any]) -> Iterator[Line]:
     is_wide, number = width >= _TABLE_FROM, len(str(len(rows))) + 1
     longest = (16, 14, width // 6 if is_wide else 20)
     when, what, scope = (
-        max(text_width(_HEADINGS[at]), *(min(text_width(row[at]), longest[at]) for row in rows), 0) for at in range(3)
+        max(text_width(headings[at]), *(min(text_width(row[at]), longest[at]) for row in rows), 0) for at in range(3)
     )
     room = width - (number + when + what + scope + SHORT_ID + 5 * 2) if is_wide else width - number - 2
     if rows:
-        heads = f"{padded(_HEADINGS[1], what)}  {padded(_HEADINGS[2], scope)}"
-        text = f"  {padded(_HEADINGS[3], room)}" if is_wide else ""
-        yield [(f"{'':<{number}}  {padded(_HEADINGS[0], when)}  {heads}{text}  {_HEADINGS[4]}", "dim")]
+        heads = f"{padded(headings[1], what)}  {padded(headings[2], scope)}"
+        text = f"  {padded(headings[3], room)}" if is_wide else ""
+        yield [(f"{'':<{number}}  {padded(headings[0], when)}  {heads}{text}  {headings[4]}", "dim")]
     for place, row in enumerate(rows, start=1):
         yield [
             (f"{f'@{place}':>{number}}  {padded(row[0], when)}  ", "dim"),
@@ -200,6 +201,9 @@ def _summary(entry: dict[str, Any]) -> str:
     if entry["retired_at"] is not None:
         why = f": {entry['retired_reason']}" if entry["retired_reason"] else ""
         return f"(forgotten{why}) {text}"
+    said_on = local_minute(entry["said_at"])[:10] if entry["said_at"] else None
+    if said_on and entry["at"] == entry["recorded_at"] and said_on != local_minute(entry["at"])[:10]:
+        text = f"(said {said_on}) {text}"
     return f"(replaced) {text}" if entry["replaced"] else text
 
 

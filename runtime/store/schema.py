@@ -159,7 +159,8 @@ CREATE TABLE given_parts(
   memory INTEGER NOT NULL REFERENCES memories(id), start INTEGER NOT NULL, stop INTEGER NOT NULL, why TEXT NOT NULL,
   PRIMARY KEY(giving, place)) STRICT, WITHOUT ROWID;
 CREATE INDEX given_parts_memory ON given_parts(memory);
-CREATE INDEX memories_when ON memories({SAID_OR_KEPT}, id, scope, session, kind, retired_at);
+CREATE INDEX memories_when ON memories({SAID_OR_KEPT}, id, scope, session, kind, retired_at, said_at);
+CREATE INDEX memories_captured ON memories(recorded_at, id, scope, session, kind, retired_at);
 CREATE TABLE spaces(
   id INTEGER PRIMARY KEY, stamp TEXT NOT NULL UNIQUE, dimensions INTEGER NOT NULL, version INTEGER NOT NULL,
   roles TEXT NOT NULL, model TEXT NOT NULL, embedding INTEGER NOT NULL, reading TEXT NOT NULL) STRICT;

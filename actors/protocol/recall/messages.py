@@ -74,9 +74,9 @@ class Recall(Verb["Recalled"], frozen=True, kw_only=True):
     tools: tuple[str, ...] = ()
     """Only calls of these tools, and what came of them."""
     since: Time | None = None
-    """Said at or after."""
+    """Said at or after; what its source gave no time is left out."""
     until: Time | None = None
-    """Said before."""
+    """Said before; what its source gave no time is left out."""
     as_of: Time | None = None
     """What the memory knew then."""
     at: Time | None = None

@@ -86,9 +86,9 @@ class Shape(Verb["Shaped"], frozen=True, kw_only=True):
     session: str | None = None
     """Only this conversation. Exact."""
     since: Time | None = None
-    """Said at or after. Exact."""
+    """Said at or after; what its source gave no time is left out. Exact."""
     until: Time | None = None
-    """Said before. Exact."""
+    """Said before; what its source gave no time is left out. Exact."""
     strict: bool = False
     """Whether only memories are found that have all that is exact; else those that have most of the pattern come after
     them."""

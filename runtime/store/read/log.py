@@ -63,10 +63,12 @@ def _sum(all_of_them: Any) -> Use:
 
 _ENTRY_FIELDS = (
     *("id", "kind", "role", "speaker", "assistant", "session", "mode", "scope", "tool", "outcome"),
-    *("retired_at", "retired_reason"),
+    *("said_at", "recorded_at", "retired_at", "retired_reason"),
 )
+_ORDERS = {"captured": ("recorded_at", "memories_captured"), "said": (SAID_OR_KEPT, "memories_when")}
+"""Of each order of memories, the time that is compared, and the index that has it first."""
 _DELIVERY_FIELDS = ("at", "occasion", "assistant", "session", "scope", "query", "tokens", "erased")
-_CURSOR = re.compile(r"(-?[0-9]{1,19})-([0-9]{1,19})")
+_CURSOR = re.compile(r"([a-z]+)-(-?[0-9]{1,19})-([0-9]{1,19})")
 _GIVEN_FOR = (
     "instr(char(10) || scope || char(10), char(10) || ? || char(10))"
     " OR (? != '' AND instr(char(10) || scope, char(10) || ? || '/'))"
@@ -107,27 +109,30 @@ class LogQueries:
         if asked.kinds:
             where.append(f"kind IN ({','.join('?' * len(asked.kinds))})")
             values += asked.kinds
-        where, values = _page_conditions(where, values, SAID_OR_KEPT, asked)
+        when, index = _ORDERS[asked.by]
+        if asked.by == "said" and (asked.since is not None or asked.until is not None):
+            where.append("said_at IS NOT NULL")
+        where, values = _page_conditions(where, values, when, asked, asked.by)
         rows: list[Any] = self._db.execute(
-            f"SELECT id, {SAID_OR_KEPT} FROM memories INDEXED BY memories_when WHERE {' AND '.join(where)}"
-            f" ORDER BY {SAID_OR_KEPT} DESC, id DESC LIMIT ?",
+            f"SELECT id, {when} FROM memories INDEXED BY {index} WHERE {' AND '.join(where)}"
+            f" ORDER BY {when} DESC, id DESC LIMIT ?",
             (*values, asked.limit + 1),
         ).fetchall()
-        found = [self._load_listed(row, at, asked.text_bytes) for row, at in rows[: asked.limit]]
+        found = [self._load_listed(row, at, asked) for row, at in rows[: asked.limit]]
         return MemoriesListed(memories=tuple(found), more=len(rows) > asked.limit)
 
-    def _load_listed(self, row: int, at: int, text_bytes: int) -> MemoryEntry:
+    def _load_listed(self, row: int, at: int, asked: ListMemories) -> MemoryEntry:
         text, superseded_by, *fields = next(
             self._db.execute(
                 "SELECT m.text, m.superseded_by, m.uuid, m.kind, m.role, m.speaker, s.assistant, s.name, s.mode,"
-                " c.path, m.tool, m.outcome, m.retired_at, m.retired_reason FROM memories m"
+                " c.path, m.tool, m.outcome, m.said_at, m.recorded_at, m.retired_at, m.retired_reason FROM memories m"
                 " JOIN sessions s ON s.id = m.session JOIN scopes c ON c.id = m.scope WHERE m.id = ?",
                 (row,),
             )
         )
-        data, size = text_prefix(self._db, text, text_bytes)
+        data, size = text_prefix(self._db, text, asked.text_bytes)
         return MemoryEntry(
-            cursor=f"{at}-{row}",
+            cursor=f"{asked.by}-{at}-{row}",
             at=at,
             data=data,
             size_bytes=size,
@@ -147,7 +152,7 @@ class LogQueries:
         if asked.session is not None:
             where.append("session = ?")
             values.append(asked.session)
-        where, values = _page_conditions(where, values, "at", asked)
+        where, values = _page_conditions(where, values, "at", asked, "given")
         rows: list[Any] = self._db.execute(
             f"SELECT id FROM givings INDEXED BY givings_when WHERE {' AND '.join(where)}"
             " ORDER BY at DESC, id DESC LIMIT ?",
@@ -172,7 +177,7 @@ class LogQueries:
         delivery = dict(zip(_DELIVERY_FIELDS, fields, strict=True))
         delivery["scope"] = tuple(delivery["scope"].split("\n")) if "\n" in delivery["scope"] else delivery["scope"]
         return Delivery(
-            cursor=f"{delivery['at']}-{row}",
+            cursor=f"given-{delivery['at']}-{row}",
             **delivery,
             parts=tuple(
                 DeliveredMemory(
@@ -288,28 +293,35 @@ class LogQueries:
 
 
 def _page_conditions(
-    where: list[str], values: list[Any], when: str, asked: ListMemories | ListDeliveries
+    where: list[str], values: list[Any], when: str, asked: ListMemories | ListDeliveries, order: str
 ) -> tuple[list[str], list[Any]]:
-    """With the conditions on time, and on what was seen already."""
+    """With the conditions on time, and on what was seen already.
+
+    Args:
+        order: what the cursor has to be of.
+
+    Raises:
+        InvalidValue: it is none, or of another order.
+    """
     for condition, value in ((f"{when} >= ?", asked.since), (f"{when} < ?", asked.until)):
         if value is not None:
             where, values = [*where, condition], [*values, value]
     if asked.after is not None:
-        at, row = _parse_cursor(asked.after)
+        at, row = _parse_cursor(asked.after, order)
         where, values = [*where, f"({when}, id) < (?, ?)"], [*values, at, row]
     return where, values
 
 
-def _parse_cursor(cursor: str) -> tuple[int, int]:
+def _parse_cursor(cursor: str, order: str) -> tuple[int, int]:
     found = _CURSOR.fullmatch(cursor)
-    if found is None or max(map(abs, place := (int(found[1]), int(found[2])))) >= 1 << 63:
-        raise InvalidValue(
-            name="the cursor",
-            value=cursor,
-            why="it is none",
-            expected="the cursor of the last one seen, as it was given",
-        )
-    return place
+    if found is None or max(map(abs, place := (int(found[2]), int(found[3])))) >= 1 << 63:
+        why = "it is none"
+    elif found[1] != order:
+        why = "it is of a list in another order"
+    else:
+        return place
+    expected = "the cursor of the last one seen, as it was given"
+    raise InvalidValue(name="the cursor", value=cursor, why=why, expected=expected)
 
 
 def _text_slice(connection: apsw.Connection, row: int, start: int, stop: int) -> bytes:

@@ -122,11 +122,11 @@ class StoreSnapshot(
 
     def memory_columns(self, after_row: int) -> Columns:
         found = self._db.execute(
-            f"SELECT id, session, scope, {_KIND_NUMBER}, words, {SAID_OR_KEPT}, recorded_at"
-            " FROM memories WHERE id > ? ORDER BY id",
+            f"SELECT id, session, scope, {_KIND_NUMBER}, words, {SAID_OR_KEPT}, recorded_at,"
+            " said_at IS NOT NULL FROM memories WHERE id > ? ORDER BY id",
             (after_row,),
         ).fetchall()
-        return Columns(*_columns(found, 7))
+        return Columns(*_columns(found, 8))
 
     def memory_attributes(self, first_row: int, last_row: int) -> list[MemoryAttributes]:
         found = self._db.execute(

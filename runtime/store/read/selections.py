@@ -116,7 +116,8 @@ def _condition(connection: apsw.Connection, selection: Selection) -> tuple[str, 
         conditions.append(f"m.scope IN ({_numbers(_scopes(connection, selection.scope))})")
     if selection.session is not None:
         conditions.append(f"m.session IN ({_numbers(_sessions(connection, selection.session))})")
-    for name, compared in (("since", f"{SAID_OR_KEPT} >= :since"), ("until", f"{SAID_OR_KEPT} < :until")):
+    # What has no time of its own is none of these: it fulfils no comparison.
+    for name, compared in (("since", "m.said_at >= :since"), ("until", "m.said_at < :until")):
         if getattr(selection, name) is not None:
             conditions.append(compared)
             values[name] = getattr(selection, name)

@@ -62,11 +62,16 @@ def recorded(actor_system: ActorHarness, count: int, **asked: Any) -> Deliveries
 # --- what was captured -----------------------------------------------------------------------------------------------
 
 
-def test_the_newest_said_is_listed_first_whenever_it_was_kept(actor_system: ActorHarness) -> None:
+def test_the_newest_captured_is_listed_first_and_the_newest_said_where_that_is_asked_for(
+    actor_system: ActorHarness,
+) -> None:
     for text, day in (("second", 2), ("first", 1), ("fourth", 4), ("third", 3)):
         actor_system.keep(text, said_at=START_US + day * DAY_US)
-    assert texts(actor_system) == ["fourth", "third", "second", "first"]
-    assert texts(actor_system, since=START_US + 2 * DAY_US, until=START_US + 4 * DAY_US) == ["third", "second"]
+    assert texts(actor_system) == ["third", "fourth", "first", "second"]
+    assert texts(actor_system, by="said") == ["fourth", "third", "second", "first"]
+    days = {"since": START_US + 2 * DAY_US, "until": START_US + 4 * DAY_US}
+    assert texts(actor_system, by="said", **days) == ["third", "second"]
+    assert texts(actor_system, **days) == []
 
 
 def test_it_is_listed_by_scope_session_and_kind(actor_system: ActorHarness) -> None:
@@ -111,8 +116,9 @@ def test_of_a_long_text_the_start_is_given_cut_between_two_characters(actor_syst
         ({"limit": 0}, "the number of entries"),
         ({"limit": MOST_LISTED + 1}, "the number of entries"),
         ({"after": "here"}, "the cursor"),
-        ({"after": f"{1 << 63}-1"}, "the cursor"),
-        ({"after": "1-2\n"}, "the cursor"),
+        ({"after": f"captured-{1 << 63}-1"}, "the cursor"),
+        ({"after": "captured-1-2\n"}, "the cursor"),
+        ({"after": "said-1-2"}, "the cursor"),
         ({"kinds": ("turn", "tale")}, "a kind"),
         ({"text_bytes": -1}, "text_bytes"),
     ],

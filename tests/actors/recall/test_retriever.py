@@ -187,6 +187,15 @@ def test_since_and_until_are_half_open(
     assert harbour.recall("harbour", since=window[0], until=window[1]).searched == searched
 
 
+def test_what_nobody_dated_is_found_and_fulfils_no_time(tmp_path: Path) -> None:
+    with ActorHarness(tmp_path, sources={"a": turns(["the harbour office opens at nine"])}) as actor_system:
+        actor_system.take_quietly("a")
+        actor_system.keep("the harbour office is shut")  # at the time of the message
+        assert len(said(actor_system.recall("harbour office"))) == 2
+        for asked in ({"since": 0}, {"until": 1 << 60}):
+            assert said(actor_system.recall("harbour office", **asked)) == ["the harbour office is shut"]
+
+
 # --- how much is given -----------------------------------------------------------------------------------------------
 
 

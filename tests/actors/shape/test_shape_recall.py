@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from mnemic.actors.protocol.capture.messages import Forget
@@ -173,6 +174,14 @@ def test_scope_session_and_times_are_exact(mind: ActorHarness) -> None:
     assert len(shape(mind, {"who": "user"}, k=50, since=at, until=at + 1).hits) == 1
     with pytest.raises(UnknownScope):
         shape(mind, {"who": "user"}, scope="nowhere")
+
+
+def test_what_nobody_dated_fulfils_no_time(tmp_path: Path) -> None:
+    undated = msgspec.structs.replace(event(0, "user", "it is not", "t"), said_at=None)
+    with shaped(tmp_path, [event(0, "user", "it is dated", "s"), undated]) as actor_system:
+        assert len(shape(actor_system, {"who": "user"}).hits) == 2
+        for asked in ({"since": 0}, {"until": 1 << 60}):
+            assert said(shape(actor_system, {"who": "user"}, **asked)) == ["it is dated"]
 
 
 def test_a_long_memory_is_given_by_its_beginning(tmp_path: Path) -> None:

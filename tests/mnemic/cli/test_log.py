@@ -58,7 +58,9 @@ def test_the_log_is_json_lines_for_a_program_newest_first(command: Command, shel
     assert found[1] == {
         "cursor": found[1]["cursor"],
         "id": found[1]["id"],
-        "at": "2026-11-03T10:00:00Z",
+        "at": found[1]["recorded_at"],
+        "said_at": "2026-11-03T10:00:00Z",
+        "recorded_at": found[1]["recorded_at"],
         "kind": "turn",
         "role": "user",
         "speaker": None,
@@ -81,8 +83,9 @@ def test_the_log_is_json_lines_for_a_program_newest_first(command: Command, shel
     [
         (["--scope", "work"], ["the pier is 40 m", "it has two doors", "the shelf holds nine books"]),
         (["--scope", "work/shelf", "--kind", "turn"], ["the shelf holds nine books"]),
-        (["--session", "p", "--until", "2026-11-04"], ["the pier is 40 m"]),
-        (["--since", "2026-11-02", "--until", "2026-11-03T10:00:00Z"], ["it has two doors"]),
+        (["--by", "said", "--session", "p", "--until", "2026-11-04"], ["the pier is 40 m"]),
+        (["--by", "said", "--since", "2026-11-02", "--until", "2026-11-03T10:00:00Z"], ["it has two doors"]),
+        (["--until", "2026-11-01"], []),
         (["--kind", "decision"], ["it has two doors"]),
         (["--session", "nobody's"], []),
         (["--forgotten"], []),
@@ -92,6 +95,21 @@ def test_the_log_is_asked_by_scope_session_date_and_kind(
     command: Command, shelf: Path, options: list[str], expected: list[str]
 ) -> None:
     assert [one["text"] for one in entries(command("log", *options, "--home", shelf, "--json"))] == expected
+
+
+def test_what_was_captured_last_stands_first_however_old_it_is(command: Command, shelf: Path, tmp_path: Path) -> None:
+    old = tmp_path / "old.jsonl"
+    captured(command, shelf, old, turn("the first shelf was of oak", said_at="2019-05-01T10:00:00Z"), turn("undated"))
+    assert [one["text"] for one in entries(command("log", "-n", 2, "--home", shelf, "--json"))] == [
+        "undated",
+        "the first shelf was of oak",
+    ]
+    said = entries(command("log", "--by", "said", "--home", shelf, "--json"))
+    assert said[-1]["text"] == "the first shelf was of oak"
+    assert ("undated", None) in [(one["text"], one["said_at"]) for one in said]
+    dated = entries(command("log", "--by", "said", "--since", "2001-01-01", "--home", shelf, "--json"))
+    assert len(dated) == len(said) - 1
+    assert "undated" not in [one["text"] for one in dated]
 
 
 def test_the_log_comes_in_pages(command: Command, shelf: Path) -> None:
@@ -110,8 +128,8 @@ def test_the_log_is_a_table_for_a_person_that_nothing_in_it_can_steer(
     command: Command, shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "130")
-    head, first, *_ = command("log", "--home", shelf).out.splitlines()
-    assert head.split() == ["WHEN", "WHAT", "SCOPE", "TEXT", "ID"]
+    head, first, *_ = command("log", "--by", "said", "--home", shelf).out.splitlines()
+    assert head.split() == ["SAID", "WHAT", "SCOPE", "TEXT", "ID"]
     assert first.startswith("@1  2026-11-04 10:00  user      -           line one line \\x1b[31mtwo  ")
     monkeypatch.setenv("COLUMNS", "80")
     shown = command("log", "--home", shelf).out.splitlines()
@@ -132,6 +150,7 @@ def test_the_log_is_a_table_for_a_person_that_nothing_in_it_can_steer(
         (["--injected", "--recalls"], "--injected"),
         (["--injected", "--kind", "turn"], "--kind"),
         (["--recalls", "--forgotten"], "--forgotten"),
+        (["--injected", "--by", "said"], "--by"),
         (["--injected", "--after", "9"], "the cursor"),
         (["--injected", "--scope", "work/shelv"], "Did you mean 'work/shelf'"),
         (["--recalls", "--scope", "nowhere"], "No memory is in the scope 'nowhere'"),

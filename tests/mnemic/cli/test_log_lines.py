@@ -17,6 +17,8 @@ ENTRY: dict[str, Any] = {
     "cursor": "1-1",
     "id": ID,
     "at": "2026-11-21T14:05:00Z",
+    "said_at": "2026-11-21T14:04:00Z",
+    "recorded_at": "2026-11-21T14:05:00Z",
     "kind": "turn",
     "role": "user",
     "speaker": None,
@@ -42,7 +44,8 @@ def log_lines(entries: list[dict[str, Any]], width: int) -> list[str]:
     """A page of the log as it is printed on a terminal so wide."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", str(width))
-        return [plain(line) for line in log.log_lines({"entries": entries, "more": False, "filtered": False})]
+        view = {"entries": entries, "more": False, "filtered": False, "by": "captured"}
+        return [plain(line) for line in log.log_lines(view)]
 
 
 def delivery_lines(giving: dict[str, Any]) -> list[str]:
@@ -55,7 +58,7 @@ def columns(line: str) -> int:
 
 def test_in_a_wide_terminal_an_entry_is_one_line() -> None:
     head, row = log_lines([entry()], 120)
-    assert head.split() == ["WHEN", "WHAT", "SCOPE", "TEXT", "ID"]
+    assert head.split() == ["CAPTURED", "WHAT", "SCOPE", "TEXT", "ID"]
     assert row.startswith("@1  2026-11-21 14:05  user  work/shelf  the pier is 40 m long ")
     assert row.endswith(f"  {ID[-8:]}")
     assert head.index("TEXT") == row.index("the pier")
@@ -87,6 +90,9 @@ def test_no_entry_is_no_table() -> None:
         ({"kind": "decision"}, "decision", ENTRY["text"]),
         ({"size_bytes": 99}, "user", f"{ENTRY['text']} …"),
         ({"replaced": True}, "user", f"(replaced) {ENTRY['text']}"),
+        ({"said_at": None}, "user", ENTRY["text"]),
+        ({"said_at": "2019-05-01T10:00:00Z"}, "user", f"(said 2019-05-01) {ENTRY['text']}"),
+        ({"said_at": "2019-05-01T10:00:00Z", "at": "2019-05-01T10:00:00Z"}, "user", ENTRY["text"]),
         ({"retired_at": "2026-11-22T00:00:00Z"}, "user", f"(forgotten) {ENTRY['text']}"),
         ({"retired_at": "x", "retired_reason": "wrong"}, "user", f"(forgotten: wrong) {ENTRY['text']}"),
         ({"text": "one\n\n two\tthree ", "size_bytes": 16}, "user", "one two three"),

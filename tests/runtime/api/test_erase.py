@@ -242,6 +242,15 @@ def test_what_conditions_select_is_hidden_and_found_again_or_erased(
     assert left(command, filled) == stays
 
 
+@pytest.mark.parametrize("option", ["--since", "--before"])
+def test_what_nobody_dated_is_not_hidden_by_a_time(home: Path, tmp_path: Path, command: Command, option: str) -> None:
+    said = [turn("an undated otter"), turn("an old otter", said_at="2026-10-01T00:00:00Z")]
+    command("capture", lines(tmp_path / "a.jsonl", *said), "--home", home, "--no-meaning")
+    day = {"--since": "1990-01-01", "--before": "2100-01-01"}[option]
+    assert command("forget", option, day, "--yes", "--home", home, "--json").json["changed"] == 1
+    assert left(command, home) == {"undated"}
+
+
 def test_taken_back_is_what_that_one_command_hid_and_nothing_else(command: Command, filled: Path) -> None:
     (first,) = command("recall", "first", "--home", filled, "--json").json["hits"][:1]
     command("forget", first["id"], "--home", filled)

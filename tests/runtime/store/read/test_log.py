@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.changes import DeliveredSpan
+from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.log_messages import CountUse, DeliveriesListed, ListDeliveries, ListMemories, UseCounted
 from mnemic.runtime.store.read.reader import StoreSnapshot, open_reader
 from mnemic.runtime.store.store import Store
@@ -33,21 +34,27 @@ def snapshot(store: Store) -> Iterator[StoreSnapshot]:
     times=st.lists(st.none() | st.integers(0, 3), max_size=9),
     limit=st.integers(1, 4),
     late=st.lists(st.integers(4, 9), max_size=4),
+    by=st.sampled_from(["captured", "said"]),
 )
 def test_pages_hold_each_memory_once_whatever_comes_in_meanwhile(
-    tmp_path_factory: pytest.TempPathFactory, times: list[int | None], limit: int, late: list[int]
+    tmp_path_factory: pytest.TempPathFactory,
+    times: list[int | None],
+    limit: int,
+    late: list[int],
+    by: Literal["captured", "said"],
 ) -> None:
     path = tmp_path_factory.mktemp("law") / "store.db"
     with closing(Store.create(path, KEYS)) as store:
         for number, said_at in enumerate(times):
-            apply(store, memory(number + 1, b"%d" % number, said_at=said_at), at=2)
-        expected = sorted(((2 if at is None else at, number) for number, at in enumerate(times)), reverse=True)
+            apply(store, memory(number + 1, b"%d" % number, said_at=said_at), at=number // 2)
+        said = [(number // 2 if at is None or by == "captured" else at, number) for number, at in enumerate(times)]
+        expected = sorted(said, reverse=True)
         found: list[int] = []
         after: str | None = None
         more, number = True, len(times)
         while more:
             with snapshot(store) as now:
-                page = now.list_memories(ListMemories(limit=limit, after=after), None, None)
+                page = now.list_memories(ListMemories(limit=limit, after=after, by=by), None, None)
             found += [int(one.data) for one in page.memories]
             more = page.more
             assert len(page.memories) == limit or not more
@@ -56,6 +63,42 @@ def test_pages_hold_each_memory_once_whatever_comes_in_meanwhile(
                 apply(store, memory(number + 1, b"%d" % number, said_at=late.pop()), at=99)
                 number += 1
         assert found == [number for _, number in expected]
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ({}, [3, 2, 1]),
+        ({"since": 20}, [3, 2]),
+        ({"until": 20}, [1]),
+        ({"by": "said"}, [2, 1, 3]),
+        ({"by": "said", "since": 5}, [1, 3]),
+        ({"by": "said", "until": 90}, [1, 3]),
+        ({"by": "said", "since": 6, "until": 90}, [1]),
+    ],
+)
+def test_times_are_those_of_the_order_and_what_nobody_dated_was_said_at_none_of_them(
+    store: Store, asked: dict[str, Any], found: list[int]
+) -> None:
+    for number, said_at in ((1, 15), (2, None), (3, 5)):
+        apply(store, memory(number, said_at=said_at), at=10 * number)
+    with snapshot(store) as now:
+        page = now.list_memories(ListMemories(**asked), None, None)
+    assert [int.from_bytes(one.id, "big") for one in page.memories] == found
+    assert {one.recorded_at: one.said_at for one in page.memories} == {10 * n: (0, 15, None, 5)[n] for n in found}
+    order = {"captured": [one.recorded_at for one in page.memories]}
+    order["said"] = [one.recorded_at if one.said_at is None else one.said_at for one in page.memories]
+    assert [one.at for one in page.memories] == order[asked.get("by", "captured")]
+
+
+def test_a_cursor_of_another_order_is_refused(store: Store) -> None:
+    apply(store, memory(1, said_at=5), at=10)
+    with snapshot(store) as now:
+        (one,) = now.list_memories(ListMemories(), None, None).memories
+        with pytest.raises(InvalidValue, match="another order"):
+            now.list_memories(ListMemories(after=one.cursor, by="said"), None, None)
+        with pytest.raises(InvalidValue, match="another order"):
+            now.list_deliveries(ListDeliveries(after=one.cursor))
 
 
 def givings(store: Store, **asked: Any) -> DeliveriesListed:

@@ -44,7 +44,7 @@ def test_an_empty_store_answers_everything(reader: Reader) -> None:
     with source.snapshot() as snapshot:
         now: Snapshot = snapshot
         assert (now.seq, now.generation) == (0, 1)
-        assert [len(column) for column in now.memory_columns(0)] == [0] * 7
+        assert [len(column) for column in now.memory_columns(0)] == [0] * 8
         assert [len(column) for column in now.superseded()] == [0] * 3
         assert [len(column) for column in now.retired()] == [0] * 2
         assert (
@@ -144,6 +144,7 @@ def test_columns_say_what_is_known_of_each_memory(store: Store, reader: Reader) 
     assert columns.words.tolist() == [5, 0], "the speaker's name is indexed with the text"
     assert columns.said_at.tolist() == [7, 60]
     assert columns.recorded_at.tolist() == [50, 60]
+    assert columns.dated.tolist() == [1, 0]
     assert all(column.dtype == np.int64 and column.flags.c_contiguous for column in columns)
 
 
