@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from mnemic.actors.protocol.capture.messages import CaptureText, CaptureTranscript, TextCaptured, TranscriptCaptured
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import ModelMissing
-from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, MalformedLine, to_bytes
+from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, SourceItem, to_bytes
 from mnemic.actors.protocol.meaning.messages import EmbedPending, EmbedProgress
 from mnemic.actors.protocol.ports import FileStat, Ports, Scrubbed, Source, SpoolBatch, UndecodedRecord, Window
 from mnemic.actors.protocol.recall.messages import Recall, Recalled
@@ -99,13 +99,13 @@ class ListSource:
 
     format = "list"
 
-    def __init__(self, items: Sequence[Event | MalformedLine], size_bytes: int | None = 1000) -> None:
+    def __init__(self, items: Sequence[SourceItem], size_bytes: int | None = 1000) -> None:
         self._items = items
         self.size_bytes = size_bytes
         self.position_bytes = 0
         self.closed = False
 
-    def __iter__(self) -> Iterator[Event | MalformedLine]:
+    def __iter__(self) -> Iterator[SourceItem]:
         for item in self._items:
             self.position_bytes += 1
             yield item
@@ -163,7 +163,7 @@ class ActorHarness:
         *,
         encoder: BagEncoder | None = None,
         clock: ManualClock | None = None,
-        sources: dict[str, Sequence[Event | MalformedLine]] | None = None,
+        sources: dict[str, Sequence[SourceItem]] | None = None,
         batch_events: int = 256,
         max_windows: int = 16,
         hit_bytes: int = 8192,

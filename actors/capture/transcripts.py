@@ -28,7 +28,7 @@ from mnemic.actors.protocol.changes import (
 )
 from mnemic.actors.protocol.contract import Context, raise_location
 from mnemic.actors.protocol.errors import MnemicError, SourceUnreadable
-from mnemic.actors.protocol.events import Event, MalformedLine
+from mnemic.actors.protocol.events import Event, MalformedLine, SourceItem, UnknownFields
 from mnemic.actors.protocol.ports import Source, TranscriptOpener
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.protocol.store.messages import AddOutcome
@@ -162,9 +162,13 @@ class TranscriptCapture:
         named: list[str] = []
         by_id: list[bool] = []  # whether the host gave the event an id
         malformed: list[tuple[int, str]] = []
+        unknown: Counter[str] = Counter()
         told: list[Event] = []
         size, done = 0, True
         for count, (item, first, identity) in enumerate(reading.items(None), start=1):
+            if isinstance(item, UnknownFields):
+                unknown.update(item.names)
+                continue  # it goes with the item after it
             if isinstance(item, MalformedLine):
                 malformed.append((item.line, item.why))
             elif item is not None:
@@ -218,6 +222,7 @@ class TranscriptCapture:
             erased=sum(one.erased for one in kept),
             left_out=reading.excluded_count,
             malformed=tuple(malformed),
+            unknown_fields=tuple(unknown.items()),
             scopes=tuple(sorted({one.scope for one in kept if one.created})),
             made_way=made_way,
         )
@@ -248,7 +253,7 @@ class _OpenTranscript:
         self.counts: dict[bytes, int] = {}
         """How often the texts occurred that hooks may have reported too, by the identity of the first occurrence."""
 
-    def items(self, up_to: int | None) -> Iterator[tuple[Event | MalformedLine | None, bytes, bytes]]:
+    def items(self, up_to: int | None) -> Iterator[tuple[SourceItem | None, bytes, bytes]]:
         """The next items, each with its first occurrence's identity and its own: up to that number, or to the end.
 
         What is left out is ``None``, and counts as no occurrence: hooks have not counted it either.
@@ -257,7 +262,7 @@ class _OpenTranscript:
             item = next(self._items, None)
             if item is None:
                 return
-            self.items_read += 1
+            self.items_read += not isinstance(item, UnknownFields)
             first = identity = b""
             if isinstance(item, Event) and (why := unstorable_reason(item)) is not None:
                 item = MalformedLine(line=self.items_read, why=f"{NOT_KEPT_PREFIX}{why}")

@@ -73,6 +73,17 @@ class MalformedLine(msgspec.Struct, frozen=True):
     """What is wrong with it, without its text."""
 
 
+class UnknownFields(msgspec.Struct, frozen=True):
+    """Fields of a line that mean nothing to whoever reads it; what the others say is kept."""
+
+    names: tuple[str, ...]
+    """Their names, each once."""
+
+
+SourceItem = Event | MalformedLine | UnknownFields
+"""What a transcript is read as."""
+
+
 class HookRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What one run of a hook kept: the bytes that the host gave it, as they came, and what it saw itself."""
 

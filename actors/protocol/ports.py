@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from mnemic.actors.protocol.changes import Change, ScopeRef
-from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, MalformedLine
+from mnemic.actors.protocol.events import HookEvent, HookRecord, SourceItem
 from mnemic.actors.protocol.snapshot import SnapshotSource
 from mnemic.actors.protocol.store.messages import Applied
 
@@ -108,7 +108,7 @@ class Encoder(Protocol):
 
 
 class Source(Protocol):
-    """One opened transcript: its events, in order, and how far the reading is."""
+    """One opened transcript: its items, in order and the same each time, and how far the reading is."""
 
     format: str
     """The format it is read as."""
@@ -117,7 +117,7 @@ class Source(Protocol):
     position_bytes: int
     """How much of it has been read."""
 
-    def __iter__(self) -> Iterator[Event | MalformedLine]: ...
+    def __iter__(self) -> Iterator[SourceItem]: ...
 
     def close(self) -> None:
         """Let go of the file."""

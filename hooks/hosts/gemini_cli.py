@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import Event, MalformedLine
+from mnemic.actors.protocol.events import Event, SourceItem
 from mnemic.hooks.hosts.gemini_cli_events import (
     hook_context_events,
     is_compression_summary,
@@ -222,7 +222,7 @@ class GeminiSource:
             raise SourceUnreadable(path=path, why=error.strerror or type(error).__name__) from error
         self._parts.append(_source(RawLines(path, stream, os.fstat(stream.fileno()).st_size)))
 
-    def __iter__(self) -> Iterator[Event | MalformedLine]:
+    def __iter__(self) -> Iterator[SourceItem]:
         whole = sum(part.size_bytes or 0 for part in self._parts)
         for part in self._parts:
             for found in part:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 
 from mnemic.actors.protocol.errors import AmbiguousFormat, InvalidValue, SourceUnreadable
+from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.ports import Source
 from mnemic.hooks.hosts.claude_code import ClaudeReader, is_claude
 from mnemic.hooks.hosts.codex import CodexReader, is_codex
@@ -19,12 +21,13 @@ from mnemic.hooks.hosts.opencode import (
     is_export,
     parse_database_path,
 )
-from mnemic.hooks.read.generic import GenericReader, TextSource, is_generic
-from mnemic.hooks.read.lines import BOM, InvalidInput, Json, LineReader, LineSource, RawLines, parse
+from mnemic.hooks.read.generic import JSON_REASON, GenericReader, TextSource, is_generic, names_session
+from mnemic.hooks.read.lines import BOM, InvalidInput, Json, LineReader, LineSource, RawLines, is_json_document, parse
 from mnemic.runtime.files.foreign import open_regular
 
 DETECTION_BYTES = 1 << 20
 """How far ``auto`` looks for a line it knows. Host lines of 100 KB are common, and the first may be torn."""
+_SHOWN_NAMES, _SHOWN_LETTERS = 8, 40
 
 
 def _lines(name: str, reader: Callable[[], LineReader]) -> Callable[[RawLines], Source]:
@@ -36,7 +39,7 @@ READERS: dict[str, tuple[Callable[[Json], bool], Callable[[RawLines], Source]]] 
     "codex": (is_codex, _lines("codex", CodexReader)),
     "gemini-cli": (is_gemini, GeminiSource),
     "opencode": (is_export, ExportSource),
-    "jsonl": (is_generic, _lines("jsonl", GenericReader)),
+    "jsonl": (is_generic, lambda raw: LineSource("jsonl", raw, GenericReader(_session_of(raw)))),
 }
 """Of each format, whether a line (or a whole document) is one of its, and what reads it."""
 FORMATS: tuple[str, ...] = ("auto", *READERS, "text")
@@ -65,7 +68,7 @@ def open_transcript(path: str, format: str) -> Source:
         raw.close()
         raise
     if name == "text":
-        return TextSource(None if path == "-" else os.path.abspath(path), raw)
+        return TextSource(_session_of(raw), raw, None if format == "text" else partial(_ambiguous, raw))
     try:
         return READERS[name][1](raw)
     except SourceUnreadable:
@@ -101,10 +104,19 @@ def _is_transcript_name(name: str) -> bool:
     return name.endswith(".jsonl") or name == DATABASE
 
 
+def _session_of(raw: RawLines) -> str | None:
+    """The session of what names none: its file, so that what is added to it later belongs there too."""
+    return None if raw.path == "-" else os.path.abspath(raw.path)
+
+
 def _detect(raw: RawLines) -> str:
-    """The format that the first line belonging to one says; UTF-8 that doesn't begin like JSON Lines is text."""
-    lines_expected = raw.path.endswith(".jsonl")
-    blank = True
+    """The format that the first line belonging to one says; UTF-8 that doesn't begin like JSON Lines is text.
+
+    A line with a text and no session of its own may be one of a host's as well: what surely is one goes first.
+    """
+    lines_expected = raw.path.endswith((".jsonl", ".json"))
+    blank, generic = True, False
+    fields: list[str] = []
     for number, line in enumerate(raw.peek(DETECTION_BYTES), 1):
         try:
             value = parse(line, first=number == 1)
@@ -114,15 +126,30 @@ def _detect(raw: RawLines) -> str:
             continue
         for name, (looks_like, _) in READERS.items():
             if looks_like(value):
-                return name
+                if name != "jsonl" or names_session(value):
+                    return name
+                generic = True
         if blank and not lines_expected and not line.removeprefix(BOM).lstrip().startswith(b"{"):
             return _text_or_ambiguous(raw)
-        blank = False
+        blank, fields = False, fields or list(value)
+    if generic:
+        return "jsonl"
     if blank:
         return "jsonl" if lines_expected else "text"
     if begins_export(b"".join(raw.peeked)):  # one JSON object over many lines
         return "opencode"
-    raise _ambiguous(raw, "none of its first lines is a line of one")
+    if not fields and is_json_document(b"".join(raw.peeked)):
+        raise _ambiguous(raw, JSON_REASON)
+    raise _ambiguous(raw, f"none of its first lines is a line of one{_has_fields(fields)}")
+
+
+def _has_fields(names: list[str]) -> str:
+    """What its first object has, where that has no text or nobody who said it."""
+    if not names:
+        return ""
+    shown = ", ".join(str(escape_surrogates(name[:_SHOWN_LETTERS])) for name in names[:_SHOWN_NAMES])
+    more = ", …" if len(names) > _SHOWN_NAMES else ""
+    return f" (the first has {shown}{more}; a line of jsonl has a role and a text)"
 
 
 def _text_or_ambiguous(raw: RawLines) -> str:

@@ -1,52 +1,99 @@
 """Reads generic JSON Lines (conversations of any program, one object a line, with documented fields) and plain text.
 
-Of a line, ``session``, ``role`` and ``text`` are required; ``speaker``, ``said_at``, ``scope``, ``id``, ``kind``,
-``tool``, ``outcome`` and ``files`` may be there; anything else is ignored. Of plain text, one file is one session, and
-every paragraph of it a note.
+A line has a text and a role; where it names no session, its file is one. The names that other programs give to the same
+are understood too (`_NAMES`), times as ISO 8601 or as seconds or milliseconds since 1970, and a text in parts. What
+means nothing is told by its name. Of plain text, one file is one session, and every paragraph of it a note.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, get_args
 
-from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import KINDS, ROLES, Event, MalformedLine, Outcome, to_bytes
-from mnemic.hooks.read.lines import InvalidInput, Json, RawLines, parse_time_us
+from mnemic.actors.protocol.errors import MnemicError, SourceUnreadable
+from mnemic.actors.protocol.events import (
+    KINDS,
+    ROLES,
+    Event,
+    MalformedLine,
+    Outcome,
+    UnknownFields,
+    escape_surrogates,
+    to_bytes,
+)
+from mnemic.hooks.read.lines import InvalidInput, Json, RawLines, is_json_document, parse_time_us
 
 ASSISTANT = "generic"
 OUTCOMES: tuple[str, ...] = get_args(Outcome)
+_NAMES = {
+    "session": ("session", "session_id", "conversation_id", "thread_id"),
+    "text": ("text", "content"),
+    "said_at": ("said_at", "time", "timestamp", "created_at"),
+}
+"""The names of these fields; of several that a line has, the first counts."""
+_OWN_NAMES = ("role", "author", "speaker", "scope", "id", "kind", "tool", "outcome", "files")
+_KNOWN = frozenset(_OWN_NAMES).union(*_NAMES.values())
+_ROLES = dict(zip(ROLES, ROLES, strict=True)) | {
+    "human": "user",
+    "ai": "assistant",
+    "bot": "assistant",
+    "model": "assistant",
+    "function": "tool",
+    "developer": "system",
+}
+_PART_TYPES = ("text", "input_text", "output_text")
+_MOST_SECONDS, _MOST_MILLISECONDS = 1e11, 1e14  # both the year 5138; as milliseconds, the first is 1973
+_MOST_NAMES, _LONGEST_NAME = 50, 60
+OTHER_FIELDS = "(others)"
+"""What the fields are counted under that come after the first so many names of a file."""
 
 
 def is_generic(line: Json) -> bool:
-    """Whether a line looks like generic JSON Lines."""
-    return all(isinstance(line.get(name), str) for name in ("session", "role", "text"))
+    """Whether a line looks like generic JSON Lines: it says what was said, and by whom."""
+    who = line.get("role") or line.get("author")
+    return isinstance(who, str | dict) and isinstance(_value(line, "text")[1], str | list)
+
+
+def names_session(line: Json) -> bool:
+    """Whether a line says which session it is of, as only generic lines do."""
+    return _value(line, "session")[1] is not None
 
 
 class GenericReader:
     """Reads generic lines; each stands for itself."""
 
-    def read(self, line: Json) -> Iterable[Event]:
-        """The event of one line. Raises `InvalidInput` for a missing field or a value that cannot be."""
-        role = _one_of(line, "role", ROLES, _required(line, "role"))
+    def __init__(self, session: str | None = None) -> None:
+        """Read nothing yet.
+
+        Args:
+            session: what stands for the session of a line that names none; ``None`` where nothing can.
+        """
+        self._session = session
+        self._unknown: set[str] = set()
+
+    def read(self, line: Json) -> Iterable[Event | UnknownFields]:
+        """What a line has that means nothing, and its event. Raises `InvalidInput` for a missing field or a value that
+        cannot be.
+        """
+        if unknown := [name for name in line if name not in _KNOWN]:
+            yield UnknownFields(tuple(dict.fromkeys(map(self._unknown_name, unknown))))
+        role, speaker = _role_and_speaker(line)
         default = "tool_result" if role == "tool" else "turn"
         own_id = _text(line, "id")
-        session = _required(line, "session")
-        if not session:
-            raise InvalidInput("session is empty")
+        name, said_at = _value(line, "said_at")
         yield Event(
             assistant=ASSISTANT,
-            session=session,
+            session=self._session_of(line),
             kind=_one_of(line, "kind", KINDS, _text(line, "kind") or default),
             role=role,
-            text=to_bytes(_required(line, "text")),
+            text=to_bytes(_said(line)),
             host_id=own_id,
-            disambiguator=_text(line, "said_at") if own_id is None else None,
+            disambiguator=str(said_at) if own_id is None and said_at is not None else None,
             source_id=own_id,
-            speaker=_text(line, "speaker"),
-            said_at=_said_at(line),
+            speaker=speaker,
+            said_at=None if said_at is None else _time_us(name, said_at),
             scope=_text(line, "scope"),
             tool=_text(line, "tool"),
             outcome=_one_of(line, "outcome", OUTCOMES, _text(line, "outcome")),
@@ -57,12 +104,81 @@ class GenericReader:
         """Nothing is held back."""
         return ()
 
+    def _session_of(self, line: Json) -> str:
+        name, value = _value(line, "session")
+        if value is None and self._session is not None:
+            return self._session
+        if value is None:
+            raise InvalidInput("session is missing, and what comes through a pipe has no name that could stand for it")
+        if not isinstance(value, str):
+            raise InvalidInput(f"{name} is no string")
+        if not value:
+            raise InvalidInput(f"{name} is empty")
+        return value
 
-def _required(line: Json, name: str) -> str:
-    value = _text(line, name)
+    def _unknown_name(self, name: str) -> str:
+        """A field's name as it is told: not longer than a name, and not one more once there are too many."""
+        told = str(escape_surrogates(name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"))
+        if told not in self._unknown and len(self._unknown) == _MOST_NAMES:
+            return OTHER_FIELDS
+        self._unknown.add(told)
+        return told
+
+
+def _value(line: Json, field: str) -> tuple[str, Any]:
+    """What a line has for a field, by whichever of its names, and that name; else the first name and ``None``."""
+    found = ((name, line[name]) for name in _NAMES[field] if line.get(name) is not None)
+    return next(found, (_NAMES[field][0], None))
+
+
+def _role_and_speaker(line: Json) -> tuple[Any, str | None]:
+    """Who a line comes from; an author who is none of the roles is a person with a name."""
+    author: Any = line.get("author")
+    speaker = _text(line, "speaker")
+    if isinstance(author, dict):
+        author, speaker = author.get("role"), speaker or _text(author, "name")
+    elif isinstance(author, str) and author not in _ROLES:
+        author, speaker = "user", speaker or author
+    role = author if line.get("role") is None else line["role"]
+    if role is None:
+        raise InvalidInput("role is missing")
+    if not isinstance(role, str):
+        raise InvalidInput("role is no string")
+    if role not in _ROLES:
+        raise InvalidInput(f"role is none of {', '.join(ROLES)}")
+    return _ROLES[role], speaker
+
+
+def _said(line: Json) -> str:
+    """The text of a line; of one in parts those that are text, a line each."""
+    name, value = _value(line, "text")
+    if isinstance(value, list):
+        parts = [part if isinstance(part, str) else _part_text(part) for part in value]
+        said = [part for part in parts if part is not None]
+        if not said:
+            raise InvalidInput(f"{name} has no part that is text")
+        return "\n".join(said)
     if value is None:
-        raise InvalidInput(f"{name} is missing")
+        raise InvalidInput("text is missing")
+    if not isinstance(value, str):
+        raise InvalidInput(f"{name} is no string")
     return value
+
+
+def _part_text(part: object) -> str | None:
+    if isinstance(part, dict) and part.get("type", "text") in _PART_TYPES and isinstance(part.get("text"), str):
+        return str(part["text"])
+    return None
+
+
+def _time_us(name: str, value: object) -> int:
+    """A time as microseconds since 1970 UTC. Raises `InvalidInput`."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MOST_MILLISECONDS:
+        return round(value * (1_000_000 if abs(value) < _MOST_SECONDS else 1000))
+    moment = parse_time_us(value)
+    if moment is None:
+        raise InvalidInput(f"{name} is no time: neither ISO 8601 nor seconds or milliseconds since 1970")
+    return moment
 
 
 def _text(line: Json, name: str) -> str | None:
@@ -76,14 +192,6 @@ def _one_of(line: Json, name: str, known: tuple[str, ...], value: str | None) ->
     if value is not None and value not in known:
         raise InvalidInput(f"{name} is none of {', '.join(known)}")
     return value
-
-
-def _said_at(line: Json) -> int | None:
-    value = _text(line, "said_at")
-    moment = parse_time_us(value)
-    if value is not None and moment is None:
-        raise InvalidInput("said_at is no ISO 8601 time")
-    return moment
 
 
 def _files(line: Json) -> tuple[str, ...]:
@@ -100,6 +208,10 @@ SPACE = b" \t\r\n"
 BLANK = re.compile(rb"(?>\r\n|\n|\r)(?:[ \t]*(?>\r\n|\n|\r))+")
 
 
+JSON_REASON = "it is JSON; jsonl is one object a line, each with a role and a text"
+NotText = Callable[[str], MnemicError]
+
+
 class TextSource:
     """An opened text file; fulfils `mnemic.actors.protocol.ports.Source`.
 
@@ -109,9 +221,16 @@ class TextSource:
 
     format = "text"
 
-    def __init__(self, session: str | None, raw: RawLines) -> None:
+    def __init__(self, session: str | None, raw: RawLines, not_text: NotText | None = None) -> None:
+        """Read nothing yet.
+
+        Args:
+            not_text: makes the error, of a reason, for what turns out to be JSON; ``None`` where somebody said that
+                it is text.
+        """
         self._session = session
         self._raw = raw
+        self._not_text = not_text
         self.size_bytes = raw.size_bytes
         self.position_bytes = 0
 
@@ -121,6 +240,8 @@ class TextSource:
             data.decode("utf-8", "surrogatepass")
         except UnicodeDecodeError as error:
             raise SourceUnreadable(path=self._raw.path, why=f"byte {error.start} is no UTF-8") from None
+        if self._not_text is not None and is_json_document(data):
+            raise self._not_text(JSON_REASON)
         session = self._session or f"stdin-{hashlib.sha256(data).hexdigest()[:16]}"
         for note in paragraphs(data):
             start = self.position_bytes

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Protocol
 
 from mnemic.actors.protocol.contract import raise_location
 from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import Event, Kind, MalformedLine, Role, to_bytes
+from mnemic.actors.protocol.events import Event, Kind, MalformedLine, Role, SourceItem, UnknownFields, to_bytes
 from mnemic.runtime.files.foreign import MOST_LINE_BYTES
 
 _log = logging.getLogger("mnemic.capture")
@@ -40,7 +40,7 @@ class InvalidInput(ValueError):
 class LineReader(Protocol):
     """One host's lines. It may remember earlier lines (who called which tool); it does no I/O."""
 
-    def read(self, line: Json) -> Iterable[Event]:
+    def read(self, line: Json) -> Iterable[Event | UnknownFields]:
         """Events of one line, in order. Raises `InvalidInput` for a line that should have held one and doesn't."""
         ...
 
@@ -128,7 +128,7 @@ class LineSource:
         self._raw = raw
         self._reader = reader
 
-    def __iter__(self) -> Iterator[Event | MalformedLine]:
+    def __iter__(self) -> Iterator[SourceItem]:
         number = 0
         for number, raw in enumerate(self._raw, 1):
             self.position_bytes += len(raw)
@@ -180,6 +180,23 @@ def parse(raw: bytes, first: bool = False) -> Json | None:
     if not isinstance(value, dict):
         raise InvalidInput("not a JSON object")
     return value
+
+
+def is_json_document(data: bytes) -> bool:
+    """Whether it is nothing but JSON objects and lists, one or several: nothing that a person wrote as a text."""
+    decode, at = json.JSONDecoder().raw_decode, 0
+    try:
+        text = data.decode("utf-8", "surrogatepass").removeprefix("\ufeff").strip()
+        while at < len(text):
+            if text[at] not in "[{":
+                return False
+            _, at = decode(text, at)
+            at += len(text) - at - len(text[at:].lstrip())
+    except RecursionError:  # nobody writes so many brackets
+        return True
+    except ValueError:
+        return False
+    return at > 0
 
 
 def parse_time_us(value: object) -> int | None:

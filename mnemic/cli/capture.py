@@ -90,6 +90,10 @@ def capture_lines(view: dict[str, Any]) -> Iterator[Line]:
     yield from _waiting_lines(view)
     if view["differing"]:
         yield f"{view['differing']} had an id that was kept before with another text; the first text stands"
+    if view["unknown_fields"]:
+        fields = sorted(view["unknown_fields"].items())
+        counted = ", ".join(f"{name} ({pluralize(number, 'line')})" for name, number in fields)
+        yield f"fields that mean nothing here, and were passed over: {counted}"
     if view["malformed"]:
         yield f"{pluralize(view['malformed'], 'line')} could not be read:"
         yield from (f"  {path}:{line}: {why}" for path, line, why in view["malformed_lines"])

@@ -177,7 +177,7 @@ def _transcripts(file: SpecFile, seed: int, home: Path) -> Life:
             for each in source:
                 if isinstance(each, MalformedLine):
                     notes.append(f"not read: line {each.line} of {one}: {each.why}")
-                else:
+                elif isinstance(each, Event):
                     events.append(each)
         finally:
             source.close()
@@ -269,7 +269,7 @@ def _path(file: SpecFile) -> Path:
 
 def _generic(turns: Iterable[Mapping[str, Any]]) -> tuple[Event, ...]:
     reader = GenericReader()
-    return tuple(event for turn in turns for event in reader.read(dict(turn)))
+    return tuple(event for turn in turns for event in reader.read(dict(turn)) if isinstance(event, Event))
 
 
 def _checked(file: SpecFile, life: Life) -> Life:

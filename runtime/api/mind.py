@@ -508,6 +508,8 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
             report.malformed += len(taken.malformed)
             room = _MAX_MALFORMED_LINES - len(report.malformed_lines)
             report.malformed_lines += [(named, line, why) for line, why in taken.malformed[:room]]
+            for name, lines in taken.unknown_fields:
+                report.unknown_fields[name] = report.unknown_fields.get(name, 0) + lines
             report.scopes += taken.scopes
             report.made_way |= {one.path: one.to for one in taken.made_way}
             show(taken.position_bytes)

@@ -62,6 +62,8 @@ class CaptureReport(msgspec.Struct, kw_only=True):
     """Lines that could not be read."""
     malformed_lines: list[tuple[str, int, str]]
     """The first of them: file, line, reason."""
+    unknown_fields: dict[str, int] = msgspec.field(default_factory=dict)
+    """Fields of JSON Lines that mean nothing here, by name, and how many lines have them."""
     elsewhere: int = 0
     """Of the known, events that are in another scope than the one asked for; they stay there."""
     retired: int = 0

@@ -53,6 +53,8 @@ class TranscriptCaptured(Message, frozen=True, kw_only=True):
     """Events that are not kept: of what the settings leave out, or, where nobody asked for it, of a pause."""
     malformed: tuple[tuple[int, str], ...]
     """Lines that could not be read: number and reason."""
+    unknown_fields: tuple[tuple[str, int], ...] = ()
+    """Fields of its lines that mean nothing here: name, and how many lines have it."""
     scopes: tuple[str, ...]
     """Scopes that the new memories are in."""
     made_way: tuple[RenameScope, ...] = ()

@@ -22,7 +22,7 @@ from mnemic.actors.protocol.capture.messages import CaptureTranscript, Forget, T
 from mnemic.actors.protocol.changes import AddMemory, CountOccurrences, ScopeRef
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import ActorFailed, InvalidValue, NoSuchMemory, SourceUnreadable
-from mnemic.actors.protocol.events import Event, MalformedLine, to_bytes
+from mnemic.actors.protocol.events import Event, MalformedLine, SourceItem, UnknownFields, to_bytes
 from mnemic.actors.protocol.ports import Scrubbed
 from mnemic.actors.protocol.store.messages import AddOutcome, Applied, Apply
 from mnemic.runtime.engine.settings import Settings
@@ -208,9 +208,10 @@ def test_a_text_that_differs_only_in_the_white_space_around_it_is_known_and_not_
 def test_how_a_transcript_is_cut_into_parts_never_changes_what_is_kept(
     said: list[tuple[str, str]], batch: int, again: int
 ) -> None:
-    items: list[Event | MalformedLine] = []
+    items: list[SourceItem] = []
     for number, (text, session) in enumerate(said):
         items += turns([text], session)
+        items += [UnknownFields(("mood",))] * (number % 3 == 2)
         if number % 5 == 4:
             items.append(MalformedLine(line=number, why="torn"))
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
@@ -219,7 +220,9 @@ def test_how_a_transcript_is_cut_into_parts_never_changes_what_is_kept(
             with ActorHarness(Path(home), sources={"a": items}, batch_events=size) as actor_system:
                 parts = actor_system.take("a")
                 assert counts(parts) == (len(said), 0, 0)
-                assert sum(len(part.malformed) for part in parts) == len(items) - len(said)
+                assert sum(len(part.malformed) for part in parts) == len(said) // 5
+                told = [count for part in parts for _, count in part.unknown_fields]
+                assert sum(told) == len(said) // 3
                 kept.append(actor_system.texts())
         assert kept[0] == kept[1] == [to_bytes(text) for text, _ in said]
         with ActorHarness(Path(one), sources={"a": items}, batch_events=again) as actor_system:

@@ -27,6 +27,10 @@ OPENCODE = b'{\n  "info": {\n    "id": "ses_1"\n  },\n  "messages": []\n}\n'
 UNKNOWN = b'{"from":"somewhere else"}\n'
 
 
+HAS = "(the first has from; a line of jsonl has a role and a text)"
+JSON = "it is JSON; jsonl is one object a line, each with a role and a text"
+
+
 def format_of(path: str) -> str:
     source = open_transcript(path, "auto")
     source.close()
@@ -57,7 +61,9 @@ def standard_input(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
         ([b"\xff\n", CLAUDE], "a.jsonl", "claude-code"),
         ([b"A note.\n", GENERIC], "a.txt", "text"),
         ([b"# Title\n\n{}\n"], "a.md", "text"),
-        ([b"[1, 2]\n"], "a.txt", "text"),
+        ([b"[a link](b) is text\n"], "a.txt", "text"),
+        ([b'{"role":"user","content":"x"}\n'], "a.json", "jsonl"),
+        ([b'{"role":"user","content":"x"}\n', CODEX], "a.jsonl", "codex"),
         ([], "a.txt", "text"),
         ([], "a.jsonl", "jsonl"),
         ([b"\n\n"], "a.txt", "text"),
@@ -73,9 +79,13 @@ def test_the_first_line_that_belongs_to_a_format_decides(
 @pytest.mark.parametrize(
     ("data", "name", "why"),
     [
-        (UNKNOWN, "a.json", "none of its first lines is a line of one"),
+        (UNKNOWN, "a.json", f"none of its first lines is a line of one {HAS}"),
+        (UNKNOWN, "a.jsonl", f"none of its first lines is a line of one {HAS}"),
         (b"words\n", "a.jsonl", "none of its first lines is a line of one"),
-        (b'{\n "info": {}\n}\n', "a.json", "none of its first lines is a line of one"),
+        (b"words\n", "a.json", "none of its first lines is a line of one"),
+        (b'{\n "info": {}\n}\n', "a.json", JSON),
+        (b'[{"role":"user","content":"x"}]', "a.json", JSON),
+        (b'[1]\n["two"]\n', "a.jsonl", JSON),
         (b"\x89PNG\xff\n", "a.png", "it is neither JSON Lines nor UTF-8 text"),
     ],
 )
@@ -88,6 +98,33 @@ def test_a_file_of_no_known_format_says_so_and_names_the_known(write: Any, data:
         caught.value.remedy_text
         == "Name its format with --format (claude-code, codex, gemini-cli, opencode, jsonl, text)."
     )
+
+
+@pytest.mark.parametrize(
+    "data", [b"[1, 2]\n", b"\xef\xbb\xbf [\n{}\n]\n", b"[]", b"[" * 100_000 + b"]", b'["a"]\n\n["b"]\n']
+)
+def test_json_without_a_name_that_says_so_is_no_text_unless_somebody_says_that_it_is(
+    write: Any, read: Any, data: bytes
+) -> None:
+    path = write(data, name="a.txt")
+    with pytest.raises(AmbiguousFormat, match=JSON):
+        read(path)
+    (note,) = read(path, "text")[:1]
+    assert data.startswith(note.text)
+
+
+@pytest.mark.parametrize("data", [b"[draft] the shelf\n", b"[1, 2] and more\n", b"[1, 2\n", b"7\n", b'"seven"\n'])
+def test_what_only_begins_like_json_is_text(write: Any, read: Any, data: bytes) -> None:
+    (note,) = read(write(data, name="a.txt"))
+    assert (note.kind, note.text) == ("note", data)
+
+
+def test_of_many_fields_the_first_are_named(write: Any) -> None:
+    line = {f"field {number}": number for number in range(20)} | {"x": 1}
+    with pytest.raises(AmbiguousFormat) as caught:
+        open_transcript(write(line), "auto")
+    shown = ", ".join(f"field {number}" for number in range(8))
+    assert f"(the first has {shown}, …; " in str(caught.value)
 
 
 def test_a_format_is_told_by_the_beginning_of_a_file(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +152,7 @@ def test_what_is_read_whole_is_read_to_a_bound(write: Any, monkeypatch: pytest.M
 
 
 def test_looking_ahead_loses_no_line(write: Any, read: Any) -> None:
-    assert len(read(write(UNKNOWN, b"\n", GENERIC, GENERIC))) == 3  # the unknown one is malformed
+    assert len(read(write(UNKNOWN, b"\n", GENERIC, GENERIC))) == 4  # of the unknown one its field, and why not
 
 
 def test_a_named_format_is_not_doubted(write: Any, read: Any) -> None:

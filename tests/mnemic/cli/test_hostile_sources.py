@@ -27,7 +27,7 @@ def deep_result(depth: int) -> str:
 
 def texts(command: Command, home: Path, scope: str = "*") -> list[str]:
     """What is kept, oldest first."""
-    listed = command("log", "--home", home, "--scope", scope, "--json")
+    listed = command("log", "-n", 1000, "--home", home, "--scope", scope, "--json")
     assert listed.code == 0, listed
     return [json.loads(line)["text"] for line in reversed(listed.out.splitlines())]
 

@@ -476,7 +476,7 @@ def test_of_several_one_that_is_not_there_keeps_all_from_being_forgotten(
 
 
 def test_one_is_told_as_one(command: Command, home: Path, tmp_path: Path) -> None:
-    transcript = lines(tmp_path / "one.jsonl", turn("an otter"))
+    transcript = lines(tmp_path / "one.jsonl", turn("an otter", said_at="2026-10-01T00:00:00Z"))
     command("capture", transcript, "--home", home, "--no-meaning")
     shown = command("status", "--home", home).out
     assert re.search(r"^1 memory in 1 session, 0 found by meaning, [01] by shape\ntexts 8 bytes, kept as ", shown, re.M)
