@@ -42,6 +42,7 @@ __all__ = [
     "HomeMissing",
     "ImplementationMissing",
     "InboxFull",
+    "InvalidSettings",
     "InvalidValue",
     "KeyMismatch",
     "KeyMissing",
@@ -201,6 +202,12 @@ class BadConfiguration(BadInput):
 
     sentence = "{path} was not changed: {why}."
     remedy = "Correct the file, then run the command again."
+
+
+class InvalidSettings(BadConfiguration):
+    """A file of an assistant's settings is not what its program reads, or holds what no edit can keep."""
+
+    sentence = "{path} cannot be edited as {what}: {why}."
 
 
 class BadTime(BadInput):

@@ -10,12 +10,12 @@ import os
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import BadConfiguration
+from mnemic.actors.protocol.errors import InvalidSettings
 from mnemic.hooks.read.own_text import has_block, remove_block
 from mnemic.hooks.wire.codex_trust import list_codex_hooks
 from mnemic.hooks.wire.commands import Wiring, home_in_command, make_wiring
@@ -23,11 +23,10 @@ from mnemic.hooks.wire.edits import FileEdits, Hook, Member, edit_states, hook_c
 from mnemic.hooks.wire.host import Host
 from mnemic.hooks.wire.hosts import HOSTS, absence_reason, plugin_command
 from mnemic.hooks.wire.record import HostInstall, InstallRecord
-from mnemic.hooks.wire.settings_formats import ParseError
-from mnemic.hooks.wire.wiring import read_text
+from mnemic.hooks.wire.wiring import naming_parse_errors, read_text
 from mnemic.runtime.capture.hook_files import required_hook_files
 from mnemic.runtime.capture.pauses import current_pause
-from mnemic.runtime.doctor.checks import Check
+from mnemic.runtime.doctor.checks import Check, State
 from mnemic.runtime.minds.homes import mind_folder, mind_options
 
 
@@ -58,8 +57,10 @@ class HostStatus(msgspec.Struct, kw_only=True):
     """The home that its hooks call, where that is another one, and what they call is there."""
     allow: tuple[str, ...] = ()
     """What it may do by MCP beyond its own project, as it was given when it was wired."""
+    installed: bool = False
+    """Whether this home wired it, and nobody took that back."""
     remedy: str
-    """The command that wires it as it was wired."""
+    """What wires it as it was wired: the command, after what has to be done first."""
 
     @property
     def wired(self) -> bool:
@@ -67,10 +68,16 @@ class HostStatus(msgspec.Struct, kw_only=True):
         return set(self.events.values()) != {"missing"}
 
     @property
-    def is_healthy(self) -> bool:
-        """Whether nothing of it is wrong, or it is not wired at all."""
-        works = self.trial in (None, "arrived") and self.asked in (None, "answered") and not self.missing_parts
-        return not self.wrong and (works or not self.wired or self.other_home is not None)
+    def state(self) -> State:
+        """``wrong`` where something of it is, or of what it is to tell something is never told; ``advice`` where it is
+        here and not wired, or not as an install would have it.
+        """
+        lacks_events = "missing" in self.events.values() and (self.wired or self.installed) and not self.other_home
+        if self.wrong or lacks_events or self.trial not in (None, "arrived") or self.asked not in (None, "answered"):
+            return "wrong"
+        if self.other_home or (self.missing_parts if self.wired else self.here):
+            return "advice"
+        return "ok"
 
     @property
     def missing_parts(self) -> list[str]:
@@ -81,8 +88,8 @@ class HostStatus(msgspec.Struct, kw_only=True):
     def view(self) -> dict[str, Any]:
         """As JSON."""
         told = msgspec.structs.asdict(self)
-        seen = {"here": told.pop("here"), "wired": self.wired, "healthy": self.is_healthy}
-        return seen | {"missing": self.missing_parts} | {name: one for name, one in told.items() if name != "name"}
+        seen = {"here": told.pop("here"), "wired": self.wired, "state": self.state, "missing": self.missing_parts}
+        return seen | {name: one for name, one in told.items() if name != "name"}
 
 
 def recorded_wiring(wiring: Wiring, known: HostInstall | None) -> Wiring:
@@ -100,30 +107,34 @@ def recorded_wiring(wiring: Wiring, known: HostInstall | None) -> Wiring:
     )
 
 
-def examine_host(host: Host, wiring: Wiring, clock: Clock, *, ask_codex: bool = True) -> HostStatus:
+def examine_host(host: Host, wiring: Wiring, clock: Clock, *, installed: bool, ask_codex: bool = True) -> HostStatus:
     """Look at a host's configuration, at what its hooks call, and whether it lets them run.
 
     Args:
+        installed: whether this home's record says that it was wired.
         ask_codex: whether Codex, started for it, is asked if it trusts its hooks; else nothing is started.
     """
     again = ["mnemic", "hooks", "install", host.name, "--apply"]
     again += ["--recall-prompts"] if wiring.recall_prompts else []
     again += ["--recall-failures"] if wiring.recall_failures else []
     again += [word for right in wiring.allow for word in ("--allow", right)]
+    command = " ".join(again) + mind_options(mind_folder(wiring.home, wiring.mind))
     status = HostStatus(
         name=host.name,
         here=not absence_reason(host, wiring.environment),
         events=dict.fromkeys(host.events, "missing"),
         allow=wiring.allow,
-        remedy=" ".join(again) + mind_options(mind_folder(wiring.home, wiring.mind)),
+        installed=installed,
+        remedy=command,
     )
     called: set[Path] = set()
     for file in host.file_edits(wiring):
         try:
-            called |= _examine_file(file, host, status)
-        except (BadConfiguration, ParseError) as error:
-            why = error.operands["why"] if isinstance(error, BadConfiguration) else error
-            status.wrong.append(f"{file.path} cannot be read: {why}")
+            with naming_parse_errors(file):
+                called |= _examine_file(file, host, status)
+        except InvalidSettings as error:
+            status.wrong.append(str(error).removesuffix("."))
+            status.remedy = f"{error.remedy_text.removesuffix('.')}: {command}"
     others = sorted(str(home) for home in called if os.access(home / "bin" / "mnemic-hook", os.X_OK))
     if others and wiring.home not in called:
         status.other_home = others[0]
@@ -205,22 +216,23 @@ def wiring_checks(
     if record.hosts:
         yield executable_state(home)
     for host, status in examine_present(home, environment, clock, record):
-        if host.name in record.hosts or status.wired:
+        if status.installed or status.wired or status.wrong:
             yield _check(host, status, host.name in (arrived or {}))
         else:
             told = f"{host.title} is here, and nothing of it is remembered by itself"
-            yield Check(f"hooks {host.name}", "advice", told, status.remedy)
+            yield Check(f"hooks {host.name}", status.state, told, status.remedy)
 
 
 def examine_present(
     home: Path, environment: Mapping[str, str], clock: Clock, record: InstallRecord, *, ask_codex: bool = True
 ) -> Iterator[tuple[Host, HostStatus]]:
-    """Look at each host that is here, or is wired."""
+    """Look at each host that is here, or is wired, or whose settings are broken."""
     base = make_wiring(home, environment)
     for name, host in HOSTS.items():
-        wiring = recorded_wiring(base, record.hosts.get(name))
-        status = examine_host(host, wiring, clock, ask_codex=ask_codex)
-        if name in record.hosts or status.wired or status.here:
+        known = record.hosts.get(name)
+        wiring = recorded_wiring(base, known)
+        status = examine_host(host, wiring, clock, installed=known is not None, ask_codex=ask_codex)
+        if status.installed or status.wired or status.here or status.wrong:
             yield host, status
 
 
@@ -244,13 +256,13 @@ def executable_state(home: Path) -> Check:
 def _check(host: Host, status: HostStatus, arrived: bool) -> Check:
     lacks = status.missing_parts
     rights = f"; by MCP it may {' and '.join(status.allow)}" if status.allow else ""
-    if status.other_home is not None and not status.wrong:
+    if status.other_home is not None and status.state != "wrong":
         told = f"{host.title} is wired to another home: {status.other_home}"
         remedy = f"Leave it so, or see to it there: mnemic hooks status --home {shlex.quote(status.other_home)}"
-        return Check(f"hooks {host.name}", "advice", told, remedy)
+        return Check(f"hooks {host.name}", status.state, told, remedy)
     if status.wrong or lacks:
-        told = "; ".join([*status.wrong, *([f"not as they were installed: {', '.join(lacks)}"] if lacks else [])])
-        state: Literal["advice", "wrong"] = "wrong" if status.wrong or not status.wired else "advice"
-        return Check(f"hooks {host.name}", state, told + rights, status.remedy)
+        is_seen = status.wired or status.installed
+        parts = [f"not as they were installed: {', '.join(lacks)}"] if lacks and is_seen else []
+        return Check(f"hooks {host.name}", status.state, "; ".join([*status.wrong, *parts]) + rights, status.remedy)
     proof = "a trial event arrived" if arrived else "`mnemic hooks status` proves it by a trial"
     return Check(f"hooks {host.name}", "ok", f"{host.title}: {len(status.events)} events, MCP; {proof}{rights}")

@@ -16,7 +16,7 @@ from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.hooks.read.hook_reply import check_reply_pid
 from mnemic.hooks.wire.commands import Wiring, make_wiring
-from mnemic.hooks.wire.edits import hook_commands
+from mnemic.hooks.wire.edits import Hook, hook_commands
 from mnemic.hooks.wire.host import Host
 from mnemic.hooks.wire.hosts import named_hosts, plugin_command
 from mnemic.hooks.wire.record import InstallRecord
@@ -53,8 +53,9 @@ def check_hosts(
     record = InstallRecord(base.home, clock)
     found = []
     for host in named_hosts(names):
-        wiring = recorded_wiring(base, record.hosts.get(host.name))
-        status = examine_host(host, wiring, clock)
+        known = record.hosts.get(host.name)
+        wiring = recorded_wiring(base, known)
+        status = examine_host(host, wiring, clock, installed=known is not None)
         if trial and status.wired and status.other_home is None and not capture_blockers(wiring, clock):
             nonce = random_id()
             status.trial = _trial_event(host, wiring, clock, opened, nonce)
@@ -141,8 +142,8 @@ def run_trial(host: Host, wiring: Wiring, event: str, nonce: str) -> tuple[str, 
 def _commands(host: Host, wiring: Wiring, event: str) -> Iterator[list[str]]:
     """The commands that stand in a host's configuration for an event."""
     for file in host.file_edits(wiring):
-        text = read_text(file)
-        if text is None:
+        text = read_text(file) if file.format == "whole" or any(isinstance(one, Hook) for one in file.edits) else None
+        if text is None:  # a file without hooks may be broken, and is none of this
             continue
         words = plugin_command(text, event) if file.format == "whole" else None
         yield from [] if words is None else [words]

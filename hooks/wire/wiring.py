@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from mnemic.actors.protocol.errors import BadConfiguration, MnemicError, StoreReadOnly
+from mnemic.actors.protocol.errors import BadConfiguration, InvalidSettings, MnemicError, StoreReadOnly
 from mnemic.hooks.wire.codex_trust import with_trusted_hooks
 from mnemic.hooks.wire.commands import Wiring
 from mnemic.hooks.wire.edits import (
@@ -74,15 +74,15 @@ def plan_install(host: Host, wiring: Wiring, files: list[FileEdits] | None = Non
 
     Raises:
         InvalidValue: no configuration can hold the home's path.
-        BadConfiguration: one of the files is not what its host reads.
+        InvalidSettings: one of the files is not what its host reads.
     """
     wiring.check_path()
     changes = []
     files = host.file_edits(wiring) if files is None else files
     found_here = _calls_home(host, files, wiring)  # a home that was restored finds its own there, and has no record
     for file in files:
-        before = _read(file.path)
-        with _parse_errors_name(file):
+        before = _read(file)
+        with naming_parse_errors(file):
             after = apply_edits(_text(before, file), file, host.name).encode("utf-8", "surrogateescape")
         base = None if found_here and _holds_edits(_text(before, file), file, host, wiring) else before
         changes.append(FileChange(file=file, before=before, after=after, base=base))
@@ -102,7 +102,7 @@ def plan_uninstall(host: Host, wiring: Wiring, record: InstallRecord) -> list[Fi
     Where its hooks call another home by now, or there is no record and they do not call this one, nothing does.
 
     Raises:
-        BadConfiguration: one of the files is not what its host reads.
+        InvalidSettings: one of the files is not what its host reads.
     """
     known, changes = record.hosts.get(host.name), []
     files = host.file_edits(wiring)
@@ -115,7 +115,7 @@ def plan_uninstall(host: Host, wiring: Wiring, record: InstallRecord) -> list[Fi
             files.append(FileEdits(path=Path(path), format=kept.format, edits=edits))
     trusted = {} if known is None else known.trusted
     for file in with_trusted_hooks(files, trusted):
-        before = _read(file.path)
+        before = _read(file)
         if before is not None:
             kept_file = None if known is None else known.files.get(str(file.path))
             after = _without_edits(before, file, host, wiring, kept_file, record)
@@ -221,9 +221,9 @@ def read_text(file: FileEdits) -> str | None:
     """A file's text; ``None`` where it is not there.
 
     Raises:
-        BadConfiguration: it cannot be read.
+        InvalidSettings: it cannot be read.
     """
-    content = _read(file.path)
+    content = _read(file)
     return None if content is None else _text(content, file)
 
 
@@ -239,7 +239,7 @@ def _calls_home(host: Host, files: Iterable[FileEdits], wiring: Wiring) -> bool 
             continue
         if file.format == "whole" and "/bin/mnemic-hook" in text:
             calls.append(json.dumps(str(wiring.executable)) in text)
-        with _parse_errors_name(file):
+        with naming_parse_errors(file):
             calls += [calls_this_home(told, wiring) for _, told in hook_commands(text, file, host.name)]
             held = settings_in(text, file)
         members = [value_at(held, edit.path) for edit in file.edits if isinstance(edit, Member)]
@@ -253,7 +253,7 @@ def _without_edits(
     """A file without what an install put there: as it was, where nobody has written to it since."""
     backup = record.read_backup(kept.backup) if kept is not None and kept.backup else None
     base = None if backup is None else _text(backup, file)
-    with _parse_errors_name(file):
+    with naming_parse_errors(file):
         text = remove_edits(_text(before, file), file, wiring, host.name, base)
     if base is not None and _without_space(text, file) == _without_space(base, file):
         return backup
@@ -270,13 +270,13 @@ def _without_space(text: str, file: FileEdits) -> str:
 # --- files -----------------------------------------------------------------------------------------------------------
 
 
-def _read(path: Path) -> bytes | None:
+def _read(file: FileEdits) -> bytes | None:
     try:
-        return read_regular(path, MOST_SETTINGS_BYTES)
+        return read_regular(file.path, MOST_SETTINGS_BYTES)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise BadConfiguration(path=str(path), why=f"it cannot be read ({error.strerror})") from error
+        raise _invalid(file, f"it cannot be read ({error.strerror})") from error
 
 
 def _text(content: bytes | None, file: FileEdits) -> str:
@@ -285,17 +285,26 @@ def _text(content: bytes | None, file: FileEdits) -> str:
     try:
         return content.decode("utf-8", "surrogateescape" if file.format in ("block", "whole") else "strict")
     except UnicodeDecodeError as error:
-        raise BadConfiguration(path=str(file.path), why=f"it is not UTF-8 from byte {error.start} on") from error
+        raise _invalid(file, f"it is not UTF-8 from byte {error.start} on") from error
 
 
 @contextmanager
-def _parse_errors_name(file: FileEdits) -> Iterator[None]:
-    """Say which file it is that is broken."""
+def naming_parse_errors(file: FileEdits) -> Iterator[None]:
+    """Say which file it is that is broken.
+
+    Raises:
+        InvalidSettings: what is done meanwhile raised `ParseError`.
+    """
     try:
         yield
     except ParseError as error:
-        what = "TOML" if file.format == "toml" else "JSON"
-        raise BadConfiguration(path=str(file.path), why=f"it cannot be edited as {what} ({error})") from error
+        raise _invalid(file, str(error)) from error
+
+
+def _invalid(file: FileEdits, why: str) -> InvalidSettings:
+    """What is said of a file that cannot be edited, wherever it is met."""
+    what = {"toml": "TOML", "block": "text", "whole": "text"}.get(file.format, "JSON")
+    return InvalidSettings(path=str(file.path), what=what, why=why)
 
 
 def _write_all(changes: Iterable[FileChange]) -> None:
@@ -318,7 +327,7 @@ def _write(change: FileChange) -> None:
     Raises:
         BadConfiguration, DiskFull: it is as it was.
     """
-    if _read(change.path) != change.before:
+    if _read(change.file) != change.before:
         raise BadConfiguration(path=str(change.path), why="somebody else wrote to it at this very moment")
     target = Path(os.path.realpath(change.path))
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -14,7 +13,7 @@ import click
 import msgspec
 
 from mnemic.actors.protocol.errors import InvalidValue, SourceUnreadable
-from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
+from mnemic.cli.context import CLOCK, CommandContext, cli, common_options, exit_where_failed
 from mnemic.cli.terminal.interrupts import interruptible_stdin
 from mnemic.cli.terminal.output import Line, progress_bars
 from mnemic.runtime.api.reports import made_way_lines, pluralize, unbound_warning
@@ -58,9 +57,7 @@ def capture(
         "took_s": round(took_s, 2),
     }
     chosen.print_answer(view, capture_lines)
-    nothing_read = report.malformed and not (report.new or report.known or report.erased)
-    if report.failed or nothing_read:
-        sys.exit(2)
+    exit_where_failed(report.is_partial, done=bool(report.new or report.known or report.erased or report.left_out))
 
 
 def capture_lines(view: dict[str, Any]) -> Iterator[Line]:

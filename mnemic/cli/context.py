@@ -260,6 +260,16 @@ def cli(context: click.Context) -> None:
         cli.tell_alone(CommandContext(given.get("mnemic.home"), given.get("mnemic.mind"), "mnemic.as_json" in given))
 
 
+def exit_where_failed(failed: bool, *, done: bool) -> None:
+    """End the command, once its answer is printed, where something was not done or is wrong.
+
+    Args:
+        done: whether something else was: 1 tells that, and 2 that nothing was changed.
+    """
+    if failed:
+        sys.exit(1 if done else 2)
+
+
 def read_secret_line() -> str | None:
     """A line of standard input; ``None`` where it has ended, or there is none."""
     line = "" if sys.stdin is None else sys.stdin.readline()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import click
 import msgspec
 
-from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
+from mnemic.cli.context import CLOCK, CommandContext, cli, common_options, exit_where_failed
 from mnemic.cli.derived.sleep import night_line
 from mnemic.cli.terminal.output import Line, degraded_lines, progress_bars
 from mnemic.runtime.api.reports import format_size, pluralize
@@ -197,8 +196,7 @@ def doctor(chosen: CommandContext, mend: bool) -> None:
     view = {"checks": msgspec.to_builtins(checks), "repaired": repaired}
     tried = {"repairs": msgspec.to_builtins(repairs)} if mend else {}
     chosen.print_answer(view | tried, doctor_lines)
-    if has_problems:
-        sys.exit(1)
+    exit_where_failed(has_problems, done=True)
 
 
 def doctor_lines(view: dict[str, Any]) -> Iterator[Line]:

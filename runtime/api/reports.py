@@ -99,6 +99,11 @@ class CaptureReport(msgspec.Struct, kw_only=True):
     facts_error: str | None = None
     """Why what memories state could not be read."""
 
+    @property
+    def is_partial(self) -> bool:
+        """Whether something that was asked for was not done: read, kept, or found by all that finds it."""
+        return bool(self.failed or self.malformed or self.meaning_error or self.shape_error or self.facts_error)
+
 
 class CaptureStatus(msgspec.Struct, kw_only=True):
     """What hooks wrote and nobody has taken in yet, and what became of the rest."""

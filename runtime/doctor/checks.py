@@ -29,12 +29,15 @@ _log = logging.getLogger("mnemic.doctor")
 _LONGEST = 400
 
 
+State = Literal["ok", "advice", "wrong"]
+
+
 class Check(msgspec.Struct, frozen=True):
     """One thing that was looked at."""
 
     name: str
     """What."""
-    state: Literal["ok", "advice", "wrong"]
+    state: State
     """``advice``: it works, and could work better."""
     detail: str
     """What was seen, one sentence."""

@@ -15,7 +15,7 @@ import msgspec
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.scopes import MCP_RIGHTS
 from mnemic.actors.protocol.times import to_iso
-from mnemic.cli.context import CLOCK, CommandContext, cli, common_options, group_options
+from mnemic.cli.context import CLOCK, CommandContext, cli, common_options, exit_where_failed, group_options
 from mnemic.cli.hooks.lines import backfill_lines, install_lines, leave_lines, status_lines, uninstall_lines
 from mnemic.cli.keys import told_lines
 from mnemic.cli.terminal.interrupts import ask
@@ -120,7 +120,7 @@ def install(
             flags = {"--recall-prompts": recall_prompts, "--recall-failures": recall_failures}
             again = _install_command(chosen, [*wired.transcripts], [flag for flag, given in flags.items() if given])
             chosen.print_answer({"backfill": taken, "again": again}, backfill_lines)
-    _exit_where_failed(wired)
+    exit_where_failed(wired.has_failed, done=wired.is_done_in_part)
 
 
 @hooks.command()
@@ -137,7 +137,7 @@ def uninstall(chosen: CommandContext, assistants: tuple[str, ...], write: bool, 
 
     wired = uninstall(chosen.home, assistants, os.environ, CLOCK, write=write)
     chosen.print_answer(wiring_view(wired, chosen.home) | {"shows_diff": shows_diff}, uninstall_lines)
-    _exit_where_failed(wired)
+    exit_where_failed(wired.has_failed, done=wired.is_done_in_part)
 
 
 @hooks.command()
@@ -162,14 +162,7 @@ def status(chosen: CommandContext, assistants: tuple[str, ...], no_trial: bool) 
         "hosts": {one.name: one.view() for one in found},
     }
     chosen.print_answer(view, status_lines)
-    if not all(one.is_healthy for one in found):
-        sys.exit(1)
-
-
-def _exit_where_failed(wired: WiringResult) -> None:
-    """End with 1 where some assistants could not be wired or undone, with 2 where none could."""
-    if wired.has_failed:
-        sys.exit(2 if all(host.failed for host in wired.hosts.values()) else 1)
+    exit_where_failed(any(one.state == "wrong" for one in found), done=True)
 
 
 @cli.command("uninstall")
@@ -214,8 +207,7 @@ def leave(chosen: CommandContext, erase: bool, yes: bool) -> None:
     told = {"erased": [str(path) for path in gone], "stays": [str(path) for path in still]}
     view = {"applied": True, "erase_data": erase, **told}
     chosen.print_answer(view | uninstall_view(left, home), leave_lines)
-    if left.wiring.has_failed:
-        sys.exit(1)
+    exit_where_failed(left.wiring.has_failed, done=True)
 
 
 # --- shared with `mnemic setup` --------------------------------------------------------------------------------------

@@ -187,11 +187,11 @@ def _host_lines(name: str, host: dict[str, Any]) -> Iterator[Line]:
         works = [f"{wired} of {len(host['events'])} events wired"]
         works += ["a trial event reached the store"] if host["trial"] == "arrived" else []
         works += [f"answered in {host['asked_ms']:.0f} ms"] if host["asked"] == "answered" else []
-        yield [(name, "bold"), (f": {', '.join(works)}", "green" if host["healthy"] else "yellow")]
+        yield [(name, "bold"), (f": {', '.join(works)}", "green" if host["state"] == "ok" else "yellow")]
         if host["missing"]:
             yield f"  not as they were installed: {', '.join(host['missing'])} -> {host['remedy']}"
     elif host["wrong"]:
-        yield [(name, "bold"), (": whether it is wired cannot be seen", "red")]
+        yield [(name, "bold"), (": whether it is wired cannot be seen", "red"), (f" -> {host['remedy']}", "")]
     else:
         yield [(f"{name}: not wired{'' if host['here'] else ', and not here'}", "dim")]
     if host["allow"]:

@@ -97,6 +97,11 @@ class WiringResult(msgspec.Struct, kw_only=True):
         """Whether a host is as it was and should not be."""
         return any(host.failed for host in self.hosts.values())
 
+    @property
+    def is_done_in_part(self) -> bool:
+        """Whether something is as it should be, if only what a host may do."""
+        return any(not host.failed or host.allow is not None for host in self.hosts.values())
+
 
 def install(
     home: Path,
@@ -141,7 +146,7 @@ def install(
         wirings[host.name] = msgspec.structs.replace(_as_wired(wiring, known) if keep else wiring, allow=rights)
         with _collecting_failure(result.hosts[host.name], alone):
             planned[host.name] = plan_install(host, wirings[host.name])
-            seen = examine_host(host, wirings[host.name], clock, ask_codex=False)
+            seen = examine_host(host, wirings[host.name], clock, installed=host.name in record.hosts, ask_codex=False)
             result.hosts[host.name].other_home = seen.other_home
             result.hosts[host.name].notes = host.notes(wiring, host.folder(environment))
     if not planned:

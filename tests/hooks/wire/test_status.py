@@ -29,7 +29,7 @@ def executable(one: User, content: str = KEEPS) -> Path:
 
 
 def status(one: User, wiring: Wiring | None = None) -> HostStatus:
-    return examine_host(one.host, wiring or one.wiring, CLOCK)
+    return examine_host(one.host, wiring or one.wiring, CLOCK, installed=one.host.name in one.record.hosts)
 
 
 @pytest.mark.parametrize("name", ASSISTANTS)
@@ -139,8 +139,10 @@ def test_a_broken_file_is_said_and_the_rest_is_looked_at(tmp_path: Path) -> None
     one.install()
     (one.folder / ".claude.json").write_text("{", "utf-8")
     seen = status(one)
-    assert any(".claude.json cannot be read" in why for why in seen.wrong)
-    assert seen.events["prompt"] == "wired"
+    (why,) = seen.wrong
+    assert ".claude.json cannot be edited as JSON: Expecting property name" in why
+    assert seen.remedy.startswith("Correct the file, then run the command again: mnemic hooks install ")
+    assert (seen.events["prompt"], seen.state) == ("wired", "wrong")
 
 
 def trust(one: User, folder: Path, **states: str) -> Wiring:
@@ -225,10 +227,10 @@ def test_a_home_from_which_nothing_was_installed_is_well_while_another_one_is_wi
     one = user(tmp_path, name, home="it's home")
     one.install()
     other = User(one.host, make_wiring(tmp_path / "other", one.wiring.environment), one.record)
-    assert not status(other).is_healthy, "what its hooks call is not there, in whichever home"
+    assert status(other).state == "wrong", "what its hooks call is not there, in whichever home"
     executable(one)
     seen = status(other)
-    assert (seen.is_healthy, seen.other_home, seen.wrong) == (True, str(one.wiring.home), [])
+    assert (seen.state, seen.other_home, seen.wrong) == ("advice", str(one.wiring.home), [])
     found = checks(other)[f"hooks {name}"]
     assert (found.state, str(one.wiring.home) in found.detail) == ("advice", True)
     assert "hooks install" not in found.remedy
@@ -251,6 +253,8 @@ def test_the_doctor_sees_a_whole_wiring_and_a_broken_one(tmp_path: Path) -> None
     assert "a trial event arrived" in whole["hooks cursor"].detail
     assert "proves it by a trial" in checks(one)["hooks cursor"].detail
     (one.folder / ".cursor" / "mcp.json").unlink()
-    assert checks(one)["hooks cursor"].state == "advice"
+    assert (checks(one)["hooks cursor"].state, status(one).state) == ("advice", "advice")
+    (one.folder / ".cursor" / "hooks.json").unlink()
+    assert (checks(one)["hooks cursor"].state, status(one).state) == ("wrong", "wrong"), "nothing is captured any more"
     one.wiring.executable.write_bytes(b"older")
     assert executable_state(one.wiring.home).state == "advice"
