@@ -101,8 +101,8 @@ class CaptureReport(msgspec.Struct, kw_only=True):
 
     @property
     def is_partial(self) -> bool:
-        """Whether something that was asked for was not done: read, kept, or found by all that finds it."""
-        return bool(self.failed or self.malformed or self.meaning_error or self.shape_error or self.facts_error)
+        """Whether something of what was named could not be read or kept."""
+        return bool(self.failed or self.malformed)
 
 
 class CaptureStatus(msgspec.Struct, kw_only=True):

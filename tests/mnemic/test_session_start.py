@@ -30,7 +30,7 @@ LOADED = {"numpy", "click", "mcp", "ray", "sqlite_vec", "starlette", "uvicorn"}
 def captured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home that holds the example, without its meaning; each test has a copy."""
     home = tmp_path_factory.mktemp("captured")
-    assert run("capture", EXAMPLE, "--home", home, "--no-meaning").code == 0
+    assert run("capture", EXAMPLE, "--home", home, "--no-meaning").code == 1, "one line is torn"
     with mnemic.open(home) as mind:
         mind.update_facts()  # else they are read while it is told
     return home

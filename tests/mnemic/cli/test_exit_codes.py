@@ -52,17 +52,6 @@ def test_a_capture_of_which_a_part_was_kept_is_neither_done_nor_refused(
     assert again.code == code, "what is known already is as good as kept"
 
 
-def test_a_capture_whose_meaning_was_wanted_and_cannot_be_had_is_done_in_part(
-    command: Command, home: Path, tmp_path: Path
-) -> None:
-    (home / "mnemic.toml").write_text('[embedder]\nmodel = "/nowhere"\n')
-    source = lines(tmp_path / "a.jsonl", GOOD)
-    assert command("capture", source, "--no-meaning", "--home", home).code == 0
-    wanted = command("capture", source, "--home", home)
-    assert (wanted.code, "no meaning: " in wanted.out) == (1, True)
-    assert command("doctor", "--home", home).code == 1
-
-
 def test_one_unreadable_file_of_several_is_named_and_the_rest_is_kept(
     command: Command, home: Path, tmp_path: Path
 ) -> None:

@@ -206,7 +206,7 @@ def test_what_an_assistant_was_given_is_printed_word_for_word(command: Command, 
 
 
 def test_a_hook_that_told_something_is_in_the_log_of_what_was_given(home: Path, command: Command) -> None:
-    assert command("capture", EXAMPLE, "--home", home, "--no-meaning").code == 0
+    command("capture", EXAMPLE, "--home", home, "--no-meaning")
     payload = json.dumps({"session_id": "new", "source": "startup", "hook_event_name": "SessionStart"}).encode()
     with mnemic.open(home) as mind:
         told = json.loads(mind.hook_reply("claude-code", "session-start", "/home/ines/slipway", payload))
