@@ -79,14 +79,14 @@ def mind_over(
     passphrase: str | None = None,
 ) -> Mind:
     """A mind over actors that run, with what knows the hosts; the arguments are `Mind`'s."""
-    ports = HostPorts(find_transcripts=_find_transcripts, hook_reply=_hook_reply)
+    ports = HostPorts(find_sources=_find_sources, hook_reply=_hook_reply)
     return Mind(actor_system, home, name, ports, process, reopen, passphrase)
 
 
-def _find_transcripts(path: str) -> Sequence[str]:
-    from mnemic.hooks.read.formats import find_transcripts
+def _find_sources(path: str, format: str) -> tuple[Sequence[str], int]:
+    from mnemic.hooks.read.formats import find_sources
 
-    return find_transcripts(path)
+    return find_sources(path, format)
 
 
 def _hook_reply(*given: Any) -> bytes:

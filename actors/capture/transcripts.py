@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 import msgspec
 
 from mnemic.actors.capture.capture_filter import CaptureFilter, session_mode_changes
+from mnemic.actors.capture.documents import Document
 from mnemic.actors.capture.prepare import ChangeBuilder, apply_changes, unstorable_reason
 from mnemic.actors.protocol.capture.messages import CaptureTranscript, TranscriptCaptured
 from mnemic.actors.protocol.changes import (
@@ -28,7 +29,7 @@ from mnemic.actors.protocol.changes import (
 )
 from mnemic.actors.protocol.contract import Context, raise_location
 from mnemic.actors.protocol.errors import MnemicError, SourceUnreadable
-from mnemic.actors.protocol.events import Event, MalformedLine, SourceItem, UnknownFields
+from mnemic.actors.protocol.events import DOCUMENT_FORMATS, Event, MalformedLine, SourceItem, UnknownFields
 from mnemic.actors.protocol.ports import Source, TranscriptOpener
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.protocol.store.messages import AddOutcome
@@ -126,7 +127,9 @@ class TranscriptCapture:
         if reading is None or reading.items_read != message.skip:
             if reading is not None:
                 reading.source.close()
-            reading = _OpenTranscript(self._open(message.path, message.format), self._keeping)
+            reading = _OpenTranscript(
+                self._open(message.path, message.format), self._keeping, self._snapshots, message.folder
+            )
             if message.skip and reading.source.size_bytes is None:
                 reading.source.close()
                 raise SourceUnreadable(path=message.path, why="the reading broke off, and a pipe cannot be read again")
@@ -206,6 +209,9 @@ class TranscriptCapture:
             key = idempotency_key("take", context.trace, b"%d" % reading.items_read, *identities)
             applied = apply_changes(changes, key, context, "transcript")
             kept, made_way = applied.kept, applied.made_way
+        if done and reading.document is not None and (replaced := reading.document.replaced()):
+            edits = [one.old + one.new for one in replaced]
+            apply_changes(replaced, idempotency_key("edit", context.trace, *edits), context, "transcript")
         return TranscriptCaptured(
             format=reading.source.format,
             taken=reading.items_read,
@@ -237,8 +243,11 @@ def _defect(error: Exception) -> str:
 class _OpenTranscript:
     """A transcript that is being read, and how often each text occurred in it."""
 
-    def __init__(self, source: Source, keeping: ChangeBuilder) -> None:
+    def __init__(self, source: Source, keeping: ChangeBuilder, snapshots: SnapshotSource, folder: str | None) -> None:
         self.source = source
+        self.document = Document(snapshots, keeping) if source.format in DOCUMENT_FORMATS else None
+        """What is known of it, where it is a document."""
+        self._folder = folder
         self.items_read = 0
         self.excluded_count = 0
         """How many events were left out."""
@@ -284,10 +293,22 @@ class _OpenTranscript:
                 first = self._keeping.identity(item, 1)
                 self._occurred[first] += item.host_id is None
                 occurred = self._occurred[first]
-                identity = first if occurred <= 1 else self._keeping.identity(item, occurred)
+                if self.document is not None:
+                    item = self._in_named_folder(item)
+                    self._occurred[first], identity = self.document.identify(item, occurred)
+                else:
+                    identity = first if occurred <= 1 else self._keeping.identity(item, occurred)
             yield item, first, identity
 
+    def _in_named_folder(self, section: Event) -> Event:
+        """A section as it is kept: a document that lies in no project belongs to the folder that was named."""
+        if self._folder is None or self._keeping.folder_scope(section.cwd).found != "folder":
+            return section
+        return msgspec.structs.replace(section, cwd=self._folder)
+
     def count(self, item: Event, first: bytes) -> None:
-        """Note that hooks have to count on after the last item, if they may tell it too: not with a disambiguator."""
-        if item.host_id is None and item.disambiguator is None:
+        """Note that hooks have to count on after the last item, if they may tell it too: not with a disambiguator, and
+        no document.
+        """
+        if item.host_id is None and item.disambiguator is None and self.document is None:
             self.counts[first] = self._occurred[first]

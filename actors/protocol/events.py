@@ -73,6 +73,10 @@ class MalformedLine(msgspec.Struct, frozen=True):
     """What is wrong with it, without its text."""
 
 
+DOCUMENT_FORMATS = ("markdown",)
+"""Formats of files that are edited: what stood under a source's own id, and is there no more, was replaced."""
+
+
 class UnknownFields(msgspec.Struct, frozen=True):
     """Fields of a line that mean nothing to whoever reads it; what the others say is kept."""
 

@@ -123,6 +123,21 @@ class TermBlock(NamedTuple):
     """Of one memory after the other; see `mnemic.algorithms.retrieval.term_codes`."""
 
 
+class DocumentNote(NamedTuple):
+    """A note that was made of a section of a document."""
+
+    id: bytes
+    """Of the memory."""
+    identity: bytes
+    """Its key."""
+    source_id: str | None
+    """What the document calls the section."""
+    holds: bool
+    """Whether it was neither replaced nor forgotten."""
+    edited: bool
+    """Whether what replaced it is of the same document."""
+
+
 class Pending(msgspec.Struct, frozen=True):
     """A memory that waits to be embedded."""
 
@@ -469,6 +484,10 @@ class Snapshot(GraphSnapshot, KnowledgeSnapshot, SleepSnapshot, Protocol):
 
     def occurrences(self, identities: Sequence[bytes]) -> dict[bytes, OccurrenceCount]:
         """How often the texts of these first identities have occurred so far; the unknown ones are left out."""
+        ...
+
+    def document_notes(self, assistant: str, session: str) -> list[DocumentNote]:
+        """The notes of a document, in the order in which they were kept."""
         ...
 
     def transcript(self, path: str) -> TranscriptState | None:

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 from mnemic.actors.protocol.errors import AmbiguousFormat, InvalidValue, SourceUnreadable
 from mnemic.actors.protocol.events import escape_surrogates
@@ -23,6 +24,8 @@ from mnemic.hooks.hosts.opencode import (
 )
 from mnemic.hooks.read.generic import JSON_REASON, GenericReader, TextSource, is_generic, names_session
 from mnemic.hooks.read.lines import BOM, InvalidInput, Json, LineReader, LineSource, RawLines, is_json_document, parse
+from mnemic.hooks.read.markdown import FORMAT as MARKDOWN
+from mnemic.hooks.read.markdown import SUFFIXES, MarkdownSource
 from mnemic.runtime.files.foreign import open_regular
 
 DETECTION_BYTES = 1 << 20
@@ -42,7 +45,7 @@ READERS: dict[str, tuple[Callable[[Json], bool], Callable[[RawLines], Source]]] 
     "jsonl": (is_generic, lambda raw: LineSource("jsonl", raw, GenericReader(_session_of(raw)))),
 }
 """Of each format, whether a line (or a whole document) is one of its, and what reads it."""
-FORMATS: tuple[str, ...] = ("auto", *READERS, "text")
+FORMATS: tuple[str, ...] = ("auto", *READERS, MARKDOWN, "text")
 """What `open_transcript` takes."""
 
 
@@ -67,6 +70,8 @@ def open_transcript(path: str, format: str) -> Source:
     except (AmbiguousFormat, SourceUnreadable):
         raw.close()
         raise
+    if name == MARKDOWN:
+        return MarkdownSource(raw)
     if name == "text":
         return TextSource(_session_of(raw), raw, None if format == "text" else partial(_ambiguous, raw))
     try:
@@ -76,28 +81,60 @@ def open_transcript(path: str, format: str) -> Source:
         raise
 
 
+class FoundSources(NamedTuple):
+    """What a path stands for."""
+
+    paths: list[str]
+    """The files that are taken in, sorted."""
+    notes_left: int
+    """How many Markdown files lie beside transcripts, and are not taken."""
+
+
+def find_sources(path: str, format: str) -> FoundSources:
+    """The files that are taken in where a path is named: of a folder its transcripts; its Markdown files where it has
+    none, or where they are asked for. Anything else is itself.
+
+    Transcripts go alone because the folders in which assistants keep them hold Markdown of the assistants' own.
+    """
+    transcripts, notes = _walk(path)
+    if format == MARKDOWN or (format == "auto" and not transcripts):
+        return FoundSources(notes or transcripts, 0)
+    return FoundSources(transcripts, len(notes) if format == "auto" else 0)
+
+
 def find_transcripts(path: str) -> list[str]:
     """The transcripts a path stands for: a folder's ``*.jsonl`` and ``opencode.db`` at any depth, sorted; anything else
     is itself, and so is a folder below that cannot be listed: `open_transcript` says why.
+    """
+    return _walk(path)[0]
+
+
+def _walk(path: str) -> tuple[list[str], list[str]]:
+    """The transcripts and the Markdown files in a folder; anything else is a transcript itself.
 
     The path may be a link. Below it none is followed: somebody else may have put it there, and what it leads to is not
-    what was named.
+    what was named. What lies in hidden folders, and what packages bring along, are nobody's notes.
     """
     if path == "-" or not os.path.isdir(path):
-        return [path]
-    found, folders = [], [path]
+        return [path], []
+    found, notes, folders = [], [], [(path, True)]
     while folders:  # no recursion, as in `os.walk`: folders may be nested deeper than Python's calls
-        folder = folders.pop()
+        folder, may_hold_notes = folders.pop()
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False):
-                        folders.append(entry.path)
-                    elif entry.is_file(follow_symlinks=False) and _is_transcript_name(entry.name):
+                        is_hidden = entry.name.startswith(".") or entry.name == "node_modules"
+                        folders.append((entry.path, may_hold_notes and not is_hidden))
+                    elif not entry.is_file(follow_symlinks=False):
+                        continue
+                    elif _is_transcript_name(entry.name):
                         found.append(entry.path)
+                    elif may_hold_notes and entry.name.endswith(SUFFIXES):
+                        notes.append(entry.path)
         except OSError:
             found.append(folder)
-    return sorted(found)
+    return sorted(found), sorted(notes)
 
 
 def _is_transcript_name(name: str) -> bool:
@@ -114,6 +151,8 @@ def _detect(raw: RawLines) -> str:
 
     A line with a text and no session of its own may be one of a host's as well: what surely is one goes first.
     """
+    if raw.path.endswith(SUFFIXES):
+        return MARKDOWN
     lines_expected = raw.path.endswith((".jsonl", ".json"))
     blank, generic = True, False
     fields: list[str] = []
@@ -171,4 +210,5 @@ def _open(path: str) -> RawLines:
         stream = open_regular(path)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise SourceUnreadable(path=path, why=getattr(error, "strerror", None) or str(error)) from error
-    return RawLines(path, stream, os.fstat(stream.fileno()).st_size)
+    state = os.fstat(stream.fileno())
+    return RawLines(path, stream, state.st_size, state.st_mtime_ns // 1000)

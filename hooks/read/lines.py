@@ -63,9 +63,15 @@ class EventFactory:
 class RawLines:
     """The raw lines of a stream: those already looked at (to tell the format), then the rest."""
 
-    def __init__(self, path: str, stream: BinaryIO, size_bytes: int | None) -> None:
+    def __init__(self, path: str, stream: BinaryIO, size_bytes: int | None, changed_at: int | None = None) -> None:
+        """Read nothing yet.
+
+        Args:
+            changed_at: when the file was written, microseconds since 1970 UTC, where it is one and that matters.
+        """
         self.path = path
         self.size_bytes = size_bytes
+        self.changed_at = changed_at
         self._stream = stream
         self.peeked: list[bytes] = []
         """Lines looked at and not yet given."""

@@ -28,7 +28,7 @@ from mnemic.runtime.api.reports import made_way_lines, pluralize, unbound_warnin
     show_default=True,
     metavar="FORMAT",
     callback=lambda context, option, value: _check_format(value),
-    help="auto, claude-code, codex, gemini-cli, opencode, jsonl or text.",
+    help="auto, claude-code, codex, gemini-cli, opencode, jsonl, markdown or text.",
 )
 @click.option("--scope", metavar="W/P", help="Scope they belong to; else each one's own, or its folder's project.")
 @click.option("--no-meaning", is_flag=True, help="Do not wait for the meaning; the next capture adds what is missing.")
@@ -36,7 +36,9 @@ from mnemic.runtime.api.reports import made_way_lines, pluralize, unbound_warnin
 def capture(
     chosen: CommandContext, sources: tuple[str, ...], format_: str, scope: str | None, no_meaning: bool
 ) -> None:
-    """Take in transcripts. They are files, folders of *.jsonl, a pipe, or - for standard input; twice is once."""
+    """Take in transcripts and Markdown notes. They are files, folders of *.jsonl or *.md, a pipe, or - for standard
+    input; twice is once.
+    """
     from mnemic.actors.protocol.scopes import normalize_scope_path
 
     started = CLOCK.monotonic_s()
@@ -62,11 +64,15 @@ def capture(
 
 def capture_lines(view: dict[str, Any]) -> Iterator[Line]:
     """What was taken in, and what of it was not."""
-    new, files = pluralize(view["new"], "new memory"), pluralize(view["files"], "transcript")
+    what = "Markdown file" if view["files"] and view["files"] == view["documents"] else "transcript"
+    new, files = pluralize(view["new"], "new memory"), pluralize(view["files"], what)
     known = f", {view['known']} known already" if view["known"] else ""
     yield [(new, "bold"), (f" from {files}{known}, in {view['took_s']:.1f} s", "")]
     if not view["files"] and not view["failed"]:
-        yield "no transcript is there: in a folder, only files named *.jsonl are taken for one, and no links"
+        yield "nothing is there: in a folder, files named *.jsonl are taken, else those named *.md, and no links"
+    if view["notes_left"]:
+        beside = pluralize(view["notes_left"], "Markdown file lies", "Markdown files lie")
+        yield f"{beside} beside transcripts, and nothing of it was taken; --format markdown takes that"
     if view["scopes"]:
         yield f"scopes: {', '.join(path or '(none)' for path in view['scopes'])}"
     yield from view["advice"]

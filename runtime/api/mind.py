@@ -33,6 +33,7 @@ from mnemic.actors.protocol.ambient_messages import (
 from mnemic.actors.protocol.capture.messages import CaptureTranscript, Forget, Forgotten, Recover
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import ActorFailed, BadInput, MnemicError, ModelError, RuntimeFault, StoreError
+from mnemic.actors.protocol.events import DOCUMENT_FORMATS
 from mnemic.actors.protocol.knowledge.messages import FactsProgress, UpdateFacts
 from mnemic.actors.protocol.meaning.messages import DescribeEncoder, EmbedPending, EmbedProgress
 from mnemic.actors.protocol.message import MemoryId, Request, format_id, ids_bytes
@@ -124,10 +125,11 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
         embed: bool = True,
         progress: Progress | None = None,
     ) -> CaptureReport:
-        """Take in transcripts: files, folders of them, or ``-`` for standard input. Twice is once.
+        """Take in transcripts and notes: files, folders of them, or ``-`` for standard input. Twice is once.
 
         Args:
-            format: ``auto``, ``claude-code``, ``codex``, ``jsonl`` or ``text``.
+            format: ``auto``, ``claude-code``, ``codex``, ``gemini-cli``, ``opencode``, ``jsonl``, ``markdown`` or
+                ``text``.
             scope: the scope they belong to; where absent, each event's own or its folder's project.
             embed: whether to wait until everything is found by meaning too; where nothing is new, a home's process is
                 left to it.
@@ -142,8 +144,15 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
         if scope is not None:
             normalize_scope_path(scope)  # one that is none is said once, not of every file
         given = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
-        paths = [path for source in given for path in self._ports.find_transcripts(os.fspath(source))]
         report = CaptureReport(malformed_lines=[], failed=[], scopes=[])
+        paths: list[str] = []
+        folders: list[str | None] = []
+        for named in given:
+            source = os.fspath(named)
+            found_in, left = self._ports.find_sources(source, format)
+            report.notes_left += left
+            paths += found_in
+            folders += [os.path.abspath(source) if os.path.isdir(source) else None] * len(found_in)
         sizes = [os.path.getsize(path) if os.path.isfile(path) else 0 for path in paths]
         for number, path in enumerate(paths):
             before = sum(sizes[:number])
@@ -153,7 +162,7 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
                     progress("words", before + position, sum(sizes))
 
             try:
-                self._capture_one(path, format, scope, report, show)
+                self._capture_one(path, format, scope, folders[number], report, show)
             except (BadInput, ActorFailed) as error:
                 if len(paths) == 1:
                     raise
@@ -488,7 +497,13 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
         return self._ask(message)
 
     def _capture_one(
-        self, path: str, format: str, scope: str | None, report: CaptureReport, show: Callable[[int], None]
+        self,
+        path: str,
+        format: str,
+        scope: str | None,
+        folder: str | None,
+        report: CaptureReport,
+        show: Callable[[int], None],
     ) -> None:
         named, path = (
             path,
@@ -496,7 +511,7 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
         )  # whoever reads it may work in another folder
         skip, done = 0, False
         while not done:
-            taken = self._ask(CaptureTranscript(path=path, format=format, scope=scope, skip=skip))
+            taken = self._ask(CaptureTranscript(path=path, format=format, scope=scope, folder=folder, skip=skip))
             skip, done = taken.taken, taken.done
             report.new += taken.new
             report.known += taken.known
@@ -514,6 +529,7 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
             report.made_way |= {one.path: one.to for one in taken.made_way}
             show(taken.position_bytes)
         report.files += 1
+        report.documents += taken.format in DOCUMENT_FORMATS
 
     def _embed_new(self, report: CaptureReport, progress: Progress | None) -> EmbedProgress | None:
         """Wait for the meaning of what is new, or of what was left; ``None`` where nothing waits, or none can be."""

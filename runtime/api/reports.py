@@ -43,8 +43,8 @@ def format_size(size_bytes: int) -> str:
 class HostPorts:
     """The readers of the hosts' files, handed in when the parts are put together."""
 
-    find_transcripts: Callable[[str], Sequence[str]]
-    """The transcripts in a file or folder."""
+    find_sources: Callable[[str, str], tuple[Sequence[str], int]]
+    """What a file or folder stands for, read as a format, and how many notes beside it are left."""
     hook_reply: Callable[..., bytes]
     """What a hook prints, as its host takes it; see `mnemic.hooks.read.hook_reply.hook_reply`."""
 
@@ -73,7 +73,11 @@ class CaptureReport(msgspec.Struct, kw_only=True):
     left_out: int = 0
     """Events of projects or kinds of session that the settings leave out."""
     files: int = 0
-    """Transcripts read to their end."""
+    """Files read to their end."""
+    documents: int = 0
+    """Of them, Markdown files."""
+    notes_left: int = 0
+    """Markdown files that lie beside transcripts in a folder that was named, and were not taken in."""
     failed: list[tuple[str, str]]
     """Transcripts that could not be read, and why."""
     scopes: list[str]

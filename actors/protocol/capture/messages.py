@@ -17,9 +17,11 @@ class CaptureTranscript(Verb["TranscriptCaptured"], frozen=True, kw_only=True):
     path: str
     """The file; ``-`` is standard input."""
     format: str
-    """``auto``, ``claude-code``, ``codex``, ``jsonl`` or ``text``."""
+    """How it is read, as in `mnemic.hooks.read.formats`."""
     scope: str | None
     """The scope of all its events; ``None`` leaves each to its own, or to the project of its folder."""
+    folder: str | None = None
+    """The folder that was named, where the file was found in one: a document in no project belongs to that."""
     skip: int
     """How many items of the source earlier parts have taken; makes the message repeatable after a restart."""
 

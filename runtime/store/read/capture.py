@@ -12,7 +12,7 @@ import apsw
 
 from mnemic.actors.protocol.ambient_messages import CaptureProgress
 from mnemic.actors.protocol.changes import OccurrenceCount, TranscriptState
-from mnemic.actors.protocol.snapshot import QuarantinedRecord
+from mnemic.actors.protocol.snapshot import DocumentNote, QuarantinedRecord
 from mnemic.runtime.store.texts import load_text
 
 _SHOWN = 20
@@ -34,6 +34,18 @@ class CaptureQueries:
     def occurrences(self, identities: Sequence[bytes]) -> dict[bytes, OccurrenceCount]:
         found = (read_occurrences(self._db, identity) for identity in identities)
         return {one.identity: one for one in found if one is not None}
+
+    def document_notes(self, assistant: str, session: str) -> list[DocumentNote]:
+        found: list[Any] = self._db.execute(
+            "SELECT m.uuid, m.identity, m.source_id, m.superseded_by IS NULL AND m.retired_at IS NULL,"
+            " n.session IS m.session FROM memories m JOIN sessions s ON s.id = m.session"
+            " LEFT JOIN memories n ON n.id = m.superseded_by WHERE s.assistant = ? AND s.name = ? ORDER BY m.id",
+            (assistant, session),
+        ).fetchall()
+        return [
+            DocumentNote(bytes(uuid), bytes(identity), source_id, bool(holds), bool(edited))
+            for uuid, identity, source_id, holds, edited in found
+        ]
 
     def transcript(self, path: str) -> TranscriptState | None:
         return read_transcript_state(self._db, path)

@@ -18,6 +18,7 @@ from mnemic.actors.protocol.events import Event
 from mnemic.hooks import FORMATS, find_transcripts, open_transcript
 from mnemic.hooks.read import formats
 from mnemic.hooks.read import lines as read_lines
+from mnemic.hooks.read.formats import find_sources
 
 GENERIC = b'{"session":"s","role":"user","text":"hello"}\n'
 CLAUDE = b'{"type":"mode","mode":"normal","sessionId":"s"}\n'
@@ -60,7 +61,9 @@ def standard_input(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
         ([b'{"torn\n', CLAUDE], "a", "claude-code"),
         ([b"\xff\n", CLAUDE], "a.jsonl", "claude-code"),
         ([b"A note.\n", GENERIC], "a.txt", "text"),
-        ([b"# Title\n\n{}\n"], "a.md", "text"),
+        ([b"# Title\n\n{}\n"], "a.md", "markdown"),
+        ([GENERIC], "a.markdown", "markdown"),
+        ([b"# Title\n\n{}\n"], "a.txt", "text"),
         ([b"[a link](b) is text\n"], "a.txt", "text"),
         ([b'{"role":"user","content":"x"}\n'], "a.json", "jsonl"),
         ([b'{"role":"user","content":"x"}\n', CODEX], "a.jsonl", "codex"),
@@ -96,7 +99,7 @@ def test_a_file_of_no_known_format_says_so_and_names_the_known(write: Any, data:
     assert str(caught.value) == f"{path} is no transcript of a known format: {why}."
     assert (
         caught.value.remedy_text
-        == "Name its format with --format (claude-code, codex, gemini-cli, opencode, jsonl, text)."
+        == "Name its format with --format (claude-code, codex, gemini-cli, opencode, jsonl, markdown, text)."
     )
 
 
@@ -142,7 +145,7 @@ def test_a_format_is_told_by_the_beginning_of_a_file(write: Any, monkeypatch: py
     assert 0 < sum(counts) <= 1 << 13
 
 
-@pytest.mark.parametrize("format", ["text", "opencode"])
+@pytest.mark.parametrize("format", ["text", "markdown", "opencode"])
 def test_what_is_read_whole_is_read_to_a_bound(write: Any, monkeypatch: pytest.MonkeyPatch, format: str) -> None:
     monkeypatch.setattr(read_lines, "MOST_LINE_BYTES", 1000)
     source = open_transcript(write(b"\n" * 1001), format)
@@ -165,7 +168,7 @@ def test_an_unknown_format_names_the_known(write: Any) -> None:
         open_transcript(write(GENERIC), "yaml")
     assert str(caught.value) == "format cannot be 'yaml': no transcript is read by that name."
     assert caught.value.remedy_text == f"Give one of {', '.join(FORMATS)}."
-    assert FORMATS == ("auto", "claude-code", "codex", "gemini-cli", "opencode", "jsonl", "text")
+    assert FORMATS == ("auto", "claude-code", "codex", "gemini-cli", "opencode", "jsonl", "markdown", "text")
 
 
 def test_sizes_are_known_of_files_and_not_of_pipes(write: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -284,3 +287,26 @@ def test_every_real_transcript_is_told_by_its_host(transcripts: Path) -> None:
         assert format_of(path) == Path(path).relative_to(transcripts).parts[0]
         with open(path, encoding="utf-8") as lines:
             assert all(isinstance(json.loads(line), dict) for line in lines)
+
+
+# --- notes beside transcripts ----------------------------------------------------------------------------------------
+
+
+def found(folder: Path, format: str) -> tuple[list[str], int]:
+    paths, left = find_sources(str(folder), format)
+    return [os.path.relpath(path, folder) for path in paths], left
+
+
+def test_a_folder_stands_for_its_transcripts_or_where_it_has_none_for_its_notes(tmp_path: Path) -> None:
+    for name in ("a.md", "b/c.markdown", "b/d.txt", ".obsidian/e.md", "b/node_modules/f.md"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("words")
+    (tmp_path / "link.md").symlink_to(tmp_path / "a.md")
+    assert found(tmp_path, "auto") == (["a.md", "b/c.markdown"], 0)
+    assert found(tmp_path, "jsonl") == ([], 0)
+    (tmp_path / ".obsidian" / "s.jsonl").write_bytes(GENERIC)
+    assert found(tmp_path, "auto") == ([".obsidian/s.jsonl"], 2)
+    assert found(tmp_path, "jsonl") == ([".obsidian/s.jsonl"], 0)
+    assert found(tmp_path, "markdown") == (["a.md", "b/c.markdown"], 0)
+    assert find_sources(str(tmp_path / "a.md"), "auto") == ([str(tmp_path / "a.md")], 0)

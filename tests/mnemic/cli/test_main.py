@@ -254,7 +254,7 @@ def test_an_empty_folder_is_said_to_be_empty(command: Command, home: Path, tmp_p
     (tmp_path / "empty").mkdir()
     captured = command("capture", tmp_path / "empty", "--home", home)
     assert captured.code == 0
-    assert "no transcript is there: in a folder, only files named *.jsonl are taken for one" in captured.out
+    assert "nothing is there: in a folder, files named *.jsonl are taken, else those named *.md" in captured.out
 
 
 def test_a_text_file_is_notes(command: Command, home: Path, tmp_path: Path) -> None:

@@ -1,0 +1,208 @@
+"""Reads Markdown notes: each section, with the headings it stands under, is a note; a file is one session.
+
+A section's text begins with a line of its headings (``Boats > Repairs``), so that a recall finds it by them; below it
+stand its words as they are. A long section is cut between paragraphs. Front matter (YAML between ``---``, TOML between
+``+++``) gives the title, the tags and the day; else the day is that in the file's name, else when the file was written.
+What this memory put into the file itself is left out. `mnemic.hooks.read.formats` opens it.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from mnemic.actors.protocol.errors import SourceUnreadable
+from mnemic.actors.protocol.events import Event, MalformedLine, to_bytes
+from mnemic.hooks.read.generic import ASSISTANT
+from mnemic.hooks.read.lines import RawLines, parse_time_us
+from mnemic.hooks.read.own_text import remove_block
+from mnemic.runtime.files.foreign import parse_toml
+
+FORMAT = "markdown"
+SUFFIXES = (".md", ".markdown")
+_SECTION_BYTES = 4000  # a hit is given whole up to `recall.hit_bytes`, 8192, and all of it has its meaning
+_MOST_FRONT_LETTERS = 1 << 16
+_SEPARATOR = " > "
+_YAML = re.compile(r"---[ \t]*\r?\n((?:.*\n)*?)(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)")
+_TOML = re.compile(r"\+\+\+[ \t]*\r?\n((?:.*\n)*?)\+\+\+[ \t]*(?:\r?\n|\Z)")
+_FIELD = re.compile(r"[\w-]+[ \t]*:")
+_DATES = ("date", "created", "updated")
+_OFFSET = re.compile(r"[ \t]+(?=[+-]\d\d:?\d\d$)")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+class Section(NamedTuple):
+    """What stands under one heading, up to the next."""
+
+    path: tuple[str, ...]
+    """The headings it is under, its own last."""
+    parts: tuple[str, ...]
+    """Its words, in one piece or several; none where only headings follow."""
+    end: int
+    """The first line after it."""
+
+
+class FrontMatter(NamedTuple):
+    """What a file says of itself before it begins."""
+
+    title: str = ""
+    """Its title."""
+    tags: tuple[str, ...] = ()
+    """Its tags."""
+    said_at: int | None = None
+    """World time, microseconds since 1970 UTC."""
+    why: str = ""
+    """What of it cannot be understood, in a clause."""
+
+
+class MarkdownSource:
+    """An opened Markdown file; fulfils `mnemic.actors.protocol.ports.Source`. It is read whole first."""
+
+    format = FORMAT
+
+    def __init__(self, raw: RawLines) -> None:
+        self._raw = raw
+        self.size_bytes = raw.size_bytes
+        self.position_bytes = 0
+
+    def __iter__(self) -> Iterator[Event | MalformedLine]:
+        data = self._raw.read()
+        try:
+            text = data.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError as error:
+            raise SourceUnreadable(path=self._raw.path, why=f"byte {error.start} is no UTF-8") from None
+        file = None if self._raw.path == "-" else PurePath(self._raw.path)
+        session = str(file) if file else f"stdin-{hashlib.sha256(data).hexdigest()[:16]}"
+        front, body = split_front_matter(remove_block(text.removeprefix("\ufeff")))
+        if front.why:
+            yield MalformedLine(line=1, why=f"its front matter: {front.why}")
+        seen: Counter[str] = Counter()
+        tags = f"tags: {', '.join(front.tags)}" if front.tags else ""
+        for section in sections(body):
+            path = _SEPARATOR.join(_titled(section.path, front.title, file.stem if file else ""))
+            seen[path] += 1
+            name = path if seen[path] == 1 else f"{path} ({seen[path]})"
+            for number, part in enumerate(section.parts, start=1):
+                head = "\n".join(filter(None, (path, tags)))
+                tags = ""
+                self.position_bytes += len(to_bytes(part))
+                yield Event(
+                    assistant=ASSISTANT,
+                    session=session,
+                    kind="note",
+                    role="user",
+                    text=to_bytes("\n\n".join(filter(None, (head, part)))),
+                    source_id=name if number == 1 else f"{name} #{number}",
+                    said_at=_said_at(front, file, self._raw.changed_at),
+                    cwd=str(file.parent) if file else None,
+                )
+        self.position_bytes = len(data)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._raw.close()
+
+
+def _titled(path: Sequence[str], title: str, name: str) -> Sequence[str]:
+    """The headings of a section with what the whole file is called: its title, else, before any heading, its name."""
+    root = title or ("" if path else name)
+    return path if not root or path[:1] == (root,) else (root, *path)
+
+
+def _said_at(front: FrontMatter, file: PurePath | None, changed_at: int | None) -> int | None:
+    if front.said_at is not None:
+        return front.said_at
+    day = _DAY.match(file.stem) if file else None
+    named = parse_time_us(day[0]) if day else None
+    return changed_at if named is None else named
+
+
+# --- sections --------------------------------------------------------------------------------------------------------
+
+
+def sections(text: str) -> Iterator[Section]:
+    """Cut a text at its headings; what stands in a fence, a list or a quotation is no heading of its own.
+
+    Words stay as they are but for the blank lines around them. A heading under which only other headings stand has no
+    section; one under which nothing stands is its own.
+    """
+    from markdown_it import MarkdownIt  # 70 ms
+
+    lines = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z", text)  # as the parser counts them
+    tokens = MarkdownIt("commonmark").disable(["inline", "text_join"]).parse(text)
+    heads: list[tuple[int, int, int, str]] = [(0, 0, 0, "")]
+    cuts: list[int] = []
+    for place, token in enumerate(tokens):
+        if token.level == 0 and token.type == "heading_open" and token.map:
+            start, end = token.map
+            heads.append((int(token.tag[1:]), start, end, " ".join(tokens[place + 1].content.split())))
+        elif token.map and (token.level == 0 or (token.level == 1 and token.type == "list_item_open")):
+            cuts.append(token.map[0])
+    path: list[tuple[int, str]] = []
+    for (level, _, begin, title), after in zip(heads, [*heads[1:], (0, len(lines), 0, "")], strict=True):
+        path = [one for one in path if one[0] < level] + ([(level, title)] if title else [])
+        parts = _cut(lines, begin, after[1], cuts)
+        is_leaf = level and after[0] <= level
+        if parts or is_leaf:
+            yield Section(tuple(name for _, name in path), parts or ("",), after[1])
+
+
+def _cut(lines: list[str], begin: int, end: int, cuts: Sequence[int]) -> tuple[str, ...]:
+    """The words of some lines in pieces of so many bytes, cut where a block begins; a block is never cut."""
+    parts, size = [""], 0
+    for start, stop in pairwise([begin, *sorted({cut for cut in cuts if begin < cut < end}), end]):
+        block = "".join(lines[start:stop])
+        length = len(to_bytes(block))
+        if size and size + length > _SECTION_BYTES:
+            parts.append("")
+            size = 0
+        parts[-1] += block
+        size += length
+    whole = (re.sub(r"\A(?:[ \t]*(?:\r\n|\r|\n))+", "", part).rstrip() for part in parts)
+    return tuple(part for part in whole if part.strip())
+
+
+# --- front matter ----------------------------------------------------------------------------------------------------
+
+
+def split_front_matter(text: str) -> tuple[FrontMatter, str]:
+    """What a file says of itself, and the rest; what only looks like front matter is part of the rest."""
+    toml, found = _TOML.match(text, 0, _MOST_FRONT_LETTERS), _YAML.match(text, 0, _MOST_FRONT_LETTERS)
+    if toml is not None:
+        try:
+            return _front_matter(parse_toml(to_bytes(toml[1].replace("\r\n", "\n")))), text[toml.end() :]
+        except ValueError as error:
+            return FrontMatter(why=str(error)), text[toml.end() :]
+    if found is None:
+        return FrontMatter(), text
+    import yaml  # as needed: 30 ms
+
+    rest = text[found.end() :]
+    try:
+        values = yaml.load(found[1], Loader=yaml.BaseLoader)  # it makes strings, lists and maps alone
+    except (yaml.YAMLError, RecursionError) as error:
+        why = getattr(error, "problem", None) or type(error).__name__
+        return (FrontMatter(why=f"it is no YAML ({why})"), rest) if _FIELD.match(found[1]) else (FrontMatter(), text)
+    if not isinstance(values, dict) and found[1].strip():
+        return FrontMatter(), text
+    return _front_matter(values or {}), rest
+
+
+def _front_matter(values: dict[Any, Any]) -> FrontMatter:
+    title, tags = values.get("title"), values.get("tags")
+    given = re.split(r"[,\s]+", tags) if isinstance(tags, str) else tags if isinstance(tags, list) else []
+    name, date = next(((name, values[name]) for name in _DATES if values.get(name)), ("", None))
+    written = date.isoformat() if isinstance(date, datetime.date) else date  # as TOML has it; a datetime is one
+    said_at = parse_time_us(_OFFSET.sub("", written.strip())) if isinstance(written, str) else None
+    return FrontMatter(
+        title=" ".join(title.split()) if isinstance(title, str) else "",
+        tags=tuple(one.strip().lstrip("#") for one in given if isinstance(one, str) and one.strip()),
+        said_at=said_at,
+        why=f"its {name} is no ISO 8601 time" if name and said_at is None else "",
+    )
