@@ -258,7 +258,7 @@ def test_an_empty_folder_is_said_to_be_empty(command: Command, home: Path, tmp_p
 
 
 def test_a_text_file_is_notes(command: Command, home: Path, tmp_path: Path) -> None:
-    note = tmp_path / "note.md"
+    note = tmp_path / "note.txt"
     note.write_text("Bring rope.\n\nFeed the otter.\n", "utf-8")
     assert command("capture", note, "--home", home, "--json").json["new"] == 2
     assert texts(command("recall", "rope", "--home", home, "--json"))[0] == "Bring rope.\n\n"
@@ -572,7 +572,7 @@ WRONG: list[tuple[list[str], int, str]] = [
     (
         ["capture", "--format", "word", "/dev/null"],
         2,
-        "one of auto, claude-code, codex, gemini-cli, opencode, jsonl, text",
+        "one of auto, claude-code, codex, gemini-cli, opencode, jsonl, markdown, text",
     ),
     (["serve", "--engine", "embedded", "--address", "x:1"], 2, "--address goes with --engine ray"),
     (["capture", "--scope", "a/*", str(EXAMPLE / "call.jsonl")], 2, "it is no path"),

@@ -67,7 +67,7 @@ def test_what_is_wrong_is_said_and_it_still_ends_with_0(command: Command, user: 
     wrong = re.findall(r"^wrong: (.*)$", told.out, re.MULTILINE)
     assert sum("paused" in why for why in wrong) == 1, "the mind and the assistant say the same"
     assert any("mnemic-hook is missing" in why for why in wrong)
-    assert any("hooks.json cannot be read" in why for why in wrong)
+    assert any("hooks.json cannot be edited as JSON" in why for why in wrong)
     assert "settings unreadable: Cursor\n" in told.out
     assert f"  mnemic doctor --home {home}" in told.out
 

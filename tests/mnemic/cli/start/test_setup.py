@@ -113,7 +113,7 @@ def test_an_assistant_whose_settings_cannot_be_edited_is_told_and_the_others_are
     done = command("setup", "--yes", "--home", home)
     assert done.code == 1
     assert "  Gemini CLI   left as it is: " in done.out
-    assert "settings.json was not changed: it cannot be edited as JSON" in done.out
+    assert "settings.json cannot be edited as JSON" in done.out
     assert "  OpenCode     left as it is: " in done.out
     assert "wired: Claude Code, Codex, Cursor\n" in done.out
     after = everything(settings)
