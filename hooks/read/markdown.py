@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -144,6 +145,7 @@ def sections(text: str) -> Iterator[Section]:
             heads.append((int(token.tag[1:]), start, end, " ".join(tokens[place + 1].content.split())))
         elif token.map and (token.level == 0 or (token.level == 1 and token.type == "list_item_open")):
             cuts.append(token.map[0])
+    cuts = sorted(set(cuts))  # a list begins where its first item does
     path: list[tuple[int, str]] = []
     for (level, _, begin, title), after in zip(heads, [*heads[1:], (0, len(lines), 0, "")], strict=True):
         path = [one for one in path if one[0] < level] + ([(level, title)] if title else [])
@@ -154,9 +156,14 @@ def sections(text: str) -> Iterator[Section]:
 
 
 def _cut(lines: list[str], begin: int, end: int, cuts: Sequence[int]) -> tuple[str, ...]:
-    """The words of some lines in pieces of so many bytes, cut where a block begins; a block is never cut."""
+    """The words of some lines in pieces of so many bytes, cut where a block begins; a block is never cut.
+
+    Args:
+        cuts: the lines at which blocks begin, ascending.
+    """
     parts, size = [""], 0
-    for start, stop in pairwise([begin, *sorted({cut for cut in cuts if begin < cut < end}), end]):
+    inside = cuts[bisect_right(cuts, begin) : bisect_left(cuts, end)]
+    for start, stop in pairwise([begin, *inside, end]):
         block = "".join(lines[start:stop])
         length = len(to_bytes(block))
         if size and size + length > _SECTION_BYTES:
