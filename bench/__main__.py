@@ -112,7 +112,7 @@ def main() -> int:
     chosen = parser.parse_args()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command does; before NumPy is loaded
     run = bench_named(chosen.name)
-    given = vars(_parser(chosen.name, run).parse_args(chosen.options))
+    given = vars(bench_parser(chosen.name, run).parse_args(chosen.options))
     as_json = given.pop("json")
     try:
         rows = list(run(**given))
@@ -130,7 +130,7 @@ def main() -> int:
     return int(any(row.get("state") == "failed" for row in rows))
 
 
-def _parser(name: str, run: Callable[..., Rows]) -> argparse.ArgumentParser:
+def bench_parser(name: str, run: Callable[..., Rows]) -> argparse.ArgumentParser:
     """Read a bench's options off its parameters: those by keyword are options, their types and defaults as declared."""
     parser = argparse.ArgumentParser(prog=f"python -m mnemic.bench {name}", description=BENCHES[name])
     parser.add_argument("--json", action="store_true", help="print JSON")

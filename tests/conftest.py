@@ -15,7 +15,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from mnemic.cli.main import main
+from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys import key_slots
+from mnemic.runtime.keys.keys import Secrets
+from mnemic.runtime.minds.homes import create_mind
 from tests.processes.faces import EXAMPLE, Outcome, run
 from tests.processes.ray_fixture import local_ray as local_ray
 from tests.processes.serving import end
@@ -93,9 +96,12 @@ def _no_process_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
 
 @pytest.fixture(scope="session")
 def captured_example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
-    """A home that holds the example, with its meaning, and what capturing it printed. Not to be written to."""
+    """A home that holds the example, with its meaning, and what capturing it printed. Not to be written to.
+
+    Its secrets are the same each time, and with them the last digits of its ids, and what hangs on chance.
+    """
     home = tmp_path_factory.mktemp("example") / "home"
-    home.mkdir(mode=0o700)
+    create_mind(home, "default", SystemClock(), secrets=Secrets(root=b"r" * 32, identities=b"i" * 32, seed=b"s" * 32))
     return home, run("capture", EXAMPLE, "--home", home, "--json")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.bench.__main__ import BENCHES, _line, _parser, bench_named, main
+from mnemic.bench.__main__ import BENCHES, _line, bench_named, bench_parser, main
 from mnemic.bench.quality.locomo import METRICS
 from tests.paths import ROOT
 
@@ -82,7 +82,7 @@ def test_help_names_every_bench_and_what_it_measures() -> None:
 
 @pytest.mark.parametrize("name", BENCHES)
 def test_every_option_of_a_bench_is_known_and_its_default_is_told(name: str) -> None:
-    text = _parser(name, bench_named(name)).format_help()
+    text = bench_parser(name, bench_named(name)).format_help()
     assert "--json" in text
     assert ("--seed" in text) == ("of what is drawn (0)" in text)
 
