@@ -61,7 +61,7 @@ OTHER_PROGRAMS = {
     "claude": "another program",
     "codex": "another program",
     "gemini": "another program",
-    "curl": "needs a home that is served (tests/system/test_http_page.py)",
+    "curl": "needs a home that is served (tests/system/test_served_pages.py)",
     "pip": "installs packages",
     "source": "changes the shell that it is typed in",
     "export": "changes the shell that it is typed in",
