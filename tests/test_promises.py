@@ -23,7 +23,7 @@ from mnemic.actors.protocol.message import parse_id
 from mnemic.errors import InvalidValue, UnknownScope
 from mnemic.runtime.api.mind import Mind
 from tests.clocks import ManualClock
-from tests.processes.faces import EXAMPLE, Outcome, finish, run, start, turn
+from tests.processes.faces import EXAMPLE, finish, run, start, turn
 from tests.processes.serving import end
 from tests.waiting import until
 
@@ -241,8 +241,8 @@ def words_of(value: Any) -> Iterator[str]:
             yield from words_of(one)
 
 
-def test_10_nothing_that_was_captured_or_asked_stands_in_clear(captured_example: tuple[Path, Outcome]) -> None:
-    home, question = captured_example[0], "Who struggles with poor eyesight?"
+def test_10_nothing_that_was_captured_or_asked_stands_in_clear(example_home: Path) -> None:
+    home, question = example_home, "Who struggles with poor eyesight?"
     run("recall", question, "--home", home)
     runs = {question.encode()[at : at + RUN_BYTES] for at in range(len(question) - RUN_BYTES + 1)}
     for path in EXAMPLE.rglob("*.jsonl"):

@@ -683,9 +683,9 @@ def test_an_export_is_no_transcript_and_the_command_that_takes_it_is_named(
 
 
 def test_the_fields_of_a_capture_and_of_a_memory_are_documented(
-    command: Command, captured_example: tuple[Path, Outcome]
+    command: Command, captured_example: tuple[Path, Outcome], example_home: Path
 ) -> None:
-    home, captured = captured_example
+    home, captured = example_home, captured_example[1]
     section = DOCS.read_text("utf-8").partition("\n## `mnemic capture")[2].partition("\n## ")[0]
     assert set(captured.json) <= set(re.findall(r"`(\w+)`", section))
     newest = command("log", "-n", 1, "--home", home, "--json").json["id"]

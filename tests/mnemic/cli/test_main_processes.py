@@ -143,8 +143,8 @@ def test_a_closed_standard_input_is_told(home: Path, arguments: list[str]) -> No
     assert command.stderr.count("\n") == 1
 
 
-def test_whoever_reads_may_stop_reading(captured_example: tuple[Path, Outcome], tmp_path: Path) -> None:
-    recall = [*COMMAND, "recall", "session", "-k", "200", "--home", captured_example[0]]
+def test_whoever_reads_may_stop_reading(example_home: Path) -> None:
+    recall = [*COMMAND, "recall", "session", "-k", "200", "--home", example_home]
     shown = subprocess.run(
         ["sh", "-c", '"$@" | head -n 1', "sh", *recall],
         capture_output=True,
