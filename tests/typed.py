@@ -6,6 +6,7 @@ import io
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -73,6 +74,7 @@ class User:
         """
         written = io.TextIOWrapper(io.BytesIO(), "utf-8", newline="", write_through=True)
         code: object = 0
+        mask, handler = os.umask(0o077), signal.getsignal(signal.SIGTERM)  # the command sets both
         with self._given(command.piped_from, said) as stdin, redirect_stdout(written), redirect_stderr(written):
             before, sys.stdin = sys.stdin, stdin
             try:
@@ -81,6 +83,8 @@ class User:
                 code = ended.code
             finally:
                 sys.stdin = before
+                os.umask(mask)
+                signal.signal(signal.SIGTERM, handler)
         assert isinstance(code, int)
         written.seek(0)
         printed = written.read().replace(str(self.folder), USER)
