@@ -25,6 +25,8 @@ from tests.processes.faces import EXAMPLE
 
 USER = "/home/ada"
 """What the user's folder is called in what a page shows."""
+TORN = "c4981233"
+"""The session of the example in which a line is torn."""
 YES = "y\n"
 """What somebody at a terminal says to whatever a command asks."""
 SCORE_SLACK = 0.011
@@ -56,8 +58,9 @@ class User:
         patch.setenv("HOME", str(self.folder))
         for home in (default_home(os.environ), self.folder / "memories"):
             shutil.copytree(captured, home)
-        for host, taken in ((".claude/projects", "claude"), (".codex/sessions", "codex"), ("mnemic/example", "")):
-            shutil.copytree(EXAMPLE / taken, self.folder / host)
+        shutil.copytree(EXAMPLE, self.folder / "mnemic" / "example")
+        for host, taken in ((".claude/projects", "claude"), (".codex/sessions", "codex")):
+            shutil.copytree(EXAMPLE / taken, self.folder / host, ignore=shutil.ignore_patterns(f"{TORN}*"))
         for folder in ("src/slip", "src/slipway", "src/shelf", ".gemini/tmp", ".local/share/opencode"):
             (self.folder / folder).mkdir(parents=True)
         (self.folder / "notes").mkdir()
