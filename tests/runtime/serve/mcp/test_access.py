@@ -13,6 +13,8 @@ import pytest
 from mnemic.actors.protocol.capture.messages import CaptureText
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.message import format_id, parse_id
+from mnemic.runtime.clock import SystemClock
+from mnemic.runtime.minds.homes import create_mind, missing_mind
 from mnemic.runtime.minds.projects import resolve_scope
 from tests.grouped import group_scopes
 from tests.processes.faces import git_project
@@ -67,6 +69,26 @@ def test_it_is_told_its_own_project_and_what_lies_below(faces: Hosted, project: 
     assert texts(faces, project) == OWN
     assert texts(faces, project, scope="boat") == OWN
     assert texts(faces, project, scope="boat/cabin") == {"the otter has a cabin"}
+
+
+def test_of_a_mind_that_is_not_there_an_assistant_is_told_no_name_of_another_one(
+    faces: Hosted, project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_mind(home, "private", SystemClock())
+
+    def refused(name: str, create: bool) -> Any:
+        raise missing_mind(home, name)
+
+    monkeypatch.setattr(faces.minds, "use", refused)
+    with Wire(faces.mcp, {"folder": str(project), "assistant": "codex", "mind": "privat"}) as wire:
+        wire.send(HELLO, tool_call(2, "memory_recall", query="otter"))
+        wire.hear()
+        result = wire.hear()["result"]
+    assert result["isError"]
+    told = result["content"][0]["text"]
+    assert told.startswith(f"mind_missing: There is no mind 'privat' in {home}.")
+    assert "private" not in told
+    assert "'private'" in missing_mind(home, "privat").remedy_text
 
 
 def test_what_is_kept_everywhere_is_told_to_all_and_kept_or_forgotten_by_none_without_the_right(
