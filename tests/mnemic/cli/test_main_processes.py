@@ -208,8 +208,9 @@ def test_progress_is_shown_on_a_terminal_and_nowhere_else(home: Path, tmp_path: 
     source = all_turns(tmp_path / "all.jsonl")
     ended, shown = on_a_terminal("capture", source, "--home", home)
     assert ended.code == 0
-    assert "   words  [###" in shown
-    assert "100%" in shown
+    size = source.stat().st_size
+    assert "   words " in shown
+    assert f"{size}/{size}" in shown
     assert ended.out.startswith(f"{TURNS} new memories from 1 transcript, in ")
     assert run("capture", source, "--home", home).err == ""
     assert on_a_terminal("capture", source, "--home", home, "--json")[1] == ""
@@ -235,7 +236,7 @@ def test_two_processes_capture_into_one_home_while_a_third_recalls(home: Path, t
     seen: list[int] = []
     while any(process.poll() is None for process in captures):
         asked = run("recall", "otter", "-k", 1000, "--home", home, "--json")
-        assert asked.code in (0, 3), asked
+        assert asked.code in (0, 2), asked
         if asked.code == 0:
             seen.append(len(asked.json["hits"]))
         else:
