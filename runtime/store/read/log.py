@@ -118,10 +118,10 @@ class LogQueries:
             f" ORDER BY {when} DESC, id DESC LIMIT ?",
             (*values, asked.limit + 1),
         ).fetchall()
-        found = [self._load_listed(row, at, asked) for row, at in rows[: asked.limit]]
+        found = [self._load_listed(row, at, asked.by, asked.text_bytes) for row, at in rows[: asked.limit]]
         return MemoriesListed(memories=tuple(found), more=len(rows) > asked.limit)
 
-    def _load_listed(self, row: int, at: int, asked: ListMemories) -> MemoryEntry:
+    def _load_listed(self, row: int, at: int, by: str, text_bytes: int) -> MemoryEntry:
         text, superseded_by, *fields = next(
             self._db.execute(
                 "SELECT m.text, m.superseded_by, m.uuid, m.kind, m.role, m.speaker, s.assistant, s.name, s.mode,"
@@ -130,9 +130,9 @@ class LogQueries:
                 (row,),
             )
         )
-        data, size = text_prefix(self._db, text, asked.text_bytes)
+        data, size = text_prefix(self._db, text, text_bytes)
         return MemoryEntry(
-            cursor=f"{asked.by}-{at}-{row}",
+            cursor=f"{by}-{at}-{row}",
             at=at,
             data=data,
             size_bytes=size,
@@ -288,7 +288,8 @@ class LogQueries:
         ]
         before, after = sides
         return tuple(
-            self._load_listed(one, said_at, _CONTEXT_BYTES) for one, said_at in (*before[::-1], (row, at), *after)
+            self._load_listed(one, said_at, "said", _CONTEXT_BYTES)
+            for one, said_at in (*before[::-1], (row, at), *after)
         )
 
 
