@@ -134,10 +134,14 @@ class StoreSnapshot(
             " JOIN sessions s ON s.id = m.session WHERE m.id BETWEEN ? AND ? ORDER BY m.id",
             (first_row, last_row),
         )
-        return [
-            MemoryAttributes(role, speaker, assistant, branch, tool, tuple(json.loads(files)))
-            for role, speaker, assistant, branch, tool, files in found
-        ]
+        read: dict[tuple[Any, ...], MemoryAttributes] = {}  # many rows are equal
+        attributes = []
+        for row in found:
+            if row not in read:
+                role, speaker, assistant, branch, tool, files = row
+                read[row] = MemoryAttributes(role, speaker, assistant, branch, tool, tuple(json.loads(str(files))))
+            attributes.append(read[row])
+        return attributes
 
     def superseded(self) -> Superseded:
         # Told to use the index: to have them in order, SQLite would rather read all memories, 9 ms for 100,000.
