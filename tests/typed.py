@@ -135,6 +135,7 @@ def named_command(words: Sequence[str]) -> tuple[click.Command, list[str]]:
     """The command that words begin with, or the group of all where they begin with none, and the words after it."""
     command: click.Command = cli
     rest = list(words)
+    cli.load_all()
     while isinstance(command, click.Group) and rest and rest[0] in command.commands:
         command = command.commands[rest.pop(0)]
     return command, rest
