@@ -45,6 +45,7 @@ from mnemic.actors.protocol.knowledge.messages import (
 )
 from mnemic.actors.protocol.log_messages import (
     CountUse,
+    FindIds,
     ListDeliveries,
     ListMemories,
     NoteDelivery,
@@ -322,7 +323,8 @@ def valid_messages(takes: tuple[type, ...], lines: str, ids: tuple[bytes, ...]) 
         Shape(pattern={"role": "user"}, k=3),
         ListRoles(),
         FindSimilar(text="The harbour wall is two metres high.", scope="work"),
-        ShowMemories(ids=ids[:1]),
+        ShowMemories(ids=ids[:1], context=1),
+        FindIds(ends=tuple(one.hex()[-8:] for one in ids[:1])),
         ListMemories(scope="work", limit=2),
         NoteDelivery(assistant="contract", session="new", parts=()),
         ListDeliveries(limit=2),
