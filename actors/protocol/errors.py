@@ -284,7 +284,7 @@ class UnknownNight(BadInput):
 
 class UnknownEntity(BadInput):
     sentence = "No memory names {name!r}{where}."
-    remedy = "{near}`mnemic entities` lists what is named."
+    remedy = "{near}`mnemic entities` lists what is named; `--scope '*'` looks through everything."
 
 
 class UnknownConflict(BadInput):

@@ -19,9 +19,9 @@ from mnemic.actors.protocol.errors import HomeMissing, InvalidValue, WrongPassph
 from mnemic.actors.protocol.message import Time, field_help
 from mnemic.cli.start.subjects import SubjectGroup
 from mnemic.cli.terminal.dates import TimeParam
-from mnemic.cli.terminal.ids import keep_list, resolve_ids
+from mnemic.cli.terminal.ids import forget_lists, keep_list, resolve_ids
 from mnemic.cli.terminal.interrupts import ask
-from mnemic.cli.terminal.output import Line, escape_controls, print_lines
+from mnemic.cli.terminal.output import Line, escape_controls, print_error, print_lines
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.logs import log_to
 from mnemic.runtime.minds.ask_passphrase import is_interactive
@@ -86,6 +86,7 @@ class CommandContext:
         from mnemic.open_mind import open_here, open_served
         from mnemic.runtime.minds.ask_passphrase import open_with_prompt
 
+        made = create and not mind_folder(self.home, self.mind).path.is_dir()
         if create:
             self.require_named()
         if os.environ.get("MNEMIC_INSTRUCTIONS"):  # a process that serves has its own, and says nothing of it
@@ -99,6 +100,8 @@ class CommandContext:
                     served.set_secret_reader(read_secret_line)
                 with served:
                     yield served
+                if made:
+                    self._tell_made()
                 return
         opens = partial(open_here, self.home, self.mind, create=create, asked_only=asked_only)
         with (
@@ -111,6 +114,18 @@ class CommandContext:
                 until_s = CLOCK.monotonic_s() + _DRAIN_FIRST_S
                 mind.drain_before_question(lambda: CLOCK.monotonic_s() < until_s)
             yield mind
+        if made:
+            self._tell_made()
+
+    def _tell_made(self) -> None:
+        """Say on standard error that a mind was made, since nobody asked for one, and what its owner has to keep."""
+        folder = mind_folder(self.home, self.mind)
+        if folder.key.is_file():  # it was made, and by nobody else who locked it
+            view = {
+                "error": f"made the mind {self.mind!r}; its key is {folder.key}: keep a copy elsewhere.",
+                "remedy": f"`mnemic rekey --recovery{mind_options(folder)}` prints a recovery key for it.",
+            }
+            print_error(view, as_json=False)
 
     def working_folder(self) -> str:
         """The folder the command was given in.
@@ -202,6 +217,10 @@ class CommandContext:
         """Have ``@1`` mean the first of these memories, as views give them, where a person is shown them."""
         if not self.as_json:
             keep_list(self.home, self.mind, (one["id"] for one in memories))
+
+    def forget_lists(self) -> None:
+        """Have no ``@1`` name what is erased or locked now."""
+        forget_lists(self.home)
 
     def resolve_ids(self, mind: Mind, texts: Sequence[str]) -> tuple[bytes, ...]:
         """The memories that are named: by an id, its last digits, or ``@1`` of the last list."""

@@ -65,6 +65,8 @@ def remember_lines(view: dict[str, Any]) -> Iterator[Line]:
         (short_id(view["id"]), "cyan"),
         (f" in {view['scope'] or 'no scope'} ({where})", ""),
     ]
+    if view["created"] and view["scope_found"] in ("folder", "git"):
+        yield [("it is told in this project; --everywhere is for all of them", "dim")]
     yield from view["advice"]
     if view["superseded_by"]:
         yield f"it was replaced since by {short_id(view['superseded_by'])}"

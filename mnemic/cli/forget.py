@@ -150,6 +150,7 @@ def _erase(chosen: CommandContext, selection: Selection, yes: bool) -> None:
         started = CLOCK.monotonic_s()
         with progress_bars(chosen.as_json) as progress:
             erased = mind.erase(selection, seen, progress)
+        chosen.forget_lists()
         took_s = CLOCK.monotonic_s() - started
 
     done = msgspec.to_builtins(erased) | {"applied": True, "took_s": round(took_s, 2)}

@@ -140,6 +140,7 @@ def lock(chosen: CommandContext) -> None:
 
     folder = _mind_folder(chosen)
     was = take(chosen.home, chosen.mind)
+    chosen.forget_lists()
     told = "Locked: what happens is kept, and nothing can be recalled" if was else "It was locked already"
     view = {"mind": folder.path.name, "locked": True, "was_unlocked": was, "told": told}
     chosen.print_answer(view, told_lines)

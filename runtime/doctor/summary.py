@@ -15,8 +15,9 @@ from mnemic.actors.protocol.errors import MindLocked, MnemicError
 from mnemic.runtime.api.reports import pluralize
 from mnemic.runtime.capture.pauses import current_pause
 from mnemic.runtime.doctor.capture import losses_check
+from mnemic.runtime.keys.key_slots import slot_of
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.minds.homes import MindFolder, mind_folder, open_mind
+from mnemic.runtime.minds.homes import MindFolder, mind_folder, open_mind, read_key_header
 from mnemic.runtime.spool.files import measure_backlog, read_losses
 from mnemic.runtime.store.high_water import lost_transactions
 from mnemic.runtime.store.read.capture import spool_offsets
@@ -34,6 +35,10 @@ class MindSummary(msgspec.Struct, kw_only=True):
     """How much hooks wrote that is not taken in yet."""
     locked: bool = False
     """Whether a passphrase locks it: it is not looked into then."""
+    has_recovery: bool | None = None
+    """Whether a recovery key opens it; ``None`` where its card cannot be read."""
+    paused: str = ""
+    """Why nothing is captured, where its owner paused it."""
     wrong: list[str] = msgspec.field(default_factory=list)
     """What is wrong, and what to do, in words."""
 
@@ -49,13 +54,14 @@ def summarize_mind(home: Path, mind: str, clock: Clock) -> MindSummary | None:
         return None
     summary = MindSummary()
     try:
+        summary.has_recovery = slot_of(read_key_header(folder), "recovery") is not None
         _look_into(folder, open_mind(home, mind, looking=True)[1], summary)
     except MindLocked:
         summary.locked = True
     except MnemicError as error:
         summary.wrong.append(f"{error} {error.remedy_text}")
     if (held := current_pause(folder.path, now_us)) is not None:
-        summary.wrong.append(held.sentence())
+        summary.paused = held.sentence()
     lost = losses_check(read_losses(folder.spool), now_us)
     if lost.state == "wrong":
         summary.wrong.append(f"{lost.detail}. {lost.remedy}")

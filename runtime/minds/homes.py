@@ -172,9 +172,8 @@ def mind_names(home: Path) -> list[str]:
 
 def missing_mind(home: Path, mind: str) -> MindMissing:
     """The error for a mind that is not there: it names those that are, and what makes this one."""
-    names, make = mind_names(home), f"`mnemic init{mind_options(mind_folder(home, mind))}` makes this one"
-    if mind == DEFAULT_MIND and home.is_dir():
-        make += ", and so does the first `mnemic capture`"
+    verb = "setup" if mind == DEFAULT_MIND else "init"
+    names, make = mind_names(home), f"`mnemic {verb}{mind_options(mind_folder(home, mind))}` makes this one"
     near = suggest_scopes(mind, names)
     there = f"{near}This home has {', '.join(map(repr, names)) or 'none'}"
     return MindMissing(mind=mind, home=str(home), remedy=f"{there}; {make}")
@@ -292,9 +291,11 @@ def locked_error(folder: MindFolder) -> MindLocked:
 
 
 def mind_options(folder: MindFolder) -> str:
-    """What follows a command that is proposed, for it to mean this mind whichever home the shell is set to."""
+    """What follows a command that is proposed, for it to mean this mind; nothing where that is meant anyway."""
     mind = [] if folder.path.name == DEFAULT_MIND else ["--mind", folder.path.name]
-    return " " + shlex.join(["--home", os.path.abspath(folder.home), *mind])
+    usual = "MNEMIC_HOME" not in os.environ and folder.home.absolute() == default_home({}).absolute()
+    home = [] if usual else ["--home", os.path.abspath(folder.home)]
+    return f" {shlex.join([*home, *mind])}" if home or mind else ""
 
 
 def is_locked_mind(home: Path, mind: str) -> bool:

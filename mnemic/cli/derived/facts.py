@@ -47,24 +47,24 @@ def _view(answer: Any, looked: Scopes, found: str) -> dict[str, Any]:
 
 
 @cli.command()
-@click.argument("entity", required=False, default="", metavar="[ENTITY]")
+@click.argument("entity", nargs=-1, metavar="[ENTITY...]")
 @verb_options(ListFacts, "relation", "at", "history", "k", "scope", scope=FOLDER_SCOPE)
 @common_options
-def facts(chosen: CommandContext, entity: str, scope: tuple[str, ...], **asked: Any) -> None:
+def facts(chosen: CommandContext, entity: tuple[str, ...], scope: tuple[str, ...], **asked: Any) -> None:
     """List what holds: of a thing, or of all, the newest first."""
     with _asking(chosen, scope) as (mind, looked, found):
-        chosen.print_answer(_view(mind.facts(entity, scope=looked, **asked), looked, found), fact_lines)
+        chosen.print_answer(_view(mind.facts(" ".join(entity), scope=looked, **asked), looked, found), fact_lines)
 
 
 @cli.command()
-@click.argument("entity")
+@click.argument("entity", nargs=-1, required=True, metavar="ENTITY...")
 @verb_options(ListFacts, "relation", "k", "scope", scope=FOLDER_SCOPE, k={"default": 100})
 @common_options
-def timeline(chosen: CommandContext, entity: str, scope: tuple[str, ...], **asked: Any) -> None:
+def timeline(chosen: CommandContext, entity: tuple[str, ...], scope: tuple[str, ...], **asked: Any) -> None:
     """Tell what was said of a thing, and until when it held."""
     with _asking(chosen, scope) as (mind, looked, found):
         chosen.print_answer(
-            _view(mind.facts(entity, history=True, scope=looked, **asked), looked, found), timeline_lines
+            _view(mind.facts(" ".join(entity), history=True, scope=looked, **asked), looked, found), timeline_lines
         )
 
 

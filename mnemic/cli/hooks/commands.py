@@ -53,7 +53,7 @@ ALLOW = click.option(
     "--allow",
     multiple=True,
     type=click.Choice([*MCP_RIGHTS, "nothing"]),
-    help="What they may do by MCP beyond their own project; else asked, and as before.",
+    help="What they may do by MCP beyond their own project; else asked at the first install, and as before.",
 )
 BACKFILL = click.option(
     "--backfill/--no-backfill", default=None, help="Take in, or not, the transcripts from before; else asked."
@@ -199,7 +199,7 @@ def leave(chosen: CommandContext, erase: bool, yes: bool) -> None:
             say("nothing was done" if wanted is False else "nobody answered: nothing was done")
             return
         warning = "There is no way back. Type ERASE to remove the data too"
-        if erase and ask(lambda: click.prompt(warning, default="")) != "ERASE":
+        if erase and ask(lambda: click.prompt(warning, default="", show_default=False)) != "ERASE":
             erase = False
             say("the data stays")
     left = uninstall_home(home, os.environ, CLOCK, write=True)

@@ -31,7 +31,7 @@ _HOME_FILES = {  # not hooks.json: leaving removes the one that it can read, and
     ),
     "backups": BACKUP,
     "run": re.compile(
-        r"serve\.(lock|json|err)|drain\.lock|\.serve\.json-\w+|start\.lock|hook-start|queued-[\w.-]+|(http|mcp)\.sock"
+        r"serve\.(lock|json|err)|listed-\d+\.(json|\d+)|drain\.lock|\.serve\.json-\w+|start\.lock|hook-start|queued-[\w.-]+|(http|mcp)\.sock"
     ),
 }
 _STATE_FILES = (

@@ -52,6 +52,7 @@ def overview(chosen: CommandContext) -> dict[str, Any]:
         "waiting_bytes": 0 if mind is None else mind.waiting_bytes,
         "locked": mind is not None and mind.locked,
         "assistants": assistants,
+        "paused": "" if mind is None else mind.paused,
         "wrong": wrong,
     }
     return view | {"next": [*_next(chosen, view)]}
@@ -73,6 +74,8 @@ def overview_lines(view: dict[str, Any]) -> Iterator[Line]:
             yield [(f"{state}: ", "green" if state == "wired" else "yellow"), (", ".join(named), "")]
     if not view["assistants"]:
         yield "no assistant was found on this machine"
+    if view["paused"]:
+        yield [("paused: ", "yellow"), (view["paused"], "")]
     yield from ([("wrong: ", "red"), (why, "")] for why in view["wrong"])
     yield from next_lines(view["next"])
 

@@ -52,6 +52,7 @@ def setup(chosen: CommandContext, yes: bool, allow: tuple[str, ...], backfill: b
     folder = mind_folder(chosen.home, chosen.mind).path
     mind: dict[str, Any] = {"mind": chosen.mind, "folder": str(folder), "is_new": known is None}
     mind["memories"] = known.memories if known is not None else 0
+    mind["has_recovery"] = None if known is None else known.has_recovery
     view = wiring_view(wired, chosen.home) | {"applied": yes or asks, "mind": mind, "backfill": None}
     fresh = [name for name, host in view["hosts"].items() if _changes(host)]
     view["wired"] = [name for name, host in view["hosts"].items() if not host["failed"] and name not in fresh]
@@ -136,6 +137,8 @@ def mind_lines(view: dict[str, Any]) -> Iterator[Line]:
     else:
         held = "" if mind["memories"] is None else f", with {pluralize(mind['memories'], 'memory')}"
         yield f"the mind {mind['mind']!r} is there{held}; its keys stay as they are"
+        if mind["has_recovery"] is False:
+            yield [("  it has no recovery key: ", "yellow"), ("`mnemic rekey --recovery` prints one", "")]
 
 
 def plan_lines(view: dict[str, Any]) -> Iterator[Line]:

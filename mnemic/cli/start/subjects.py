@@ -8,7 +8,7 @@ from importlib import import_module
 import click
 
 SUBJECTS: dict[str, tuple[str, ...]] = {
-    "Start": ("setup", "demo", "status", "doctor"),
+    "Start": ("setup", "demo", "status", "doctor", "help"),
     "Ask": ("recall", "shape", "show", "log"),
     "Keep": ("capture", "remember", "correct", "forget", "scope", "pause", "resume"),
     "What is known": (
@@ -37,6 +37,7 @@ _COMMANDS: dict[str, tuple[str, ...]] = {
     "processes": ("serve", "mcp", "demo"),
     "recall": ("recall", "shape"),
     "scope": ("scope",),
+    "start.help": ("help",),
     "start.setup": ("setup",),
     "status": ("status", "doctor"),
 }

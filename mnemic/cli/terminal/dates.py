@@ -6,7 +6,7 @@ What is no ISO 8601 is read by `dateparser`, in English. A time without an offse
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -16,9 +16,10 @@ from mnemic.actors.protocol.times import parse_time
 from mnemic.runtime.clock import SystemClock
 
 _DAY = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)(.*)", re.DOTALL)
+_TIME_OF_DAY = re.compile(r"\d{1,2}(?::\d{2}){0,2}(?:\s?[ap]m)?")
 _SPAN = re.compile(r"(\d+)\s*([a-z]+)(?:\s+ago)?")
-_NO_DATE = re.compile(r"\d{1,3}|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}-\d+-.*")
-"""What a parser would make something of, and two people two things: ``12``, ``01/02/2026``, ``2026-13-01``."""
+_NO_DATE = re.compile(r"\d{1,3}|.*(?<!\d)\d{1,2}[./-]\d{1,2}(?![\d:]).*|q\d.*")
+"""What a parser would make something of, and two people two things: ``12``, ``01/02/2026``, ``1-2``, ``Q3 2026``."""
 
 
 class TimeParam(click.ParamType):  # type: ignore[type-arg]
@@ -52,16 +53,31 @@ def parse_local_time(text: str, now: datetime) -> int:
         BadTime: it is none, or one that two people would read as two.
     """
     said = " ".join(text.split()).lower()
-    if (day := _DAY.fullmatch(said)) is not None:
+    day = _DAY.fullmatch(said)
+    if day is not None:
         said = f"{day[1]}-{int(day[2]):02}-{int(day[3]):02}{day[4]}"
     try:
         moment = datetime.fromisoformat(said.upper())
     except ValueError:
-        moment = _read_words(text, said, now)
+        moment = _read_words(text, said, now) if day is None else _read_day(text, day, now)
     try:
         return parse_time(moment.astimezone().isoformat())
     except (ValueError, OverflowError, OSError):  # no calendar, or no clock of this machine, goes as far
         raise BadTime(value=text) from None
+
+
+def _read_day(text: str, day: re.Match[str], now: datetime) -> datetime:
+    """A day in figures and a time of day as people write it: ``2026-09-01 5pm``, ``2026-9-1T5:00``, ``2026-09-01Z``."""
+    try:
+        date = datetime(int(day[1]), int(day[2]), int(day[3]))
+    except ValueError:
+        raise BadTime(value=text) from None
+    rest = day[4].removeprefix("t").strip()
+    if rest == "z":
+        return date.replace(tzinfo=UTC)
+    if not _TIME_OF_DAY.fullmatch(rest):
+        raise BadTime(value=text)
+    return datetime.combine(date, _read_words(text, f"today {rest}", now).timetz())
 
 
 def _read_words(text: str, said: str, now: datetime) -> datetime:

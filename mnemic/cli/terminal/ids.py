@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+import psutil
 
 from mnemic.actors.protocol.errors import InvalidValue, MnemicError
 from mnemic.runtime.minds.run_dir import RunDir
@@ -18,14 +19,12 @@ if TYPE_CHECKING:
     from mnemic.runtime.api.mind import Mind
 
 _PLACE = re.compile(r"@(\d+)")
-_FILE = "listed.json"
+_FILE = "listed-{terminal}.json"
 
 
 class _Listed(msgspec.Struct, frozen=True):
-    """The last list that was printed."""
+    """The last list that was printed in a terminal."""
 
-    terminal: int
-    """Session of processes it was printed in: each terminal has one."""
     mind: str
     """Name of the mind."""
     ids: tuple[str, ...]
@@ -34,15 +33,34 @@ class _Listed(msgspec.Struct, frozen=True):
 
 def keep_list(home: Path, mind: str, ids: Iterable[str]) -> None:
     """Have ``@1`` mean the first of these from now on, in this terminal; none where nothing can be written."""
-    run = RunDir(home)
-    listed = _Listed(terminal=os.getsid(0), mind=mind, ids=tuple(ids))
+    path = _list_path(home)
     try:
-        run.prepare()
-        draft = run.folder / f"{_FILE}.{os.getpid()}"
-        draft.write_bytes(msgspec.json.encode(listed))
-        draft.replace(run.folder / _FILE)
+        RunDir(home).prepare()
+        _forget_ended(path.parent)
+        draft = path.with_suffix(f".{os.getpid()}")
+        draft.write_bytes(msgspec.json.encode(_Listed(mind=mind, ids=tuple(ids))))
+        draft.replace(path)
     except (OSError, MnemicError):  # the answer stands all the same; who asks for @1 is told that nothing is kept
         return
+
+
+def forget_lists(home: Path) -> None:
+    """Have ``@1`` mean nothing in any terminal: what was listed may be erased or locked now."""
+    for path in (home / "run").glob(_FILE.format(terminal="*")):
+        path.unlink(missing_ok=True)
+
+
+def _list_path(home: Path) -> Path:
+    """Where the last list of this terminal is kept: each terminal has its own session of processes."""
+    return RunDir(home).folder / _FILE.format(terminal=os.getsid(0))
+
+
+def _forget_ended(folder: Path) -> None:
+    """Remove the lists of terminals that are closed."""
+    for path in folder.glob(_FILE.format(terminal="*")):
+        number = path.stem.rpartition("-")[2]
+        if number.isdecimal() and not psutil.pid_exists(int(number)):
+            path.unlink(missing_ok=True)
 
 
 def resolve_ids(mind: Mind, home: Path, name: str, texts: Sequence[str]) -> tuple[bytes, ...]:
@@ -74,10 +92,10 @@ def _listed_id(home: Path, mind: str, text: str) -> str:
     if number is None:
         raise InvalidValue(name="the memory", value=text, why="no number stands after the @", expected=expected)
     try:
-        listed = msgspec.json.decode((RunDir(home).folder / _FILE).read_bytes(), type=_Listed)
+        listed = msgspec.json.decode(_list_path(home).read_bytes(), type=_Listed)
     except (OSError, msgspec.DecodeError):
         listed = None
-    if listed is None or listed.terminal != os.getsid(0) or listed.mind != mind:
+    if listed is None or listed.mind != mind:
         why = f"no list of the mind {mind!r} was printed in this terminal"
         raise InvalidValue(name="the memory", value=text, why=why, expected=expected)
     place = int(number[1])

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -47,7 +47,7 @@ def print_lines(lines: Iterable[Line]) -> None:
         OutputFailed: standard output cannot be written.
         BrokenPipeError: whoever reads has seen enough; click ends the command quietly.
     """
-    show = _print_styled(_console()) if sys.stdout.isatty() else lambda line: click.echo(plain(line))
+    show = _print_styled(_console(sys.stdout)) if sys.stdout.isatty() else lambda line: click.echo(plain(line))
     try:
         for line in lines:
             show(line)
@@ -58,10 +58,10 @@ def print_lines(lines: Iterable[Line]) -> None:
         raise OutputFailed(why=error.strerror) from error
 
 
-def _console() -> Console:
+def _console(stream: TextIO) -> Console:
     from rich.console import Console
 
-    return Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+    return Console(file=stream, highlight=False, markup=False, emoji=False)
 
 
 def _print_styled(console: Console) -> Callable[[Line], None]:
@@ -99,7 +99,11 @@ def print_error(view: dict[str, str], as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(view))
     else:
-        click.echo(escape_controls(f"mnemic: {view['error']} {view['remedy']}"), err=True)
+        said = f"mnemic: {view['error']} {view['remedy']}"
+        if sys.stderr.isatty():
+            _print_styled(_console(sys.stderr))([("mnemic: ", "red"), (said.removeprefix("mnemic: "), "")])
+        else:
+            click.echo(escape_controls(said), err=True)
 
 
 def escape_controls(line: str) -> str:
@@ -264,8 +268,10 @@ def _notes(hit: dict[str, Any]) -> Iterator[str]:
 def searched_scope(scope: str | Sequence[str], found: str) -> str:
     """Where was looked, how that was found, and how to look further."""
     paths = [scope] if isinstance(scope, str) else scope
-    where = "everything" if scope == "*" else ", ".join(path or "what belongs to no project" for path in paths)
-    more = "" if found in ("named", "asked for") or scope == "*" else "; --scope '*' looks through everything"
+    if scope == "*":
+        return "everything"
+    where = ", ".join(path or "what belongs to no project" for path in paths)
+    more = "" if found == "named" else "; --scope '*' looks through everything"
     return f"{where} ({found}{more})"
 
 

@@ -200,9 +200,13 @@ class LogQueries:
         return dict(found)
 
     def ids_ending(self, digits: str, most: int) -> list[bytes]:
-        """Ids that end with these hexadecimal digits; every id is looked at, in the index that holds them alone."""
+        """Ids that end with these hexadecimal digits, or whose last eight begin with them.
+
+        Every id is looked at, in the index that holds them alone.
+        """
         found: list[Any] = self._db.execute(
-            "SELECT uuid FROM memories WHERE hex(uuid) LIKE ? ORDER BY uuid LIMIT ?", (f"%{digits}", most)
+            "SELECT uuid FROM memories WHERE hex(uuid) LIKE ?1 OR substr(hex(uuid), 25) LIKE ?2 ORDER BY uuid LIMIT ?3",
+            (f"%{digits}", f"{digits}%", most),
         ).fetchall()
         return [uuid for (uuid,) in found]
 

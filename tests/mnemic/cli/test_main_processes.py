@@ -271,5 +271,7 @@ def test_a_log_that_cannot_be_written_is_said_once_and_stops_nothing(home: Path)
     (home / "mnemic.log").mkdir()
     ended = run("remember", "an otter's note", "--home", home)
     assert ended.code == 0
-    assert ended.err == f"mnemic: The log {home / 'mnemic.log'} cannot be written: Is a directory.\n"
+    told, made = ended.err.splitlines()
+    assert told == f"mnemic: The log {home / 'mnemic.log'} cannot be written: Is a directory."
+    assert made.startswith("mnemic: made the mind 'default'; its key is ")
     assert "an otter's note" in run("recall", "otter", "--scope", "*", "--home", home).out

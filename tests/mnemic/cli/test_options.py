@@ -88,3 +88,11 @@ def test_every_view_for_a_person_is_made_of_the_json_by_a_function_that_gets_not
             if not isinstance(render, ast.Name) or render.id not in known:
                 wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}")
     assert wrong == []
+
+
+def test_help_is_what_a_commands_own_help_is(command: Command) -> None:
+    assert command("help", "recall").out == command("recall", "--help").out
+    assert command("help", "scope", "move").out == command("scope", "move", "--help").out
+    assert command("help").out == command("--help").out
+    refused = command("help", "scope", "fly")
+    assert (refused.code, "there is no command 'scope fly'" in refused.err) == (2, True)

@@ -64,7 +64,7 @@ def test_a_list_says_how_many_there_are_where_and_what_waits() -> None:
     nothing = {"communities": [], "total": 0, "memories": 0, "waiting": 0, "degraded": []}
     everything = {"scope": "*", "scope_found": "asked for"}
     (none,) = list_lines(nothing | everything)
-    assert none == "0 communities, 0 memories in them, in everything (asked for)"
+    assert none == "0 communities, 0 memories in them, in everything"
 
 
 def test_what_is_not_known_of_a_community_has_no_heading() -> None:

@@ -93,13 +93,11 @@ def test_a_timeline_begins_with_the_oldest_and_tells_until_when_each_held() -> N
 def test_pairs_are_listed_with_the_command_that_settles_the_first() -> None:
     view = {"conflicts": [PAIR], "total": 2, "waiting": 0, "scope": "*", "scope_found": "asked for"}
     assert list(conflict_list_lines(view)) == [
-        "1 of 2 pairs of statements in everything (asked for)",
+        "1 of 2 pairs of statements in everything",
         *PAIR_LINES,
         "`mnemic conflicts e20668c6 newer` (or older, both, unrelated, open) settles the first",
     ]
-    assert list(conflict_list_lines(view | {"conflicts": [], "total": 0})) == [
-        "0 pairs of statements in everything (asked for)"
-    ]
+    assert list(conflict_list_lines(view | {"conflicts": [], "total": 0})) == ["0 pairs of statements in everything"]
 
 
 def test_what_was_settled_says_by_whom_and_whether_it_was_so_before() -> None:

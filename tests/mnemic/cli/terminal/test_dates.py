@@ -31,6 +31,9 @@ def local(text: str) -> datetime:
         ("2h", datetime(2026, 11, 27, 15, 30)),
         ("2026-9-1", datetime(2026, 9, 1)),
         ("2026-9-1 14:05", datetime(2026, 9, 1, 14, 5)),
+        ("2026-9-1T5:00", datetime(2026, 9, 1, 5)),
+        ("2026-09-01 5pm", datetime(2026, 9, 1, 17)),
+        ("2026-09-01Z", datetime(2026, 9, 1)),
         ("2026-09-01", datetime(2026, 9, 1)),
         ("last tuesday", datetime(2026, 11, 24)),
         ("Last Tuesday", datetime(2026, 11, 24)),
@@ -51,7 +54,13 @@ def test_a_time_with_an_offset_is_what_it_says(text: str) -> None:
     assert parse_local_time(text, NOW) == parse_time(text.upper())
 
 
-@pytest.mark.parametrize("text", ["", "12", "deflaut", "01/02/2026", "2026-13-01", "2026-02-30", "soon enough", "2w x"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "12", "deflaut", "soon enough", "2w x", "Q3 2026", "2026-13-01", "2026-02-30", "2026-09-01 noonish"),
+        *("01/02/2026", "01-02-2026", "1-2-2026", "1/2", "01/02", "1.2", "1.2.2026", "1/2 5pm"),
+    ],
+)
 def test_what_is_no_time_or_could_be_two_is_refused(text: str) -> None:
     with pytest.raises(BadTime):
         parse_local_time(text, NOW)

@@ -13,7 +13,7 @@ import pytest
 from mnemic.actors.protocol.errors import AmbiguousId, NoSuchMemory
 from mnemic.actors.protocol.message import format_id
 from mnemic.open_mind import open_here
-from tests.processes.faces import Outcome, lines, turn
+from tests.processes.faces import Outcome, lines, run, turn
 
 Command = Callable[..., Outcome]
 
@@ -58,12 +58,22 @@ def test_a_program_that_asks_for_json_moves_no_place(command: Command, shelf: Pa
 
 def test_the_list_is_for_its_owner_its_terminal_and_its_mind_alone(command: Command, shelf: Path) -> None:
     command("log", "--home", shelf)
-    kept = shelf / "run" / "listed.json"
+    kept = shelf / "run" / f"listed-{os.getsid(0)}.json"
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-    assert json.loads(kept.read_bytes())["terminal"] == os.getsid(0)
-    kept.write_bytes(kept.read_bytes().replace(b'"terminal":', b'"terminal":1'))
+    elsewhere = run("log", "-n", 1, "--home", shelf, start_new_session=True)
+    assert elsewhere.code == 0
+    assert text(command("show", "@3", "--home", shelf, "--json")) == "book 1 is about otters"
+    command("log", "--home", shelf)
+    assert {*kept.parent.glob("listed-*")} == {kept}, "the other terminal is closed"
+    kept.rename(kept.with_name("listed-1.json"))
     refused = command("show", "@1", "--home", shelf)
     assert (refused.code, "no list of the mind 'default' was printed in this terminal" in refused.err) == (2, True)
+
+
+def test_no_list_is_left_of_what_was_erased(command: Command, shelf: Path) -> None:
+    command("log", "--home", shelf)
+    assert command("forget", "@1", "--erase", "--yes", "--home", shelf).code == 0
+    assert [*(shelf / "run").glob("listed-*")] == []
 
 
 @pytest.mark.parametrize(

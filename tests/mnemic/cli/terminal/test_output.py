@@ -135,7 +135,7 @@ def test_on_a_terminal_a_long_line_goes_on_below_its_start_and_nothing_in_it_ste
 @pytest.mark.parametrize(
     ("scope", "found", "told"),
     [
-        ("*", "asked for", "everything (asked for)"),
+        ("*", "asked for", "everything"),
         ("", "named", "what belongs to no project (named)"),
         (("work", ""), "named", "work, what belongs to no project (named)"),
         ("work", "git", "work (git; --scope '*' looks through everything)"),
