@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import msgspec
@@ -14,9 +14,6 @@ from mnemic.actors.protocol.scopes import Selection, Surveyed
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options, verb_options
 from mnemic.cli.terminal.output import Line, local_minute, memory_line, progress_bars
 from mnemic.runtime.api.reports import format_size, pluralize
-
-if TYPE_CHECKING:
-    pass
 
 
 @cli.command()

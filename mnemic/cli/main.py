@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import io
 import os
-import signal
 import sys
 from collections.abc import Sequence
 
-import click
-
-from mnemic.actors.protocol.errors import MnemicError
 from mnemic.cli.context import cli
-from mnemic.cli.terminal.interrupts import Terminated, install_sigterm_handler
+from mnemic.cli.terminal.endings import describe_end
+from mnemic.cli.terminal.interrupts import install_sigterm_handler
 from mnemic.cli.terminal.output import OutputFailed, print_error
 from mnemic.runtime.keys.keys import disable_core_dumps
 
@@ -35,20 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     as_json = "--json" in given
     try:
         cli.main(given, prog_name="mnemic", standalone_mode=False)
-    except MnemicError as error:
-        from mnemic.runtime.api.views import error_view
-
-        print_error(error_view(error), as_json and not isinstance(error, OutputFailed))
-        sys.exit(error.exit_code)
-    except (click.Abort, Terminated) as error:
-        what = "Terminated" if isinstance(error, Terminated) else "Interrupted"
-        sentence = f"{what}: what was acknowledged is kept."
-        print_error({"code": what.lower(), "error": sentence, "remedy": "Run it again to go on."}, as_json)
-        sys.exit(128 + (signal.SIGTERM if isinstance(error, Terminated) else signal.SIGINT))
-    except click.ClickException as error:
-        command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "mnemic"
-        remedy = f"Try '{command} --help'."
-        sentence = error.format_message()
-        sentence += "" if sentence.endswith((".", "?", "!")) else "."
-        print_error({"code": "usage", "error": sentence, "remedy": remedy}, as_json)
-        sys.exit(2)
+    except BaseException as error:
+        end = describe_end(error)
+        if end is None:
+            raise
+        print_error(end[0], as_json and not isinstance(error, OutputFailed))
+        sys.exit(end[1])

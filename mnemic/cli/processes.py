@@ -81,6 +81,8 @@ def demo(context: click.Context, keep: str | None, as_json: bool) -> None:
     """Show the main job on the example that ships. It works in a home of its own, which is thrown away."""
     from mnemic.cli.start.demo import demo_lines, run_demo, what_next
 
+    if "mnemic.home" in context.meta or "mnemic.mind" in context.meta:
+        raise click.UsageError("it works in a home of its own, which --keep names; --home and --mind do not go with it")
     chosen = CommandContext(keep, None, as_json or "mnemic.as_json" in context.meta)
     with progress_bars(chosen.as_json) as progress:
         view, lines = run_demo(progress, None if keep is None else chosen.home)

@@ -72,19 +72,23 @@ def default_home(environment: Mapping[str, str]) -> Path:
 
 
 def expand_home(home: Path) -> Path:
-    """A home with its ``~`` resolved.
+    """A home as an absolute path, its ``~`` resolved; links and ``..`` stay.
 
     Raises:
-        InvalidValue: it names a user that is not there.
+        InvalidValue: it names a user that is not there, is a file, or is relative to a working folder that was removed.
     """
     try:
-        folder = home.expanduser()
+        folder = home.expanduser().absolute()
         if folder.exists() and not folder.is_dir():
             raise InvalidValue(name="the home", value=str(home), why="it is a file", expected="the path of a folder")
         return folder
     except RuntimeError:
         raise InvalidValue(
             name="the home", value=str(home), why="there is no such user", expected="the path of a folder"
+        ) from None
+    except FileNotFoundError:
+        raise InvalidValue(
+            name="the home", value=str(home), why="the working folder was removed", expected="an absolute path"
         ) from None
 
 

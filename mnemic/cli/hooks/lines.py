@@ -1,7 +1,7 @@
 """What is told a person of assistants' wiring: a block each where something changes, a line where all is well.
 
 Each function takes the JSON of the command alone. The commands are in `mnemic.cli.hooks.commands`, and
-`mnemic.cli.setup` tells its own in fewer lines.
+`mnemic.cli.start.setup` tells its own in fewer lines.
 """
 
 from __future__ import annotations

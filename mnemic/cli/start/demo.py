@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shlex
@@ -28,6 +29,7 @@ from mnemic.runtime.files.atomic_replace import write_error
 from mnemic.runtime.minds.homes import default_home, expand_home
 
 _PATTERN, _EXPECTED_ANSWER = {"after": "edit, test failed", "then": "?"}, "test python ok"
+_TAKEN, _FREE = "something is in it already", "a folder that is new or empty"
 _BEFORE_TEXT = 26
 """So many columns of a hit's line are its number, day and speaker."""
 _CORRECTION = "The session token lasts 10 minutes from today: the tablet in the boathouse is shared."
@@ -42,7 +44,7 @@ def run_demo(
         keep: the home, which stays; else one that is thrown away.
 
     Raises:
-        InvalidValue: something is there already.
+        InvalidValue: something is there already, or no home of a demo can be there.
         StoreReadOnly, DiskFull: it cannot be made.
     """
     clock = SystemClock()
@@ -72,28 +74,68 @@ def what_next(chosen: CommandContext, *, kept: bool) -> list[dict[str, str]]:
 
 @contextmanager
 def _demo_home(keep: Path | None) -> Iterator[Path]:
-    """A folder to work in: thrown away at the end, or, where it is to be kept, if that is not reached."""
+    """A folder to work in: thrown away at the end, or moved to where it is to be kept once that is reached.
+
+    It lies on the same file system, beside that place or above what is missing of it.
+    """
     if keep is None:
         with tempfile.TemporaryDirectory(prefix="mnemic-demo-") as home:
             yield Path(home)
         return
+    place = _empty_place(keep)
+    beside = next(folder for folder in place.parents if folder.exists())
     try:
-        keep.mkdir(mode=0o700, parents=True, exist_ok=True)
-        taken = any(keep.iterdir())
+        made = tempfile.mkdtemp(prefix=".mnemic-demo-", dir=beside)
+    except OSError as error:
+        raise write_error(beside, error) from error
+    try:
+        yield Path(made)
+        _move(made, place)
+    except BaseException:
+        if os.path.exists(made):  # a signal may come when it was just moved
+            shutil.rmtree(made)
+        raise
+
+
+def _empty_place(keep: Path) -> Path:
+    """Where the home goes, its links resolved: a folder that is not there yet, or is empty. Nothing is made.
+
+    Raises:
+        InvalidValue: it is neither, is the user's own home, or cannot be replaced.
+    """
+    place = Path(os.path.realpath(keep))
+    if place == Path(os.path.realpath(expand_home(default_home(os.environ)))):
+        raise _refused(keep, "your own memories belong there", "another folder")
+    if keep.is_symlink() and not keep.exists():
+        raise _refused(keep, f"it is a link to {os.readlink(keep)}, which is not there", _FREE)
+    try:
+        if place.exists() and any(place.iterdir()):
+            raise _refused(keep, _TAKEN, _FREE)
+        if place.exists() and (os.path.ismount(place) or place.samefile(os.curdir)):
+            raise _refused(keep, "a mount point or the working folder cannot be replaced", "a folder in it")
     except OSError as error:
         raise write_error(keep, error) from error
-    if taken:
-        why, expected = "something is in it already", "a folder that is new or empty"
-        raise InvalidValue(name="--keep", value=str(keep), why=why, expected=expected)
-    if keep.resolve() == expand_home(default_home(os.environ)).resolve():
-        keep.rmdir()
-        why, expected = "your own memories belong there", "another folder"
-        raise InvalidValue(name="--keep", value=str(keep), why=why, expected=expected)
+    return place
+
+
+def _move(made: str, place: Path) -> None:
+    """Move a home to where it is to stay.
+
+    Raises:
+        InvalidValue: something was put there meanwhile.
+        StoreReadOnly, DiskFull: it cannot be moved.
+    """
     try:
-        yield keep
-    except BaseException:
-        shutil.rmtree(keep, ignore_errors=True)
-        raise
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.rename(made, place)  # onto a folder only where that is empty
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            raise _refused(place, _TAKEN, _FREE) from error
+        raise write_error(place, error) from error
+
+
+def _refused(keep: Path, why: str, expected: str) -> InvalidValue:
+    return InvalidValue(name="--keep", value=str(keep), why=why, expected=expected)
 
 
 def _run_in(

@@ -14,6 +14,7 @@ from mnemic.cli.hooks.commands import ALLOW, BACKFILL, allowed, ask_backfill, ru
 from mnemic.cli.hooks.lines import backfill_lines, minutes, other_home_lines, short_path, size_and_days
 from mnemic.cli.keys import init_lines, make_mind, told_lines, warn_made
 from mnemic.cli.start.overview import assistants_here, command_line, next_lines, worth_trying
+from mnemic.cli.terminal.endings import describe_end
 from mnemic.cli.terminal.interrupts import Terminated, ask
 from mnemic.cli.terminal.output import Line, columns, filled
 from mnemic.runtime.api.reports import pluralize
@@ -53,18 +54,20 @@ def setup(chosen: CommandContext, yes: bool, allow: tuple[str, ...], backfill: b
     mind: dict[str, Any] = {"mind": chosen.mind, "folder": str(folder), "is_new": known is None}
     mind["memories"] = known.memories if known is not None else 0
     mind["has_recovery"] = None if known is None else known.has_recovery
-    view = wiring_view(wired, chosen.home) | {"applied": yes or asks, "mind": mind, "backfill": None}
+    view = wiring_view(wired, chosen.home) | {"mind": mind, "backfill": None}
     fresh = [name for name, host in view["hosts"].items() if _changes(host)]
     view["wired"] = [name for name, host in view["hosts"].items() if not host["failed"] and name not in fresh]
-    if not view["applied"]:
+    if not (yes or asks):
         chosen.print_answer(view | {"stage": "shown"}, stage_lines)
         sys.exit(1 if wired.has_failed else 0)
+    opened_to_others = None
     try:
         if known is None:
             made, opened_to_others = make_mind(chosen)
             view["mind"] |= made
             say("mind")
-            warn_made(opened_to_others)
+            if not chosen.as_json:
+                warn_made(opened_to_others)
         else:
             say("mind")
         say("plan")
@@ -84,13 +87,21 @@ def setup(chosen: CommandContext, yes: bool, allow: tuple[str, ...], backfill: b
                 backfill = ask_backfill()
             view["backfill"] = run_backfill(chosen, kept, backfill is True)
             say("backfill", again=command_line(chosen, "setup", "--backfill"))
-    except (KeyboardInterrupt, click.Abort, Terminated):
-        if asks:
-            click.echo()  # after what was typed
-        say("told", told=_reached(chosen, is_new=known is None))
+        view |= {"applied": True, "next": worth_trying(chosen, view)}
+    except BaseException as error:
+        if chosen.as_json and "recovery" in view["mind"]:
+            code = _print_ended(chosen, view, error)
+            warn_made(opened_to_others)
+            if code is not None:
+                sys.exit(code)
+        if isinstance(error, (KeyboardInterrupt, click.Abort, Terminated)):
+            if asks:
+                click.echo()  # after what was typed
+            say("told", told=_reached(chosen, is_new=known is None))
         raise
-    view["next"] = worth_trying(chosen, view)
     chosen.print_answer(view | {"stage": "next"}, stage_lines)
+    if chosen.as_json and "recovery" in view["mind"]:
+        warn_made(opened_to_others)
     sys.exit(1 if wired.has_failed else 0)
 
 
@@ -100,6 +111,18 @@ def _is_wanted() -> bool:
 
 def _changes(host: dict[str, Any]) -> bool:
     return host["allow"] is not None or any(file["change"] != "unchanged" for file in host["files"])
+
+
+def _print_ended(chosen: CommandContext, view: dict[str, Any], error: BaseException) -> int | None:
+    """Print what there is by then, as JSON: the key of a mind that was just made is printed by nothing else.
+
+    Returns:
+        the exit code; ``None`` where nobody foresaw the error.
+    """
+    unforeseen = {"code": "unexpected", "error": f"{type(error).__name__}: {error}", "remedy": "Run it again to go on."}
+    told, code = describe_end(error) or (unforeseen, None)
+    chosen.print_answer(view | told | {"stage": "ended"}, stage_lines)
+    return code
 
 
 def _reached(chosen: CommandContext, *, is_new: bool) -> str:

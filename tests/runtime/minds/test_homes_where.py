@@ -24,6 +24,16 @@ def test_a_tilde_is_resolved_and_one_of_nobody_told(monkeypatch: pytest.MonkeyPa
         expand_home(Path("~nobody of that name/memory"))
 
 
+def test_a_relative_home_is_told_by_its_whole_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    assert expand_home(Path("kept")) == tmp_path / "gone" / "kept"
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(InvalidValue, match="the working folder was removed"):
+        expand_home(Path("kept"))
+    assert expand_home(tmp_path) == tmp_path
+
+
 def test_a_home_need_not_be_there_but_is_no_file(tmp_path: Path) -> None:
     assert expand_home(tmp_path / "not there") == tmp_path / "not there"
     (tmp_path / "file").write_text("", "utf-8")

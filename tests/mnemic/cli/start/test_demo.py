@@ -116,18 +116,82 @@ def test_only_a_folder_that_is_new_or_empty_is_taken_and_never_the_users_own_hom
     assert "something is in it already" in refused.err
     assert [path.name for path in (tmp_path / "taken").iterdir()] == ["note"]
     monkeypatch.setenv("MNEMIC_HOME", str(tmp_path / "mine"))
+    (tmp_path / "alias").symlink_to("mine")
     own = command("demo", "--keep", tmp_path / "mine")
     assert own.code == 2
     assert "your own memories belong there" in own.err
     assert not (tmp_path / "mine").exists()
+    (tmp_path / "mine").mkdir()
+    assert "your own memories belong there" in command("demo", "--keep", tmp_path / "alias").err
+    assert (tmp_path / "mine").is_dir(), "an empty home of the user's own stays"
 
 
-def test_a_demo_that_is_ended_leaves_no_half_of_a_home(
+def test_what_is_no_place_for_a_home_is_refused_and_nothing_is_made(
     command: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    refused = command("demo", "--keep", tmp_path / "dangling")
+    assert refused.code == 2
+    assert refused.err.startswith("mnemic: --keep ")
+    assert f"it is a link to {tmp_path / 'nowhere'}, which is not there" in refused.err
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    refused = command("demo", "--keep", ".")
+    assert refused.code == 2
+    assert "the working folder cannot be replaced" in refused.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dangling", "here"]
+
+
+def test_a_home_or_a_mind_that_is_named_before_it_is_refused(command: Callable[..., Outcome], tmp_path: Path) -> None:
+    for named in (["--home", tmp_path / "x"], ["--mind", "work"]):
+        refused = command(*named, "demo")
+        assert (refused.code, refused.out) == (2, "")
+        assert "--home and --mind do not go with it" in refused.err
+
+
+@pytest.mark.usefixtures("without_model")
+def test_a_link_to_an_empty_folder_is_followed(
+    command: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    monkeypatch.chdir(tmp_path)
+    view = command("demo", "--keep", "link", "--json").json
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real" / "minds" / "default" / "store.db").exists()
+    assert shlex.split(view["next"][1]["command"]) == ["mnemic", "log", "--home", str(tmp_path / "link")]
+
+
+@pytest.mark.parametrize("kept", ["kept", "empty", "not/there/yet"])
+def test_a_demo_that_is_ended_leaves_no_half_of_a_home_and_removes_nothing_else(
+    command: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: str
+) -> None:
+    folder = tmp_path / "in"
+    (folder / "empty").mkdir(parents=True)
+
     def ended(*given: Any) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("mnemic.cli.start.demo._run_in", ended)
-    assert command("demo", "--keep", tmp_path / "kept").code == 130
-    assert list(tmp_path.iterdir()) == []
+    assert command("demo", "--keep", folder / kept).code == 130
+    assert [str(path.relative_to(folder)) for path in folder.rglob("*")] == ["empty"]
+
+
+@pytest.mark.parametrize("meanwhile", ["empty", "other"])
+def test_what_is_put_there_meanwhile_stays(
+    command: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, meanwhile: str
+) -> None:
+    folder = tmp_path / "in"
+    (folder / "empty").mkdir(parents=True)
+
+    def run_in(*given: Any) -> tuple[dict[str, Any], list[str]]:
+        (folder / meanwhile).mkdir(exist_ok=True)
+        (folder / meanwhile / "note").touch()
+        return {}, []
+
+    monkeypatch.setattr("mnemic.cli.start.demo._run_in", run_in)
+    refused = command("demo", "--keep", folder / meanwhile)
+    assert refused.code == 2
+    assert "something is in it already" in refused.err
+    made = sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+    assert made == sorted({"empty", meanwhile, f"{meanwhile}/note"})

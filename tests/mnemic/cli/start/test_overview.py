@@ -90,6 +90,15 @@ def test_another_mind_and_home_are_named_in_what_it_proposes(command: Command, u
     assert "it names a folder" in refused.err
 
 
+def test_what_it_proposes_for_a_relative_home_works_from_any_folder(
+    command: Command, user: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(home.parent)
+    made = command("init", "--home", home.name, "--json").json
+    assert (made["folder"], made["key"]) == (str(home / "minds" / "default"), str(home / "minds" / "default" / "key"))
+    assert f"  mnemic capture FILE --home {home}" in command("--home", home.name).out
+
+
 def test_no_program_is_started_for_it_not_even_codex(
     command: Command, user: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
+from mnemic.actors.protocol.errors import StoreReadOnly
 from mnemic.cli.hooks import wiring
+from mnemic.cli.terminal.interrupts import Terminated
+from mnemic.cli.terminal.output import OutputFailed
 from mnemic.hooks.wire.record import InstallRecord
 from mnemic.hooks.wire.wiring import apply_install
 from mnemic.runtime.clock import SystemClock
@@ -176,6 +179,69 @@ def test_ctrl_c_between_two_assistants_says_which_one_is_wired(
     ended = command("setup", "--yes", "--home", home)
     assert ended.code == 130
     assert "ended in the middle: the mind 'default' was made, and wired are Claude Code\n" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (StoreReadOnly(path="bin", why="it is a file"), StoreReadOnly.exit_code, "store_read_only"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (Terminated(143), 143, "terminated"),
+    ],
+)
+def test_as_json_the_recovery_key_is_printed_whatever_ends_it_afterwards(
+    command: Command,
+    settings: Path,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException,
+    code: int,
+    said: str,
+) -> None:
+    before = everything(settings)
+
+    def fails(*given: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(wiring, "install_hook_files", fails)
+    ended = command("setup", "--yes", "--home", home, "--json")
+    view = ended.json
+    assert (ended.code, view["code"], view["applied"], view["wired"]) == (code, said, False, [])
+    assert view["error"]
+    assert view["remedy"]
+    assert open_mind(home, "default", view["mind"]["recovery"])[0].path == home / "minds" / "default"
+    assert ended.err.count("the recovery key went to an output") == 1
+    assert everything(settings) == before
+    again = command("setup", "--yes", "--home", home, "--json")
+    assert "recovery key" not in again.err, "no key is made, and none printed"
+
+
+def test_as_json_the_recovery_key_is_printed_even_where_nobody_foresaw_the_error(
+    command: Command, settings: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(*given: Any) -> None:
+        raise ZeroDivisionError("a slip")
+
+    monkeypatch.setattr(wiring, "install_hook_files", fails)
+    with pytest.raises(ZeroDivisionError):
+        command("setup", "--yes", "--home", home, "--json")
+    view = json.loads(capsys.readouterr().out)
+    assert (view["code"], view["error"]) == ("unexpected", "ZeroDivisionError: a slip")
+    assert open_mind(home, "default", view["mind"]["recovery"])
+
+
+def test_a_recovery_key_that_could_not_be_printed_is_not_said_to_have_been(
+    command: Command, user: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(given: Any) -> None:
+        raise OutputFailed(why="No space left on device")
+
+    monkeypatch.setattr("mnemic.cli.context.print_lines", full)
+    for name, more in (("a", []), ("b", ["--json"])):
+        (home / name).mkdir()
+        ended = command("setup", "--yes", "--home", home / name, *more)
+        assert "The answer cannot be written: No space left on device." in ended.err
+        assert "the recovery key went" not in ended.err
 
 
 @pytest.mark.parametrize("answers", [["y", "y"], ["y", "n"]])
