@@ -54,6 +54,7 @@ def setup(chosen: CommandContext, yes: bool, allow: tuple[str, ...], backfill: b
     mind: dict[str, Any] = {"mind": chosen.mind, "folder": str(folder), "is_new": known is None}
     mind["memories"] = known.memories if known is not None else 0
     mind["has_recovery"] = None if known is None else known.has_recovery
+    mind["rekey"] = command_line(chosen, "rekey", "--recovery")
     view = wiring_view(wired, chosen.home) | {"mind": mind, "backfill": None}
     fresh = [name for name, host in view["hosts"].items() if _changes(host)]
     view["wired"] = [name for name, host in view["hosts"].items() if not host["failed"] and name not in fresh]
@@ -161,7 +162,7 @@ def mind_lines(view: dict[str, Any]) -> Iterator[Line]:
         held = "" if mind["memories"] is None else f", with {pluralize(mind['memories'], 'memory')}"
         yield f"the mind {mind['mind']!r} is there{held}; its keys stay as they are"
         if mind["has_recovery"] is False:
-            yield [("  it has no recovery key: ", "yellow"), ("`mnemic rekey --recovery` prints one", "")]
+            yield [("  it has no recovery key: ", "yellow"), (f"`{mind['rekey']}` prints one", "")]
 
 
 def plan_lines(view: dict[str, Any]) -> Iterator[Line]:

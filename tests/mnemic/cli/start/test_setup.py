@@ -320,3 +320,13 @@ def test_ctrl_c_at_a_terminal_says_what_was_done(settings: Path, home: Path) -> 
     assert code == 130
     assert "ended in the middle: the mind 'default' was made" in shown
     assert not (home / "hooks.json").exists()
+
+
+def test_a_mind_that_a_capture_made_is_told_to_have_no_recovery_key(
+    command: Command, settings: Path, home: Path
+) -> None:
+    command("remember", "an otter's note", "--home", home)
+    told = command("setup", "--yes", "--home", home).out
+    assert f"  it has no recovery key: `mnemic rekey --recovery --home {home}` prints one\n" in told
+    command("rekey", "--recovery", "--yes", "--home", home)
+    assert "no recovery key" not in command("setup", "--yes", "--home", home).out
