@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+import msgspec
 
 from mnemic.actors.protocol.errors import BadPassphrase, KeyMismatch, KeyMissing, MnemicError, SourceUnreadable
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options, read_secret_line
@@ -18,6 +19,7 @@ from mnemic.runtime.minds.ask_passphrase import is_interactive, prompt_hidden
 if TYPE_CHECKING:
     from mnemic.runtime.keys.keys import Keys
     from mnemic.runtime.minds.homes import MindFolder
+    from mnemic.runtime.transfer.orphans import Orphans
 
 T = TypeVar("T")
 
@@ -154,7 +156,7 @@ def lock(chosen: CommandContext) -> None:
 @common_options
 def rekey(chosen: CommandContext, passphrase: bool, key_file: bool, recovery: bool, yes: bool) -> None:
     """Change what opens a mind, and seal all of it anew. What opened it before opens it no more."""
-    from mnemic.runtime.api.lock import add_recovery_key, backups_before_rekey
+    from mnemic.runtime.api.lock import add_recovery_key, backups_before_rekey, is_unlocked
     from mnemic.runtime.api.lock import rekey as reseal
     from mnemic.runtime.keys.key_slots import is_locked
     from mnemic.runtime.minds.homes import mind_options, open_mind, read_key_header
@@ -175,16 +177,13 @@ def rekey(chosen: CommandContext, passphrase: bool, key_file: bool, recovery: bo
     if adds:
         view["key"] = None if is_locked(read_key_header(folder)) else str(folder.key)
         view["recovery"] = add_recovery_key(chosen.home, chosen.mind, keys)
+        view |= {"unlocked": is_unlocked(chosen.home, chosen.mind), "not_unlocked": None}
         chosen.print_answer(view, recovery_lines)
         _warn_output_kept()
         return
-    orphaned = backups_before_rekey(chosen.home, chosen.mind, keys)
-    if orphaned and not yes:
-        view["orphaned"] = orphaned
-        if not chosen.as_json:
-            chosen.print_answer(view, orphaned_lines)
-        if not chosen.confirmed(view, "Seal the mind anew all the same?", "nothing was changed"):
-            return
+    left = backups_before_rekey(chosen.home, chosen.mind, keys)
+    if not (yes or agree_to_orphans(chosen, left, "Seal the mind anew all the same?")):
+        return
     if passphrase:
         said = read_new_passphrase()
     elif key_file:
@@ -196,6 +195,7 @@ def rekey(chosen: CommandContext, passphrase: bool, key_file: bool, recovery: bo
         "unlocked": done.unlocked,
         "not_unlocked": done.not_unlocked,
         "orphaned": done.orphaned,
+        "unread": msgspec.to_builtins(done.unread),
     }
     chosen.print_answer(view, rekey_lines)
     if done.recovery is not None:
@@ -205,7 +205,9 @@ def rekey(chosen: CommandContext, passphrase: bool, key_file: bool, recovery: bo
 def rekey_lines(view: dict[str, Any]) -> Iterator[Line]:
     """What opens the mind from now on."""
     yield f"Sealed the mind {view['mind']!r} anew; what opened it before opens it no more"
-    yield from orphaned_lines(view)
+    yield from orphans_lines(view)
+    if view["orphaned"]:
+        yield f"`mnemic backup FILE{view['options']}` makes a new one."
     yield from _opening_lines(view)
     if view["not_unlocked"] is not None:
         yield f"It was unlocked, and is locked now: {view['not_unlocked']}"
@@ -217,12 +219,36 @@ def recovery_lines(view: dict[str, Any]) -> Iterator[Line]:
     yield from _opening_lines(view)
 
 
-def orphaned_lines(view: dict[str, Any]) -> Iterator[Line]:
-    """The backups that a rekey leaves to what opened the mind before it."""
+def agree_to_orphans(chosen: CommandContext, left: Orphans, question: str) -> bool:
+    """Name the backups that are left to what opens the mind now, and ask whether it is done all the same; where there
+    are none, nobody is asked.
+    """
+    from mnemic.runtime.minds.homes import mind_folder, mind_options
+
+    if not (left.orphaned or left.unread):
+        return True
+    options = mind_options(mind_folder(chosen.home, chosen.mind))
+    view = {"mind": chosen.mind, "options": options, **msgspec.to_builtins(left)}
+    if not chosen.as_json:
+        chosen.print_answer(view, orphans_question_lines)
+    return chosen.confirmed(view, question, "nothing was changed")
+
+
+def orphans_question_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """The same before it is done, and what to do first."""
+    yield from orphans_lines(view)
+    yield "What opens the mind now goes on opening them: keep a copy of its key file first, if it has one."
+
+
+def orphans_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """The backups that are left to what opened the mind before, and those of which nobody can say whether they are."""
     if view["orphaned"]:
-        yield "These backups open by what opened the mind before a rekey (key file, passphrase or recovery key), and by"
-        yield f"nothing that opens it afterwards; `mnemic backup FILE{view['options']}` makes a new one:"
+        yield "These backups open by what opened the mind before (key file, passphrase or recovery key), and by nothing"
+        yield "that opens it afterwards:"
         yield from (f"  {path}" for path in view["orphaned"])
+    if view["unread"]:
+        yield "These backups cannot be looked into, and it may be so with them too:"
+        yield from (f"  {one['path']} ({one['why']})" for one in view["unread"])
 
 
 def _mind_folder(chosen: CommandContext) -> MindFolder:

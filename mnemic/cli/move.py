@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,11 +12,13 @@ import msgspec
 
 from mnemic.actors.protocol.times import to_iso
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
+from mnemic.cli.keys import agree_to_orphans, open_by_secret, orphans_lines, read_new_passphrase
 from mnemic.cli.terminal.output import Line, local_minute, progress_bars
 from mnemic.runtime.api.reports import format_size, made_way_lines, pluralize
 
 if TYPE_CHECKING:
     from mnemic.runtime.api.mind import Mind
+    from mnemic.runtime.transfer.orphans import Orphans
 
 
 @cli.command()
@@ -25,8 +28,6 @@ if TYPE_CHECKING:
 @common_options
 def backup(chosen: CommandContext, file: str, passphrase: bool, replace: bool) -> None:
     """Write a sealed copy of the mind. It can be used meanwhile; the copy is proved by opening it."""
-    from mnemic.cli.keys import read_new_passphrase
-
     said = read_new_passphrase() if passphrase else None
     started = CLOCK.monotonic_s()
     with chosen.open(create=False, whole=True) as mind, progress_bars(chosen.as_json) as progress:
@@ -51,12 +52,12 @@ def backup_lines(view: dict[str, Any]) -> Iterator[Line]:
 @click.option("--passphrase", is_flag=True, help="Open it by its passphrase; asked for, else a line of stdin.")
 @click.option("--recovery", is_flag=True, help="Open it by the recovery key; asked for, else a line of stdin.")
 @click.option("--key-file", metavar="KEY", help="Open it by your copy of the mind's key file.")
+@click.option("--yes", is_flag=True, help="Do it without asking, though backups stay that do not open afterwards.")
 @common_options
 def restore(
-    chosen: CommandContext, file: str, replace: bool, passphrase: bool, recovery: bool, key_file: str | None
+    chosen: CommandContext, file: str, replace: bool, passphrase: bool, recovery: bool, key_file: str | None, yes: bool
 ) -> None:
     """Make a mind of a backup. One that is there stays, unless --replace says otherwise."""
-    from mnemic.cli.keys import open_by_secret
     from mnemic.runtime.api.restore import check_recovery_key, restore
 
     if sum((passphrase, recovery, key_file is not None)) > 1:
@@ -64,6 +65,10 @@ def restore(
 
     def spelt(said: str) -> str:
         return check_recovery_key(said, file)  # a slip is said to be one, and not taken for a passphrase
+
+    def agree(left: Orphans) -> None:
+        if not (yes or agree_to_orphans(chosen, left, "Replace the mind all the same?")):
+            sys.exit(0)
 
     said = None
     if passphrase or recovery:
@@ -77,6 +82,7 @@ def restore(
             replace=replace,
             passphrase=said,
             key_file=key_file,
+            agree=agree,
             progress=_labelled(progress, "restore"),
         )
     took_s = CLOCK.monotonic_s() - started
@@ -105,6 +111,7 @@ def restore_lines(view: dict[str, Any]) -> Iterator[Line]:
     if view["marks_lost"] is not None:
         yield "What was erased in the mind that was replaced is not known, and may be kept again;"
         yield f"nor is where it was backed up or exported to since: {view['marks_lost']}"
+    yield from orphans_lines(view)
     if not view["hooked"]:
         yield "No hooks are installed in this home: of assistants that are wired to it, nothing is kept."
         yield f"To install them: mnemic hooks install all --apply{options}"

@@ -24,6 +24,7 @@ from mnemic.runtime.minds.homes import MindFolder, is_locked_mind, mind_folder, 
 
 if TYPE_CHECKING:
     from mnemic.runtime.client.client import RemoteActorSystem
+    from mnemic.runtime.transfer.orphans import Orphans, UnreadBackup
 
 _CLOCK = SystemClock()
 
@@ -41,6 +42,8 @@ class RekeyResult(msgspec.Struct, frozen=True, kw_only=True):
     """Why it has not, where it had."""
     orphaned: tuple[str, ...] = ()
     """Paths of the backups that only what opened the mind before opens."""
+    unread: tuple[UnreadBackup, ...] = ()
+    """Backups that cannot be looked into, and so may be like that too."""
 
 
 # --- in the home's process -------------------------------------------------------------------------------------------
@@ -118,12 +121,18 @@ def rekey(
     if passphrase is not None:
         check_passphrase(passphrase)
     held = is_unlocked(home, mind)
-    orphaned = tuple(backups_before_rekey(home, mind, keys))
+    left = backups_before_rekey(home, mind, keys)
     with alone or exclusive_mind(home, mind, _CLOCK) as folder:
         printed = generate_key() if recovery or slot_of(read_key_header(folder), "recovery") is not None else None
         new = rekey_mind(folder, keys, passphrase=passphrase, recovery=printed)
     told = None if printed is None else format_recovery_key(printed)
-    done = RekeyResult(key=folder.key if passphrase is None else None, recovery=told, unlocked=False, orphaned=orphaned)
+    done = RekeyResult(
+        key=folder.key if passphrase is None else None,
+        recovery=told,
+        unlocked=False,
+        orphaned=left.orphaned,
+        unread=left.unread,
+    )
     if not held or passphrase is None:
         return done
     try:
@@ -133,13 +142,13 @@ def rekey(
     return msgspec.structs.replace(done, unlocked=True)
 
 
-def backups_before_rekey(home: Path, mind: str, keys: Keys) -> list[str]:
-    """Paths of the backups that what opens a mind now opens, and after a rekey does not.
+def backups_before_rekey(home: Path, mind: str, keys: Keys) -> Orphans:
+    """The backups that what opens a mind now opens, and after a rekey does not.
 
     Raises:
         StoreError: the store cannot be read.
     """
-    from mnemic.runtime.transfer.orphans import backups_to_orphan
+    from mnemic.runtime.transfer.orphans import backups_to_orphan  # here: few need it
 
     folder = mind_folder(home, mind)
     return backups_to_orphan(folder, keys, read_key_header(folder))

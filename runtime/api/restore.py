@@ -57,12 +57,14 @@ from mnemic.runtime.minds.homes import (
     expand_home,
     mind_folder,
     open_mind,
+    read_key_header,
     spool_config_bytes,
     write_key_header,
 )
 from mnemic.runtime.store.schema import check_schema, connect, remove_file, translate_errors
 from mnemic.runtime.store.store import Store, TransactionMetadata
 from mnemic.runtime.transfer.backup import BackupFile, open_backup, verify_store
+from mnemic.runtime.transfer.orphans import Orphans, UnreadBackup, backups_to_orphan
 from mnemic.runtime.version import __version__
 
 _log = logging.getLogger("mnemic.runtime.api.restore")
@@ -91,6 +93,10 @@ class RestoreResult(msgspec.Struct, frozen=True, kw_only=True):
     """Whether what assistants' hooks start is in the home."""
     marks_lost: str | None = None
     """Why it is not known what was erased in the mind that was replaced, nor where copies of it are, if it is not."""
+    orphaned: tuple[str, ...] = ()
+    """Paths of the backups that only what opened the mind that was replaced opens."""
+    unread: tuple[UnreadBackup, ...] = ()
+    """Backups that cannot be looked into, and so may be like that too."""
 
 
 class _OpenedBackup(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,6 +130,7 @@ def restore(
     passphrase: str | None = None,
     key_file: str | os.PathLike[str] | None = None,
     known: str | None = None,
+    agree: Callable[[Orphans], None] = lambda left: None,
     progress: Callable[[int, int | None], None] = lambda done, total: None,
 ) -> RestoreResult:
     """Make a mind of a backup: where there is none, or in the place of the one that is there.
@@ -135,6 +142,8 @@ def restore(
         passphrase: of the backup, or of the mind as it was then; or its recovery key.
         key_file: a copy of the key file that the mind had then.
         known: what opens the mind that is there; tried for the backup where neither of these is given.
+        agree: told of the backups that only what opens the mind that is there opens, or that cannot be looked into,
+            where there are some, before anything is changed; what it raises leaves all as it was.
 
     Raises:
         AlreadyThere: there is such a mind, and it may not go.
@@ -163,6 +172,9 @@ def restore(
                 why=f"it is of the mind {named!r}, and {mind!r}, which it would replace, is another one",
                 remedy=f"Add --mind {named}, or a --mind that is not there; nothing was changed",
             )
+        left = _backups_left(folder, opened, [None, known, passphrase]) if there else Orphans()
+        if left.orphaned or left.unread:
+            agree(left)
         told: list[tuple[int, tuple[bytes, ...]]] = []
         marks_lost = None
 
@@ -203,6 +215,8 @@ def restore(
         erased=erased,
         hooked=bool(installed_hook_files(base)),
         marks_lost=marks_lost,
+        orphaned=left.orphaned,
+        unread=left.unread,
     )
 
 
@@ -369,6 +383,21 @@ def _read_replaced_state(folder: MindFolder, keys: Keys, known: list[str | None]
         _log.warning("what was erased in %s is not known: %s", folder.path, error)
         return _ReplacedState(), str(error)
     return _ReplacedState(erased=frozenset(identity for (identity,) in erased), copies=tuple(copies)), None
+
+
+def _backups_left(folder: MindFolder, opened: _OpenedBackup, known: list[str | None]) -> Orphans:
+    """The backups that what opens a mind opens, and not what opens it once it is replaced; none that are known where
+    it cannot be opened, which `RestoreResult.marks_lost` says.
+
+    Args:
+        known: what may open the mind.
+    """
+    try:
+        keys = _keys_of_replaced(folder, known) if has_other_key(folder.key_header, opened.keys) else opened.keys
+        return backups_to_orphan(folder, keys, read_key_header(folder), opened.card)
+    except MnemicError as error:
+        _log.warning("which backups %s leaves is not known: %s", folder.path, error)
+        return Orphans()
 
 
 def _keys_of_replaced(folder: MindFolder, known: list[str | None]) -> Keys:

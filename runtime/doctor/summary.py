@@ -20,7 +20,7 @@ from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, mind_folder, open_mind, read_key_header
 from mnemic.runtime.spool.files import measure_backlog, read_losses
 from mnemic.runtime.store.high_water import lost_transactions
-from mnemic.runtime.store.read.capture import spool_offsets
+from mnemic.runtime.store.read.capture import count_memories, spool_offsets
 from mnemic.runtime.store.schema import check_schema, connect, translate_errors
 
 
@@ -72,9 +72,7 @@ def _look_into(folder: MindFolder, keys: Keys, summary: MindSummary) -> None:
     path = folder.store
     with translate_errors(path), closing(connect(path, keys, words_only=True)) as connection:
         check_schema(connection, path)
-        summary.memories = int(connection.execute("SELECT count(*) FROM memories").get)
-        # They are numbered as they are captured, and there is no index by time.
-        summary.captured_at = connection.execute("SELECT recorded_at FROM memories ORDER BY id DESC LIMIT 1").get
+        summary.memories, summary.captured_at = count_memories(connection)
         summary.waiting_bytes = measure_backlog(folder.spool, spool_offsets(connection)).size_bytes
         missing = sum(one.count for one in lost_transactions(connection) if not one.power_cut)
     if missing:

@@ -175,6 +175,11 @@ def shares_slot(card: KeyHeader, other: KeyHeader) -> bool:
     return not {slot.check for slot in card.slots}.isdisjoint(slot.check for slot in other.slots)
 
 
+def opens_all_of(card: KeyHeader, other: KeyHeader) -> bool:
+    """Whether all that opens the other card opens the one."""
+    return {slot.check for slot in card.slots}.issuperset(slot.check for slot in other.slots)
+
+
 def has_other_key(card: Path, keys: Keys) -> bool:
     """Whether a card says that a mind's keys are other ones; one that cannot be read says nothing."""
     try:

@@ -12,6 +12,7 @@ import msgspec
 
 from mnemic.actors.protocol.errors import MindLocked, MnemicError
 from mnemic.runtime.minds.homes import DEFAULT_MIND, MindFolder, mind_folder, mind_names, open_mind
+from mnemic.runtime.store.read.capture import count_memories
 from mnemic.runtime.store.schema import connect, translate_errors
 
 
@@ -59,10 +60,8 @@ def _info(home: Path, name: str) -> MindInfo:
 def _newest(home: Path, name: str) -> tuple[int, int | None]:
     """How many memories there are, and when the newest was captured."""
     folder, keys = open_mind(home, name, looking=True)
-    asked = "SELECT count(*), max(recorded_at) FROM memories"
     with translate_errors(folder.store), closing(connect(folder.store, keys, words_only=True)) as connection:
-        found: tuple[int, int | None] = next(connection.execute(asked))
-    return found
+        return count_memories(connection)
 
 
 def _size_bytes(folder: MindFolder) -> int:

@@ -334,7 +334,10 @@ def _read_as_backup(path: Path) -> Iterator[None]:
         if isinstance(cause, OSError) and cause.errno == errno.EIO:
             raise DiskFailed(path=str(path), why=cause.strerror) from error
         # KeyError: an entry is missing; RuntimeError and NotImplementedError: it is packed as none of ours is.
-        raise NotABackup(path=str(path), why=f"it is damaged, or something else ({type(error).__name__})") from error
+        why = f"it is damaged, or something else ({type(error).__name__})"
+        if isinstance(cause, OSError):
+            raise NotABackup(path=str(path), why=cause.strerror or why) from cause
+        raise NotABackup(path=str(path), why=why) from error
 
 
 def _write_entry(archive: zipfile.ZipFile, name: str, data: bytes) -> None:

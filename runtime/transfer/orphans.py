@@ -1,56 +1,108 @@
 """Backups that nothing opens any more which opens their mind now, and those that would become so by another key.
 
 A backup holds the card of its mind as it was, and what opened the mind then opens it. The store knows where backups
-were written; one that is not there any more is passed over. Above are `mnemic.runtime.api.lock`, which asks before a
-rekey, and `mnemic.runtime.doctor.mind`.
+were written; one that is not there any more is passed over, and one that cannot be looked into is named as such. Above
+are `mnemic.runtime.api.lock` and `mnemic.runtime.api.restore`, of which the command line asks before, and
+`mnemic.runtime.doctor.backups`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import errno
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import apsw
+import msgspec
 
-from mnemic.actors.protocol.errors import MnemicError
-from mnemic.runtime.keys.key_slots import KeyHeader, shares_slot
+from mnemic.actors.protocol.errors import MnemicError, NotABackup
+from mnemic.runtime.keys.key_slots import KeyHeader, opens_all_of, shares_slot
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder
 from mnemic.runtime.store.schema import connect, translate_errors
 from mnemic.runtime.transfer.backup import open_backup
 
-
-def orphaned_backups(connection: apsw.Connection, card: KeyHeader) -> list[str]:
-    """Paths of a mind's backups that neither what is on its card opens nor a passphrase of their own, ascending."""
-    return [path for path, opened in _locked_backups(connection, card) if not shares_slot(opened, card)]
+_NO_BACKUP_THERE = (errno.ENOENT, errno.ENOTDIR, errno.EINVAL)
+"""What opening a file says where there is none, or a folder or a pipe."""
 
 
-def backups_to_orphan(folder: MindFolder, keys: Keys, card: KeyHeader) -> list[str]:
-    """Paths of the backups that what is on a mind's card opens, and that a rekey would leave without, ascending.
+class UnreadBackup(msgspec.Struct, frozen=True, kw_only=True):
+    """A backup of which nobody can say what opens it."""
+
+    path: str
+    """Where it was written."""
+    why: str
+    """Why it cannot be looked into."""
+
+
+class Orphans(msgspec.Struct, frozen=True, kw_only=True):
+    """Backups of a mind that nothing opens which opens it; of each kind by path, ascending."""
+
+    orphaned: tuple[str, ...] = ()
+    """Their paths."""
+    unread: tuple[UnreadBackup, ...] = ()
+    """Those that may be orphans, and cannot be looked into."""
+
+
+def orphaned_backups(connection: apsw.Connection, card: KeyHeader) -> Orphans:
+    """A mind's backups that neither what is on its card opens nor a passphrase of their own."""
+    return _backups_where(connection, card, lambda opened: not shares_slot(opened, card))
+
+
+def backups_to_orphan(folder: MindFolder, keys: Keys, card: KeyHeader, after: KeyHeader | None = None) -> Orphans:
+    """The backups that what is on a mind's card opens, and that nothing would open which opens the mind afterwards.
+
+    Args:
+        after: what opens it then; nothing of what opens it now where absent, as after a rekey.
 
     Raises:
         StoreError: the store cannot be read.
     """
+    if after is not None and opens_all_of(after, card):
+        return Orphans()
+
+    def is_left(opened: KeyHeader) -> bool:
+        return shares_slot(opened, card) and (after is None or not shares_slot(opened, after))
+
     with translate_errors(folder.store), closing(connect(folder.store, keys)) as connection:
-        return [path for path, opened in _locked_backups(connection, card) if shares_slot(opened, card)]
+        return _backups_where(connection, card, is_left)
 
 
-def _locked_backups(connection: apsw.Connection, card: KeyHeader) -> Iterator[tuple[str, KeyHeader]]:
-    """The backups of a mind that are where they were written and have no passphrase of their own, with their cards."""
+def _backups_where(connection: apsw.Connection, card: KeyHeader, holds: Callable[[KeyHeader], bool]) -> Orphans:
+    """The backups of a mind without a passphrase of their own of whose card something holds, where they were written.
+
+    Args:
+        card: of the mind.
+    """
     asked = "SELECT DISTINCT path FROM backups WHERE what = 'backup' ORDER BY path"
     paths: list[Any] = connection.execute(asked).fetchall()
+    orphaned: list[str] = []
+    unread: list[UnreadBackup] = []
     for (path,) in paths:
-        opened = _card_of(Path(path))
-        if opened is not None and opened.made_at_us == card.made_at_us:  # else another mind's lies there now
-            yield path, opened
+        try:
+            opened = _card_of(Path(path))
+        except MnemicError as error:
+            unread.append(UnreadBackup(path=path, why=str(error.operands.get("why", error))))
+            continue
+        if opened is not None and opened.made_at_us == card.made_at_us and holds(opened):  # else it is another mind's
+            orphaned.append(path)
+    return Orphans(orphaned=tuple(orphaned), unread=tuple(unread))
 
 
 def _card_of(path: Path) -> KeyHeader | None:
-    """What opens a backup; ``None`` where there is none that can be read, or its own passphrase opens it."""
+    """What opens a backup; ``None`` where there is none, or its own passphrase opens it.
+
+    Raises:
+        NotABackup, DiskFailed: it cannot be read just now.
+        NewerSchema: a newer version made it.
+    """
     try:
         with open_backup(path) as backup:
             return None if backup.passphrase_header is not None else backup.key_header
-    except MnemicError:  # moved, gone, or something else by now: no backup that a key could open
-        return None
+    except NotABackup as error:
+        cause = error.__cause__
+        if not isinstance(cause, OSError) or cause.errno in _NO_BACKUP_THERE:  # moved, gone, or something else by now
+            return None
+        raise

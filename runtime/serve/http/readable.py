@@ -1,7 +1,8 @@
-"""Answers that a person can read: JSON indented and without nulls, and errors as text in a browser.
+"""Answers that a person can read: JSON indented, and errors as text in a browser.
 
-Whoever asks for it (``?pretty``) is given it, and so are those who say nothing of JSON: ``curl`` and browsers. Programs
-get every field on one line. What a host prints for its hook, and MCP, stay as they are.
+Whoever asks for it (``?pretty``) is given it, and so are those who say nothing of JSON: browsers, and whoever sends
+``*/*``, as ``curl`` does and many a program's library. Only ``?pretty`` and browsers leave out what is null. What a
+host prints for its hook, and MCP, stay as they are.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class ReadableAnswers:
             else:
                 body.extend(message.get("body", b""))
                 if not message.get("more_body", False):
-                    said, kind = _laid_out(bytes(body), start["status"], accept)
+                    dense = _HTML in accept or _asked_for(scope) is not None
+                    said, kind = _laid_out(bytes(body), start["status"], accept, dense)
                     headers = MutableHeaders(raw=list(start["headers"]))
                     headers["content-type"], headers["content-length"] = kind, str(len(said))
                     await send({**start, "headers": headers.raw})
@@ -61,11 +63,17 @@ def is_for_a_person(scope: Scope) -> bool:
     """Whether an answer is to be laid out for a person."""
     if scope["path"] in _AS_IT_IS and scope["method"] == "POST":
         return False
-    asked = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True).get("pretty")
+    asked = _asked_for(scope)
     if asked is not None:
-        return asked[-1].lower() not in _NO
+        return asked.lower() not in _NO
     accept = Headers(scope=scope).get("accept", "")
     return accept.strip() == "*/*" or _HTML in accept
+
+
+def _asked_for(scope: Scope) -> str | None:
+    """What the address says of ``pretty``."""
+    asked = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True).get("pretty")
+    return None if asked is None else asked[-1]
 
 
 def indented(body: bytes) -> bytes:
@@ -77,8 +85,14 @@ def indented(body: bytes) -> bytes:
     return laid_out + b"\n"
 
 
-def _laid_out(body: bytes, status: int, accept: str) -> tuple[bytes, str]:
-    """An answer for a person, and its content type."""
+def _laid_out(body: bytes, status: int, accept: str, dense: bool) -> tuple[bytes, str]:
+    """An answer for a person, and its content type.
+
+    Args:
+        dense: whether fields that are null are left out.
+    """
+    if not dense:
+        return indented(body), JSON
     value = json.loads(body)
     if status >= 400 and _HTML in accept and "error" in value:
         return f"{status}\n\n{value['error']}\n\n{value['remedy']}\n".encode(), "text/plain; charset=utf-8"

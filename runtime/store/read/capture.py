@@ -89,6 +89,13 @@ class CaptureQueries:
         return capture_progress(self._db, now)
 
 
+def count_memories(connection: apsw.Connection) -> tuple[int, int | None]:
+    """How many memories there are, and when the newest was captured, microseconds; ``None`` where there is none."""
+    asked = "SELECT (SELECT count(*) FROM memories), (SELECT max(recorded_at) FROM memories)"
+    found: tuple[int, int | None] = next(connection.execute(asked))
+    return found
+
+
 def spool_offsets(connection: apsw.Connection) -> dict[bytes, int]:
     """How far each spool file is taken in, by its id."""
     return _pairs(connection, "SELECT file, offset FROM spool WHERE file != ?", TOTALS_ROW)

@@ -160,6 +160,7 @@ def test_a_recovery_key_is_added_and_all_that_opened_the_mind_and_its_backups_do
     assert (second.code, second.json["key"]) == (0, str(folder(home).key)), "it is not asked whether"
     assert folder(home).key.read_bytes() == key
     for given in (first, second.json):
+        assert (given["unlocked"], given["not_unlocked"]) == (False, None)
         assert RECOVERY.fullmatch(given["recovery"])
         assert open_mind(home, "default", given["recovery"])
     told = command("rekey", "--recovery", "--home", home).out
@@ -456,7 +457,7 @@ def test_rekey_changes_the_key_beneath_a_process_that_serves_on(served: Path, sa
     pid = ready(served).pid
     done = say("rekey", "--home", served, "--json")
     key = str(folder(served).key)
-    told = {"mind": "default", "options": f" --home {served}", "orphaned": []}
+    told = {"mind": "default", "options": f" --home {served}", "orphaned": [], "unread": []}
     assert done.json == told | {"key": key, "recovery": None, "unlocked": False, "not_unlocked": None}
     assert done.err == ""
     assert folder(served).key.read_bytes() != old
@@ -485,6 +486,7 @@ def test_from_a_key_file_to_a_passphrase_to_another_and_back(home: Path, command
     assert say("rekey", "--key-file", "--home", home, given=WORDS.encode()).code == 3
     same = say("rekey", "--recovery", "--home", home, "--json", given=OTHER.encode())
     assert same.code == 0, same
+    assert (same.json["unlocked"], same.json["not_unlocked"]) == (False, None)
     assert say("unlock", "--home", home, given=OTHER.encode()).code == 0, "the passphrase is as it was"
     assert say("lock", "--home", home).code == 0
     by_recovery = f"{same.json['recovery']}\n{WORDS}\n".encode()
@@ -506,6 +508,7 @@ def test_a_rekey_names_the_backups_that_it_orphans_and_asks_and_the_doctor_names
     asked = command("rekey", "--home", home)
     assert asked.code == 2
     assert f"  {backup}\n" in asked.out
+    assert "keep a copy of its key file first" in asked.out
     assert "nothing was changed: nobody is there to be asked; --yes does it" in asked.out
     view = command("rekey", "--home", home, "--json")
     assert (view.code, view.json["applied"], view.json["orphaned"]) == (2, False, [str(backup)])
@@ -517,6 +520,55 @@ def test_a_rekey_names_the_backups_that_it_orphans_and_asks_and_the_doctor_names
     assert checks["backups"]["state"] == "advice"
     assert str(backup) in checks["backups"]["detail"]
     assert command("rekey", "--home", home).code == 0, "it is an orphan already: there is nothing to ask"
+
+
+def test_a_restore_names_the_backups_that_it_orphans_and_asks_and_the_doctor_names_them_afterwards(
+    home: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mnemic.open(home).close()
+    first, second, copy = tmp_path / "a.bak", tmp_path / "b.bak", tmp_path / "key"
+    assert command("backup", first, "--home", home).code == 0
+    copy.write_bytes(folder(home).key.read_bytes())
+    copy.chmod(0o600)
+    assert command("rekey", "--yes", "--home", home).code == 0
+    assert command("backup", second, "--home", home).code == 0
+    key = folder(home).key.read_bytes()
+    restore = ("restore", first, "--replace", "--key-file", copy, "--home", home)
+    asked = command(*restore)
+    assert asked.code == 2
+    assert f"  {second}\n" in asked.out
+    assert f"  {first}\n" not in asked.out, "the key file from before opens it"
+    assert "keep a copy of its key file first" in asked.out
+    assert "nothing was changed: nobody is there to be asked; --yes does it" in asked.out
+    view = command(*restore, "--json")
+    assert (view.code, view.json["applied"], view.json["orphaned"]) == (2, False, [str(second)])
+    assert folder(home).key.read_bytes() == key
+    second.rename(tmp_path / "moved")
+    second.symlink_to(second)  # which nobody can look into
+    unread = command(*restore, "--json").json["unread"]
+    assert [one["path"] for one in unread] == [str(second)]
+    assert "symbolic links" in unread[0]["why"]
+    assert "These backups cannot be looked into" in command("rekey", "--home", home).out
+    second.unlink()
+    (tmp_path / "moved").rename(second)
+    with monkeypatch.context() as patch:
+        given = io.StringIO("n\n")
+        given.isatty = lambda: True  # type: ignore[method-assign]
+        patch.setattr("sys.stdin", given)
+        declined = command(*restore)
+    assert declined.code == 0
+    assert "Replace the mind all the same?" in declined.out
+    assert "nothing was changed" in declined.out
+    assert folder(home).key.read_bytes() == key
+    done = command(*restore, "--yes")
+    assert done.code == 0
+    assert f"  {second}\n" in done.out
+    assert folder(home).key.read_bytes() == copy.read_bytes()
+    checks = {check["name"]: check for check in command("doctor", "--home", home, "--json").json["checks"]}
+    assert checks["backups"]["state"] == "advice"
+    assert str(second) in checks["backups"]["detail"]
+    again = command("restore", first, "--replace", "--home", home, "--json")
+    assert (again.code, again.json["orphaned"], again.json["unread"]) == (0, [], []), "all that opens it stays"
 
 
 def test_a_process_that_had_it_unlocked_has_it_unlocked_after_a_rekey(locked: Path, say: Say) -> None:

@@ -463,6 +463,8 @@ def test_the_command_keeps_and_brings_back(command: Command, home: Path, tmp_pat
         "hooked",
         "options",
         "marks_lost",
+        "orphaned",
+        "unread",
     }
     assert restored.keys() == {*keys, "took_s"}
     assert texts(home) == [b"otter one"]

@@ -18,7 +18,8 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=8,
 )
-PERSON = [{"Accept": "*/*"}, {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}]
+ANYTHING = {"Accept": "*/*"}
+PERSON = [{"Accept": "text/html"}, {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}]
 PROGRAM: list[dict[str, str]] = [{}, {"Accept": "application/json"}, {"Accept": "application/json, */*"}]
 
 
@@ -48,6 +49,15 @@ def test_laid_out_it_is_the_same(value: Any) -> None:
     assert json.loads(indented(json.dumps(value).encode())) == value
 
 
+def test_whoever_takes_anything_gets_every_field_indented(faces: Hosted) -> None:
+    said = recalled(faces, ANYTHING)
+    assert said.startswith('{\n  "type": "Recalled",\n')
+    assert json.loads(said)["hits"][0] == json.loads(recalled(faces, {}))["hits"][0]
+    assert '"source_id": null' in said
+    assert "null" not in recalled(faces, ANYTHING, "?pretty")
+    assert "\n" not in recalled(faces, ANYTHING, "?pretty=no")
+
+
 @pytest.mark.parametrize("headers", PERSON)
 def test_a_person_gets_it_indented_and_without_nulls(faces: Hosted, headers: dict[str, str]) -> None:
     said = recalled(faces, headers)
@@ -64,7 +74,9 @@ def test_a_program_gets_every_field_on_one_line(faces: Hosted, headers: dict[str
     assert "\n" not in said
     assert '"source_id":null' in said
     for query in ("?pretty", "?pretty=1", "?pretty=true"):
-        assert recalled(faces, headers, query).startswith('{\n  "type"')
+        pretty = recalled(faces, headers, query)
+        assert pretty.startswith('{\n  "type"')
+        assert "null" not in pretty
 
 
 def test_the_fields_of_both_are_the_same_but_for_nulls(faces: Hosted) -> None:
@@ -88,7 +100,7 @@ def test_a_browser_is_told_what_is_wrong_in_words(
     number, sentence, remedy = answer.body.decode().strip().split("\n\n")
     assert (number, sentence) == (str(status), said)
     assert remedy
-    told = faces.request(method, path, None if method == "GET" else b"{}", PERSON[0])
+    told = faces.request(method, path, None if method == "GET" else b"{}", ANYTHING)
     assert (told.json["error"], told.json["remedy"]) == (sentence, remedy)
 
 
