@@ -33,11 +33,13 @@ def summary(folder: MindFolder) -> MindSummary:
 
 
 def test_a_mind_says_how_much_it_holds_and_when_the_newest_came(folder: MindFolder) -> None:
-    assert summary(folder) == MindSummary(memories=0)
+    assert summary(folder) == MindSummary(memories=0, has_recovery=False)
     with closing(Store.open(folder.store, open_mind(folder.home, "default")[1])) as store:
         apply(store, memory(1), at=5_000_000)
         apply(store, memory(2), memory(3), at=9_000_000)
-        assert summary(folder) == MindSummary(memories=3, captured_at=9_000_000)  # while another writes
+        assert summary(folder) == MindSummary(
+            memories=3, captured_at=9_000_000, has_recovery=False
+        )  # while another writes
 
 
 def test_what_hooks_wrote_and_nobody_took_in_is_counted(folder: MindFolder) -> None:
@@ -56,7 +58,7 @@ def test_a_mind_that_is_not_there_has_none_and_a_name_that_cannot_be_is_refused(
 
 def test_a_locked_mind_is_said_to_be_locked_and_nothing_is_wrong_with_it(tmp_path: Path) -> None:
     folder = create_mind(tmp_path, "default", CLOCK, passphrase="a heron at the weir")
-    assert summary(folder) == MindSummary(locked=True)
+    assert summary(folder) == MindSummary(locked=True, has_recovery=False)
 
 
 def test_what_is_wrong_is_said_with_what_to_do(folder: MindFolder) -> None:
@@ -65,7 +67,8 @@ def test_what_is_wrong_is_said_with_what_to_do(folder: MindFolder) -> None:
     keys = open_mind(folder.home, "default")[1]
     with closing(Store.open(folder.store, keys)) as store, store.transaction() as (_, db):
         db.execute("INSERT INTO lost(last, count, until, power_cut) VALUES(9, 2, 5, 0), (8, 4, 4, 1)")
-    missing, paused, lost = summary(folder).wrong
+    seen = summary(folder)
+    paused, (missing, lost) = seen.paused, seen.wrong
     assert missing.startswith("2 transactions that were acknowledged")
     assert "mnemic resume" in paused
     assert lost.startswith("hooks could not write 3 events")
