@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-import psutil
 
 from mnemic.actors.protocol.errors import InvalidValue, MnemicError
 from mnemic.runtime.minds.run_dir import RunDir
@@ -59,8 +58,18 @@ def _forget_ended(folder: Path) -> None:
     """Remove the lists of terminals that are closed."""
     for path in folder.glob(_FILE.format(terminal="*")):
         number = path.stem.rpartition("-")[2]
-        if number.isdecimal() and not psutil.pid_exists(int(number)):
+        if number.isdecimal() and not _is_running(int(number)):
             path.unlink(missing_ok=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True
 
 
 def resolve_ids(mind: Mind, home: Path, name: str, texts: Sequence[str]) -> tuple[bytes, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-import textwrap
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -233,8 +232,8 @@ def test_the_role_of_ones_own_that_is_documented_finds_each_ticket_of_the_exampl
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, _, page = (FIXTURES.parents[1] / "docs" / "shape.md").read_text("utf-8").partition("### Roles of your own")
-    shown = [line for line in page.partition("With `extractor = ")[0].splitlines() if not line or line[:4] == "    "]
-    (tmp_path / "tickets.py").write_text(textwrap.dedent("\n".join(shown)), "utf-8")
+    shown = page.partition("```python\n")[2].partition("```")[0]
+    (tmp_path / "tickets.py").write_text(shown, "utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     with (home / "mnemic.toml").open("a") as settings:
         settings.write('[binder]\nextractor = "tickets:tickets"\n')
