@@ -213,7 +213,8 @@ class InvalidSettings(BadConfiguration):
 class BadTime(BadInput):
     sentence = "{value!r} is no time that can be read."
     remedy = (
-        "Write it as 2026-11-21 or 2026-11-21T14:05:00+01:00; the command also reads `yesterday`, `2w`, `3 Nov 2025`."
+        "Write it as 2026-11-21 or 2026-11-21T14:05:00+01:00; the command also reads `yesterday`, `2w` and, in quotes,"
+        " `'last tuesday'`."
     )
 
 
