@@ -118,6 +118,7 @@ def imported_texts(folder: Path) -> Texts:
     if not (folder / "export").exists():
         return None
     beside = folder / "imported"
+    beside.mkdir(mode=0o700, exist_ok=True)
     ended = run_command(mnemic(beside, "import", str(folder / "export"), "--no-meaning"))
     if ended.code:
         raise ValueError(f"mnemic import ended with {ended.code}: {ended.out}{ended.err}")

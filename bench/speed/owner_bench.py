@@ -74,7 +74,7 @@ def _rows(place: Path, home: Path, other: Path, memories: int) -> Iterator[Row]:
     what = f"erase of one project of {_PROJECTS}"
     yield done(what, lambda: run_mnemic(home, *erase), wrote=store) | counted(left)
     yield done("restore", lambda: run_mnemic(home, "restore", kept, "--replace"), wrote=store) | counted(memories)
-    yield done("rekey", lambda: run_mnemic(home, "rekey"), wrote=store) | counted(memories)
+    yield done("rekey", lambda: run_mnemic(home, "rekey", "--yes"), wrote=store) | counted(memories)
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -55,7 +55,8 @@ class World:
         return common | self.assistant.environment(self.home)
 
     def mnemic(self, *arguments: object, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-        """Run the command as the user does."""
+        """Run the command as the user does, on a folder that is there."""
+        Path(self.memory).mkdir(mode=0o700, parents=True, exist_ok=True)
         return subprocess.run(
             [COMMAND, *map(str, arguments), "--home", self.memory],
             input=given,
