@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from mnemic.runtime.minds.homes import default_home
-from tests.pages import PAGES, commands
+from tests.docs.pages import PAGES, commands
+from tests.docs.typed import User
 from tests.processes.faces import Outcome
 from tests.processes.serving import ready, serving
-from tests.typed import User
 
 TYPED = [(page, one) for page, path in PAGES.items() for one in commands(path.read_text("utf-8"))]
 ASKED = [(page, one.text) for page, one in TYPED if one.words[0] == "curl"]

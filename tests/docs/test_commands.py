@@ -23,10 +23,10 @@ from mnemic.cli.context import cli
 from mnemic.experiment.spec import load_spec
 from mnemic.runtime.engine.settings import load_settings
 from mnemic.runtime.secrets.rule_files import load_rules
-from tests.pages import PAGES, Block, Command, blocks, commands, with_shown
+from tests.docs.pages import PAGES, Block, Command, blocks, commands, with_shown
+from tests.docs.typed import YES, User, accepts, named_command
 from tests.paths import ROOT
 from tests.processes.faces import Outcome
-from tests.typed import YES, User, accepts, named_command
 
 WRITE = os.environ.get("MNEMIC_DOCS") == "write"
 TEXTS = {name: path.read_text("utf-8") for name, path in PAGES.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.pages import DOCS, PAGES, anchors, links
+from tests.docs.pages import DOCS, PAGES, anchors, links
 from tests.paths import ROOT
 
 INDEX = DOCS / "index.md"

@@ -20,7 +20,7 @@ import pytest
 from mnemic.cli.context import cli
 from mnemic.cli.main import main
 from mnemic.runtime.minds.homes import default_home
-from tests.pages import Command
+from tests.docs.pages import Command
 from tests.processes.faces import EXAMPLE
 
 USER = "/home/ada"
