@@ -22,6 +22,7 @@ from mnemic.hooks.hosts.opencode import (
     is_export,
     parse_database_path,
 )
+from mnemic.hooks.imports.importers import IMPORTERS, recognize
 from mnemic.hooks.read.generic import JSON_REASON, GenericReader, TextSource, is_generic, names_session
 from mnemic.hooks.read.lines import BOM, InvalidInput, Json, LineReader, LineSource, RawLines, is_json_document, parse
 from mnemic.hooks.read.markdown import FORMAT as MARKDOWN
@@ -45,7 +46,7 @@ READERS: dict[str, tuple[Callable[[Json], bool], Callable[[RawLines], Source]]] 
     "jsonl": (is_generic, lambda raw: LineSource("jsonl", raw, GenericReader(_session_of(raw)))),
 }
 """Of each format, whether a line (or a whole document) is one of its, and what reads it."""
-FORMATS: tuple[str, ...] = ("auto", *READERS, MARKDOWN, "text")
+FORMATS: tuple[str, ...] = ("auto", *READERS, *IMPORTERS, MARKDOWN, "text")
 """What `open_transcript` takes."""
 
 
@@ -64,6 +65,9 @@ def open_transcript(path: str, format: str) -> Source:
         raise InvalidValue(name="format", value=format, why="no transcript is read by that name", expected=known)
     if format in ("auto", "opencode") and (database := parse_database_path(path)):
         return DatabaseSource(*database)
+    importer = recognize(path) if format == "auto" else format
+    if importer in IMPORTERS:
+        return IMPORTERS[importer].open(path)
     raw = _open(path)
     try:
         name = _detect(raw) if format == "auto" else format
@@ -96,6 +100,8 @@ def find_sources(path: str, format: str) -> FoundSources:
 
     Transcripts go alone because the folders in which assistants keep them hold Markdown of the assistants' own.
     """
+    if format in IMPORTERS or (format == "auto" and recognize(path)):
+        return FoundSources([path], 0)
     transcripts, notes = _walk(path)
     if format == MARKDOWN or (format == "auto" and not transcripts):
         return FoundSources(notes or transcripts, 0)

@@ -1,0 +1,31 @@
+"""Table of what people bring along from other programs: how each is known by its path, and what reads it.
+
+`mnemic.hooks.read.formats` asks it first, before it looks for a transcript of lines. Each reader is a
+`mnemic.actors.protocol.ports.Source`: streaming, the same items in the same order each time, and every event with an id
+of the program it comes from, so that what was taken in before is known when it is taken in again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from mnemic.actors.protocol.ports import Source
+
+
+class Importer(NamedTuple):
+    """One program's export or store."""
+
+    recognizes: Callable[[str], bool]
+    """Whether a file or a folder surely is one; it looks at names and first bytes alone, and raises nothing."""
+    open: Callable[[str], Source]
+    """Opens one by its path; raises `SourceUnreadable` with why where it is none, or cannot be read."""
+
+
+IMPORTERS: dict[str, Importer] = {}
+"""By the name of the format, as `mnemic capture --format` takes it."""
+
+
+def recognize(path: str) -> str | None:
+    """The format of what lies at a path, where one of these surely has made it."""
+    return next((name for name, importer in IMPORTERS.items() if importer.recognizes(path)), None)
