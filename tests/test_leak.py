@@ -37,7 +37,7 @@ from mnemic.runtime.minds.run_dir import ServerInfo
 UNIT_BYTES = 10
 LARGE_BYTES = 5 << 20
 FILLING = 16
-"""So many large texts are an answer of 80 MB, where Ray has room for 100."""
+"""So many large texts are an answer of 80 MB, where Ray has room for one."""
 MINDS = ("default", "other")
 TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")
 ALONE = ("unshare", "-rn", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
@@ -159,7 +159,7 @@ def under_load_until_killed(
     try:
         for answer in answers:
             assert answer.wait(120)
-        wait_until(full, "filling the object store", 60)
+        wait_until(full, "filling the object store", 240)
     finally:
         whole = process_family(card.pid)
         kill(whole)

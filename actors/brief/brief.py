@@ -52,6 +52,7 @@ RECALLED_BYTES = 600
 _CANDIDATES = 12
 _SIGNALS: tuple[SignalName, ...] = ("dense", "lexical", "session")  # with these it was measured how often it is right
 _MOST_TERMS = 96  # no stretch of so few bytes covers half of more
+_decode_note = msgspec.json.Decoder(RecordDelivery).decode
 _RECORD_TIMEOUT_S = 0.5  # an assistant waits for the answer, and it has one already
 
 
@@ -261,7 +262,7 @@ def encode_note(change: RecordDelivery) -> bytes:
 def decode_note(record: HookRecord) -> RecordDelivery | str:
     """What was told, of the host and at the time that the record says; or why that cannot be read."""
     try:
-        change = msgspec.json.decode(record.payload, type=RecordDelivery)
+        change = _decode_note(record.payload)
     except msgspec.DecodeError:
         return "it is no note of what was told"
     return msgspec.structs.replace(

@@ -17,6 +17,7 @@ from mnemic.actors.protocol.errors import BadInput
 from mnemic.actors.protocol.events import MCP_PREFIX, Event, escape_surrogates, to_bytes, to_text
 from mnemic.actors.protocol.ports import Digest, ResolveScope, Scrub
 from mnemic.actors.protocol.store.messages import Applied, Apply
+from mnemic.actors.protocol.typed import convert
 from mnemic.algorithms.secrets import scrub as private
 
 _log = logging.getLogger("mnemic.capture")
@@ -141,7 +142,7 @@ def unstorable_reason(event: Event) -> str | None:
     A store that meets such a thing fails; whoever makes events out of what strangers wrote makes one now and then.
     """
     try:
-        msgspec.convert(msgspec.structs.asdict(event), Event)
+        convert(msgspec.structs.asdict(event), Event)
         to_text(event.text)
     except UnicodeDecodeError as error:
         return f"its text is no UTF-8 at byte {error.start}"

@@ -27,6 +27,7 @@ import msgspec
 from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory
 from mnemic.actors.protocol.events import escape_surrogates, to_bytes, to_text
 from mnemic.actors.protocol.times import parse_time, to_iso
+from mnemic.actors.protocol.typed import convert
 
 Id = Annotated[bytes, "id"]
 """A memory's id."""
@@ -202,7 +203,7 @@ def _write_exactly(text: bytes) -> str | dict[str, str]:
 
 def _read_text(given: Any) -> Any:
     if isinstance(given, dict) and given.keys() == {"base64"}:
-        return msgspec.convert(given["base64"], bytes)
+        return convert(given["base64"], bytes)
     return to_bytes(given) if isinstance(given, str) else given
 
 
@@ -316,7 +317,7 @@ def check_fields(message: msgspec.Struct) -> None:
     """
     given = msgspec.structs.asdict(message)
     try:
-        msgspec.convert(given, type(message))
+        convert(given, type(message))
     except msgspec.ValidationError as error:
         raise invalid_value_from(error, given) from None
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from mnemic.actors.protocol import typed
 from mnemic.actors.protocol.errors import InvalidValue, MindMissing, MnemicError, SourceUnreadable
 from mnemic.actors.protocol.events import Event, MalformedLine
 from mnemic.actors.protocol.message import Verb, format_id
@@ -253,7 +254,7 @@ def _is_question(one: Any) -> bool:
         return False
     plain = msgspec.structs.replace(one, ask=None)
     try:
-        return msgspec.convert(msgspec.structs.asdict(plain), Question) == plain
+        return typed.convert(msgspec.structs.asdict(plain), Question) == plain
     except msgspec.ValidationError:
         return False
 

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.protocol.errors import BadSettings, InvalidValue, SourceUnreadable
+from mnemic.actors.protocol.typed import convert
 
 VERSION = 1
 """Of specs; a newer one is refused."""
@@ -159,7 +160,7 @@ def parse_spec(text: str, path: Path) -> SpecFile:
         raise _wrong(text, path, "version", version, why, f"version = {VERSION}")
     _flatten_settings(document)
     try:
-        spec = msgspec.convert(document, Spec)
+        spec = convert(document, Spec)
     except msgspec.ValidationError as error:
         found = _AT.match(str(error))
         why, where = (found[1], found[2].lstrip(".")) if found else (str(error), "")

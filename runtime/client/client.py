@@ -14,9 +14,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import msgspec
-
 from mnemic.actors.protocol.errors import ActorStopped, EngineLost, NewerProcess, OlderProcess
+from mnemic.actors.protocol.typed import convert
 from mnemic.runtime.client.launcher import REPLACED, ensure_running, startup_error, wait_replaced, wait_unpublished
 from mnemic.runtime.client.unix_http import (
     MAX_SILENCE_S,
@@ -95,7 +94,7 @@ class RemoteActorSystem:
 
     def report(self) -> ActorSystemReport:
         """How the actors are."""
-        return self._request(lambda answer: msgspec.convert(answer, ActorSystemReport), "GET", "/api/report")
+        return self._request(lambda answer: convert(answer, ActorSystemReport), "GET", "/api/report")
 
     def replay_dead_letters(self) -> int:
         """Send dead letters again; returns how many."""

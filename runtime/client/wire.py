@@ -47,6 +47,7 @@ from mnemic.actors.protocol.shape import messages as shape_messages
 from mnemic.actors.protocol.shape.messages import Shape, analogy_names, pattern_texts
 from mnemic.actors.protocol.sleep import messages as sleep_messages
 from mnemic.actors.protocol.store import messages as store_messages
+from mnemic.actors.protocol.typed import convert
 
 
 def message_path(message: Any) -> str:
@@ -97,7 +98,7 @@ def decode(value: Any) -> Any:
     if not isinstance(value, dict) or value.get("type") not in _ANSWERS:
         raise ValueError("this is no answer that a face gives")
     kind = _ANSWERS[value["type"]]
-    return msgspec.convert(from_json(kind, value), kind)
+    return convert(from_json(kind, value), kind)
 
 
 def decode_message(kind: type[msgspec.Struct], body: bytes) -> Any:
@@ -125,7 +126,7 @@ def decode_message(kind: type[msgspec.Struct], body: bytes) -> Any:
             raise MissingArgument(tool=message, name=field.name, known=known)
     try:
         taken = value | {name: take(value[name]) for name, take in _field_converters(kind, value)}
-        return msgspec.convert(from_json(kind, taken), kind)
+        return convert(from_json(kind, taken), kind)
     except msgspec.ValidationError as error:
         raise invalid_value_from(error, value) from None
     except UnicodeEncodeError:

@@ -14,9 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.protocol.typed import convert
 from mnemic.runtime.api.reports import pluralize
 from mnemic.runtime.client.unix_http import ServerDraining, call
 from mnemic.runtime.doctor.checks import Check, Target
@@ -155,7 +154,7 @@ def check_actors(target: Target) -> Iterator[Check]:
     if not target.serving:
         return
     try:
-        report = msgspec.convert(_call(target, info, "GET", "report"), ActorSystemReport)
+        report = convert(_call(target, info, "GET", "report"), ActorSystemReport)
     except (MnemicError, *_LOST) as error:
         why = str(error) if isinstance(error, MnemicError) else type(error).__name__
         remedy = f"See to what is wrong above; {log_path(target.home)} says more."

@@ -82,7 +82,9 @@ class RemoteFailure(Exception):
 
 
 def error_kind(error: BaseException) -> str:
-    """Name of a failure's class, in whatever process it was raised."""
+    """Name of a failure's class, in whatever process it was raised; of a process that died, also what it died of."""
+    if isinstance(error, InstanceDied) and error.args:
+        return f"{type(error).__name__}: {error}"  # the engine's own words, which quote nothing
     return error.kind if isinstance(error, RemoteFailure) else type(error).__name__
 
 

@@ -23,6 +23,7 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.protocol.errors import NotServed, StoreReadOnly
+from mnemic.actors.protocol.typed import convert
 from mnemic.runtime.files.atomic_replace import write_error
 from mnemic.runtime.keys.keys import replace_private
 
@@ -284,7 +285,7 @@ def _parse_info(written: Any) -> ServerInfo | None:
     """A card as it was written, perhaps by another version, of which the first three fields are understood at least."""
     for names in (ServerInfo.__struct_fields__, ("protocol", "pid", "folder")):
         try:
-            return msgspec.convert({name: written[name] for name in names if name in written}, ServerInfo)
+            return convert({name: written[name] for name in names if name in written}, ServerInfo)
         except (msgspec.ValidationError, TypeError):
             continue
     return None

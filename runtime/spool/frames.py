@@ -16,6 +16,7 @@ import msgspec
 
 from mnemic.actors.protocol.events import HookRecord
 from mnemic.actors.protocol.ports import UndecodedRecord
+from mnemic.actors.protocol.typed import convert
 
 if TYPE_CHECKING:  # the ciphers are loaded by who seals or opens: a command that only asks is not to wait for them
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
@@ -221,6 +222,6 @@ def _parse_metadata(part: bytes) -> tuple[_RecordMetadata, int] | str:
         version = about.get("v")
         if version != 1:
             return f"it is of version {version}" if isinstance(version, int) else "it does not say its version"
-        return msgspec.convert(about, _RecordMetadata), start
+        return convert(about, _RecordMetadata), start
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return f"what the hook says of it cannot be read ({type(error).__name__})"

@@ -25,6 +25,7 @@ import apsw
 import msgspec
 
 from mnemic.actors.protocol.errors import DamagedStore, DiskFailed, NewerSchema, NotABackup
+from mnemic.actors.protocol.typed import convert
 from mnemic.runtime.files.atomic_replace import fsync_path, write_error
 from mnemic.runtime.files.foreign import open_regular
 from mnemic.runtime.keys.key_slots import KeyHeader, key_header_bytes, new_key_header, parse_key_header
@@ -300,7 +301,7 @@ def _archive_card(path: Path, archive: zipfile.ZipFile) -> BackupManifest:
         if known and isinstance(said.get("version"), int) and said["version"] > VERSION:
             raise NewerSchema(path=str(path), found=said["version"], known=VERSION)
         if known:
-            return msgspec.convert(said, BackupManifest)
+            return convert(said, BackupManifest)
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
         raise NotABackup(path=str(path), why=f"its {_CARD} cannot be read") from error
     raise NotABackup(path=str(path), why=f"its {_CARD} is something else's")

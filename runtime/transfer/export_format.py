@@ -23,6 +23,7 @@ import msgspec
 
 from mnemic.actors.protocol.errors import NotAnExport
 from mnemic.actors.protocol.events import Kind, Outcome, Role, to_text
+from mnemic.actors.protocol.typed import convert
 from mnemic.runtime.files.foreign import MOST_LINE_BYTES, open_regular, read_regular
 
 FORMAT = "mnemic-export"
@@ -428,7 +429,7 @@ def _read_manifest(folder: Path) -> Manifest:
             why = f"a newer Mnemic wrote it (version {said['version']}; this one knows {VERSION})"
             raise NotAnExport(path=str(folder), why=why, remedy="Update Mnemic; nothing was changed")
         if known:
-            return msgspec.convert(said, Manifest)
+            return convert(said, Manifest)
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
         raise NotAnExport(path=str(folder), why=f"its {MANIFEST} cannot be read") from error
     raise NotAnExport(path=str(folder), why=f"its {MANIFEST} is something else's")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # importing it imports Ray, which reads the environment first
     from mnemic.runtime.engine.ray.cluster import Cluster
 
 _GONE_S = 5.0
-_OBJECT_STORE_BYTES = 100 << 20
+_OBJECT_STORE_BYTES = 128 << 20  # 50 MB there and back pass without the disk, which may be full
 _PREFIX = "mnemic-ray-"
 _TOKEN_FILE = "ray-token"
 

@@ -123,12 +123,14 @@ def is_told(line: str, room: str, fault: Fault) -> bool:
 
 
 def chosen_faults(calls: list[str]) -> Iterator[Fault]:
-    """The first and the last of the calls that do the same to the same file, each failing in each likely way."""
+    """The first and the last of the calls that do the same to the same file; a write fails in each likely way, at the
+    two of them or, where there is one, at that.
+    """
     for line, times in Counter(re.sub(r"[0-9a-f]{16}|(?<=\.new-)\w+", "*", line) for line in calls).items():
         call, _, pattern = line.partition(" ")
-        for time in sorted({1, times}):
-            for error in (errno.EIO, errno.ENOSPC)[: 1 + (call in WRITES)]:
-                yield Fault(call, pattern, time, error)
+        last = errno.ENOSPC if call in WRITES else errno.EIO
+        for time, error in sorted({(1, errno.EIO), (times, last)}):
+            yield Fault(call, pattern, time, error)
 
 
 class Attempts:

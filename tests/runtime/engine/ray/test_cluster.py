@@ -193,7 +193,7 @@ def test_a_node_is_lost_and_work_goes_on_where_the_pinned_actor_never_moved(
     assert after == {"free": [2], "pinned": [1, 2]}  # the free one is another instance
     moved = one.hear("here")
     assert moved["here"] == {"pinned": True, "free": True}
-    assert {tuple(failure) for failure in moved["failures"]} == {("free", "InstanceDied")}
+    assert {(actor, kind.partition(":")[0]) for actor, kind in moved["failures"]} == {("free", "InstanceDied")}
     assert one.hear("left")["left"] == []
     assert one.process.wait(BOUND_S) == 0
 

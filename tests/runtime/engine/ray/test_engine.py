@@ -44,6 +44,9 @@ from tests.waiting import BOUND_S, until
 
 pytestmark = pytest.mark.system
 
+DIED = "InstanceDied: ActorDiedError"
+"""What is told of a process that was killed: what Ray says of it, too."""
+
 
 class FileGate:
     """A gate between processes."""
@@ -203,7 +206,7 @@ class TestRayEngine(EngineContract):
         assert (tmp_path / "lines").read_text() == ".."
         assert waiting[-1].get() == (0, 1, 2, 3, 4)
         assert self.ask(engine, Who()) == after
-        assert watch.failures == [("probe", "InstanceDied")]
+        assert watch.failures == [("probe", DIED)]
 
     def test_a_message_that_kills_twice_is_answered_and_the_actor_lives_on(
         self, engine: RayEngine, tmp_path: Path
@@ -212,9 +215,9 @@ class TestRayEngine(EngineContract):
         self.start(engine, watch, MortalActor)
         with pytest.raises(ActorFailed) as caught:
             self.ask(engine, Die(tmp_path / "lines", 9))
-        assert caught.value.operands["cause"] == "InstanceDied"
+        assert caught.value.operands["cause"] == DIED
         assert (tmp_path / "lines").read_text() == ".."
-        assert watch.failures == [("probe", "InstanceDied")] * 2
+        assert watch.failures == [("probe", DIED)] * 2
         assert self.ask(engine, Say(1)) == (1,)
 
     def test_a_process_killed_while_idle_is_noticed_by_the_next_message_which_is_handled(
@@ -227,7 +230,7 @@ class TestRayEngine(EngineContract):
         process.send_signal(signal.SIGKILL)
         process.wait(BOUND_S)
         assert self.ask(engine, Say(1)) == (1,)
-        assert watch.failures == [("probe", "InstanceDied")]
+        assert watch.failures == [("probe", DIED)]
 
     def test_where_the_supervisor_does_not_restart_what_died_every_message_says_so(
         self, engine: RayEngine, tmp_path: Path
