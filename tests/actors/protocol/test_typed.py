@@ -42,7 +42,7 @@ for _ in range(200):
         thread.join()
     assert got == [Outer(Inner(1, "s"), (Inner(1, "s"),))] * 4
 """
-FOLDERS = ("actors", "hd", "algorithms", "runtime", "hooks", "mnemic")
+FOLDERS = ("actors", "runtime", "hooks", "mnemic")  # rules of secrets, below, are read once, as a mind is opened
 
 
 class Point(msgspec.Struct, frozen=True):
