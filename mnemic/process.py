@@ -38,12 +38,13 @@ from mnemic.runtime.serve.mcp.http import McpHttp
 from mnemic.runtime.serve.mcp.stream import McpSocketServer
 from mnemic.runtime.serve.mcp.tools import make_server
 from mnemic.runtime.serve.metrics import CONTENT_TYPE, Metrics, RequestTracker
-from mnemic.runtime.version import __version__
+from mnemic.runtime.version import EXIT_REPLACED, Installation, __version__
 from mnemic.session_start import locked_hook_reply
 
 _log = logging.getLogger("mnemic.process")
 
 _TICK_S = 0.5
+_QUIET_S = 2.0  # between two requests of one command; the next version's process would refuse the second one
 _EXIT_S = 9.0  # from being told to leave to the end, whatever hangs
 _FACES_STOP_S = 3.0
 _USERS_STOP_S = 1.0
@@ -136,6 +137,9 @@ class ServerProcess:
             self._reload_if_edited,
         )
         self._minds = self._actor_systems.open_minds
+        self._installation = Installation()
+        self._is_replaced = False
+        self._leave_reason = ""  # why it leaves as soon as nobody waits for it
         self._drainer = SpoolDrainer(home, self._minds, self.track_request, clock, self._is_locked)
         self._events: queue.SimpleQueue[str] = queue.SimpleQueue()  # one that a signal handler may put into
 
@@ -152,7 +156,7 @@ class ServerProcess:
         return self._requests.track_request(verb, trace, idle=idle)
 
     def drain(self, reason: str, their_protocol: int) -> None:
-        """Finish what is begun, and leave.
+        """Finish what is begun, and leave; for a newer command not before nobody waits for an answer.
 
         Raises:
             AlreadyServed: it was started in the foreground, and is not older than who asks.
@@ -160,7 +164,10 @@ class ServerProcess:
         if self._card.mode == "foreground" and their_protocol <= PROTOCOL:
             raise AlreadyServed(home=str(self._home), pid=self._card.pid, engine=self._card.engine)
         _log.info("asked to leave: %s", reason)
-        self._events.put("leave")
+        if their_protocol > PROTOCOL:  # what it breaks off, the next process refuses to those who waited for this one
+            self._leave_reason = reason
+        else:
+            self._events.put("leave")
 
     # --- its life ----------------------------------------------------------------------------------------------------
 
@@ -187,7 +194,7 @@ class ServerProcess:
         self._events.put("leave")
         steward.join()
         _log.info("left")
-        return 0
+        return EXIT_REPLACED if self._is_replaced and self._card.mode == "foreground" else 0
 
     def _run_until_stopped(self, faces: FaceServer, vanish: Callable[[], None]) -> None:
         try:
@@ -220,6 +227,9 @@ class ServerProcess:
                 _log.error("the engine is gone: %s", why)
                 self._publish_state("restarting", why)
                 os._exit(ENGINE_LOST)  # nothing can be drained: whoever waits asks the next process
+            if self._may_leave():
+                _log.info("nobody waits for an answer: leaving (%s)", self._leave_reason)
+                return
             if self._is_idle():
                 _log.info("nobody has wanted anything for %g s", self._idle_exit_s)
                 return
@@ -230,6 +240,14 @@ class ServerProcess:
     def _force_exit(self) -> None:
         _log.error("still not done %g s after being told to leave: ending", _EXIT_S)
         os._exit(1)
+
+    def _may_leave(self) -> bool:
+        """Whether it is to make room for another version, and nobody waits for it."""
+        if not self._is_replaced and self._installation.is_replaced(self._clock.monotonic_s()):
+            self._is_replaced = True
+            self._leave_reason = "the installed Mnemic was replaced"
+            _log.warning("the installed Mnemic was replaced: leaving once nobody waits for an answer")
+        return bool(self._leave_reason) and self._requests.is_quiet(_QUIET_S)
 
     def _is_idle(self) -> bool:
         if self._card.mode != "on-demand":

@@ -28,7 +28,7 @@ from mnemic.runtime.engine.ray.parent import DriverParent, kill_session
 from mnemic.runtime.engine.settings import load_settings
 from mnemic.runtime.logs import log_to
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, log_path, not_served, process_start_time
-from mnemic.runtime.version import __version__
+from mnemic.runtime.version import EXIT_REPLACED, __version__
 
 if TYPE_CHECKING:
     from mnemic.actors.protocol.contract import Clock
@@ -74,6 +74,17 @@ def serve_home(home: Path, options: ServeOptions, clock: Clock, say: Callable[[s
     """
     if options.child is not None:
         return _run_ray_child(home, options, clock, [int(number) for number in options.child.split(",")])
+    code = _serve(home, options, clock, say)
+    if code == EXIT_REPLACED:
+        say("the installed Mnemic was replaced: starting again by the new one")
+        again = [
+            argument for argument in sys.orig_argv[1:] if argument != "--new-token"
+        ]  # the one it made still counts
+        os.execv(sys.executable, [sys.executable, *again])
+    return code
+
+
+def _serve(home: Path, options: ServeOptions, clock: Clock, say: Callable[[str], None]) -> int:
     sys.setswitchinterval(SWITCH_S)
     home, options = home.absolute(), _with_absolute_paths(options)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # what it asks for, reading the settings, comes anyway

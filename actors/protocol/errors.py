@@ -433,8 +433,10 @@ class BackupLocked(StoreError):
 
 
 class NewerSchema(StoreError):
-    sentence = "The store {path} was written by a newer Mnemic (schema {found}; this one knows {known})."
-    remedy = "Update Mnemic."
+    """Of a store, of the card that says what opens it, or of a backup: its form is one of a later version."""
+
+    sentence = "{path} was written by a newer Mnemic ({form} {found}; this one knows {known})."
+    remedy = "Update Mnemic; nothing was changed."
 
 
 class OtherSchema(StoreError):
@@ -564,11 +566,14 @@ class NotServed(RuntimeFault):
 
 class OlderProcess(RuntimeFault):
     http_status = 426
-    sentence = "The process of {home} speaks protocol {theirs}, this command {ours}; it is being replaced."
-    remedy = "Try again in a moment."
+    sentence = (
+        "The process of {home}, Mnemic {version}, is older (protocol {theirs}) than this command (protocol {ours}), and"
+        " leaves as soon as nobody waits for its answer."
+    )
+    remedy = "Try again in a moment; or end it: kill {pid}."
 
 
 class NewerProcess(RuntimeFault):
     http_status = 426
-    sentence = "The process of {home} is newer (protocol {theirs}) than this command (protocol {ours})."
-    remedy = "Use the Mnemic it was started with, or end it: kill {pid}."
+    sentence = "The process of {home}, Mnemic {version}, is newer (protocol {theirs}) than this command, {command} (protocol {ours})."
+    remedy = "Update Mnemic here, or use the one it was started with; or end it: kill {pid}."

@@ -59,6 +59,10 @@ class _RecordFile(msgspec.Struct):
     hosts: dict[str, HostInstall]
 
 
+class _RecordVersion(msgspec.Struct):
+    version: int
+
+
 class InstallRecord:
     """The record of one home."""
 
@@ -74,7 +78,9 @@ class InstallRecord:
         self.hosts: dict[str, HostInstall] = {}
         """By the host's name."""
         try:
-            written = msgspec.json.decode(self.path.read_bytes(), type=_RecordFile)
+            content = self.path.read_bytes()
+            self._check_version(content)
+            written = msgspec.json.decode(content, type=_RecordFile)
         except FileNotFoundError:
             return
         except OSError as error:
@@ -84,9 +90,14 @@ class InstallRecord:
             remedy = "Remove it; an uninstall then takes out what it recognises, and an install writes it anew"
             why = "it is no record any more"
             raise BadConfiguration(path=str(self.path), why=why, remedy=remedy) from error
-        if written.version > _VERSION:
-            raise BadConfiguration(path=str(self.path), why="a newer Mnemic wrote it", remedy="Update Mnemic")
         self.hosts = written.hosts
+
+    def _check_version(self, content: bytes) -> None:
+        """Refuse what a newer Mnemic wrote, first of all: whatever else is in it may be of another form."""
+        version = msgspec.json.decode(content, type=_RecordVersion).version
+        if version > _VERSION:
+            why = f"a newer Mnemic wrote it (version {version}; this one knows {_VERSION})"
+            raise BadConfiguration(path=str(self.path), why=why, remedy="Update Mnemic; nothing was changed")
 
     def save(self) -> None:
         """Write it, whole or not at all; without a host there is no file.

@@ -27,7 +27,7 @@ from mnemic.runtime.client.unix_http import (
 from mnemic.runtime.client.wire import decode, encode, message_path
 from mnemic.runtime.engine.reports import ActorSystemReport
 from mnemic.runtime.keys.keys import random_id
-from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, not_served
+from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, newer_process, not_served
 
 if TYPE_CHECKING:
     from mnemic.actors.protocol.contract import Clock
@@ -142,7 +142,7 @@ class RemoteActorSystem:
         Args:
             read: what the JSON of the answer stands for.
         """
-        why = ""
+        why, older = "", None
         given = headers.get("Mnemic-Timeout")
         limit_s = MAX_SILENCE_S if given is None else float(given) + _ANSWER_GRACE_S
         for _ in range(_MAX_ATTEMPTS):
@@ -155,6 +155,7 @@ class RemoteActorSystem:
                 if not wait_unpublished(self._home, card, self._clock, _ENGINE_LOST_WAIT_S):
                     raise
             except REPLACED as error:  # another one takes the same request
+                older = error if isinstance(error, OlderProcess) else None
                 why = str(error) if isinstance(error, OlderProcess | ServerDraining) else type(error).__name__
                 wait_replaced(self._home, card, self._clock, error)
             except TimeoutError:
@@ -162,8 +163,10 @@ class RemoteActorSystem:
             except MalformedAnswer:
                 raise not_served(self._home, "what it answers cannot be read") from None
             except NewerProcess:
-                raise NewerProcess(home=str(self._home), theirs=card.protocol, ours=PROTOCOL, pid=card.pid) from None
+                raise newer_process(self._home, card) from None
             _log.warning("the process of the home did not answer %s (%s): asking again", path, why)
+        if older is not None:
+            raise older
         said = startup_error(RunDir(self._home))
         why = f"{_MAX_ATTEMPTS} of them went before they answered ({why}{f'; the last said: {said}' if said else ''})"
         raise not_served(self._home, why)

@@ -96,7 +96,7 @@ def parse_key_header(data: bytes, path: Path) -> KeyHeader:
     try:
         version = int(json.loads(data)["version"])
         if version > HEADER_VERSION:
-            raise NewerSchema(path=str(path), found=version, known=HEADER_VERSION)
+            raise NewerSchema(path=str(path), form="card", found=version, known=HEADER_VERSION)
         card = msgspec.json.decode(data, type=KeyHeader)
         for slot in card.slots:
             bytes.fromhex(slot.check + slot.sealed + slot.salt)

@@ -93,7 +93,11 @@ def read_trusted(home: Path) -> dict[str, str]:
         raise BadSettings(path=str(path), why=f"{error.strerror}, and until it is, no {SETTINGS} counts") from error
     except (ValueError, RecursionError) as error:
         raise BadSettings(path=str(path), why=why) from error
-    folders = written.get("folders") if isinstance(written, dict) and written.get("version") == TRUST_VERSION else None
+    known = isinstance(written, dict)
+    if known and isinstance(written.get("version"), int) and written["version"] > TRUST_VERSION:
+        newer = f"a newer Mnemic wrote it (version {written['version']}; this one knows {TRUST_VERSION})"
+        raise BadSettings(path=str(path), why=f"{newer}, and until then no {SETTINGS} counts", remedy="Update Mnemic")
+    folders = written.get("folders") if known and written.get("version") == TRUST_VERSION else None
     if not isinstance(folders, dict) or not all(isinstance(scope, str) for scope in folders.values()):
         raise BadSettings(path=str(path), why=why)
     return folders

@@ -22,13 +22,16 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.errors import NotServed, StoreReadOnly
+from mnemic.actors.protocol.errors import NewerProcess, NotServed, StoreReadOnly
 from mnemic.actors.protocol.typed import convert
 from mnemic.runtime.files.atomic_replace import write_error
 from mnemic.runtime.keys.keys import replace_private
+from mnemic.runtime.version import __version__
 
 PROTOCOL = 6
-"""Version of what command, hook and process say to each other."""
+"""Version of what command and process say to each other; decision 31 says when it rises."""
+OLDEST_PIPE = 6
+"""The earliest protocol whose `mnemic mcp` is served: all that is its own is the first line, and that is still the same."""
 LINE_BYTES = 64 << 20
 """The longest line of JSON-RPC that is read."""
 _SOCKET_PATH_BYTES = 100  # the kernel takes 107 on Linux, 103 on macOS
@@ -130,6 +133,18 @@ def log_path(home: Path) -> Path:
 def not_served(home: Path, why: str) -> NotServed:
     """The error that the process of a home does not answer; it names the log."""
     return NotServed(home=str(home), why=why, log=str(log_path(home)))
+
+
+def newer_process(home: Path, card: ServerInfo) -> NewerProcess:
+    """The error that a home's process speaks a later protocol than this command."""
+    return NewerProcess(
+        home=str(home),
+        version=card.version or "of another version",
+        theirs=card.protocol,
+        command=f"Mnemic {__version__}",
+        ours=PROTOCOL,
+        pid=card.pid,
+    )
 
 
 class RunDir:

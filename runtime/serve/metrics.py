@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -146,8 +147,15 @@ class RequestTracker:
         self._clock = clock
         self._observer = observer
         self._numbers = itertools.count(1)
+        self._lock = threading.Lock()
+        self._running = 0
         self.last_activity_s = clock.monotonic_s()
         """Monotonic time at which somebody last wanted or got something."""
+
+    def is_quiet(self, for_s: float) -> bool:
+        """Whether nobody waits for an answer, nor has for some seconds: between two requests of one command."""
+        with self._lock:
+            return not self._running and self._clock.monotonic_s() - self.last_activity_s >= for_s
 
     @contextmanager
     def track_request(self, verb: str, trace: str | None = None, *, idle: bool = False) -> Iterator[None]:
@@ -160,7 +168,7 @@ class RequestTracker:
         """
         begun = self._clock.monotonic_s()
         if not idle:
-            self.last_activity_s = begun
+            self._count(1, begun)
         name = trace or f"r{next(self._numbers)}"
         before = TRACE_PREFIX.set(f"{name}.")
         outcome = "ok"
@@ -177,7 +185,12 @@ class RequestTracker:
             TRACE_PREFIX.reset(before)
             now = self._clock.monotonic_s()
             if not idle:
-                self.last_activity_s = now
+                self._count(-1, now)
             self._observer.request_finished(verb, outcome, now - begun)
             extra = {"trace": name, "took_ms": round(1e3 * (now - begun), 3), "code": outcome}
             _log.log(outcome_level(outcome, now - begun), "%s: %s", verb, outcome, extra=extra)
+
+    def _count(self, more: int, now_s: float) -> None:
+        with self._lock:
+            self._running += more
+            self.last_activity_s = now_s

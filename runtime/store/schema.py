@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 import logging
 import os
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -298,9 +297,14 @@ CREATE INDEX memories_speakers ON memories(session, speaker) WHERE speaker IS NO
 """
 
 MIGRATIONS: tuple[str, ...] = ()
-"""Migration n takes a store from schema n + 1 to schema n + 2; the schema's number is SQLite's ``user_version``."""
+"""Migration n takes a store from schema n + 1 to schema n + 2; the schema's number is SQLite's ``user_version``.
+
+Schema 1 is the one of the first release, 0.2.0, and is never edited: minds have it. A change of the tables is one more
+migration here, and a new store is made by all of them, too.
+"""
 LATEST_SCHEMA = 1 + len(MIGRATIONS)
-_FORM = zlib.crc32(_SCHEMA.encode()) >> 1  # SQLite's ``application_id``: schema 1 is edited in place before a release
+_RELEASED_FORM = 133649368
+"""SQLite's ``application_id`` of every store since the first release; development versions from before it had others."""
 
 
 @contextmanager
@@ -631,7 +635,7 @@ def migrate(
                 _copy_before_migration(path, keys, found)
             if found == 0:
                 connection.execute(_SCHEMA)
-                connection.execute(f"PRAGMA application_id = {_FORM}")
+                connection.execute(f"PRAGMA application_id = {_RELEASED_FORM}")
                 found = 1
             for step in migrations[found - 1 :]:
                 connection.execute(step)
@@ -645,10 +649,10 @@ def check_schema(connection: apsw.Connection, path: Path, known: int = LATEST_SC
         NewerSchema, OtherSchema: it is not known to this version, which then may neither read nor write.
     """
     found = int(connection.execute("PRAGMA user_version").get)
-    if found and connection.execute("PRAGMA application_id").get != _FORM:
+    if found and connection.execute("PRAGMA application_id").get != _RELEASED_FORM:
         raise OtherSchema(path=str(path))
     if found > known:
-        raise NewerSchema(path=str(path), found=found, known=known)
+        raise NewerSchema(path=str(path), form="schema", found=found, known=known)
     return found
 
 

@@ -299,7 +299,7 @@ def _archive_card(path: Path, archive: zipfile.ZipFile) -> BackupManifest:
         said = json.loads(_read_small_entry(path, archive, _CARD))
         known = isinstance(said, dict) and said.get("format") == FORMAT
         if known and isinstance(said.get("version"), int) and said["version"] > VERSION:
-            raise NewerSchema(path=str(path), found=said["version"], known=VERSION)
+            raise NewerSchema(path=str(path), form="backup", found=said["version"], known=VERSION)
         if known:
             return convert(said, BackupManifest)
     except (ValueError, RecursionError, msgspec.ValidationError) as error:

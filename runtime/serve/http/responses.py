@@ -95,8 +95,11 @@ def _parse_timeout_s(text: str) -> float:
     return seconds
 
 
-def check_protocol(theirs: object, door: ServerControl) -> None:
+def check_protocol(theirs: object, door: ServerControl, oldest: int = PROTOCOL) -> None:
     """Refuse a caller of another protocol.
+
+    Args:
+        oldest: the earliest one that says what is asked here as this one does.
 
     Raises:
         OlderProcess: this process is the older one; the caller has it drained.
@@ -109,9 +112,22 @@ def check_protocol(theirs: object, door: ServerControl) -> None:
         raise InvalidValue(name="the protocol", value=theirs, why="it is no number", expected=str(PROTOCOL)) from None
     card = door.server_info()
     if version > PROTOCOL:
-        raise OlderProcess(home=card.get("home", "this home"), theirs=PROTOCOL, ours=version)
-    if version < PROTOCOL:
-        raise NewerProcess(home=card.get("home", "this home"), theirs=PROTOCOL, ours=version, pid=card.get("pid"))
+        raise OlderProcess(
+            home=card.get("home", "this home"),
+            version=card.get("version"),
+            theirs=PROTOCOL,
+            ours=version,
+            pid=card.get("pid"),
+        )
+    if version < oldest:
+        raise NewerProcess(
+            home=card.get("home", "this home"),
+            version=card.get("version"),
+            theirs=PROTOCOL,
+            command="an older Mnemic",
+            ours=version,
+            pid=card.get("pid"),
+        )
 
 
 def draining_error(door: ServerControl) -> dict[str, Any] | None:

@@ -36,7 +36,7 @@ from mnemic.actors.protocol.errors import ActorStopped, EngineLost, InvalidValue
 from mnemic.runtime.client.wire import encode_error
 from mnemic.runtime.engine.engine import safe_cause
 from mnemic.runtime.keys.keys import random_id
-from mnemic.runtime.minds.run_dir import LINE_BYTES, PROTOCOL
+from mnemic.runtime.minds.run_dir import LINE_BYTES, OLDEST_PIPE, PROTOCOL
 from mnemic.runtime.serve.http.responses import check_protocol, draining_error
 from mnemic.runtime.serve.mcp.http import escape_line_surrogates
 from mnemic.runtime.serve.mcp.tools import CURRENT_CALLER, Caller
@@ -269,7 +269,7 @@ def _parse_caller(line: bytes, door: ServerControl) -> Caller:
     except (ValueError, RecursionError):
         preface = None
     if isinstance(preface, dict):
-        check_protocol(preface.get("protocol", PROTOCOL), door)
+        check_protocol(preface.get("protocol", PROTOCOL), door, OLDEST_PIPE)
         mind, off = preface.get("mind", Caller().mind), preface.get("off", Caller().switched_off)
         folder, session = preface.get("folder"), preface.get("session")
         wired = preface.get("assistant", Caller().wired)

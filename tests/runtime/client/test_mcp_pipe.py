@@ -270,7 +270,13 @@ def test_a_process_that_is_leaving_is_waited_out(begin: Any, tmp_path: Path) -> 
 
 def test_a_newer_process_is_one_sentence_for_every_request(begin: Any) -> None:
     def newer(connection: Connection) -> None:
-        connection.say({"error": encode_error(NewerProcess(home="/home", theirs=2, ours=1, pid=7))})
+        connection.say(
+            {
+                "error": encode_error(
+                    NewerProcess(home="/home", version="9", theirs=2, command="Mnemic 1", ours=1, pid=7)
+                )
+            }
+        )
 
     host, _ = begin(newer, newer, newer)
     host.send(message(1, "initialize"))

@@ -150,10 +150,20 @@ def test_a_folder_that_names_no_scope_cannot_be_trusted(home: Path, tmp_path: Pa
     assert read_trusted(home) == before
 
 
+def test_a_record_of_a_newer_mnemic_is_named_as_that_and_not_written_over(home: Path, tmp_path: Path) -> None:
+    content = b'{"version": 2, "folders": [{"folder": "/"}]}'
+    (home / TRUST_FILE).write_bytes(content)
+    for refused in (lambda: trust_folder(home, str(tmp_path / "ours")), lambda: list_trusted(home)):
+        with pytest.raises(BadSettings, match=r"newer Mnemic wrote it \(version 2; this one knows 1\)") as caught:
+            refused()
+        assert caught.value.remedy_text == "Update Mnemic."
+    assert (home / TRUST_FILE).read_bytes() == content
+
+
 @pytest.mark.parametrize(
     "content",
     [
-        *(b"", b"{", b"[]", b"\xff", b"[" * 100_000, b'{"version": 2, "folders": {}}', b'{"version": 1}'),
+        *(b"", b"{", b"[]", b"\xff", b"[" * 100_000, b'{"version": 1}', b'{"version": "2"}'),
         b'{"version": 1, "folders": {"/": 1}}',
     ],
 )

@@ -1,0 +1,105 @@
+"""What a released version left on its user's disk is opened by this one, and by every later one: kept for ever.
+
+`tests/fixtures/releases` has a folder for each released version: a home as it left it, a backup and an export of it, and
+what commands answered. No folder is made again once its version is released, none is taken out, and no test here is
+weakened for a change of the product: what fails here fails on a user's own memory. `tests/fixtures/releases/make.py`
+makes the folder of the version that is about to be released.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemic.runtime.version import __version__
+from tests.paths import FIXTURES
+from tests.processes.faces import Outcome
+
+RELEASES = sorted(path for path in (FIXTURES / "releases").iterdir() if (path / "expected.json").exists())
+Command = Callable[..., Outcome]
+
+
+class Left:
+    """A copy of what a version left."""
+
+    def __init__(self, release: Path, folder: Path, command: Command) -> None:
+        shutil.copytree(release, folder)
+        for path in folder.rglob("*"):
+            path.chmod(0o700 if path.is_dir() else 0o600)  # which git does not keep, and nobody else may read a key
+        folder.chmod(0o700)
+        self.home, self.key = folder / "home", folder / "home" / "minds" / "default" / "key"
+        self.backup, self.export = folder / "mind.mnemic", folder / "export"
+        told = json.loads((folder / "expected.json").read_text("utf-8"))
+        self.hooked: list[str] = told["hooked"]
+        self._expected: list[dict[str, Any]] = told["expected"]
+        self._command = command
+
+    def run(self, *arguments: object, home: Path | None = None) -> str:
+        """Run a command; its JSON as text."""
+        ended = self._command(*arguments, "--home", home or self.home, "--json")
+        assert ended.code == 0, (arguments, ended)
+        return ended.out
+
+    def wrong_answers(self, home: Path | None = None) -> list[str]:
+        """What is not answered as it was, sentence by sentence."""
+        wrong = []
+        for one in self._expected:
+            out = "\n".join(map(_compact, self.run(*one["command"], home=home).splitlines()))
+            wrong += [f"{one['command']} does not say {text!r}: {out}" for text in one["says"] if text not in out]
+            wrong += [f"{one['command']} says {text!r}: {out}" for text in one["lacks"] if text in out]
+        return wrong
+
+
+def _compact(line: str) -> str:
+    """JSON without the blanks between its parts."""
+    return json.dumps(json.loads(line), ensure_ascii=False, separators=(",", ":"))
+
+
+def texts(log: str) -> set[str]:
+    """The texts of what `mnemic log` listed, a line each."""
+    return {json.loads(line)["text"] for line in log.splitlines()}
+
+
+@pytest.fixture(params=RELEASES, ids=lambda path: str(path.name))
+def left(request: pytest.FixtureRequest, tmp_path: Path, command: Command) -> Left:
+    return Left(request.param, tmp_path / "left", command)
+
+
+def test_the_version_that_is_released_next_has_left_a_folder() -> None:
+    assert __version__ in [path.name for path in RELEASES]
+
+
+def test_its_home_opens_answers_what_was_put_in_and_loses_nothing_that_hooks_left(left: Left) -> None:
+    assert left.wrong_answers() == []
+    everything = left.run("log", "--scope", "*", "--limit", "200")
+    assert [text for text in left.hooked if text not in everything] == [], "the spool was drained"
+    assert json.loads(left.run("status"))["capture"]["backlog"]["files"] == 0
+    found = left.run("recall", "--scope", "*", left.hooked[0])
+    assert left.hooked[0] in found
+    assert left.wrong_answers() == [], "opened again, it is the same"
+
+
+def test_doctor_finds_nothing_wrong_with_it(left: Left) -> None:
+    checks = json.loads(left.run("doctor"))["checks"]
+    assert [check for check in checks if check["state"] == "wrong"] == []
+
+
+def test_its_backup_is_restored_by_its_key_and_by_nothing_less(left: Left, tmp_path: Path, command: Command) -> None:
+    refused = command("restore", left.backup, "--home", tmp_path / "keyless")
+    assert refused.code != 0
+    left.run("restore", left.backup, "--key-file", left.key, home=tmp_path / "restored")
+    assert left.wrong_answers(tmp_path / "restored") == []
+
+
+def test_its_export_is_imported(left: Left, tmp_path: Path) -> None:
+    left.run("init", home=tmp_path / "new")
+    left.run("import", left.export, home=tmp_path / "new")
+    listed = ("log", "--scope", "*", "--limit", "200")
+    imported = texts(left.run(*listed, home=tmp_path / "new"))
+    assert imported
+    assert texts(left.run(*listed)) == imported | set(left.hooked)
