@@ -1,7 +1,7 @@
 """What a released version left on its user's disk is opened by this one, and by every later one: kept for ever.
 
-`tests/fixtures/releases` has a folder for each released version: a home as it left it, a backup and an export of it, and
-what commands answered. No folder is made again once its version is released, none is taken out, and no test here is
+`tests/fixtures/releases` has a folder for each released version: a home as it left it, a backup and an export of it,
+and what commands answered. No folder is made again once its version is released, none is taken out, and no test here is
 weakened for a change of the product: what fails here fails on a user's own memory. `tests/fixtures/releases/make.py`
 makes the folder of the version that is about to be released.
 """

@@ -575,5 +575,8 @@ class OlderProcess(RuntimeFault):
 
 class NewerProcess(RuntimeFault):
     http_status = 426
-    sentence = "The process of {home}, Mnemic {version}, is newer (protocol {theirs}) than this command, {command} (protocol {ours})."
+    sentence = (
+        "The process of {home}, Mnemic {version}, is newer (protocol {theirs}) than this command, {command}"
+        " (protocol {ours})."
+    )
     remedy = "Update Mnemic here, or use the one it was started with; or end it: kill {pid}."

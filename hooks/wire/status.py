@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,9 @@ from mnemic.runtime.capture.hook_files import required_hook_files
 from mnemic.runtime.capture.pauses import current_pause
 from mnemic.runtime.doctor.checks import Check, State
 from mnemic.runtime.minds.homes import mind_folder, mind_options
+from mnemic.runtime.version import __version__
+
+_VERSION_S = 5.0  # of a program that says its version: at most so long
 
 
 class HostStatus(msgspec.Struct, kw_only=True):
@@ -139,6 +143,9 @@ def examine_host(host: Host, wiring: Wiring, clock: Clock, *, installed: bool, a
     if others and wiring.home not in called:
         status.other_home = others[0]
     elif status.wired:
+        if called and wiring.home not in called:
+            gone = min(called) / "bin" / "mnemic-hook"
+            status.wrong.append(f"its hooks call {gone}, which is not there: they are silent, and keep nothing")
         told = {"memories with prompts": wiring.recall_prompts}
         told["what helped, once a call failed"] = wiring.recall_failures
         status.notes += [f"it is told {what}, too" for what, is_wanted in told.items() if is_wanted]
@@ -246,11 +253,25 @@ def executable_state(home: Path) -> Check:
         return Check("hook executable", "wrong", told, f"{again} puts it there again.")
     stale = [file.path.name for file in files if not file.is_installed]
     if stale:
-        told = f"{', '.join(stale)} in {called.path.parent} comes from another Mnemic than this one"
+        told = f"{', '.join(stale)} in {called.path.parent} comes from another Mnemic than this one, {__version__}"
+        if called.path.name in stale:
+            told += f"; {called.path.name} says: {_said_version(called.path)}"
         return Check("hook executable", "advice", told, f"{again} renews it.")
     slow = any(file.path.suffix == ".py" for file in files)
     told = f"{called.path}{' starts Python, slower: Rust built none' if slow else ''}"
     return Check("hook executable", "ok", told)
+
+
+def _said_version(executable: Path) -> str:
+    """What a hook executable, an older one perhaps, answers when it is asked for its version; one line."""
+    try:
+        asked = subprocess.run(
+            [executable, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=_VERSION_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"nothing ({type(error).__name__})"
+    lines = asked.stdout.decode("utf-8", "replace").splitlines()
+    return lines[0][:80] if lines else "nothing"
 
 
 def _check(host: Host, status: HostStatus, arrived: bool) -> Check:

@@ -34,6 +34,7 @@ from mnemic.runtime.minds.homes import mind_folder
 from mnemic.runtime.minds.projects import disabled_by_environment, existing_part, is_ignored
 from mnemic.runtime.minds.run_dir import RunDir
 from mnemic.runtime.spool.append import append_record, count_loss
+from mnemic.runtime.version import __version__
 
 _PROBE_S, _ASK_S, _ANSWER_S, _RESTART_S = 0.1, 1.0, 2.0, 60.0
 _UNAVAILABLE = (404, 426, 503)  # it knows no hooks, it is of another version, or it is leaving
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str], clock: Clock) -> None:
     """Do what the command line says with what the host writes on the standard input."""
     command = _parse(arguments)
     if command.version:
-        _print(b"mnemic-hook in Python, spool format 1\n")
+        _print(f"mnemic-hook {__version__} in Python, spool format 1\n".encode())
         return
     payload, is_all = read_input(0)  # in any case: the host is not to be left writing to nobody
     if not command.home:

@@ -22,6 +22,7 @@ from mnemic.runtime.doctor.checks import Check, Target
 from mnemic.runtime.engine.ray.local import clean_up_home, leftover_rays
 from mnemic.runtime.engine.reports import ActorSystemReport
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, log_path, not_served
+from mnemic.runtime.version import __version__
 
 _PATIENCE_S = 10.0
 _STARTING_S = 120.0
@@ -40,8 +41,12 @@ def check_process(target: Target) -> Iterator[Check]:
         yield _no_process(run, info)
     elif info.protocol != PROTOCOL:
         told = f"process {info.pid}, Mnemic {info.version}, speaks protocol {info.protocol}, this command {PROTOCOL}"
+        told += f" (Mnemic {__version__})"
         if info.protocol < PROTOCOL:
-            yield Check("process", "advice", told, "It is older: the next command has it replaced.")
+            remedy = (
+                f"It is older: the next command has it leave, once nobody waits for its answer; or kill {info.pid}."
+            )
+            yield Check("process", "advice", told, remedy)
         else:
             remedy = f"Use the Mnemic it was started with, or end it: kill {info.pid}."
             yield Check("process", "wrong", told, remedy)
@@ -98,6 +103,14 @@ def _health(run: RunDir, info: ServerInfo) -> Check:
     if said.get("degraded"):
         told += f"; {'; '.join(said['degraded'])}"
         return Check("process", "advice", told, "Mend it, and kill -HUP the process.")
+    if info.version != __version__:
+        again = (
+            ", and start `mnemic serve` again" if info.mode == "foreground" else "; the next command starts this one"
+        )
+        told += f"; this command is Mnemic {__version__}"
+        return Check(
+            "process", "advice", told, f"They understand each other. To have one version: kill {info.pid}{again}."
+        )
     if info.restarts:
         told += f"; its engine was brought back {pluralize(info.restarts, 'time')}, last because: {info.cause}"
         return Check("process", "advice", told, f"{log_path(run.home)} says more.")

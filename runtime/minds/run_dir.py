@@ -31,7 +31,7 @@ from mnemic.runtime.version import __version__
 PROTOCOL = 6
 """Version of what command and process say to each other; decision 31 says when it rises."""
 OLDEST_PIPE = 6
-"""The earliest protocol whose `mnemic mcp` is served: all that is its own is the first line, and that is still the same."""
+"""The earliest protocol whose `mnemic mcp` is served: its first line, all that is its own, is still the same."""
 LINE_BYTES = 64 << 20
 """The longest line of JSON-RPC that is read."""
 _SOCKET_PATH_BYTES = 100  # the kernel takes 107 on Linux, 103 on macOS

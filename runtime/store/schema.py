@@ -304,7 +304,7 @@ migration here, and a new store is made by all of them, too.
 """
 LATEST_SCHEMA = 1 + len(MIGRATIONS)
 _RELEASED_FORM = 133649368
-"""SQLite's ``application_id`` of every store since the first release; development versions from before it had others."""
+"""SQLite's ``application_id`` of every store since the first release; development versions had others."""
 
 
 @contextmanager

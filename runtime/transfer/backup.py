@@ -31,7 +31,15 @@ from mnemic.runtime.files.foreign import open_regular
 from mnemic.runtime.keys.key_slots import KeyHeader, key_header_bytes, new_key_header, parse_key_header
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, read_key_header
-from mnemic.runtime.store.schema import check_schema, connect, copy_database, create_file, remove_file, translate_errors
+from mnemic.runtime.store.schema import (
+    LATEST_SCHEMA,
+    check_schema,
+    connect,
+    copy_database,
+    create_file,
+    remove_file,
+    translate_errors,
+)
 
 FORMAT = "mnemic-backup"
 VERSION = 1
@@ -301,7 +309,10 @@ def _archive_card(path: Path, archive: zipfile.ZipFile) -> BackupManifest:
         if known and isinstance(said.get("version"), int) and said["version"] > VERSION:
             raise NewerSchema(path=str(path), form="backup", found=said["version"], known=VERSION)
         if known:
-            return convert(said, BackupManifest)
+            card = convert(said, BackupManifest)
+            if card.schema > LATEST_SCHEMA:  # before gigabytes are unpacked, to be refused by a draft's name
+                raise NewerSchema(path=str(path), form="schema", found=card.schema, known=LATEST_SCHEMA)
+            return card
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
         raise NotABackup(path=str(path), why=f"its {_CARD} cannot be read") from error
     raise NotABackup(path=str(path), why=f"its {_CARD} is something else's")

@@ -1,4 +1,4 @@
-"""Another version of Mnemic, complete and really installed: a copy of the code with what differs, found before this one.
+"""Another version of Mnemic, complete and installed: a copy of the code, changed, that is found before this one.
 
 What it starts is of that version, too, since the environment says where it is. So a test has an older command beside a
 newer process, or replaces an installation under a process that runs.

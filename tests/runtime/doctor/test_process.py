@@ -37,6 +37,7 @@ from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, process_start_time
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
+from mnemic.runtime.version import __version__
 from tests.clocks import ManualClock
 from tests.processes.faces import finish, run, start
 from tests.processes.hosted import Hosted, OpenMinds, hosted
@@ -71,7 +72,7 @@ def card_of(home: Path, **fields: Any) -> ServerInfo:
     """A card of this very process."""
     given: dict[str, Any] = {
         "protocol": PROTOCOL,
-        "version": "0",
+        "version": __version__,
         "pid": os.getpid(),
         "started": process_start_time(os.getpid()),
         "engine": "embedded",

@@ -41,7 +41,7 @@ def version(path: Path) -> Any:
 
 
 RELEASED = {1: "0f2ca34cbc8fc9f6d3d147c8a56240bdfaead7ce743956f6a24938ec33d87c42"}
-"""SHA-256 of the SQL of each schema that a release has had: of the first one whole, then of what each migration does."""
+"""SHA-256 of the SQL of each schema that a release has had: the first one whole, then what each migration does."""
 
 
 def test_a_schema_that_was_released_is_never_edited() -> None:
@@ -60,7 +60,7 @@ def test_a_schema_that_is_new_comes_with_a_new_protocol() -> None:
     )
 
 
-# --- migrations that are broken off ------------------------------------------------------------------------------------
+# --- migrations that are broken off ----------------------------------------------------------------------------------
 
 
 def migrate_and_be_killed(path: str, moment: str) -> None:
@@ -92,7 +92,7 @@ def test_a_migration_that_is_killed_has_changed_nothing_and_is_made_by_who_comes
 
 
 def migrate_on_a_full_disk(source: str, disk: str) -> None:
-    """In a process that has a small disk to itself: where there is no room, the store stays as it was; then it migrates."""
+    """In a process that has a small disk to itself: without room the store stays as it was, with room it migrates."""
     path = Path(disk) / "store.db"
     shutil.copyfile(source, path)
     before, taken = held(path), fill_up(Path(disk))

@@ -1,0 +1,207 @@
+"""Two versions of Mnemic on one home, both complete and real: neither cuts the other off, nor reads what it cannot."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mnemic.runtime.client.launcher import request_drain
+from mnemic.runtime.client.unix_http import call, held_request
+from mnemic.runtime.minds.run_dir import PROTOCOL
+from mnemic.runtime.store.schema import LATEST_SCHEMA
+from mnemic.runtime.version import __version__
+from tests.paths import FIXTURES
+from tests.processes.another import AnotherMnemic
+from tests.processes.faces import Outcome
+from tests.processes.hosted import tool_call
+from tests.processes.serving import Assistant, card_of, end, gone, ready
+from tests.waiting import BOUND_S, until
+
+pytestmark = pytest.mark.system
+
+Command = Callable[..., Outcome]
+ADDED = "CREATE TABLE extra(id INTEGER PRIMARY KEY) STRICT; INSERT INTO extra VALUES(1);"
+
+
+@pytest.fixture
+def home(tmp_path: Path, command: Command) -> Iterator[Path]:
+    """A home with a mind in it; whoever serves it is ended."""
+    assert command("init", "--home", tmp_path / "home").code == 0
+    yield tmp_path / "home"
+    end(tmp_path / "home")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """What stands in a mind's files, but for what SQLite keeps for those who have it open."""
+    kept = (path for path in folder.rglob("*") if path.is_file() and not path.name.endswith(("-shm", "lock")))
+    return {str(path.relative_to(folder)): path.read_bytes() for path in kept}
+
+
+# --- the wire --------------------------------------------------------------------------------------------------------
+
+
+def test_a_newer_process_is_refused_in_one_sentence_with_both_versions(
+    home: Path, tmp_path: Path, command: Command
+) -> None:
+    newer = AnotherMnemic(tmp_path / "newer", "0.3.0", protocol=PROTOCOL + 1)
+    with newer.start("serve", "--engine", "embedded", "--home", home) as process:
+        card = ready(home)
+        before = contents(home / "minds")
+        refused = command("remember", "--home", home, "an otter")
+        assert (refused.code, refused.out, refused.err.count("\n")) == (5, "", 1)
+        told = f"Mnemic 0.3.0, is newer (protocol {PROTOCOL + 1}) than this command, Mnemic {__version__} "
+        assert told in refused.err
+        assert f"Update Mnemic here, or use the one it was started with; or end it: kill {card.pid}." in refused.err
+        assert contents(home / "minds") == before
+        seen = json.loads(command("doctor", "--json", "--home", home).out)["checks"]
+        (check,) = [one for one in seen if one["name"] == "process"]
+        assert check["state"] == "wrong"
+        assert "Mnemic 0.3.0" in check["detail"]
+        assert f"Mnemic {__version__}" in check["detail"]
+        assert process.poll() is None
+        process.kill()
+
+
+def test_a_pipe_of_an_older_version_is_served_by_a_newer_process(home: Path, tmp_path: Path) -> None:
+    newer = AnotherMnemic(tmp_path / "newer", "0.3.0", protocol=PROTOCOL + 1)
+    with newer.start("serve", "--engine", "embedded", "--home", home) as process:
+        ready(home)
+        with Assistant(home) as assistant:
+            assert assistant.tool(tool_call(2, "memory_capture", text="an otter under the pier"))["id"]
+            assert assistant.close() == (0, [])
+        process.kill()
+
+
+def test_an_older_process_goes_on_until_nobody_waits_for_it_and_then_makes_room(
+    home: Path, tmp_path: Path, command: Command
+) -> None:
+    older = AnotherMnemic(tmp_path / "older", "0.1.9", protocol=PROTOCOL - 1)
+    with older.start("serve", "--on-demand", "--home", home) as process:
+        card = ready(home)
+        seen = json.loads(command("doctor", "--json", "--home", home).out)["checks"]
+        (check,) = [one for one in seen if one["name"] == "process"]
+        assert (check["state"], "Mnemic 0.1.9" in check["detail"]) == ("advice", True)
+        headers = {"Mnemic-Protocol": str(PROTOCOL - 1), "Mnemic-Mind": "default", "Mnemic-Create": "0"}
+        with held_request(card.http_socket, "/api/let-go", headers):  # work of others: a restore holds the mind so
+            request_drain(card, "an older process")
+            for _ in range(20):
+                assert call(card.http_socket, "GET", "/healthz", b"", headers)["state"] == "ready"
+            assert process.poll() is None
+        assert command("status", "--home", home).code == 0
+        assert process.wait(BOUND_S) == 0
+    after = card_of(home)
+    assert after is None or (after.version, after.protocol) == (__version__, PROTOCOL)
+
+
+# --- an installation that is replaced --------------------------------------------------------------------------------
+
+
+def test_a_process_whose_installation_was_replaced_leaves_and_the_next_one_is_the_new_version(
+    home: Path, tmp_path: Path
+) -> None:
+    installed = AnotherMnemic(tmp_path / "installed", __version__)
+    with installed.start("serve", "--on-demand", "--home", home) as process:
+        assert ready(home).version == __version__
+        installed.change("runtime/version.py", r'__version__ = ".*"', '__version__ = "0.2.9"')
+        assert process.wait(BOUND_S) == 0
+    with installed.start("serve", "--on-demand", "--home", home) as process:
+        assert ready(home).version == "0.2.9"
+        process.kill()
+
+
+def test_a_process_in_the_foreground_starts_again_by_the_new_version(
+    home: Path, tmp_path: Path, command: Command
+) -> None:
+    installed = AnotherMnemic(tmp_path / "installed", __version__)
+    with installed.start("serve", "--engine", "embedded", "--home", home) as process:
+        assert ready(home).pid == process.pid
+        installed.change("runtime/version.py", r'__version__ = ".*"', '__version__ = "0.2.9"')
+        until(lambda: (card := card_of(home)) is not None and card.version == "0.2.9" and card.state == "ready")
+        assert ready(home).pid == process.pid
+        seen = json.loads(command("doctor", "--json", "--home", home).out)["checks"]
+        (check,) = [one for one in seen if one["name"] == "process"]
+        assert (check["state"], f"Mnemic 0.2.9; this command is Mnemic {__version__}" in check["detail"]) == (
+            "advice",
+            True,
+        )
+        assert check["remedy"].endswith(f"kill {process.pid}, and start `mnemic serve` again.")
+        process.terminate()
+        assert process.wait(BOUND_S) == 0
+    assert gone(process.pid)
+
+
+# --- what is on the disk ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def released(tmp_path: Path) -> Path:
+    """A copy of what this version leaves."""
+    shutil.copytree(FIXTURES / "releases" / __version__, tmp_path / "released")
+    for path in (tmp_path / "released").rglob("*"):
+        path.chmod(0o700 if path.is_dir() else 0o600)
+    (tmp_path / "released").chmod(0o700)
+    return tmp_path / "released"
+
+
+def test_a_newer_version_migrates_a_mind_of_this_one_and_there_is_a_way_back(
+    released: Path, tmp_path: Path, command: Command
+) -> None:
+    home, mind = released / "home", released / "home" / "minds" / "default"
+    newer = AnotherMnemic(tmp_path / "newer", "0.3.0", protocol=PROTOCOL + 1, migrations=[ADDED])
+    answered = newer.run("recall", "--home", home, "--scope", "*", "when does the last ferry leave")
+    assert (answered.returncode, "at ten in the evening" in answered.stdout) == (0, True), answered.stderr
+    assert newer.run("remember", "--home", home, "kept by the newer version").returncode == 0
+    assert (mind / f"store.schema-{LATEST_SCHEMA}.db").exists()
+    before = contents(mind)
+    for asked in (
+        ("recall", "ferry"),
+        ("remember", "an otter"),
+        ("backup", tmp_path / "b"),
+        ("export", tmp_path / "e"),
+    ):
+        refused = command(*asked, "--home", home)
+        assert (refused.code, refused.out, refused.err.count("\n")) == (3, "", 1), refused
+        told = f"was written by a newer Mnemic (schema {LATEST_SCHEMA + 1}; this one knows {LATEST_SCHEMA})."
+        assert told in refused.err
+        assert "Update Mnemic" in refused.err
+    assert contents(mind) == before
+    assert not {"b", "e"} & set(os.listdir(tmp_path))
+    for suffix in ("", "-wal", "-shm", "-mark"):  # as docs/upgrade.md says it
+        (mind / f"store.db{suffix}").unlink(missing_ok=True)
+    os.rename(mind / f"store.schema-{LATEST_SCHEMA}.db", mind / "store.db")
+    back = command("log", "--home", home, "--scope", "*", "--json")
+    assert (back.code, "at ten in the evening" in back.out, "newer version" in back.out) == (0, True, False)
+
+
+def test_a_backup_and_an_export_of_a_newer_version_are_refused_and_nothing_is_made(
+    released: Path, tmp_path: Path, command: Command
+) -> None:
+    newer = AnotherMnemic(tmp_path / "newer", "0.3.0", migrations=[ADDED])
+    newer.change("runtime/transfer/export_format.py", r"^VERSION = 1$", "VERSION = 2")
+    assert newer.run("backup", "--home", released / "home", tmp_path / "schema.mnemic").returncode == 0
+    newer.change("runtime/transfer/backup.py", r"^VERSION = 1$", "VERSION = 2")
+    assert newer.run("backup", "--home", released / "home", tmp_path / "form.mnemic").returncode == 0
+    assert newer.run("export", "--home", released / "home", tmp_path / "export").returncode == 0
+    key, home = released / "home" / "minds" / "default" / "key", tmp_path / "home"
+    for asked, told in (
+        (("restore", tmp_path / "schema.mnemic", "--key-file", key), "(schema 2; this one knows 1)"),
+        (("restore", tmp_path / "form.mnemic", "--key-file", key), "(backup 2; this one knows 1)"),
+    ):
+        refused = command(*asked, "--home", home)
+        assert (refused.code, refused.out, refused.err.count("\n")) == (3, "", 1), refused
+        assert told in refused.err
+        assert str(asked[1]) in refused.err
+        assert not list(home.glob("minds/*"))
+    refused = command("restore", tmp_path / "form.mnemic", "--key-file", key, "--home", home, "--json")
+    assert json.loads(refused.out)["code"] == "newer_schema"
+    assert command("init", "--home", home).code == 0
+    before = contents(home)
+    refused = command("import", tmp_path / "export", "--home", home)
+    assert (refused.code, refused.out) == (2, "")
+    assert "a newer Mnemic wrote it (version 2; this one knows 1)" in refused.err
+    assert contents(home) == before
