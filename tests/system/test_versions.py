@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -204,4 +205,21 @@ def test_a_backup_and_an_export_of_a_newer_version_are_refused_and_nothing_is_ma
     refused = command("import", tmp_path / "export", "--home", home)
     assert (refused.code, refused.out) == (2, "")
     assert "a newer Mnemic wrote it (version 2; this one knows 1)" in refused.err
+    assert "Update Mnemic; nothing was changed." in refused.err
     assert contents(home) == before
+
+
+def test_what_a_newer_hook_has_sealed_is_left_whole_and_named(released: Path, command: Command) -> None:
+    home = released / "home"
+    (file,) = (home / "minds" / "default" / "spool").glob("*.spool")
+    written = bytearray(file.read_bytes())
+    written[7] = 2
+    written[44:48] = zlib.crc32(written[:44]).to_bytes(4, "little")
+    file.write_bytes(written)
+    assert command("remember", "an otter", "--home", home).code == 0
+    assert file.read_bytes() == written
+    seen = command("doctor", "--json", "--home", home)
+    assert seen.code == 1
+    (check,) = [one for one in json.loads(seen.out)["checks"] if one["state"] == "wrong"]
+    assert f"{file.name} in {file.parent} is sealed to another key, or by a newer version" in check["detail"]
+    assert file.read_bytes() == written

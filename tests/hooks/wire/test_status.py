@@ -14,6 +14,7 @@ from mnemic.hooks.wire.status import HostStatus, examine_host, executable_state,
 from mnemic.hooks.wire.trial import run_trial
 from mnemic.runtime.capture.hook_files import required_hook_files
 from mnemic.runtime.clock import SystemClock
+from mnemic.runtime.version import __version__
 from tests.hooks.wirings import User, user
 
 CLOCK = SystemClock()
@@ -258,3 +259,35 @@ def test_the_doctor_sees_a_whole_wiring_and_a_broken_one(tmp_path: Path) -> None
     assert (checks(one)["hooks cursor"].state, status(one).state) == ("wrong", "wrong"), "nothing is captured any more"
     one.wiring.executable.write_bytes(b"older")
     assert executable_state(one.wiring.home).state == "advice"
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("#!/bin/sh\necho 'mnemic-hook 0.1.9, spool format 1'\n", "mnemic-hook 0.1.9, spool format 1"),
+        ("#!/bin/sh\nexit 0\n", "nothing"),
+        ("no program", "nothing (OSError)"),
+    ],
+)
+def test_a_hook_executable_of_another_version_is_named_by_it_with_one_remedy(
+    tmp_path: Path, content: str, says: str
+) -> None:
+    one = user(tmp_path, "cursor", "plain")
+    one.install()
+    executable(one, content)
+    seen = executable_state(one.wiring.home)
+    assert seen.state == "advice"
+    assert f"comes from another Mnemic than this one, {__version__}; mnemic-hook says: {says}" in seen.detail
+    assert seen.remedy.endswith(" renews it.")
+    assert seen.remedy.count("mnemic hooks install") == 1
+
+
+def test_hooks_that_call_what_is_not_there_any_more_are_named_by_its_path(tmp_path: Path) -> None:
+    one = user(tmp_path, "codex")
+    one.install()
+    other = User(one.host, make_wiring(tmp_path / "other", one.wiring.environment), one.record)
+    (tmp_path / "other").mkdir()
+    executable(other)
+    seen = status(other)
+    assert f"its hooks call {one.wiring.executable}, which is not there: they are silent, and keep nothing" in seen.wrong
+    assert (seen.state, seen.remedy.split()[:3]) == ("wrong", ["mnemic", "hooks", "install"])

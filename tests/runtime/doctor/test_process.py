@@ -258,6 +258,17 @@ def test_a_process_of_another_protocol_is_named(home: Path, meeting: RunDir, pro
     assert f"speaks protocol {protocol}, this command {PROTOCOL}" in check.detail
 
 
+def test_a_process_of_another_version_that_is_understood_is_named_with_one_remedy(home: Path, meeting: RunDir) -> None:
+    for mode, again in (("on-demand", "; the next command starts this one."), ("foreground", "serve` again.")):
+        with hosted(home) as running:
+            meeting.publish(card_of(home, version="0.1.9", mode=mode, folder=str(running.http.parent)))
+            check = look(home)["process"]
+        assert check.state == "advice"
+        assert f"Mnemic 0.1.9; this command is Mnemic {__version__}" in check.detail
+        assert f"kill {os.getpid()}" in check.remedy
+        assert check.remedy.endswith(again)
+
+
 def test_an_engine_that_is_brought_back_is_wrong_and_one_that_was_is_advice(home: Path, meeting: RunDir) -> None:
     meeting.publish(card_of(home, state="restarting", restarts=2, cause="process 7 of Ray died"))
     seen = look(home)
