@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from mnemic.actors.protocol.errors import OlderProcess
+from mnemic.runtime.client.client import RemoteActorSystem
 from mnemic.runtime.client.launcher import request_drain
 from mnemic.runtime.client.unix_http import call, held_request
+from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.run_dir import PROTOCOL
 from mnemic.runtime.store.schema import LATEST_SCHEMA
 from mnemic.runtime.version import __version__
@@ -35,6 +38,13 @@ def home(tmp_path: Path, command: Command) -> Iterator[Path]:
     assert command("init", "--home", tmp_path / "home").code == 0
     yield tmp_path / "home"
     end(tmp_path / "home")
+
+
+class Hurried(SystemClock):
+    """A clock on which time flies."""
+
+    def monotonic_s(self) -> float:
+        return 100 * super().monotonic_s()
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -92,6 +102,10 @@ def test_an_older_process_goes_on_until_nobody_waits_for_it_and_then_makes_room(
             request_drain(card, "an older process")
             for _ in range(20):
                 assert call(card.http_socket, "GET", "/healthz", b"", headers)["state"] == "ready"
+            asking = RemoteActorSystem(home, "default", False, Hurried())
+            with pytest.raises(OlderProcess, match=r"Mnemic 0\.1\.9, is older .* and leaves as soon as nobody") as caught:
+                asking.report()
+            assert caught.value.remedy_text == f"Try again in a moment; or end it: kill {process.pid}."
             assert process.poll() is None
         assert command("status", "--home", home).code == 0
         assert process.wait(BOUND_S) == 0
@@ -106,20 +120,22 @@ def test_a_process_whose_installation_was_replaced_leaves_and_the_next_one_is_th
     home: Path, tmp_path: Path
 ) -> None:
     installed = AnotherMnemic(tmp_path / "installed", __version__)
-    with installed.start("serve", "--on-demand", "--home", home) as process:
-        assert ready(home).version == __version__
+    with Assistant(home, env=installed.environment) as assistant:
+        first = ready(home)
+        assert (first.version, first.mode) == (__version__, "on-demand")
         installed.change("runtime/version.py", r'__version__ = ".*"', '__version__ = "0.2.9"')
-        assert process.wait(BOUND_S) == 0
-    with installed.start("serve", "--on-demand", "--home", home) as process:
+        until(lambda: gone(first.pid))
+        assert assistant.tool(tool_call(2, "memory_capture", text="kept by the new version"))["id"]
         assert ready(home).version == "0.2.9"
-        process.kill()
+        assert assistant.close() == (0, [])
 
 
+@pytest.mark.parametrize("engine", ["embedded", "ray"])
 def test_a_process_in_the_foreground_starts_again_by_the_new_version(
-    home: Path, tmp_path: Path, command: Command
+    home: Path, tmp_path: Path, command: Command, engine: str
 ) -> None:
     installed = AnotherMnemic(tmp_path / "installed", __version__)
-    with installed.start("serve", "--engine", "embedded", "--home", home) as process:
+    with installed.start("serve", "--engine", engine, "--home", home) as process:
         assert ready(home).pid == process.pid
         installed.change("runtime/version.py", r'__version__ = ".*"', '__version__ = "0.2.9"')
         until(lambda: (card := card_of(home)) is not None and card.version == "0.2.9" and card.state == "ready")

@@ -53,6 +53,21 @@ def test_a_look_at_how_things_are_is_nobodys_wish() -> None:
     assert requests.last_activity_s == 8.0
 
 
+def test_it_is_quiet_once_nobody_waits_nor_has_for_a_while() -> None:
+    clock = ManualClock(0)
+    requests = RequestTracker(clock, Counted())
+    assert not requests.is_quiet(2.0), "somebody has just started it"
+    clock.advance(2)
+    assert requests.is_quiet(2.0)
+    with requests.track_request("backup"), requests.track_request("recall"):
+        clock.advance(60)
+        assert not requests.is_quiet(2.0)
+    with requests.track_request("status", idle=True):
+        assert not requests.is_quiet(2.0), "a command may ask one thing more"
+        clock.advance(2)
+        assert requests.is_quiet(2.0)
+
+
 def test_a_requests_name_is_in_every_line_from_the_face_to_the_store_and_no_text_is(home: Path, tmp_path: Path) -> None:
     requests = RequestTracker(SystemClock(), Counted())
     log = tmp_path / "a.log"
