@@ -112,6 +112,8 @@ def locked_status_lines(view: dict[str, Any]) -> Iterator[Line]:
 def _process_line(process: dict[str, Any]) -> str:
     """What the home's process says of itself."""
     line = f"served by process {process['pid']} ({process['mode']}, {process['engine']} engine), {process['state']}"
+    if process["version"] != __version__:
+        line += f", of Mnemic {process['version']}: `mnemic doctor` says what to do"
     if process["tcp"]:
         line += f", also on {process['tcp']}"
     if process["restarts"]:

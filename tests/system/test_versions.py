@@ -103,7 +103,9 @@ def test_an_older_process_goes_on_until_nobody_waits_for_it_and_then_makes_room(
             for _ in range(20):
                 assert call(card.http_socket, "GET", "/healthz", b"", headers)["state"] == "ready"
             asking = RemoteActorSystem(home, "default", False, Hurried())
-            with pytest.raises(OlderProcess, match=r"Mnemic 0\.1\.9, is older .* and leaves as soon as nobody") as caught:
+            with pytest.raises(
+                OlderProcess, match=r"Mnemic 0\.1\.9, is older .* and leaves as soon as nobody"
+            ) as caught:
                 asking.report()
             assert caught.value.remedy_text == f"Try again in a moment; or end it: kill {process.pid}."
             assert process.poll() is None
@@ -147,6 +149,7 @@ def test_a_process_in_the_foreground_starts_again_by_the_new_version(
             True,
         )
         assert check["remedy"].endswith(f"kill {process.pid}, and start `mnemic serve` again.")
+        assert ", of Mnemic 0.2.9: `mnemic doctor` says what to do" in command("status", "--home", home).out
         process.terminate()
         assert process.wait(BOUND_S) == 0
     assert gone(process.pid)

@@ -16,6 +16,7 @@ from mnemic.hooks.wire.commands import ASSISTANTS
 from mnemic.hooks.wire.record import InstallRecord
 from mnemic.runtime.capture.hook_files import rust_hook
 from mnemic.runtime.clock import SystemClock
+from mnemic.runtime.version import __version__
 from tests.hooks.wirings import FIXTURES
 from tests.processes.faces import Outcome
 from tests.processes.serving import card_of, serving
@@ -232,6 +233,24 @@ def test_status_finds_what_is_wrong(command: Command, user: Path, home: Path) ->
     assert "hooks.json cannot be edited as JSON" in broken.out
     assert "()" not in broken.out
     assert command("hooks", "status", "cursor", "--home", home, "--json").json["hosts"]["cursor"]["trial"] is None
+
+
+def test_status_and_doctor_name_a_hook_of_an_older_version(command: Command, user: Path, home: Path) -> None:
+    install(command, home, "cursor")
+    older = home / "bin" / "mnemic-hook"
+    older.write_text("#!/bin/sh\necho 'mnemic-hook 0.1.9, spool format 1'\n", "utf-8")
+    told = (
+        f"comes from another Mnemic than this one, {__version__}; mnemic-hook says: mnemic-hook 0.1.9, spool format 1"
+    )
+    remedy = f"mnemic hooks install all --apply --home {home} renews it."
+    looked = command("hooks", "status", "cursor", "--no-trial", "--home", home)
+    assert f"executable: mnemic-hook in {home / 'bin'} {told} -> {remedy}" in looked.out
+    (check,) = [
+        one for one in command("doctor", "--home", home, "--json").json["checks"] if one["name"] == "hook executable"
+    ]
+    assert (check["state"], check["detail"].endswith(told), check["remedy"]) == ("advice", True, remedy)
+    install(command, home, "cursor")
+    assert "executable: " not in command("hooks", "status", "cursor", "--no-trial", "--home", home).out
 
 
 def test_after_an_uninstall_every_host_is_told_as_not_wired(command: Command, user: Path, home: Path) -> None:
