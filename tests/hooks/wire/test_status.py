@@ -289,7 +289,6 @@ def test_hooks_that_call_what_is_not_there_any_more_are_named_by_its_path(tmp_pa
     (tmp_path / "other").mkdir()
     executable(other)
     seen = status(other)
-    assert (
-        f"its hooks call {one.wiring.executable}, which is not there: they are silent, and keep nothing" in seen.wrong
-    )
+    told = f"its hooks call {one.wiring.executable}, which is not there: they are silent, and keep nothing"
+    assert told in seen.wrong
     assert (seen.state, seen.remedy.split()[:3]) == ("wrong", ["mnemic", "hooks", "install"])

@@ -489,9 +489,8 @@ def test_a_file_that_its_host_reads_instead_by_now_is_kept_before_its_first_chan
 def test_a_record_of_a_newer_version_is_not_touched(tmp_path: Path) -> None:
     for hosts in ("{}", '[{"name": "codex"}]'):  # whatever form a newer version gives it
         (tmp_path / "hooks.json").write_text(f'{{"version": 2, "hosts": {hosts}}}', "utf-8")
-        with pytest.raises(
-            BadConfiguration, match=r"a newer Mnemic wrote it \(version 2; this one knows 1\)"
-        ) as raised:
+        told = r"a newer Mnemic wrote it \(version 2; this one knows 1\)"
+        with pytest.raises(BadConfiguration, match=told) as raised:
             InstallRecord(tmp_path, ManualClock(START_US))
         assert raised.value.remedy_text == "Update Mnemic; nothing was changed."
     (tmp_path / "hooks.json").write_text("{", "utf-8")

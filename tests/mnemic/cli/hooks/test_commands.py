@@ -245,9 +245,8 @@ def test_status_and_doctor_name_a_hook_of_an_older_version(command: Command, use
     remedy = f"mnemic hooks install all --apply --home {home} renews it."
     looked = command("hooks", "status", "cursor", "--no-trial", "--home", home)
     assert f"executable: mnemic-hook in {home / 'bin'} {told} -> {remedy}" in looked.out
-    (check,) = [
-        one for one in command("doctor", "--home", home, "--json").json["checks"] if one["name"] == "hook executable"
-    ]
+    checks = command("doctor", "--home", home, "--json").json["checks"]
+    (check,) = [one for one in checks if one["name"] == "hook executable"]
     assert (check["state"], check["detail"].endswith(told), check["remedy"]) == ("advice", True, remedy)
     install(command, home, "cursor")
     assert "executable: " not in command("hooks", "status", "cursor", "--no-trial", "--home", home).out
