@@ -15,6 +15,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 
@@ -123,6 +124,25 @@ def plan_uninstall(host: Host, wiring: Wiring, record: InstallRecord) -> list[Fi
     return changes
 
 
+def plan_files(files: Iterable[FileEdits], contents: Mapping[Path, bytes] = MappingProxyType({})) -> list[FileChange]:
+    """What changes where files are written that no install keeps a record of; nothing is written.
+
+    Args:
+        contents: what a file is to hold that is no text, by its path.
+
+    Raises:
+        InvalidSettings: one of the files cannot be read.
+    """
+    changes = []
+    for file in files:
+        before = _read(file)
+        after = contents.get(file.path)
+        if after is None:
+            after = apply_edits(_text(before, file), file, "").encode("utf-8", "surrogateescape")
+        changes.append(FileChange(file=file, before=before, after=after))
+    return changes
+
+
 def apply_install(
     host: Host,
     changes: list[FileChange],
@@ -161,7 +181,7 @@ def apply_install(
     record.hosts[host.name] = now
     record.save()  # first: what is recorded and was not done is seen for what it is
     try:
-        _write_all(changes)
+        write_all(changes)
     except MnemicError:
         record.hosts.pop(host.name)
         if known is not None:
@@ -182,7 +202,7 @@ def apply_uninstall(host: Host, changes: list[FileChange], record: InstallRecord
         BadConfiguration: a file was written by somebody else meanwhile, or cannot be written.
         StoreReadOnly, DiskFull: the home or a file cannot be written.
     """
-    _write_all(changes)
+    write_all(changes)
     known = record.hosts.pop(host.name, None)
     record.save()
     if known is None:
@@ -307,8 +327,12 @@ def _invalid(file: FileEdits, why: str) -> InvalidSettings:
     return InvalidSettings(path=str(file.path), what=what, why=why)
 
 
-def _write_all(changes: Iterable[FileChange]) -> None:
-    """Write every file that changes; where one cannot be written, those before it get their bytes back."""
+def write_all(changes: Iterable[FileChange]) -> None:
+    """Write every file that changes; where one cannot be written, those before it get their bytes back.
+
+    Raises:
+        BadConfiguration, DiskFull: all are as they were.
+    """
     done: list[FileChange] = []
     try:
         for change in changes:

@@ -1,4 +1,4 @@
-"""The commands `mnemic hooks install|uninstall|status` and `mnemic uninstall`."""
+"""The commands `mnemic hooks install|uninstall|status|export` and `mnemic uninstall`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,22 @@ from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.scopes import MCP_RIGHTS
 from mnemic.actors.protocol.times import to_iso
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options, exit_where_failed, group_options
-from mnemic.cli.hooks.lines import backfill_lines, install_lines, leave_lines, status_lines, uninstall_lines
+from mnemic.cli.hooks.lines import (
+    backfill_lines,
+    export_lines,
+    install_lines,
+    leave_lines,
+    status_lines,
+    uninstall_lines,
+)
 from mnemic.cli.keys import told_lines
 from mnemic.cli.terminal.interrupts import ask
 
+from mnemic.runtime.version import __version__
+
 if TYPE_CHECKING:
     from mnemic.cli.hooks.wiring import WiringResult
+    from mnemic.hooks.wire.exports import Kind
     from mnemic.hooks.wire.host import HostTranscripts
 
 
@@ -47,6 +57,7 @@ def hooks(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
+_EXPORTS = ("claude-code-plugin", "mcpb", "agents-md")
 _APPLY = click.option("--apply", "write", is_flag=True, help="Write it; without, it is only shown.")
 _DIFF = click.option("--diff", "shows_diff", is_flag=True, help="Show every line that changes.")
 ALLOW = click.option(
@@ -163,6 +174,33 @@ def status(chosen: CommandContext, assistants: tuple[str, ...], no_trial: bool) 
     }
     chosen.print_answer(view, status_lines)
     exit_where_failed(any(one.state == "wrong" for one in found), done=True)
+
+
+@hooks.command()
+@click.argument("kind", type=click.Choice(_EXPORTS), metavar="KIND")
+@click.argument("path", type=click.Path(path_type=Path))
+@_APPLY
+@_DIFF
+@common_options
+def export(chosen: CommandContext, kind: Kind, path: Path, write: bool, shows_diff: bool) -> None:
+    """Write what others install: it names no path of this machine. Shows what changes; --apply writes it.
+
+    KIND is claude-code-plugin (PATH is a folder, which becomes a marketplace of Claude Code's), mcpb (PATH is a bundle
+    for Claude Desktop, NAME.mcpb), or agents-md (PATH is a project's AGENTS.md, which gets the instructions between two
+    marks).
+    """
+    from mnemic.hooks.wire.exports import plan_export
+    from mnemic.hooks.wire.wiring import diff_of, write_all
+
+    changes = plan_export(kind, Path(os.path.abspath(path)), __version__)
+    if write:
+        write_all(changes)
+    files = [
+        {"path": str(one.path), "change": one.action, "diff": [] if kind == "mcpb" else [*diff_of(one)]}
+        for one in changes
+    ]
+    view = {"kind": kind, "applied": write, "files": files, "shows_diff": shows_diff}
+    chosen.print_answer(view, export_lines)
 
 
 @cli.command("uninstall")

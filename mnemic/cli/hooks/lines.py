@@ -6,6 +6,7 @@ Each function takes the JSON of the command alone. The commands are in `mnemic.c
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -47,6 +48,30 @@ def uninstall_lines(view: dict[str, Any]) -> Iterator[Line]:
         yield "no assistant is wired"
         return
     yield from _closing_lines(view, "nothing to do", False)
+
+
+_NEXT_STEPS = {
+    "claude-code-plugin": "next: `claude plugin marketplace add {folder}`, then `claude plugin install mnemic@mnemic`",
+    "mcpb": "next: open it with Claude Desktop (Settings, Extensions)",
+    "agents-md": "",
+}
+"""What to do with an export, by its kind."""
+
+
+def export_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What an export writes, or wrote."""
+    changed = [file for file in view["files"] if file["change"] != "unchanged"]
+    for file in changed:
+        done = file["change"] if view["applied"] else f"would be {file['change']}"
+        yield [(short_path(file["path"], columns() - len(done) - 2), "cyan"), (f": {done}", "")]
+        yield from ([(f"  {line}", _diff_style(line))] for line in (file["diff"] if view["shows_diff"] else ()))
+    if not changed:
+        yield "nothing to do: it is all there already"
+    elif not view["applied"]:
+        more = "" if view["shows_diff"] or view["kind"] == "mcpb" else "; --diff shows every line of it"
+        yield f"nothing was written; --apply does it{more}"
+    elif _NEXT_STEPS[view["kind"]]:
+        yield _NEXT_STEPS[view["kind"]].format(folder=shlex.quote(str(Path(view["files"][0]["path"]).parents[1])))
 
 
 def leave_lines(view: dict[str, Any]) -> Iterator[Line]:
