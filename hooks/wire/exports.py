@@ -74,7 +74,8 @@ _README = """\
 
 This plugin gives Claude Code a long-term memory: hooks that hand over what happens, the MCP server by which it asks,
 and the commands `/mnemic:remember` and `/mnemic:recall`. It needs Mnemic on the same machine: install it, then run
-`mnemic setup`. Until then it does nothing but say so when a session starts.
+`mnemic setup`. Until then it does nothing but say so when a session starts. A session that began before that has no
+MCP server, and Claude Code tries one that failed again after 15 minutes, or at once by `/mcp`.
 
 `mnemic hooks export claude-code-plugin DIR --apply` wrote it; do not edit it by hand.
 """

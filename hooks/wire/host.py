@@ -81,6 +81,8 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     """Its own settings that keep all hooks from running."""
     notes: Callable[[Wiring, Path], list[str]] = lambda wiring, folder: []
     """What its user has to know besides."""
+    plugin_enabled: Callable[[Path], bool] = lambda folder: False
+    """Whether the plugin that `mnemic.hooks.wire.exports` makes for it is enabled, by its folder."""
 
     def folder(self, environment: Mapping[str, str]) -> Path:
         """Where its user-wide configuration is."""
@@ -89,6 +91,10 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     def file_edits(self, wiring: Wiring) -> list[FileEdits]:
         """All that is to stand in its files."""
         return self.files(wiring, self.folder(wiring.environment))
+
+    def has_plugin(self, environment: Mapping[str, str]) -> bool:
+        """Whether Mnemic's plugin is enabled in it for its user, which does what an install would."""
+        return self.plugin_enabled(self.folder(environment))
 
     def blocked_reason(self, environment: Mapping[str, str]) -> str:
         """Why its own settings keep all hooks from running; empty where they don't."""

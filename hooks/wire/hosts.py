@@ -37,7 +37,7 @@ def _server(table: str, assistant: str, wiring: Wiring, **more: Any) -> Member:
 # Its shell is bash, zsh or sh. `async` hooks are not used: Claude Code would not wait for them when it ends, and one
 # that keeps a record takes milliseconds. `SessionEnd` gets the longest timeout that one of its hooks asks for, else
 # 1.5 s. A settings file with comments is not read (seen with 2.1.197). Tools of the memory that only read are allowed;
-# it asks before the others.
+# it asks before the others. Plugins: `enabledPlugins`, https://code.claude.com/docs/en/settings
 
 _CLAUDE_EVENTS = {
     "session-start": "SessionStart",
@@ -64,6 +64,12 @@ def _claude_files(wiring: Wiring, folder: Path) -> list[FileEdits]:
     ]
 
 
+def _claude_plugin_enabled(folder: Path) -> bool:
+    enabled = value_at(read_settings(folder / "settings.json", "json"), ("enabledPlugins",))
+    named = enabled.items() if isinstance(enabled, dict) else ()
+    return any(name.startswith("mnemic@") and value is not False for name, value in named)
+
+
 _CLAUDE_CODE = Host(
     name="claude-code",
     title="Claude Code",
@@ -73,6 +79,7 @@ _CLAUDE_CODE = Host(
     files=_claude_files,
     transcripts=("projects/**/*.jsonl",),
     off_switches=(OffSwitch("settings.json", "json", ("disableAllHooks",), True),),
+    plugin_enabled=_claude_plugin_enabled,
 )
 
 # --- Codex -----------------------------------------------------------------------------------------------------------

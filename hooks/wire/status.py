@@ -34,6 +34,13 @@ from mnemic.runtime.version import __version__
 _VERSION_S = 5.0  # of a program that says its version: at most so long
 
 
+BOTH_WAYS = (
+    "its plugin is enabled too: what happens is kept once, but the MCP server is there twice; `claude plugin uninstall"
+    " mnemic@mnemic` or `mnemic hooks uninstall claude-code --apply` leaves one"
+)
+"""What is said where an assistant is wired and has the plugin."""
+
+
 class HostStatus(msgspec.Struct, kw_only=True):
     """How one host is wired."""
 
@@ -59,6 +66,8 @@ class HostStatus(msgspec.Struct, kw_only=True):
     """What can be known and is no fault."""
     other_home: str | None = None
     """The home that its hooks call, where that is another one, and what they call is there."""
+    plugin: bool = False
+    """Whether Mnemic's plugin is enabled in it, which does what an install would."""
     allow: tuple[str, ...] = ()
     """What it may do by MCP beyond its own project, as it was given when it was wired."""
     installed: bool = False
@@ -79,7 +88,7 @@ class HostStatus(msgspec.Struct, kw_only=True):
         lacks_events = "missing" in self.events.values() and (self.wired or self.installed) and not self.other_home
         if self.wrong or lacks_events or self.trial not in (None, "arrived") or self.asked not in (None, "answered"):
             return "wrong"
-        if self.other_home or (self.missing_parts if self.wired else self.here):
+        if self.other_home or (self.missing_parts if self.wired else self.here and not self.plugin):
             return "advice"
         return "ok"
 
@@ -127,6 +136,7 @@ def examine_host(host: Host, wiring: Wiring, clock: Clock, *, installed: bool, a
         name=host.name,
         here=not absence_reason(host, wiring.environment),
         events=dict.fromkeys(host.events, "missing"),
+        plugin=host.has_plugin(wiring.environment),
         allow=wiring.allow,
         installed=installed,
         remedy=command,
@@ -142,10 +152,15 @@ def examine_host(host: Host, wiring: Wiring, clock: Clock, *, installed: bool, a
     others = sorted(str(home) for home in called if os.access(home / "bin" / "mnemic-hook", os.X_OK))
     if others and wiring.home not in called:
         status.other_home = others[0]
+    elif status.plugin and not status.wired:
+        status.notes.append("its plugin hands over what happens and starts the MCP server; no trial is made of it")
+        status.remedy = f"mnemic setup --yes{mind_options(mind_folder(wiring.home, wiring.mind))}"
+        status.wrong += capture_blockers(wiring, clock)
     elif status.wired:
         if called and wiring.home not in called:
             gone = min(called) / "bin" / "mnemic-hook"
             status.wrong.append(f"its hooks call {gone}, which is not there: they are silent, and keep nothing")
+        status.notes += [BOTH_WAYS] if status.plugin else []
         told = {"memories with prompts": wiring.recall_prompts}
         told["what helped, once a call failed"] = wiring.recall_failures
         status.notes += [f"it is told {what}, too" for what, is_wanted in told.items() if is_wanted]
@@ -223,7 +238,9 @@ def wiring_checks(
     if record.hosts:
         yield executable_state(home)
     for host, status in examine_present(home, environment, clock, record):
-        if status.installed or status.wired or status.wrong:
+        if status.plugin and not (status.installed or status.wired or status.wrong):
+            yield Check(f"hooks {host.name}", "ok", f"{host.title}: by its plugin", "")
+        elif status.installed or status.wired or status.wrong:
             yield _check(host, status, host.name in (arrived or {}))
         else:
             told = f"{host.title} is here, and nothing of it is remembered by itself"

@@ -108,7 +108,8 @@ def _block(name: str, host: dict[str, Any], applied: bool, done: str, *, diff: b
     elif changed:
         yield [(name, "bold"), (f": {done}" if applied else f": would be {done}", "green" if applied else "yellow")]
     else:
-        yield [(name, "bold"), (": nothing changes", "green")]
+        why = ", its plugin does all of it" if host["by_plugin"] else ""
+        yield [(name, "bold"), (f": nothing changes{why}", "green")]
     yield from other_home_lines(host)
     for file in changed:
         parts = ", ".join(file["parts"])
@@ -215,6 +216,8 @@ def _host_lines(name: str, host: dict[str, Any]) -> Iterator[Line]:
         yield [(name, "bold"), (f": {', '.join(works)}", "green" if host["state"] == "ok" else "yellow")]
         if host["missing"]:
             yield f"  not as they were installed: {', '.join(host['missing'])} -> {host['remedy']}"
+    elif host["plugin"]:
+        yield [(name, "bold"), (": wired by its plugin", "yellow" if host["wrong"] else "green")]
     elif host["wrong"]:
         yield [(name, "bold"), (": whether it is wired cannot be seen", "red"), (f" -> {host['remedy']}", "")]
     else:

@@ -21,7 +21,7 @@ from mnemic.hooks.wire.commands import Wiring, make_wiring
 from mnemic.hooks.wire.host import Host, HostTranscripts, existing_transcripts
 from mnemic.hooks.wire.hosts import named_hosts, select_hosts
 from mnemic.hooks.wire.record import HostInstall, InstallRecord
-from mnemic.hooks.wire.status import examine_host, recorded_wiring
+from mnemic.hooks.wire.status import BOTH_WAYS, examine_host, recorded_wiring
 from mnemic.hooks.wire.wiring import (
     FileChange,
     apply_install,
@@ -68,6 +68,8 @@ class HostResult(msgspec.Struct):
     """Its files."""
     notes: list[str] = msgspec.field(default_factory=list)
     """What its user has to know."""
+    by_plugin: bool = False
+    """Whether nothing is written because its plugin is enabled, which does all of it."""
     other_home: str | None = None
     """The home that it fills so far, where that is another one."""
     allow: list[str] | None = None
@@ -142,14 +144,19 @@ def install(
     wirings: dict[str, Wiring] = {}
     for host in hosts:
         known = record.hosts.get(host.name)
+        has_plugin = host.has_plugin(environment)
+        if has_plugin and known is None and host.name not in names:
+            result.hosts[host.name].by_plugin = True
+            continue
         rights = tuple(allow or ()) if known is None or allow is not None else known.allow
         wirings[host.name] = msgspec.structs.replace(_as_wired(wiring, known) if keep else wiring, allow=rights)
         with _collecting_failure(result.hosts[host.name], alone):
             planned[host.name] = plan_install(host, wirings[host.name])
             seen = examine_host(host, wirings[host.name], clock, installed=host.name in record.hosts, ask_codex=False)
             result.hosts[host.name].other_home = seen.other_home
-            result.hosts[host.name].notes = host.notes(wiring, host.folder(environment))
-    if not planned:
+            notes = host.notes(wiring, host.folder(environment))
+            result.hosts[host.name].notes = [*notes, BOTH_WAYS] if has_plugin else notes
+    if not planned and not any(one.by_plugin for one in result.hosts.values()):
         return result
     result.executables = [str(file.path) for file in required_hook_files(wiring.home) if not file.is_installed]
     folder = mind_folder(wiring.home, mind)
@@ -176,9 +183,10 @@ def _as_wired(wiring: Wiring, known: HostInstall | None) -> Wiring:
 
 
 def is_wired(home: Path, names: Sequence[str], environment: Mapping[str, str], clock: Clock) -> bool:
-    """Whether all of these hosts were wired to a home before."""
+    """Whether all of these hosts were wired to a home before, or by their plugin."""
     hosts, _ = select_hosts(names, environment)
-    return all(host.name in InstallRecord(home.absolute(), clock).hosts for host in hosts)
+    wired = InstallRecord(home.absolute(), clock).hosts
+    return all(host.name in wired or (host.name not in names and host.has_plugin(environment)) for host in hosts)
 
 
 def _change_rights(

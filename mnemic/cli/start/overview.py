@@ -117,6 +117,8 @@ def assistants_here(chosen: CommandContext) -> tuple[list[dict[str, str]], list[
                 state = "wired to another home"
             elif status.wired:
                 state = "not as installed" if status.missing_parts else "wired"
+            elif status.plugin:
+                state = "wired"
             else:
                 state = "settings unreadable" if status.wrong else "not wired"
             found.append({"name": host.name, "title": host.title, "state": state})

@@ -178,6 +178,7 @@ def plan_lines(view: dict[str, Any]) -> Iterator[Line]:
     for host in hosts:
         parts = [part for file in host["files"] for part in file["parts"]]
         what, style = (", ".join(parts) or "its rights", "") if _changes(host) else ("wired already", "green")
+        what = "by its plugin" if host["by_plugin"] else what
         if host["failed"]:
             what, style = f"left as it is: {host['failed']}", "red"
         yield [(f"  {host['title']:<{width}}  ", "bold"), (what, style)]

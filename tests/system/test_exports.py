@@ -1,0 +1,205 @@
+"""What `mnemic hooks export` writes, given to the programs it is for: the real Claude Code and Codex, and mcpb's own CLI.
+
+The plugin has three sessions of Claude Code with a scripted model: one before Mnemic is set up, one that decides
+something, and one that asks. Where a program is not there, its tests are skipped.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from mnemic.hooks.wire.exports import PLUGIN_PLACE
+from mnemic.hooks.wire.host import INSTRUCTIONS
+from tests.assistants.programs import ASSISTANTS, COMMAND, TIMEOUT_S, World, programs
+from tests.paths import ROOT
+from tests.system.test_assistants import DECISION, TOLD, kept, settled
+
+pytestmark = pytest.mark.system
+
+SERVER = "mcp__plugin_mnemic_mnemic__"
+KEPT = "Lamps of the pier are bought from Bea."
+REMEMBER = f"/mnemic:remember {KEPT}"
+QUESTION = "Who sells lamps of the pier?"
+MISSING = "Mnemic is not set up on this machine"
+
+
+class Story(NamedTuple):
+    """What Claude Code went through with the plugin."""
+
+    world: World
+    validated: list[str]
+    """What it says of the marketplace and of the plugin."""
+    first: list[Any]
+    """Bodies of the requests of the session before Mnemic was set up."""
+    setup: dict[str, Any]
+    """What `mnemic setup` says then."""
+    remembered: list[Any]
+    """Bodies of the requests of a session that is told to remember something."""
+    recalled: list[Any]
+    """Bodies of the requests of one that asks."""
+
+
+def plugin_world(folder: Path) -> World:
+    """A user of Claude Code who is asked about every tool of Mnemic's, and whose memory is where a variable says."""
+    claude = ASSISTANTS["claude-code"]
+    mine = {"permissions": {"allow": ["Bash"]}, "includeCoAuthoredBy": False}
+    return World(
+        folder,
+        claude._replace(
+            tools=SERVER,
+            settings=lambda home, project: {home / ".claude" / "settings.json": json.dumps(mine)},
+            environment=lambda home: claude.environment(home) | {"MNEMIC_HOME": str(folder / "the memory's home")},
+        ),
+    )
+
+
+def claude(world: World, *arguments: object) -> str:
+    """Run `claude plugin`; returns what it says."""
+    ran = subprocess.run(
+        [programs() / "claude", "plugin", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env=world.environment,
+        cwd=world.project,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+def install_plugin(world: World, folder: Path) -> list[str]:
+    """Write the plugin, and have Claude Code take it from the marketplace that the folder is then."""
+    written = world.mnemic("hooks", "export", "claude-code-plugin", folder, "--apply")
+    assert written.returncode == 0, written.stderr
+    validated = [claude(world, "validate", place) for place in (folder, folder / PLUGIN_PLACE)]
+    claude(world, "marketplace", "add", folder)
+    claude(world, "install", "mnemic@mnemic")
+    return validated
+
+
+def transcript(world: World) -> str:
+    """All that Claude Code has written of its sessions."""
+    return "".join(path.read_text("utf-8") for path in world.home.glob(".claude/projects/**/*.jsonl"))
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+    programs()
+    folder = tmp_path_factory.mktemp("plugin")
+    world = plugin_world(folder / "world")
+    validated = install_plugin(world, folder / "exported")
+    try:
+        first = world.say("Anybody there? [[say Yes.]]")
+        setup = world.mnemic("setup", "--yes", "--no-backfill", "--json")
+        assert setup.returncode == 0, setup.stderr
+        # In it Claude Code (2.1.197) keeps which servers of plugins failed, and tries none of them for 15 minutes.
+        (world.home / ".claude" / "mcp-needs-auth-cache.json").unlink(missing_ok=True)
+        keeps = f"[[do {SERVER}memory_capture {json.dumps({'text': KEPT})}]] [[say Kept.]]"
+        world.say(f"{DECISION} [[say Noted.]]")
+        remembered = world.say(f"{REMEMBER} {keeps}")
+        settled(world)
+        asks = f"[[do {SERVER}memory_recall {json.dumps({'query': QUESTION})}]] [[say Bea.]]"
+        recalled = world.say(f"/mnemic:recall {QUESTION} {asks}")
+        settled(world)
+        said = [[one["body"] for one in part] for part in (first, remembered, recalled)]
+        yield Story(world, validated, said[0], json.loads(setup.stdout), said[1], said[2])
+    finally:
+        world.mnemic("uninstall", "--yes")
+
+
+def test_claude_code_accepts_the_marketplace_and_the_plugin(story: Story) -> None:
+    assert ["Validation passed" in told for told in story.validated] == [True, True]
+
+
+def test_before_mnemic_is_set_up_a_session_goes_on_and_its_user_is_told_what_to_install(story: Story) -> None:
+    assert any("Anybody there?" in json.dumps(body) for body in story.first)
+    assert MISSING in transcript(story.world)
+
+
+def test_setup_leaves_to_the_plugin_what_it_does(story: Story) -> None:
+    assert story.setup["hosts"]["claude-code"]["by_plugin"]
+    settings = json.loads((story.world.home / ".claude" / "settings.json").read_text("utf-8"))
+    assert "hooks" not in settings
+    status = json.loads(story.world.mnemic("hooks", "status", "claude-code", "--json").stdout)
+    assert (status["hosts"]["claude-code"]["plugin"], status["hosts"]["claude-code"]["state"]) == (True, "ok")
+
+
+def test_its_hooks_keep_each_turn_once(story: Story) -> None:
+    found = Counter((one.role, one.text.partition(" [[")[0]) for one in kept(story.world) if one.kind == "turn")
+    assert found["user", DECISION] == 1
+    assert found["assistant", "Noted."] == 1
+
+
+def test_a_session_is_told_what_the_one_before_decided(story: Story) -> None:
+    assert any(TOLD in body and "38 lumen" in body for body in map(json.dumps, story.recalled))
+
+
+def test_remember_and_recall_run_without_asking(story: Story) -> None:
+    assert [(one.text, one.assistant) for one in kept(story.world) if one.kind == "note"] == [(KEPT, "mcp:claude-code")]
+    answered = [body for body in map(json.dumps, story.recalled) if "scope_found" in body]
+    assert answered
+    assert KEPT in answered[-1]
+
+
+def test_what_it_asked_the_memory_is_not_in_it(story: Story) -> None:
+    texts = [one.text for one in kept(story.world)]
+    assert [text for text in texts if TOLD in text or "scope_found" in text] == []
+
+
+def test_beside_an_install_the_hooks_of_the_plugin_stand_back(tmp_path: Path) -> None:
+    programs()
+    world = plugin_world(tmp_path / "world")
+    assert world.mnemic("hooks", "install", "claude-code", "--no-backfill", "--apply").returncode == 0
+    install_plugin(world, tmp_path / "exported")
+    try:
+        world.say(f"{DECISION} [[say Noted.]]")
+        settled(world)
+        second = world.say("Which lamp? [[say That one.]]")
+        settled(world)
+        found = Counter((one.role, one.text.partition(" [[")[0]) for one in kept(world) if one.kind == "turn")
+        assert found["user", DECISION] == found["assistant", "Noted."] == 1
+        (asked,) = [text for text in map(json.dumps, (one["body"] for one in second)) if "Which lamp?" in text]
+        assert asked.count(TOLD) == 1
+        status = json.loads(world.mnemic("hooks", "status", "claude-code", "--json").stdout)
+        assert any("its plugin is enabled too" in note for note in status["hosts"]["claude-code"]["notes"])
+    finally:
+        world.mnemic("uninstall", "--yes")
+
+
+def test_codex_reads_the_block_of_a_projects_agents_md(tmp_path: Path) -> None:
+    programs()
+    world = World(tmp_path / "world", ASSISTANTS["codex"])
+    written = world.mnemic("hooks", "export", "agents-md", world.project / "AGENTS.md", "--apply")
+    assert written.returncode == 0, written.stderr
+    heard = world.say("Hello. [[say Hello.]]")
+    told = [text for one in heard for text in _texts(one["body"])]
+    assert any(INSTRUCTIONS.strip() in text for text in told)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a value of JSON."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _texts(one)
+
+
+def test_mcpb_accepts_the_bundle(tmp_path: Path) -> None:
+    mcpb = shutil.which("mcpb") or ROOT / "build" / "assistants" / "node_modules" / ".bin" / "mcpb"
+    if not Path(mcpb).exists():
+        pytest.skip("mcpb is not installed: npm install @anthropic-ai/mcpb")
+    packed, unpacked = tmp_path / "mnemic.mcpb", tmp_path / "unpacked"
+    subprocess.run([COMMAND, "hooks", "export", "mcpb", packed, "--apply"], check=True, capture_output=True)
+    for arguments in (["unpack", packed, unpacked], ["validate", unpacked], ["info", packed]):
+        ran = subprocess.run([mcpb, *arguments], capture_output=True, text=True, check=False, timeout=TIMEOUT_S)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
