@@ -128,8 +128,8 @@ def plan_export(kind: Kind, path: Path, version: str) -> list[FileChange]:
 
 def plugin_files() -> dict[str, str]:
     """The plugin of Claude Code: the text of each file, by its path in the plugin's folder."""
-    host = HOSTS["claude-code"]
-    edits = [edit for file in host.file_edits(_PluginWiring(home=Path(), environment={"HOME": ""})) for edit in file.edits]
+    wiring = _PluginWiring(home=Path(), environment={"HOME": ""})
+    edits = [edit for file in HOSTS["claude-code"].file_edits(wiring) for edit in file.edits]
     reading = [f"mcp__plugin_{_NAME}_{_NAME}__{tool}" for tool in READ_ONLY_TOOLS]
     keeping = f"mcp__plugin_{_NAME}_{_NAME}__memory_capture"
     # No version: Claude Code takes the commit's then, and every commit of the repository is an update.

@@ -33,7 +33,6 @@ from mnemic.runtime.version import __version__
 
 _VERSION_S = 5.0  # of a program that says its version: at most so long
 
-
 BOTH_WAYS = (
     "its plugin is enabled too: what happens is kept once, but the MCP server is there twice; `claude plugin uninstall"
     " mnemic@mnemic` or `mnemic hooks uninstall claude-code --apply` leaves one"

@@ -17,6 +17,7 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
+from mnemic.actors.brief.compose import with_notices
 from mnemic.actors.protocol.ambient_messages import (
     Brief,
     Briefed,
@@ -336,6 +337,19 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
         told_first = self._notices(unkept=unkept)
         locate = partial(resolve_scope, home=self._home)
         return self._ports.hook_reply(assistant, event, cwd, payload, locate, self._brief_after_drain, told_first)
+
+    def session_briefing(self, place: ScopeRef, *, assistant: str, session: str, unkept: bool = False) -> Briefed:
+        """What an assistant without hooks is told when its user asks for it: all that a session's start hook tells.
+
+        Args:
+            place: where it works.
+            unkept: whether the session's shell has switched the capture off.
+        """
+        notices = self._notices(unkept=unkept)
+        asked = Brief(place=place, assistant=assistant, session=session, repeat=True, notices=notices)
+        briefed = self._brief_after_drain(asked)
+        text = with_notices(briefed.text, notices)  # where nothing else is told, they are
+        return msgspec.structs.replace(briefed, text=text)
 
     def embed(self, progress: Progress | None = None) -> EmbedProgress:
         """Wait until every memory is found by its meaning.

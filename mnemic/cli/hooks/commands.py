@@ -26,7 +26,6 @@ from mnemic.cli.hooks.lines import (
 )
 from mnemic.cli.keys import told_lines
 from mnemic.cli.terminal.interrupts import ask
-
 from mnemic.runtime.version import __version__
 
 if TYPE_CHECKING:

@@ -56,11 +56,12 @@ from mnemic.runtime.api.views import (
 )
 from mnemic.runtime.capture.allow_deny import Patterns
 from mnemic.runtime.engine.reports import Progress
-from mnemic.runtime.minds.projects import NO_SCOPE
+from mnemic.runtime.minds.projects import NO_SCOPE, resolve_scope
 from mnemic.runtime.serve.mcp.access import Access
 from mnemic.runtime.serve.mcp.community_resources import communities_of, deliver_community
 from mnemic.runtime.serve.mcp.fact_tools import deliver_facts, settle_conflict
 from mnemic.runtime.serve.mcp.night_resources import deliver_made
+from mnemic.runtime.serve.mcp.session_prompt import session_prompt, tell_session
 from mnemic.runtime.serve.mcp.tool_schemas import (
     IDEMPOTENT_ADD,
     IDEMPOTENT_HIDE,
@@ -90,7 +91,7 @@ _SCOPE_PARAMETER = (str | None, None)
 _CAPTURE_TOOLS = ("memory_capture",)
 _RECALL_TOOLS = (
     *("memory_recall", "memory_shape", "memory_get", "memory_facts", "memory_settle", "memory"),
-    *("communities", "community", "night"),
+    *("communities", "community", "night", "session_context"),
 )
 _UNKNOWN_SCOPE = "no memory is in this folder's project ({path}) yet"
 """The first time that the store can tell: no memory was said before it."""
@@ -471,6 +472,16 @@ def make_server(
 
         return await read("night", show)
 
+    async def tell(context: Context[Any, Any], scope: str | None) -> str:
+        def session(mind: Mind, caller: Caller, _: Progress | None) -> str:
+            unkept, unknown = caller.switched_off == "capture", _resolve_scope(mind, caller, scope, access)[2]
+            place = None if caller.folder is None else mind.folder_place(caller.folder)
+            if scope is not None:
+                place = resolve_scope(scope, None)
+            return tell_session(mind, _assistant_name(context), caller.session, place, unkept, unknown or "")
+
+        return await answer("session_context", session)
+
     if not logging.getLogger().handlers:  # else the SDK would put one there that writes to standard error
         logging.getLogger().addHandler(logging.NullHandler())
     server: MCPServer[Any] = MCPServer(
@@ -497,6 +508,7 @@ def make_server(
     server.resource("mnemic://memory/{id}", mime_type="application/json")(memory)
     server.resource("mnemic://community/{id}", mime_type="application/json")(community)
     server.resource("mnemic://night/{made}", mime_type="application/json")(night)
+    server.add_prompt(session_prompt(tell))
     return server
 
 
