@@ -25,7 +25,7 @@ esac
 case $1 in
 hook)
     # Where `mnemic hooks install` wired this assistant, its own hooks do all of it: a session would be told twice.
-    if grep -qs "\"$2\": {" "$home/hooks.json"; then
+    if [ -f "$home/hooks.json" ] && grep -qs "\"$2\": {" "$home/hooks.json"; then
         cat >/dev/null
     elif [ -x "$home/bin/mnemic-hook" ]; then
         shift
