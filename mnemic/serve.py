@@ -22,7 +22,8 @@ from urllib.parse import quote
 import msgspec
 
 from mnemic.actors.protocol.errors import AlreadyServed, EngineMissing, InvalidValue
-from mnemic.runtime.client.launcher import request_drain
+from mnemic.runtime.client.launcher import request_drain, wait_unpublished
+from mnemic.runtime.client.service_socket import release_waiting, wake_service
 from mnemic.runtime.engine.engine import SWITCH_S
 from mnemic.runtime.engine.ray.parent import DriverParent, kill_session
 from mnemic.runtime.engine.settings import load_settings
@@ -93,10 +94,28 @@ def _serve(home: Path, options: ServeOptions, clock: Clock, say: Callable[[str],
         _require_ray()
         if options.address is not None:
             _require_cluster(options.address)
-    load_settings(home / "mnemic.toml")  # else clients would find a process that goes before it answers
-    meeting = acquire_home(home, clock, foreground=not options.on_demand)
-    if meeting is None:
-        return 0
+    with release_waiting() as release:
+        load_settings(home / "mnemic.toml")  # else clients would find a process that goes before it answers
+        if options.on_demand and _service_serves(home, clock):
+            return 0
+        meeting = acquire_home(home, clock, foreground=not options.on_demand)
+        return 0 if meeting is None else _serve(home, options, clock, say, meeting, engine, release)
+
+
+def _serve(
+    home: Path,
+    options: ServeOptions,
+    clock: Clock,
+    say: Callable[[str], None],
+    meeting: RunDir,
+    engine: str,
+    release: Callable[[], None],
+) -> int:
+    """Bind the sockets of a home whose lock is held, write the card, and serve.
+
+    Args:
+        release: lets those go who wait at the service's socket.
+    """
     sockets: list[socket.socket] = []
     try:
         _clean_up_ray(home)
@@ -117,6 +136,7 @@ def _serve(home: Path, options: ServeOptions, clock: Clock, say: Callable[[str],
             started_in="" if options.on_demand else _working_folder(),
         )
         meeting.publish(card)
+        release()
         serving = _serving_text(home, card, tcp)
         if engine == "ray":
             say(f"starting Ray to serve {home}, process {card.pid}; it takes seconds, and whoever asks meanwhile waits")
@@ -165,6 +185,22 @@ def acquire_home(home: Path, clock: Clock, *, foreground: bool) -> RunDir | None
             raise not_served(home, "another process holds its lock")
         pause.wait(0.05)
     return meeting
+
+
+def _service_serves(home: Path, clock: Clock) -> bool:
+    """Have the home's service started, where there is one and nobody serves; returns whether it serves now."""
+    meeting = RunDir(home)
+    card = meeting.read_info()
+    if card is not None and card.is_alive() and card.state != "draining":
+        return False  # somebody else was quicker
+    if not wake_service(meeting.folder):
+        return False
+    card = meeting.read_info()
+    if card is not None and card.protocol < PROTOCOL:  # the service is another installation's: it is of no use here
+        request_drain(card, "an older service")
+        wait_unpublished(home, card, clock)
+        return False
+    return card is not None and card.is_alive()
 
 
 def option_error(options: ServeOptions) -> str | None:

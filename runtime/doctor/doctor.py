@@ -30,6 +30,7 @@ _TABLE: tuple[tuple[str, Look, dict[str, Repair]], ...] = (
     ("disk", home.check_disk, {}),
     ("engine", process.check_engine, {"engine": process.end_ray}),
     ("process", process.check_process, {"process": process.remove_stale_files}),
+    ("service", process.check_service, {}),
     ("actors", process.check_actors, {"actors": process.release_actors, "letters": process.replay_letters}),
     ("meaning", mind.check_embeddings, {}),
     ("shape", mind.check_shape, {"shape": mind.rebind}),

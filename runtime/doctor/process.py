@@ -1,4 +1,4 @@
-"""Doctor checks of the process that serves a home, its engine and its actors; they start none.
+"""Doctor checks of the process that serves a home, its service, engine and actors; they start none.
 
 What a dead one left behind is cleared while its lock is held, and in no other way: so nothing is taken from a process
 that is just starting.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import http.client
 import importlib.metadata
 import importlib.util
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,7 @@ from mnemic.runtime.doctor.checks import Check, Target
 from mnemic.runtime.engine.ray.local import clean_up_home, leftover_rays
 from mnemic.runtime.engine.reports import ActorSystemReport
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, log_path, not_served
+from mnemic.runtime.serve.service import service_status
 from mnemic.runtime.version import __version__
 
 _PATIENCE_S = 10.0
@@ -60,6 +62,16 @@ def check_process(target: Target) -> Iterator[Check]:
         yield Check("process", "wrong", told, f"{log_path(target.home)} says more; or end it: kill {info.pid}.")
     else:
         yield _health(run, info)
+
+
+def check_service(target: Target) -> Iterator[Check]:
+    """Whether systemd or launchd has the home's service, and it starts what is there; nothing where none is installed."""
+    seen = service_status(target.home, os.environ) if os.environ.get("HOME") else None
+    if seen is None or not seen.installed:
+        return
+    yield from (Check("service", one.state, one.detail, one.remedy) for one in seen.problems)
+    if not seen.problems:
+        yield Check("service", "ok", f"{seen.manager} has {seen.name}")
 
 
 def remove_stale_files(target: Target) -> str:

@@ -57,8 +57,8 @@ def hooks(context: click.Context) -> None:
 
 
 _EXPORTS = ("claude-code-plugin", "mcpb", "agents-md")
-_APPLY = click.option("--apply", "write", is_flag=True, help="Write it; without, it is only shown.")
-_DIFF = click.option("--diff", "shows_diff", is_flag=True, help="Show every line that changes.")
+APPLY = click.option("--apply", "write", is_flag=True, help="Write it; without, it is only shown.")
+DIFF = click.option("--diff", "shows_diff", is_flag=True, help="Show every line that changes.")
 ALLOW = click.option(
     "--allow",
     multiple=True,
@@ -72,8 +72,8 @@ BACKFILL = click.option(
 
 @hooks.command()
 @_assistants
-@_APPLY
-@_DIFF
+@APPLY
+@DIFF
 @click.option("--recall-prompts", is_flag=True, help="Give memories with prompts too, not only at a session's start.")
 @click.option(
     "--recall-failures", is_flag=True, help="Tell Claude Code, once a call failed, what helped when it failed before."
@@ -135,8 +135,8 @@ def install(
 
 @hooks.command()
 @_assistants
-@_APPLY
-@_DIFF
+@APPLY
+@DIFF
 @common_options
 def uninstall(chosen: CommandContext, assistants: tuple[str, ...], write: bool, shows_diff: bool) -> None:
     """Unwire assistants. Their files become what they were, or lose what is Mnemic's where others wrote since.
@@ -178,8 +178,8 @@ def status(chosen: CommandContext, assistants: tuple[str, ...], no_trial: bool) 
 @hooks.command()
 @click.argument("kind", type=click.Choice(_EXPORTS), metavar="KIND")
 @click.argument("path", type=click.Path(path_type=Path))
-@_APPLY
-@_DIFF
+@APPLY
+@DIFF
 @common_options
 def export(chosen: CommandContext, kind: Kind, path: Path, write: bool, shows_diff: bool) -> None:
     """Write what others install: it names no path of this machine. Shows what changes; --apply writes it.

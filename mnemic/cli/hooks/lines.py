@@ -82,6 +82,11 @@ def leave_lines(view: dict[str, Any]) -> Iterator[Line]:
         yield from _block(name, host, view["applied"], "undone", diff=False)
     if not view["hosts"]:
         yield "no assistant is wired"
+    service = view["service"]
+    if service is not None:
+        yield f"the service {service['name']} {'is removed' if view['applied'] else 'would be stopped and removed'}"
+        if service["error"]:
+            yield [("  its manager was not told: ", "yellow"), (f"{service['error']}: {service['commands'][0]}", "")]
     yield view["process"]
     yield from (f"removed {path}" for path in (*view["removed"], *view["erased"]))
     if not view["applied"]:
@@ -116,7 +121,7 @@ def _block(name: str, host: dict[str, Any], applied: bool, done: str, *, diff: b
         what = f"without {parts}" if done == "undone" else parts or file["change"]
         what = {"made": f"{what} (a new file)", "removed": "the file goes"}.get(file["change"], what)
         yield [("  ", ""), (short_path(file["path"], columns() - len(what) - 5), "cyan"), (f": {what}", "")]
-        yield from ([(f"  {line}", _diff_style(line))] for line in (file["diff"] if diff else ()))
+        yield from ([(f"  {line}", diff_style(line))] for line in (file["diff"] if diff else ()))
     if host["allow"] is not None:
         would = "" if applied else " would be"
         yield f"  what it may do by MCP beyond its own project{would}: {' and '.join(host['allow']) or 'nothing'}"
@@ -144,7 +149,8 @@ def _closing_lines(view: dict[str, Any], nothing: str, changes: bool) -> Iterato
         yield f"what was in these files is kept in {view['backups']}"
 
 
-def _diff_style(line: str) -> str:
+def diff_style(line: str) -> str:
+    """How a line of a unified diff is shown."""
     return {"+": "green", "-": "red", "@": "dim"}.get(line[:1], "")
 
 

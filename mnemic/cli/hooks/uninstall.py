@@ -1,4 +1,4 @@
-"""`mnemic uninstall`: unwires every assistant, stops the server, removes executables and, if asked, data.
+"""`mnemic uninstall`: unwires every assistant, ends service and process, removes executables and, if asked, data.
 
 What in a home is Mnemic's, told by the names that it gives: nothing else is ever removed.
 
@@ -23,6 +23,7 @@ from mnemic.runtime.capture.hook_files import installed_hook_files, remove_hook_
 from mnemic.runtime.client.launcher import request_drain, wait_unpublished
 from mnemic.runtime.files.atomic_replace import write_error
 from mnemic.runtime.minds.run_dir import RunDir
+from mnemic.runtime.serve.service import ServiceResult, remove_service
 
 _HOME_FILES = {  # not hooks.json: leaving removes the one that it can read, and others' assistants have one too
     ".": re.compile(
@@ -31,7 +32,7 @@ _HOME_FILES = {  # not hooks.json: leaving removes the one that it can read, and
     ),
     "backups": BACKUP,
     "run": re.compile(
-        r"serve\.(lock|json|err)|listed-\d+\.(json|\d+)|drain\.lock|\.serve\.json-\w+|start\.lock|hook-start|queued-[\w.-]+|(http|mcp)\.sock"
+        r"serve\.(lock|json|err)|listed-\d+\.(json|\d+)|drain\.lock|\.serve\.json-\w+|start\.lock|hook-start|queued-[\w.-]+|(http|mcp|service)\.sock|service\.err"
     ),
 }
 _STATE_FILES = (
@@ -101,6 +102,8 @@ class UninstallResult(msgspec.Struct, kw_only=True):
 
     wiring: WiringResult
     """Of each host."""
+    service: ServiceResult | None
+    """What becomes, or became, of its service, where it has one."""
     process: str
     """What became, or becomes, of the process that serves the home."""
     removed: list[Path]
@@ -116,13 +119,14 @@ def uninstall_home(home: Path, environment: Mapping[str, str], clock: Clock, *, 
     """
     home = home.absolute()
     wired = uninstall(home, ["all"], environment, clock, write=write)
+    service = remove_service(home, environment, write=write) if environment.get("HOME") else None
     if not write:
         card = RunDir(home).read_info()
         serving = card is not None and card.is_alive()
         process = f"process {card.pid} would be asked to leave" if serving and card else "no process serves"
-        return UninstallResult(wiring=wired, process=process, removed=[])
+        return UninstallResult(wiring=wired, service=service, process=process, removed=[])
     removed = remove_hook_files(home)  # first: from now on no hook starts a process
-    return UninstallResult(wiring=wired, process=_stop_server(home, clock), removed=removed)
+    return UninstallResult(wiring=wired, service=service, process=_stop_server(home, clock), removed=removed)
 
 
 def _stop_server(home: Path, clock: Clock) -> str:
@@ -192,6 +196,7 @@ def uninstall_view(left: UninstallResult, home: Path) -> dict[str, Any]:
     return {
         "home": str(home),
         "hosts": msgspec.to_builtins(left.wiring.hosts),
+        "service": msgspec.to_builtins(left.service),
         "process": left.process,
         "removed": [str(path) for path in left.removed],
         "remains": [{"path": str(path), "size_bytes": size} for path, size in remaining_files(home)],

@@ -16,7 +16,7 @@ SUBJECTS: dict[str, tuple[str, ...]] = {
         *("digest", "procedures", "profile"),
     ),
     "Nights": ("sleep", "nights"),
-    "Assistants": ("hooks", "mcp", "serve", "uninstall"),
+    "Assistants": ("hooks", "mcp", "serve", "service", "uninstall"),
     "Keys and copies": ("init", "minds", "unlock", "lock", "rekey", "backup", "restore", "export", "import"),
     "Research": ("experiment",),
 }
@@ -37,6 +37,7 @@ _COMMANDS: dict[str, tuple[str, ...]] = {
     "processes": ("serve", "mcp", "demo"),
     "recall": ("recall", "shape"),
     "scope": ("scope",),
+    "service": ("service",),
     "start.help": ("help",),
     "start.setup": ("setup",),
     "status": ("status", "doctor"),
