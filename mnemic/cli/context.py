@@ -18,6 +18,7 @@ import msgspec
 from mnemic.actors.protocol.errors import HomeMissing, InvalidValue, WrongPassphrase, WrongRecoveryKey
 from mnemic.actors.protocol.message import Time, field_help
 from mnemic.cli.start.subjects import SubjectGroup
+from mnemic.cli.terminal.completing import complete_minds
 from mnemic.cli.terminal.dates import TimeParam
 from mnemic.cli.terminal.ids import forget_lists, keep_list, resolve_ids
 from mnemic.cli.terminal.interrupts import ask
@@ -249,7 +250,9 @@ def _with_common(command: Callable[..., Any], chosen: Callable[..., Any]) -> Cal
     chosen.__name__, chosen.__doc__ = command.__name__, command.__doc__
     chosen.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
     chosen = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(chosen)
-    chosen = click.option("--mind", metavar="NAME", help=f"Which memory.  [default: {DEFAULT_MIND}]")(chosen)
+    chosen = click.option(
+        "--mind", metavar="NAME", help=f"Which memory.  [default: {DEFAULT_MIND}]", shell_complete=complete_minds
+    )(chosen)
     return click.option(
         "--home", metavar="DIR", help="Folder of all minds; else $MNEMIC_HOME, else the platform's data folder."
     )(chosen)

@@ -25,7 +25,9 @@ from mnemic.cli.hooks.lines import (
     uninstall_lines,
 )
 from mnemic.cli.keys import told_lines
+from mnemic.cli.terminal.completing import complete_names
 from mnemic.cli.terminal.interrupts import ask
+from mnemic.hooks.wire.commands import ASSISTANTS
 from mnemic.runtime.version import __version__
 
 if TYPE_CHECKING:
@@ -43,7 +45,8 @@ def _assistants(command: Callable[..., Any]) -> Callable[..., Any]:
     named.__name__, named.__doc__ = command.__name__, command.__doc__
     named.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
     named = click.option("--assistant", "more", multiple=True, metavar="NAME", hidden=True)(named)
-    return click.argument("names", nargs=-1, metavar="[NAME]...")(named)
+    complete = complete_names((*ASSISTANTS, "all"))
+    return click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=complete)(named)
 
 
 @cli.group(

@@ -88,7 +88,8 @@ def leave_lines(view: dict[str, Any]) -> Iterator[Line]:
         if service["error"]:
             yield [("  its manager was not told: ", "yellow"), (f"{service['error']}: {service['commands'][0]}", "")]
     yield view["process"]
-    yield from (f"removed {path}" for path in (*view["removed"], *view["erased"]))
+    gone = "removed" if view["applied"] else "would remove"
+    yield from (f"{gone} {path}" for path in (*view["completions"], *view["removed"], *view["erased"]))
     if not view["applied"]:
         yield from ("--erase-data would remove, for good:", *remains) if view["erase_data"] else ()
         return

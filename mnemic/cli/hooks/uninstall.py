@@ -18,6 +18,7 @@ import msgspec
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.cli.hooks.wiring import WiringResult, uninstall
+from mnemic.cli.start.completions import remove_completions
 from mnemic.hooks.wire.record import BACKUP
 from mnemic.runtime.capture.hook_files import installed_hook_files, remove_hook_files
 from mnemic.runtime.client.launcher import request_drain, wait_unpublished
@@ -106,6 +107,8 @@ class UninstallResult(msgspec.Struct, kw_only=True):
     """What becomes, or became, of its service, where it has one."""
     process: str
     """What became, or becomes, of the process that serves the home."""
+    completions: list[Path]
+    """The files by which shells complete `mnemic`: they go, or are gone."""
     removed: list[Path]
     """What was taken out of the home's ``bin``."""
 
@@ -120,13 +123,15 @@ def uninstall_home(home: Path, environment: Mapping[str, str], clock: Clock, *, 
     home = home.absolute()
     wired = uninstall(home, ["all"], environment, clock, write=write)
     service = remove_service(home, environment, write=write) if environment.get("HOME") else None
+    completions = remove_completions(home, environment, write=write)
     if not write:
         card = RunDir(home).read_info()
         serving = card is not None and card.is_alive()
         process = f"process {card.pid} would be asked to leave" if serving and card else "no process serves"
-        return UninstallResult(wiring=wired, service=service, process=process, removed=[])
+        return UninstallResult(wiring=wired, service=service, process=process, completions=completions, removed=[])
     removed = remove_hook_files(home)  # first: from now on no hook starts a process
-    return UninstallResult(wiring=wired, service=service, process=_stop_server(home, clock), removed=removed)
+    process = _stop_server(home, clock)
+    return UninstallResult(wiring=wired, service=service, process=process, completions=completions, removed=removed)
 
 
 def _stop_server(home: Path, clock: Clock) -> str:
@@ -198,6 +203,7 @@ def uninstall_view(left: UninstallResult, home: Path) -> dict[str, Any]:
         "hosts": msgspec.to_builtins(left.wiring.hosts),
         "service": msgspec.to_builtins(left.service),
         "process": left.process,
+        "completions": [str(path) for path in left.completions],
         "removed": [str(path) for path in left.removed],
         "remains": [{"path": str(path), "size_bytes": size} for path, size in remaining_files(home)],
     }

@@ -5,10 +5,14 @@ from __future__ import annotations
 import click
 
 from mnemic.cli.context import cli
+from mnemic.cli.start.subjects import SUBJECTS
+from mnemic.cli.terminal.completing import complete_names
+
+_NAMES = complete_names([name for names in SUBJECTS.values() for name in names])
 
 
 @cli.command("help")
-@click.argument("command", nargs=-1, metavar="[COMMAND...]")
+@click.argument("command", nargs=-1, metavar="[COMMAND...]", shell_complete=_NAMES)
 @click.pass_context
 def help_(context: click.Context, command: tuple[str, ...]) -> None:
     """Say what a command takes; without one, list all."""

@@ -13,6 +13,7 @@ from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
 from mnemic.cli.hooks.commands import ALLOW, BACKFILL, allowed, ask_backfill, run_backfill, wiring_view
 from mnemic.cli.hooks.lines import backfill_lines, minutes, other_home_lines, short_path, size_and_days
 from mnemic.cli.keys import init_lines, make_mind, told_lines, warn_made
+from mnemic.cli.start.completions import as_view, install_completions
 from mnemic.cli.start.overview import assistants_here, command_line, next_lines, worth_trying
 from mnemic.cli.terminal.endings import describe_end
 from mnemic.cli.terminal.interrupts import Terminated, ask
@@ -47,6 +48,9 @@ def setup(chosen: CommandContext, yes: bool, allow: tuple[str, ...], backfill: b
         if not chosen.as_json:
             chosen.print_answer(view | more | {"stage": stage}, stage_lines)
 
+    def complete(*, write: bool) -> dict[str, Any] | None:
+        return as_view(install_completions(chosen.home, os.environ, write=write))
+
     asks = not yes and not chosen.as_json and sys.stdin.isatty()
     wired = wire(write=False)
     known = summarize_mind(chosen.home, chosen.mind, CLOCK)
@@ -55,7 +59,7 @@ def setup(chosen: CommandContext, yes: bool, allow: tuple[str, ...], backfill: b
     mind["memories"] = known.memories if known is not None else 0
     mind["has_recovery"] = None if known is None else known.has_recovery
     mind["rekey"] = command_line(chosen, "rekey", "--recovery")
-    view = wiring_view(wired, chosen.home) | {"mind": mind, "backfill": None}
+    view = wiring_view(wired, chosen.home) | {"mind": mind, "backfill": None, "completions": complete(write=False)}
     fresh = [name for name, host in view["hosts"].items() if _changes(host)]
     view["wired"] = [name for name, host in view["hosts"].items() if not host["failed"] and name not in fresh]
     if not (yes or asks):
@@ -72,12 +76,16 @@ def setup(chosen: CommandContext, yes: bool, allow: tuple[str, ...], backfill: b
         else:
             say("mind")
         say("plan")
-        if (fresh and (not asks or _is_wanted())) or (not fresh and view["executables"]):
+        agreed = not fresh or not asks or _is_wanted()
+        if agreed:
+            view["completions"] = complete(write=True)
+        if agreed and (fresh or view["executables"]):
             wired = wire(write=True)
             view |= {**wiring_view(wired, chosen.home), "applied": True}
             view["wired"] = [name for name, host in view["hosts"].items() if not host["failed"]]
+        if agreed:
             say("wired", fresh=fresh)
-        elif fresh:
+        else:
             again = command_line(chosen, "setup")
             say("told", told=f"nothing was written to their settings; `{again}` asks again")
             fresh = []
@@ -103,7 +111,7 @@ def setup(chosen: CommandContext, yes: bool, allow: tuple[str, ...], backfill: b
     chosen.print_answer(view | {"stage": "next"}, stage_lines)
     if chosen.as_json and "recovery" in view["mind"]:
         warn_made(opened_to_others)
-    sys.exit(1 if wired.has_failed else 0)
+    sys.exit(1 if wired.has_failed or (view["completions"] or {}).get("failed") else 0)
 
 
 def _is_wanted() -> bool:
@@ -170,6 +178,7 @@ def plan_lines(view: dict[str, Any]) -> Iterator[Line]:
     hosts = view["hosts"].values()
     if not hosts:
         yield "no assistant was found on this machine: none is wired"
+        yield from completion_lines(view, done=False)
         return
     changes = any(_changes(host) for host in hosts)
     yield ""
@@ -185,6 +194,7 @@ def plan_lines(view: dict[str, Any]) -> Iterator[Line]:
         yield from other_home_lines(host)
     if changes:
         yield [("All else in them stays; `mnemic hooks install --diff` shows every line.", "dim")]
+    yield from completion_lines(view, done=False)
 
 
 def wired_lines(view: dict[str, Any]) -> Iterator[Line]:
@@ -202,6 +212,23 @@ def wired_lines(view: dict[str, Any]) -> Iterator[Line]:
             yield [(f"{host['title']} was not wired: ", "red"), (host["failed"], "")]
     for note in dict.fromkeys(note for host in hosts.values() for note in host["notes"]):
         yield from ([(f"  {line}", "dim")] for line in filled(note, columns() - 2, _NOTE_LINES))
+    yield from completion_lines(view, done=True)
+
+
+def completion_lines(view: dict[str, Any], *, done: bool) -> Iterator[Line]:
+    """By which file the user's shell completes `mnemic`, where that changes."""
+    file = view["completions"]
+    if file is None or file["change"] == "unchanged":
+        return
+    title = f"completions for {file['shell']}"
+    if not done:
+        yield f"{title}: {short_path(file['path'], columns() - len(title) - 2)}"
+    elif file["failed"]:
+        yield [(f"{title} were not written: ", "red"), (file["failed"], "")]
+    else:
+        yield [("written: ", "green"), (title, "bold")]
+        note = filled(file["note"], columns() - 2, _NOTE_LINES) if file["note"] else ()
+        yield from ([(f"  {line}", "dim")] for line in note)
 
 
 def offer_lines(view: dict[str, Any]) -> Iterator[Line]:

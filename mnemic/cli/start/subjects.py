@@ -8,7 +8,7 @@ from importlib import import_module
 import click
 
 SUBJECTS: dict[str, tuple[str, ...]] = {
-    "Start": ("setup", "demo", "status", "doctor", "help"),
+    "Start": ("setup", "demo", "status", "doctor", "completions", "help"),
     "Ask": ("recall", "shape", "show", "log"),
     "Keep": ("capture", "remember", "correct", "forget", "scope", "pause", "resume"),
     "What is known": (
@@ -38,6 +38,7 @@ _COMMANDS: dict[str, tuple[str, ...]] = {
     "recall": ("recall", "shape"),
     "scope": ("scope",),
     "service": ("service",),
+    "start.completions": ("completions",),
     "start.help": ("help",),
     "start.setup": ("setup",),
     "status": ("status", "doctor"),
@@ -53,7 +54,10 @@ class SubjectGroup(click.Group):
         """The command of a name."""
         if cmd_name in _MODULES:
             import_module(_MODULES[cmd_name])
-        return super().get_command(ctx, cmd_name)
+        found = super().get_command(ctx, cmd_name)
+        if ctx.resilient_parsing and found is not None:  # a shell asks what can follow
+            import_module("mnemic.cli.terminal.completing").complete_paths(found)
+        return found
 
     def tell_alone(self, chosen: object) -> None:
         """Do what the group does where no command is named, by the context of one."""
@@ -66,9 +70,8 @@ class SubjectGroup(click.Group):
         return self.commands
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of all."""
-        self.load_all()
-        return super().list_commands(ctx)
+        """The names of all; none is loaded for them, so that a shell completes one quickly."""
+        return sorted(_MODULES)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write them."""
