@@ -21,7 +21,7 @@ from mnemic.cli.terminal.output import Line, columns
 )
 @group_options
 def service(context: click.Context) -> None:
-    """Have systemd or launchd start the home's process, and start it again where it fails. One service a home."""
+    """Have systemd or launchd start the home's process. It is started again where it fails; a home has one service."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 

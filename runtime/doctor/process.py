@@ -65,7 +65,7 @@ def check_process(target: Target) -> Iterator[Check]:
 
 
 def check_service(target: Target) -> Iterator[Check]:
-    """Whether systemd or launchd has the home's service, and it starts what is there; nothing where none is installed."""
+    """Whether systemd or launchd has the home's service, and can start it; nothing where none is installed."""
     seen = service_status(target.home, os.environ) if os.environ.get("HOME") else None
     if seen is None or not seen.installed:
         return

@@ -55,6 +55,7 @@ class User:
         """Ids as the page shows them, and as they are here."""
         for name in [name for name in os.environ if name.startswith(("XDG_", "MNEMIC_")) or name == "COLUMNS"]:
             patch.delenv(name)
+        patch.delenv("SHELL", raising=False)
         patch.setenv("HOME", str(self.folder))
         for home in (default_home(os.environ), self.folder / "memories"):
             shutil.copytree(captured, home)

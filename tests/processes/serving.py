@@ -21,7 +21,7 @@ from tests.processes.faces import start
 from tests.processes.hosted import HELLO
 from tests.waiting import BOUND_S, until
 
-_OTHER = (
+OTHER = (
     "import mnemic.runtime.minds.run_dir as meeting; meeting.PROTOCOL = {}; from mnemic.cli.main import main; main()"
 )
 """A Mnemic of another protocol: what the processes say to each other is read from one place when they start."""
@@ -70,7 +70,7 @@ def serving(
     if protocol is None:
         process = start(*arguments, cwd=cwd)
     else:
-        command = [sys.executable, "-c", _OTHER.format(protocol), *arguments]
+        command = [sys.executable, "-c", OTHER.format(protocol), *arguments]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         until(lambda: process.poll() is not None or _ready(home, process.pid))

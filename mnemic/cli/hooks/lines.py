@@ -64,7 +64,7 @@ def export_lines(view: dict[str, Any]) -> Iterator[Line]:
     for file in changed:
         done = file["change"] if view["applied"] else f"would be {file['change']}"
         yield [(short_path(file["path"], columns() - len(done) - 2), "cyan"), (f": {done}", "")]
-        yield from ([(f"  {line}", _diff_style(line))] for line in (file["diff"] if view["shows_diff"] else ()))
+        yield from ([(f"  {line}", diff_style(line))] for line in (file["diff"] if view["shows_diff"] else ()))
     if not changed:
         yield "nothing to do: it is all there already"
     elif not view["applied"]:

@@ -65,7 +65,7 @@ def test_every_command_has_help_and_the_common_options(command: Command, name: s
     shown = command(name, "--help").out
     assert cli.load_all()[name].help
     common = {"--home", "--mind", "--json"}
-    has = {"demo": {"--json"}, "help": set()}.get(name, common)
+    has = {"demo": {"--json"}, "help": set(), "completions": set()}.get(name, common)
     assert common & set(re.findall(r"--[a-z-]+", shown)) == has
 
 
@@ -73,7 +73,7 @@ def test_no_commands_summary_is_cut_in_a_terminal_of_80_columns(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    for group in ([], ["scope"], ["hooks"], ["experiment"]):
+    for group in ([], ["scope"], ["hooks"], ["service"], ["experiment"]):
         listed = command(*group, "--help").out.partition("\nCommands:\n" if group else "\nStart:\n")[2]
         assert listed
         assert "..." not in listed

@@ -1,0 +1,114 @@
+"""A service manager's socket and the process it starts: whoever needs the process has it started, and never waits in vain.
+
+The manager is played by a shell: it hands the socket over by the protocol of sd_listen_fds(3), to a real process.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from mnemic.runtime.client.service_socket import SERVICE_SOCKET, release_waiting, wake_service
+from mnemic.runtime.minds.run_dir import PROTOCOL
+from tests.processes.faces import COMMAND, Outcome, finish, start
+from tests.processes.serving import OTHER, end, ready
+from tests.waiting import BOUND_S
+
+_HANDS_OVER = 'exec 3<&"$1"; shift; LISTEN_PID=$$ LISTEN_FDS=1 exec "$@"'
+
+
+@pytest.fixture
+def listening(home: Path) -> Iterator[socket.socket]:
+    """The manager's socket of the home."""
+    (home / "run").mkdir(mode=0o700)
+    with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as made:
+        made.bind(str(home / "run" / SERVICE_SOCKET))
+        made.listen()
+        yield made
+    end(home)
+
+
+Activate = Callable[..., subprocess.Popen[bytes]]
+
+
+@pytest.fixture
+def activate(home: Path, listening: socket.socket) -> Iterator[Activate]:
+    """Does what a manager does once somebody has connected: starts the service, and hands the socket over."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def begin(program: tuple[str, ...] = COMMAND) -> subprocess.Popen[bytes]:
+        assert select.select([listening], [], [], BOUND_S)[0], "nobody has connected"
+        number = listening.fileno()
+        words = ["sh", "-c", _HANDS_OVER, "sh", str(number), *program]
+        words += ["serve", "--engine", "embedded", "--home", str(home)]
+        pipe = subprocess.PIPE
+        started.append(subprocess.Popen(words, pass_fds=[number], stdin=pipe, stdout=pipe, stderr=pipe))
+        return started[-1]
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def wanted(home: Path) -> subprocess.Popen[bytes]:
+    """What a client or a hook starts where it finds no process."""
+    return start("serve", "--on-demand", "--home", home)
+
+
+def test_whoever_needs_a_process_has_the_service_started_and_comes_to_it(home: Path, activate: Activate) -> None:
+    clients = [wanted(home), wanted(home)]
+    service = activate()
+    assert [finish(one) for one in clients] == [Outcome(0, "", "")] * 2
+    card = ready(home)
+    assert (card.pid, card.mode) == (service.pid, "foreground")  # the service's own, which does not leave when idle
+
+
+def test_a_service_that_is_refused_keeps_nobody_waiting_and_its_reason_is_told(home: Path, activate: Activate) -> None:
+    (home / "mnemic.toml").write_text("[runtime\n", "utf-8")
+    client = wanted(home)
+    service = finish(activate())
+    told = finish(client)
+    assert (service.code, told.code) == (2, 2)  # of 2, systemd is told not to try again
+    assert "it is no TOML" in told.err
+
+
+def test_a_service_of_an_older_version_makes_room_for_the_process_that_was_wanted(
+    home: Path, activate: Activate
+) -> None:
+    client = wanted(home)
+    try:
+        service = activate((sys.executable, "-c", OTHER.format(PROTOCOL - 1)))
+        card = ready(home)
+        while card.pid == service.pid:
+            card = ready(home, but=service.pid)
+        assert (card.pid, card.protocol, card.mode) == (client.pid, PROTOCOL, "on-demand")
+    finally:
+        client.kill()
+        client.communicate()
+
+
+def test_where_nobody_listens_nobody_waits(home: Path) -> None:
+    assert not wake_service(home / "run")
+    (home / "run").mkdir()
+    left = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    left.bind(str(home / "run" / SERVICE_SOCKET))
+    left.close()  # its file stays, as where a unit was removed by hand
+    assert not wake_service(home / "run")
+    assert not wake_service(home / ("deep/" * 60))
+
+
+def test_a_socket_that_was_passed_to_another_process_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LISTEN_PID", str(os.getppid()))
+    monkeypatch.setenv("LISTEN_FDS", "1")
+    with release_waiting() as release:
+        release()
+        assert "LISTEN_FDS" not in os.environ  # nor does a process that this one starts take it for its own
