@@ -99,10 +99,10 @@ def _serve(home: Path, options: ServeOptions, clock: Clock, say: Callable[[str],
         if options.on_demand and _service_serves(home, clock):
             return 0
         meeting = acquire_home(home, clock, foreground=not options.on_demand)
-        return 0 if meeting is None else _serve(home, options, clock, say, meeting, engine, release)
+        return 0 if meeting is None else _serve_locked(home, options, clock, say, meeting, engine, release)
 
 
-def _serve(
+def _serve_locked(
     home: Path,
     options: ServeOptions,
     clock: Clock,

@@ -58,7 +58,7 @@ def uninstall(chosen: CommandContext, write: bool, shows_diff: bool) -> None:
 @service.command()
 @common_options
 def status(chosen: CommandContext) -> None:
-    """How the service is, and whether it is what this version of Mnemic writes."""
+    """How the service is. Says, too, whether it is what this version of Mnemic writes."""
     from mnemic.runtime.serve.service import service_status
 
     seen = service_status(chosen.home, os.environ)

@@ -1,6 +1,6 @@
 """A service manager's socket and the process it starts: whoever needs the process has it started, and never waits in vain.
 
-The manager is played by a shell: it hands the socket over by the protocol of sd_listen_fds(3), to a real process.
+The manager is played by a few lines of Python: they hand the socket over by the protocol of sd_listen_fds(3), to a real process.
 """
 
 from __future__ import annotations
@@ -22,7 +22,12 @@ from tests.processes.faces import COMMAND, Outcome, finish, start
 from tests.processes.serving import OTHER, end, ready
 from tests.waiting import BOUND_S
 
-_HANDS_OVER = 'exec 3<&"$1"; shift; LISTEN_PID=$$ LISTEN_FDS=1 exec "$@"'
+_HANDS_OVER = """
+import os, sys
+os.dup2(int(sys.argv[1]), 3)
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
+os.execv(sys.argv[2], sys.argv[2:])
+"""
 
 
 @pytest.fixture
@@ -44,11 +49,11 @@ def activate(home: Path, listening: socket.socket) -> Iterator[Activate]:
     """Does what a manager does once somebody has connected: starts the service, and hands the socket over."""
     started: list[subprocess.Popen[bytes]] = []
 
-    def begin(program: tuple[str, ...] = COMMAND) -> subprocess.Popen[bytes]:
+    def begin(program: tuple[str, ...] = COMMAND, *options: str) -> subprocess.Popen[bytes]:
         assert select.select([listening], [], [], BOUND_S)[0], "nobody has connected"
         number = listening.fileno()
-        words = ["sh", "-c", _HANDS_OVER, "sh", str(number), *program]
-        words += ["serve", "--engine", "embedded", "--home", str(home)]
+        words = [sys.executable, "-c", _HANDS_OVER, str(number), *program]
+        words += ["serve", "--engine", "embedded", "--home", str(home), *options]
         pipe = subprocess.PIPE
         started.append(subprocess.Popen(words, pass_fds=[number], stdin=pipe, stdout=pipe, stderr=pipe))
         return started[-1]
@@ -64,6 +69,7 @@ def wanted(home: Path) -> subprocess.Popen[bytes]:
     return start("serve", "--on-demand", "--home", home)
 
 
+@pytest.mark.system
 def test_whoever_needs_a_process_has_the_service_started_and_comes_to_it(home: Path, activate: Activate) -> None:
     clients = [wanted(home), wanted(home)]
     service = activate()
@@ -72,15 +78,20 @@ def test_whoever_needs_a_process_has_the_service_started_and_comes_to_it(home: P
     assert (card.pid, card.mode) == (service.pid, "foreground")  # the service's own, which does not leave when idle
 
 
-def test_a_service_that_is_refused_keeps_nobody_waiting_and_its_reason_is_told(home: Path, activate: Activate) -> None:
-    (home / "mnemic.toml").write_text("[runtime\n", "utf-8")
+@pytest.mark.system
+def test_where_the_service_cannot_serve_the_process_that_was_wanted_does(home: Path, activate: Activate) -> None:
     client = wanted(home)
-    service = finish(activate())
-    told = finish(client)
-    assert (service.code, told.code) == (2, 2)  # of 2, systemd is told not to try again
-    assert "it is no TOML" in told.err
+    try:
+        service = finish(activate(COMMAND, "--http", "no-such-host.invalid:0"))
+        assert service.code == 2  # of which systemd is told not to try again
+        card = ready(home)
+        assert (card.pid, card.mode) == (client.pid, "on-demand")
+    finally:
+        client.kill()
+        client.communicate()
 
 
+@pytest.mark.system
 def test_a_service_of_an_older_version_makes_room_for_the_process_that_was_wanted(
     home: Path, activate: Activate
 ) -> None:
