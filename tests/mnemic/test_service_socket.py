@@ -1,6 +1,6 @@
-"""A service manager's socket and the process it starts: whoever needs the process has it started, and never waits in vain.
+"""A service manager's socket, and what is started for it: whoever needs the process gets one, and never waits in vain.
 
-The manager is played by a few lines of Python: they hand the socket over by the protocol of sd_listen_fds(3), to a real process.
+The manager is played by a few lines of Python: they hand the socket over as sd_listen_fds(3) says, to a real process.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The service with a real systemd: it takes the units as they are, starts the process when asked, and again after a kill.
+"""The service with a real systemd: it takes the units, starts the process when it is asked, and again after a kill.
 
 The manager of a user is started by the test where it may be: as root, in a mount namespace of its own.
 """
@@ -24,6 +24,7 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed here"),
 ]
 
+APART = ("unshare", "--mount", "--cgroup")
 SYSTEMD = Path("/lib/systemd/systemd")
 STRANGE = 'a $home of "50%h" \'x\\n'
 _LIVES = """\
@@ -73,7 +74,9 @@ def test_systemd_finds_nothing_wrong_with_the_units_of_any_home(folder: Path, na
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-@pytest.mark.skipif(os.geteuid() != 0 or not SYSTEMD.exists(), reason="only root may start a manager for this")
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not (SYSTEMD.exists() and shutil.which("unshare")), reason="only root may start a manager"
+)
 def test_systemd_starts_the_process_when_it_is_asked_for_and_again_after_a_kill(folder: Path) -> None:
     mine = folder / "my $home 50%h"
     mine.mkdir()
@@ -87,12 +90,9 @@ def test_systemd_starts_the_process_when_it_is_asked_for_and_again_after_a_kill(
         "PATH": os.environ["PATH"],
         "COLUMNS": "200",
     }
-    possible = subprocess.run(
-        ["unshare", "--mount", "--cgroup", "mount", "-t", "tmpfs", "none", "/run/systemd"], check=False
-    )
-    if possible.returncode:
+    if subprocess.run([*APART, "mount", "-t", "tmpfs", "none", "/run/systemd"], check=False).returncode:
         pytest.skip("no mount namespace can be made here")
-    command = ["unshare", "--mount", "--cgroup", "bash", "-c", _LIVES]
+    command = [*APART, "bash", "-c", _LIVES]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=4 * BOUND_S)
     log = folder / "systemd.log"
     assert done.returncode == 0, (done.stdout, done.stderr, log.exists() and log.read_text("utf-8"))

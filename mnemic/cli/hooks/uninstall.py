@@ -33,7 +33,8 @@ _HOME_FILES = {  # not hooks.json: leaving removes the one that it can read, and
     ),
     "backups": BACKUP,
     "run": re.compile(
-        r"serve\.(lock|json|err)|listed-\d+\.(json|\d+)|drain\.lock|\.serve\.json-\w+|start\.lock|hook-start|queued-[\w.-]+|(http|mcp|service)\.sock|service\.err"
+        r"serve\.(lock|json|err)|listed-\d+\.(json|\d+)|drain\.lock|\.serve\.json-\w+|start\.lock|hook-start|queued-[\w.-]+"
+        r"|(http|mcp|service)\.sock|service\.err"
     ),
 }
 _STATE_FILES = (

@@ -7,6 +7,7 @@ shell reads at its start is edited.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ class CompletionFile(msgspec.Struct, frozen=True, kw_only=True):
     change: str
     """What becomes, or became, of it: ``made``, ``changed`` or ``unchanged``."""
     note: str = ""
-    """What its user has to do for the shell to look there."""
+    """The line that has zsh look there, which its user has to put into ``.zshrc`` above what calls compinit."""
     failed: str = ""
     """Why it could not be written."""
 
@@ -135,7 +136,7 @@ def _zsh_note(path: Path, environment: Mapping[str, str]) -> str:
     settings = Path(environment.get("ZDOTDIR") or environment["HOME"]) / ".zshrc"
     if "zsh/site-functions" in (_read(settings) or b"").decode("utf-8", "replace"):
         return ""
-    return f"put this into {settings}, above what calls compinit: fpath=({str(path.parent)!r} $fpath)"
+    return f"fpath=({shlex.quote(str(path.parent))} $fpath)"
 
 
 def _read(path: Path) -> bytes | None:

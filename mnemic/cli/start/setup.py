@@ -227,8 +227,9 @@ def completion_lines(view: dict[str, Any], *, done: bool) -> Iterator[Line]:
         yield [(f"{title} were not written: ", "red"), (file["failed"], "")]
     else:
         yield [("written: ", "green"), (title, "bold")]
-        note = filled(file["note"], columns() - 2, _NOTE_LINES) if file["note"] else ()
-        yield from ([(f"  {line}", "dim")] for line in note)
+        if file["note"]:
+            yield [("  zsh looks there once this stands in your .zshrc, above what calls compinit:", "dim")]
+            yield f"  {file['note']}"
 
 
 def offer_lines(view: dict[str, Any]) -> Iterator[Line]:
