@@ -75,17 +75,18 @@ def serve_home(home: Path, options: ServeOptions, clock: Clock, say: Callable[[s
     """
     if options.child is not None:
         return _run_ray_child(home, options, clock, [int(number) for number in options.child.split(",")])
-    code = _serve(home, options, clock, say)
+    activated = os.environ.get("LISTEN_PID") == str(os.getpid())  # a service manager starts the next one by itself
+    code = _serve_once(home, options, clock, say)
+    if code == EXIT_REPLACED and activated:
+        return 0
     if code == EXIT_REPLACED:
         say("the installed Mnemic was replaced: starting again by the new one")
-        again = [
-            argument for argument in sys.orig_argv[1:] if argument != "--new-token"
-        ]  # the one it made still counts
+        again = [one for one in sys.orig_argv[1:] if one != "--new-token"]  # the one it made still counts
         os.execv(sys.executable, [sys.executable, *again])
     return code
 
 
-def _serve(home: Path, options: ServeOptions, clock: Clock, say: Callable[[str], None]) -> int:
+def _serve_once(home: Path, options: ServeOptions, clock: Clock, say: Callable[[str], None]) -> int:
     sys.setswitchinterval(SWITCH_S)
     home, options = home.absolute(), _with_absolute_paths(options)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # what it asks for, reading the settings, comes anyway
