@@ -24,8 +24,8 @@ esac
 
 case $1 in
 hook)
-    # Where `mnemic hooks install` wired this assistant, its own hooks do all of it: a session would be told twice.
-    if [ -f "$home/hooks.json" ] && grep -qs "\"$2\": {" "$home/hooks.json"; then
+    # Where `mnemic hooks install` wired Claude Code, those hooks do all of it: each event would be kept and told twice.
+    if grep -qs /bin/mnemic-hook "${CLAUDE_CONFIG_DIR:-$HOME/.claude}/settings.json"; then
         cat >/dev/null
     elif [ -x "$home/bin/mnemic-hook" ]; then
         shift

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from mnemic.actors.protocol.errors import InvalidValue
@@ -20,10 +21,8 @@ from mnemic.hooks.wire.commands import make_wiring
 from mnemic.hooks.wire.exports import PLUGIN_PLACE, bundle, plan_export, plugin_files
 from mnemic.hooks.wire.host import INSTRUCTIONS
 from mnemic.hooks.wire.hosts import HOSTS
-from mnemic.hooks.wire.record import HostInstall, InstallRecord
-from mnemic.hooks.wire.wiring import write_all
+from mnemic.hooks.wire.wiring import plan_install, write_all
 from mnemic.runtime.minds.homes import default_home, expand_home
-from tests.clocks import ManualClock
 from tests.paths import ROOT
 
 LAUNCHER = ROOT / PLUGIN_PLACE / "launcher.sh"
@@ -133,14 +132,17 @@ def test_a_hook_is_handed_over_with_its_home_and_never_fails(tmp_path: Path, cod
 
 
 def test_where_an_install_wired_the_assistant_the_plugins_hook_stands_back(tmp_path: Path) -> None:
-    program(tmp_path / "bin" / "mnemic-hook", "echo told; cat >/dev/null")
-    record = InstallRecord(tmp_path, ManualClock(0))
-    record.hosts["codex"] = HostInstall("default", False, {})
-    record.save()
-    assert started(*STARTS, MNEMIC_HOME=str(tmp_path), HOME="/").stdout == b"told\n"
-    record.hosts["claude-code"] = HostInstall("default", False, {})
-    record.save()
-    assert started(*STARTS, MNEMIC_HOME=str(tmp_path), HOME="/").stdout == b""
+    home = tmp_path / "a home"
+    program(home / "bin" / "mnemic-hook", "echo told; cat >/dev/null")
+    variables = {"MNEMIC_HOME": str(home), "HOME": str(tmp_path)}
+    moved = variables | {"CLAUDE_CONFIG_DIR": str(tmp_path / "moved")}
+    assert started(*STARTS, **variables).stdout == b"told\n"
+    changes = plan_install(HOSTS["claude-code"], make_wiring(home, variables))
+    write_all(changes)
+    assert started(*STARTS, **variables).stdout == b""
+    assert started(*STARTS, **moved).stdout == b"told\n"
+    write_all([msgspec.structs.replace(one, before=one.after, after=b"{}") for one in changes])
+    assert started(*STARTS, **variables).stdout == b"told\n"
 
 
 @pytest.mark.parametrize(
