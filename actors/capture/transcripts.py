@@ -291,8 +291,10 @@ class _OpenTranscript:
                     yield None, first, identity
                     continue
                 first = self._keeping.identity(item, 1)
-                self._occurred[first] += item.host_id is None
-                occurred = self._occurred[first]
+                occurred = 0
+                if item.host_id is None:  # of what has an id, nothing is held: a source may be of any length
+                    self._occurred[first] += 1
+                    occurred = self._occurred[first]
                 if self.document is not None:
                     item = self._in_named_folder(item)
                     self._occurred[first], identity = self.document.identify(item, occurred)

@@ -8,9 +8,11 @@ of the program it comes from, so that what was taken in before is known when it 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from mnemic.actors.protocol.ports import Source
+from mnemic.hooks.imports.chats import CHAT_FORMATS, is_chat_export, open_chat_export
 
 
 class Importer(NamedTuple):
@@ -22,7 +24,12 @@ class Importer(NamedTuple):
     """Opens one by its path; raises `SourceUnreadable` with why where it is none, or cannot be read."""
 
 
-IMPORTERS: dict[str, Importer] = {}
+_CHATS = {
+    format.name: Importer(partial(is_chat_export, format=format), partial(open_chat_export, format=format))
+    for format in CHAT_FORMATS
+}
+
+IMPORTERS: dict[str, Importer] = {**_CHATS}
 """By the name of the format, as `mnemic capture --format` takes it."""
 
 

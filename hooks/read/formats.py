@@ -22,6 +22,7 @@ from mnemic.hooks.hosts.opencode import (
     is_export,
     parse_database_path,
 )
+from mnemic.hooks.imports.archive import ZIP_BEGINNINGS
 from mnemic.hooks.imports.importers import IMPORTERS, recognize
 from mnemic.hooks.read.generic import JSON_REASON, GenericReader, TextSource, is_generic, names_session
 from mnemic.hooks.read.lines import BOM, InvalidInput, Json, LineReader, LineSource, RawLines, is_json_document, parse
@@ -163,6 +164,8 @@ def _detect(raw: RawLines) -> str:
     blank, generic = True, False
     fields: list[str] = []
     for number, line in enumerate(raw.peek(DETECTION_BYTES), 1):
+        if number == 1 and line.startswith(ZIP_BEGINNINGS):
+            raise _ambiguous(raw, "it is a zip file without the conversations.json of an export")
         try:
             value = parse(line, first=number == 1)
         except InvalidInput:

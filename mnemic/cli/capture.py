@@ -16,7 +16,9 @@ from mnemic.actors.protocol.errors import InvalidValue, SourceUnreadable
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options, exit_where_failed
 from mnemic.cli.terminal.interrupts import interruptible_stdin
 from mnemic.cli.terminal.output import Line, progress_bars
-from mnemic.runtime.api.reports import made_way_lines, pluralize, unbound_warning
+from mnemic.runtime.api.reports import format_size, made_way_lines, pluralize, unbound_warning
+
+_NOTHING_THERE = "nothing is there: in a folder, files named *.jsonl are taken, else those named *.md, and no links"
 
 
 @cli.command()
@@ -28,16 +30,17 @@ from mnemic.runtime.api.reports import made_way_lines, pluralize, unbound_warnin
     show_default=True,
     metavar="FORMAT",
     callback=lambda context, option, value: _check_format(value),
-    help="auto, claude-code, codex, gemini-cli, opencode, jsonl, markdown or text.",
+    help="auto, claude-code, codex, gemini-cli, opencode, chatgpt, claude-export, jsonl, markdown or text.",
 )
 @click.option("--scope", metavar="W/P", help="Scope they belong to; else each one's own, or its folder's project.")
 @click.option("--no-meaning", is_flag=True, help="Do not wait for the meaning; the next capture adds what is missing.")
+@click.option("--preview", is_flag=True, help="Only tell what would be taken in; nothing is made or kept.")
 @common_options
 def capture(
-    chosen: CommandContext, sources: tuple[str, ...], format_: str, scope: str | None, no_meaning: bool
+    chosen: CommandContext, sources: tuple[str, ...], format_: str, scope: str | None, no_meaning: bool, preview: bool
 ) -> None:
-    """Take in transcripts and Markdown notes. They are files, folders of *.jsonl or *.md, a pipe, or - for standard
-    input; twice is once.
+    """Take in transcripts, Markdown notes and other programs' exports. They are files, folders of *.jsonl or *.md, a
+    pipe, or - for standard input; twice is once.
     """
     from mnemic.actors.protocol.scopes import normalize_scope_path
 
@@ -49,6 +52,10 @@ def capture(
     # Only this command has its standard input, or the pipe, and nobody else is to wait until that ends.
     stdin = nullcontext() if pipe is None else interruptible_stdin(None if pipe == "-" else pipe)
     given = ["-" if source == pipe else source for source in sources]
+    if preview:
+        with stdin:
+            _print_preview(chosen, given, format_)
+        return
     with stdin, chosen.open(create=True, alone="-" in given) as mind, progress_bars(chosen.as_json) as progress:
         report = mind.capture(given, format=format_, scope=scope, embed=not no_meaning, progress=progress)
         command = mind.command
@@ -69,10 +76,9 @@ def capture_lines(view: dict[str, Any]) -> Iterator[Line]:
     known = f", {view['known']} known already" if view["known"] else ""
     yield [(new, "bold"), (f" from {files}{known}, in {view['took_s']:.1f} s", "")]
     if not view["files"] and not view["failed"]:
-        yield "nothing is there: in a folder, files named *.jsonl are taken, else those named *.md, and no links"
+        yield _NOTHING_THERE
     if view["notes_left"]:
-        beside = pluralize(view["notes_left"], "Markdown file lies", "Markdown files lie")
-        yield f"{beside} beside transcripts, and nothing of it was taken; --format markdown takes that"
+        yield _notes_left_line(view)
     if view["scopes"]:
         yield f"scopes: {', '.join(path or '(none)' for path in view['scopes'])}"
     yield from view["advice"]
@@ -100,6 +106,54 @@ def capture_lines(view: dict[str, Any]) -> Iterator[Line]:
     if view["malformed"]:
         yield f"{pluralize(view['malformed'], 'line')} could not be read:"
         yield from (f"  {path}:{line}: {why}" for path, line, why in view["malformed_lines"])
+    yield from _failed_lines(view)
+
+
+def _print_preview(chosen: CommandContext, sources: Sequence[str], format: str) -> None:
+    from mnemic.hooks.read.preview import preview_sources
+
+    started = CLOCK.monotonic_s()
+    with progress_bars(chosen.as_json) as progress:
+        told = preview_sources(sources, format, progress)
+    view = msgspec.to_builtins(told) | {"took_s": round(CLOCK.monotonic_s() - started, 2)}
+    chosen.print_answer(view, preview_lines)
+    exit_where_failed(
+        bool(told.failed) or any(one.unreadable for one in told.sources),
+        done=any(one.memories for one in told.sources),
+    )
+
+
+def preview_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What a capture would take in, and what of it cannot be read."""
+    for one in view["sources"]:
+        yield [(f"{one['source']}: ", "bold"), (f"{one['format']}, {_preview_counts(one)}", "")]
+        if one["first"] is not None:
+            undated = f"; {one['undated']} without a time" if one["undated"] else ""
+            yield f"  from {one['first'][:10]} to {one['last'][:10]}{undated}"
+        if one["unreadable"]:
+            yield f"  {pluralize(one['unreadable'], 'line')} cannot be read:"
+            yield from (f"    {path}:{line}: {why}" for path, line, why in one["reasons"])
+    if not view["sources"] and not view["failed"]:
+        yield _NOTHING_THERE
+    if view["notes_left"]:
+        yield _notes_left_line(view)
+    yield from _failed_lines(view)
+    yield f"nothing was kept; the same command without --preview takes it in (read in {view['took_s']:.1f} s)"
+
+
+def _preview_counts(one: dict[str, Any]) -> str:
+    kept = pluralize(one["memories"], "memory")
+    conversations = pluralize(one["conversations"], "conversation")
+    files = f" in {one['files']} files" if one["files"] > 1 else ""
+    return f"{kept} of {conversations}{files}, {format_size(one['text_bytes'])} of text"
+
+
+def _notes_left_line(view: dict[str, Any]) -> str:
+    beside = pluralize(view["notes_left"], "Markdown file lies", "Markdown files lie")
+    return f"{beside} beside transcripts, and nothing of it was taken; --format markdown takes that"
+
+
+def _failed_lines(view: dict[str, Any]) -> Iterator[Line]:
     for path, why in view["failed"]:
         yield [("not read: ", "red"), (why if os.path.abspath(path) in why else f"{path}: {why}", "")]
 

@@ -129,8 +129,8 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
         """Take in transcripts and notes: files, folders of them, or ``-`` for standard input. Twice is once.
 
         Args:
-            format: ``auto``, ``claude-code``, ``codex``, ``gemini-cli``, ``opencode``, ``jsonl``, ``markdown`` or
-                ``text``.
+            format: ``auto``, or one of `mnemic.hooks.read.formats.FORMATS`: a host's, ``chatgpt``, ``claude-export``,
+                ``jsonl``, ``markdown``, ``text``.
             scope: the scope they belong to; where absent, each event's own or its folder's project.
             embed: whether to wait until everything is found by meaning too; where nothing is new, a home's process is
                 left to it.
@@ -156,11 +156,11 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
             folders += [os.path.abspath(source) if os.path.isdir(source) else None] * len(found_in)
         sizes = [os.path.getsize(path) if os.path.isfile(path) else 0 for path in paths]
         for number, path in enumerate(paths):
-            before = sum(sizes[:number])
 
-            def show(position: int, before: int = before) -> None:
+            def show(position: int, size: int | None, number: int = number) -> None:
+                sizes[number] = size or sizes[number]
                 if progress is not None:
-                    progress("words", before + position, sum(sizes))
+                    progress("words", sum(sizes[:number]) + position, sum(sizes))
 
             try:
                 self._capture_one(path, format, scope, folders[number], report, show)
@@ -517,7 +517,7 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
         scope: str | None,
         folder: str | None,
         report: CaptureReport,
-        show: Callable[[int], None],
+        show: Callable[[int, int | None], None],
     ) -> None:
         named, path = (
             path,
@@ -541,7 +541,7 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
                 report.unknown_fields[name] = report.unknown_fields.get(name, 0) + lines
             report.scopes += taken.scopes
             report.made_way |= {one.path: one.to for one in taken.made_way}
-            show(taken.position_bytes)
+            show(taken.position_bytes, taken.size_bytes)
         report.files += 1
         report.documents += taken.format in DOCUMENT_FORMATS
 

@@ -35,7 +35,16 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     return _require_regular(os.open(path, _READING), path)
 
 
-def _open_below(folder: str, path: str) -> BinaryIO:
+def open_below(folder: str, path: str) -> BinaryIO:
+    """Open a file below a folder for reading; no link below the folder is followed, so that it is in there.
+
+    Args:
+        path: relative to the folder.
+
+    Raises:
+        OSError: it cannot be opened, is no regular file, or a part of the path is a link or leads upwards.
+        ValueError: no file can have this name.
+    """
     *folders, name = path.split("/")
     if {"", ".", ".."} & {*folders, name}:
         raise OSError(errno.EINVAL, "it is no path below a folder", path)
@@ -76,7 +85,7 @@ def read_below(folder: str, path: str, most_bytes: int) -> bytes:
         OSError: as of `read_regular`, or a part of the path is a link or leads upwards.
         ValueError: no file can have this name.
     """
-    return _read_whole(_open_below(folder, path), path, most_bytes)
+    return _read_whole(open_below(folder, path), path, most_bytes)
 
 
 def _read_whole(opened: BinaryIO, path: str | os.PathLike[str], most_bytes: int) -> bytes:

@@ -99,7 +99,7 @@ def test_a_file_of_no_known_format_says_so_and_names_the_known(write: Any, data:
     assert str(caught.value) == f"{path} is no transcript of a known format: {why}."
     assert (
         caught.value.remedy_text
-        == "Name its format with --format (claude-code, codex, gemini-cli, opencode, jsonl, markdown, text)."
+        == "Name its format with --format (claude-code, codex, gemini-cli, opencode, jsonl, chatgpt, claude-export, markdown, text)."
     )
 
 

@@ -1,0 +1,131 @@
+"""Previews a capture: reads sources to their end, and tells what would be taken in, without a mind and without a trace.
+
+Every format is read by the reader that a capture uses, so that both find the same. What a mind knows already, what its
+settings leave out, and what of a text must not be kept, only the capture can tell.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from contextlib import closing
+
+import msgspec
+
+from mnemic.actors.protocol.errors import BadInput
+from mnemic.actors.protocol.events import Event, MalformedLine, SourceItem
+from mnemic.actors.protocol.times import to_iso
+from mnemic.hooks.read.formats import find_sources, open_transcript
+
+MOST_REASONS = 5
+"""How many lines that could not be read are named, of a source."""
+_ITEMS_BETWEEN_LOOKS = 256
+
+
+class SourcePreview(msgspec.Struct, kw_only=True):
+    """What would be taken in of one source, of one format."""
+
+    source: str
+    """The file or folder, as it was named."""
+    format: str
+    """What it is taken for."""
+    files: int = 0
+    """How many files of that format it is."""
+    conversations: int = 0
+    """How many conversations there are, or documents."""
+    memories: int = 0
+    """How many memories it makes at most."""
+    text_bytes: int = 0
+    """How long their texts are together."""
+    first: str | None = None
+    """When the first of it was said, ISO 8601; ``None`` where nothing has a time."""
+    last: str | None = None
+    """When the last of it was said."""
+    undated: int = 0
+    """How many of the memories have no time."""
+    unreadable: int = 0
+    """How many lines, conversations or messages cannot be read."""
+    reasons: list[tuple[str, int, str]] = msgspec.field(default_factory=list)
+    """The first of those: the file, the number in it, and why."""
+
+
+class CapturePreview(msgspec.Struct, kw_only=True):
+    """What a capture would take in."""
+
+    sources: list[SourcePreview] = msgspec.field(default_factory=list)
+    """Of each source that was named, what it holds, a format after another."""
+    failed: list[tuple[str, str]] = msgspec.field(default_factory=list)
+    """What cannot be read at all, and why."""
+    notes_left: int = 0
+    """How many Markdown files lie beside transcripts, and would not be taken."""
+
+
+def preview_sources(
+    sources: Iterable[str], format: str, progress: Callable[[str, int, int | None], None]
+) -> CapturePreview:
+    """Read sources, and tell what would be taken in; as a stream, so that nothing of them is held.
+
+    Args:
+        format: as in `mnemic.hooks.read.formats.open_transcript`.
+        progress: told how many bytes of how many are read.
+
+    Raises:
+        BadInput: the only file cannot be read; of several, what cannot is in `failed`.
+    """
+    told = CapturePreview()
+    found: list[tuple[str, str]] = []
+    for source in sources:
+        paths, left = find_sources(source, format)
+        told.notes_left += left
+        found += [(source, path) for path in paths]
+    sizes = [os.path.getsize(path) if os.path.isfile(path) else 0 for _, path in found]
+    tallies: dict[tuple[str, str], _Tally] = {}
+    for number, (source, path) in enumerate(found):
+        try:
+            with closing(open_transcript(path, format)) as opened:
+                sizes[number] = opened.size_bytes or sizes[number]
+                before, total = sum(sizes[:number]), sum(sizes)
+                tally = tallies.setdefault((source, opened.format), _Tally(source, opened.format))
+                tally.told.files += 1
+                for count, item in enumerate(opened):
+                    tally.add(path, item)
+                    if count % _ITEMS_BETWEEN_LOOKS == 0:
+                        progress("read", before + opened.position_bytes, total)
+                progress("read", before + opened.position_bytes, total)
+        except BadInput as error:
+            if len(found) == 1:
+                raise
+            told.failed.append((path, str(error)))
+    told.sources = [tally.finish() for tally in tallies.values()]
+    return told
+
+
+class _Tally:
+    """Counts what the files of one source and one format hold."""
+
+    def __init__(self, source: str, format: str) -> None:
+        self.told = SourcePreview(source=source, format=format)
+        self._sessions: set[tuple[str, str]] = set()
+        self._first: int | None = None
+        self._last: int | None = None
+
+    def add(self, path: str, item: SourceItem) -> None:
+        """Count one item."""
+        if isinstance(item, MalformedLine):
+            self.told.unreadable += 1
+            if len(self.told.reasons) < MOST_REASONS:
+                self.told.reasons.append((path, item.line, item.why))
+        elif isinstance(item, Event) and item.text.strip():
+            self._sessions.add((item.assistant, item.session))
+            self.told.memories += 1
+            self.told.text_bytes += len(item.text)
+            self.told.undated += item.said_at is None
+            if item.said_at is not None:
+                self._first = min(item.said_at, item.said_at if self._first is None else self._first)
+                self._last = max(item.said_at, item.said_at if self._last is None else self._last)
+
+    def finish(self) -> SourcePreview:
+        """What was counted."""
+        self.told.conversations = len(self._sessions)
+        self.told.first, self.told.last = to_iso(self._first), to_iso(self._last)
+        return self.told
