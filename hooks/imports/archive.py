@@ -106,10 +106,13 @@ def open_export(path: str) -> Export | None:
         stream.close()
         return Export(path, [Part(os.path.basename(path), size_bytes, size_bytes, partial(open_regular, path))], (), ())
     try:
-        return _open_zip(path, stream)
+        export = _open_zip(path, stream)
     except BaseException:
         stream.close()
         raise
+    if export is None:
+        stream.close()
+    return export
 
 
 def _open_folder(folder: str) -> Export | None:
@@ -158,7 +161,8 @@ def _open_zip(path: str, stream: BinaryIO) -> Export | None:
         archive = zipfile.ZipFile(cast(BinaryIO, _Bounded(stream)))
     except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError) as error:
         raise SourceUnreadable(path=path, why=f"it is a damaged zip file: {error}") from None
-    files = [one for one in archive.infolist() if stat.S_IFMT(one.external_attr >> 16) in (0, stat.S_IFREG)]
+    listed = [one for one in archive.infolist() if "\0" not in one.orig_filename]
+    files = [one for one in listed if stat.S_IFMT(one.external_attr >> 16) in (0, stat.S_IFREG)]
     # Whoever zips a folder has all of it below that folder's name.
     folders = {
         folder[0] if folder else ""

@@ -42,14 +42,15 @@ def seconds_to_us(value: object) -> int | None:
 
 
 def title_events(make: EventFactory, title: object, untitled: tuple[str, ...]) -> Group:
-    """A conversation's title, as a note of the assistant's that called it so; a title that is none is nothing.
+    """A conversation's title, as a summary: with the others of its kind it is asked for by name, since a few words that
+    stand for a whole conversation would stand before every answer in it. A title that is none is nothing.
 
     Args:
         untitled: what a conversation is called that nobody has given a title.
     """
     text = nonblank_text(title)
     if text is not None and text not in untitled:
-        yield make("note", "assistant", text, disambiguator="title")
+        yield make("summary", "system", text, disambiguator="title")
 
 
 def document_events(make: EventFactory, path: Iterable[str | None], text: object, role: Any = "user") -> Group:

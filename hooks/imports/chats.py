@@ -39,7 +39,7 @@ def is_chat_export(path: str, format: ChatFormat) -> bool:
     if export is None:
         return False
     try:
-        return _find_format(export) is format
+        return _find_format(export, CHAT_FORMATS[0]) is format
     finally:
         export.close()
 
@@ -55,25 +55,32 @@ def open_chat_export(path: str, format: ChatFormat) -> ChatSource:
     export = open_export(path)
     if export is None:
         raise SourceUnreadable(path=path, why="there is no conversations.json in it")
-    found = _find_format(export)
+    found = _find_format(export, format)
     if found is not None and found is not format:
         export.close()
         raise SourceUnreadable(path=path, why=f"it is an export of another program; name --format {found.name}")
     return ChatSource(format, export)
 
 
-def _find_format(export: Export) -> ChatFormat | None:
-    """Whose export it is, by the first key that tells; where there is no conversation, by what lies beside."""
+def _find_format(export: Export, unreadable: ChatFormat) -> ChatFormat | None:
+    """Whose export it is, by the first key that tells; where there is no conversation, by what lies beside.
+
+    Args:
+        unreadable: whose it is where neither tells, since it is damaged: reading it says so.
+    """
     by_key = {format.key: format for format in CHAT_FORMATS}
+    is_damaged = False
     for part in export.conversations:
         try:
             with part.open() as stream:
                 key = has_key(next(chunks(stream), b""), by_key)
-        except _DAMAGES:  # reading it says so
+        except _DAMAGES:
+            is_damaged = True
             continue
         if key is not None:
             return by_key[key]
-    return next((format for format in CHAT_FORMATS if format.names & export.names), None)
+    beside = (format for format in CHAT_FORMATS if format.names & export.names)
+    return next(beside, unreadable if is_damaged else None)
 
 
 class ChatSource:

@@ -1,4 +1,4 @@
-"""Reads Claude's data export: ``conversations.json``, and where they are there ``projects.json`` (or a folder with a file
+"""Reads Claude's data export: ``conversations.json``, and where it is there ``projects.json`` (or a folder with a file
 for each) and ``memories.json``.
 
 It is what claude.ai and its apps keep; Claude Code's transcripts are something else

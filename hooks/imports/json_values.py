@@ -43,7 +43,7 @@ def chunks(stream: BinaryIO) -> Iterator[bytes]:
 
 def values(pieces: Iterable[bytes], most_bytes: int = MOST_VALUE_BYTES) -> Iterator[bytes | InvalidInput]:
     """The objects and lists in a JSON list, each whole; of a document that is one object, that. What cannot be one of
-    them is told in their place. It is read to its end, and never more than `most_bytes` of it is held.
+    them is told in their place. It is read to its end, and never more than `most_bytes` of it and two pieces are held.
     """
     held = bytearray()
     rest = b""
@@ -90,6 +90,7 @@ def values(pieces: Iterable[bytes], most_bytes: int = MOST_VALUE_BYTES) -> Itera
                 depth -= 1
                 if depth == base:
                     held += data[start:at]
+                    is_long = is_long or len(held) > most_bytes
                     yield InvalidInput(f"it is longer than {most_bytes:,} bytes") if is_long else bytes(held)
                     held.clear()
                     is_long, start = False, at

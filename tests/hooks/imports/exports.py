@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mnemic.hooks.read.lines import Json
+
 GPT_ID = "6a000000-0000-8000-8000-000000000001"
 CLAUDE_ID = "0b000000-0000-4000-8000-000000000001"
 
 
-def gpt_message(
-    own_id: str, role: str, content: Any, at: float | None = 1_760_000_000.5, **more: Any
-) -> dict[str, Any]:
+def gpt_message(own_id: str, role: str, content: Any, at: Any = 1_760_000_000.5, **more: Any) -> Json:
     """A message of ChatGPT's; a string is its text."""
     if isinstance(content, str):
         content = {"content_type": "text", "parts": [content]}
@@ -23,11 +23,9 @@ def gpt_message(
     return {"id": own_id, "author": author, "create_time": at, "update_time": None, "content": content} | common | more
 
 
-def gpt_conversation(
-    *messages: dict[str, Any], own_id: str = GPT_ID, title: str = "Pier fees", **more: Any
-) -> dict[str, Any]:
+def gpt_conversation(*messages: Json, own_id: str = GPT_ID, title: str = "Pier fees", **more: Any) -> Json:
     """A conversation of ChatGPT's, its messages one after another below a root."""
-    mapping: dict[str, Any] = {"root": {"id": "root", "message": None, "parent": None, "children": []}}
+    mapping: Json = {"root": {"id": "root", "message": None, "parent": None, "children": []}}
     before = "root"
     for message in messages:
         mapping[before]["children"].append(message["id"])
@@ -37,7 +35,7 @@ def gpt_conversation(
     return told | {"moderation_results": [], "current_node": before, "conversation_id": own_id, "id": own_id} | more
 
 
-def gpt_pier() -> dict[str, Any]:
+def gpt_pier() -> Json:
     """A question and its answer."""
     return gpt_conversation(
         gpt_message("m0", "system", "", None, weight=0.0, metadata={"is_visually_hidden_from_conversation": True}),
@@ -46,7 +44,7 @@ def gpt_pier() -> dict[str, Any]:
     )
 
 
-def claude_message(own_id: str, sender: str, text: str, **more: Any) -> dict[str, Any]:
+def claude_message(own_id: str, sender: str, text: str, **more: Any) -> Json:
     """A message of Claude's, with its text in both places."""
     at = "2025-11-03T09:00:00.500000Z"
     content = [{"start_timestamp": at, "stop_timestamp": at, "type": "text", "text": text, "citations": []}]
@@ -54,16 +52,14 @@ def claude_message(own_id: str, sender: str, text: str, **more: Any) -> dict[str
     return told | {"attachments": [], "files": []} | more
 
 
-def claude_conversation(
-    *messages: Any, own_id: str = CLAUDE_ID, name: str = "Otter weights", **more: Any
-) -> dict[str, Any]:
+def claude_conversation(*messages: Any, own_id: str = CLAUDE_ID, name: str = "Otter weights", **more: Any) -> Json:
     """A conversation of Claude's."""
     at = "2025-11-03T08:59:59.000000Z"
     told = {"uuid": own_id, "name": name, "summary": "", "created_at": at, "updated_at": at, "account": {"uuid": "a"}}
     return told | {"chat_messages": list(messages)} | more
 
 
-def claude_otter() -> dict[str, Any]:
+def claude_otter() -> Json:
     """A question and its answer."""
     return claude_conversation(
         claude_message("c1", "human", "How heavy is a grown otter?"),

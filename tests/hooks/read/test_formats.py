@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from mnemic.actors.protocol.errors import AmbiguousFormat, InvalidValue, SourceUnreadable
 from mnemic.actors.protocol.events import Event
 from mnemic.hooks import FORMATS, find_transcripts, open_transcript
+from mnemic.hooks.imports.importers import IMPORTERS
 from mnemic.hooks.read import formats
 from mnemic.hooks.read import lines as read_lines
 from mnemic.hooks.read.formats import find_sources
@@ -97,10 +98,7 @@ def test_a_file_of_no_known_format_says_so_and_names_the_known(write: Any, data:
     with pytest.raises(AmbiguousFormat) as caught:
         open_transcript(path, "auto")
     assert str(caught.value) == f"{path} is no transcript of a known format: {why}."
-    assert (
-        caught.value.remedy_text
-        == "Name its format with --format (claude-code, codex, gemini-cli, opencode, jsonl, chatgpt, claude-export, markdown, text)."
-    )
+    assert caught.value.remedy_text == f"Name its format with --format ({', '.join(FORMATS[1:])})."
 
 
 @pytest.mark.parametrize(
@@ -168,7 +166,8 @@ def test_an_unknown_format_names_the_known(write: Any) -> None:
         open_transcript(write(GENERIC), "yaml")
     assert str(caught.value) == "format cannot be 'yaml': no transcript is read by that name."
     assert caught.value.remedy_text == f"Give one of {', '.join(FORMATS)}."
-    assert FORMATS == ("auto", "claude-code", "codex", "gemini-cli", "opencode", "jsonl", "markdown", "text")
+    assert FORMATS[:6] == ("auto", "claude-code", "codex", "gemini-cli", "opencode", "jsonl")
+    assert FORMATS[6:] == (*IMPORTERS, "markdown", "text")
 
 
 def test_sizes_are_known_of_files_and_not_of_pipes(write: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

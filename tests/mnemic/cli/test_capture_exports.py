@@ -1,0 +1,139 @@
+"""`mnemic capture` takes other programs' exports, and tells with `--preview` what it would take, leaving nothing behind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.hooks.imports.exports import (
+    claude_otter,
+    gpt_conversation,
+    gpt_message,
+    gpt_pier,
+    unzipped,
+    zipped,
+)
+from tests.processes.faces import Outcome, lines, run, turn
+
+Command = Callable[..., Outcome]
+
+
+def texts(command: Command, home: Path) -> list[str]:
+    """What is kept, oldest first."""
+    listed = command("log", "-n", 1000, "--home", home, "--json")
+    return [json.loads(line)["text"] for line in reversed(listed.out.splitlines())]
+
+
+@pytest.mark.parametrize(
+    ("conversation", "format", "asked", "answer"),
+    [
+        (gpt_pier(), "chatgpt", "what does a berth cost", "A berth at the heron pier costs 40 a month."),
+        (claude_otter(), "claude-export", "nine kilograms", "A grown otter weighs about nine kilograms."),
+    ],
+)
+def test_an_export_is_previewed_taken_found_and_taken_once(
+    command: Command, home: Path, tmp_path: Path, conversation: dict[str, object], format: str, asked: str, answer: str
+) -> None:
+    path = zipped(tmp_path / "export.zip", {"conversations.json": [conversation]})
+    preview = command("capture", "--preview", path, "--home", tmp_path / "no home", "--json")
+    (told,) = preview.json["sources"]
+    assert (preview.code, told["format"], told["conversations"], told["memories"]) == (0, format, 1, 3)
+    assert not (tmp_path / "no home").exists()
+    captured = command("capture", path, "--no-meaning", "--home", home, "--json")
+    assert (captured.code, captured.json["new"], captured.json["known"]) == (0, 3, 0)
+    hits = command("recall", asked, "--home", home, "--scope", "*", "--json").json["hits"]
+    assert hits[0]["text"] == answer
+    assert hits[0]["said_at"].startswith(told["last"][:10])
+    titles = command("recall", "weights fees", "--kind", "summary", "--home", home, "--scope", "*", "--json").json[
+        "hits"
+    ]
+    assert [one["text"] for one in titles] == [conversation.get("title") or conversation["name"]]
+    again = command("capture", path, "--no-meaning", "--home", home, "--json").json
+    assert (again["new"], again["known"]) == (0, 3)
+
+
+def test_a_later_export_adds_only_what_is_new_in_whatever_shape_it_comes(
+    command: Command, home: Path, tmp_path: Path
+) -> None:
+    first = gpt_pier()
+    command("capture", zipped(tmp_path / "a.zip", {"conversations.json": [first]}), "--no-meaning", "--home", home)
+    grown = gpt_conversation(
+        *(node["message"] for node in first["mapping"].values() if node["message"]),
+        gpt_message("m3", "user", "And in winter?"),
+        gpt_message("m4", "assistant", "In winter it costs 20."),
+        current_node="m2",
+    )
+    other = gpt_conversation(gpt_message("n1", "user", "What is a heron?"), own_id="other", title="Herons")
+    folder = unzipped(tmp_path / "b", {"conversations-000.json": [other], "conversations-001.json": [grown]})
+    captured = command("capture", folder, "--no-meaning", "--home", home, "--json").json
+    assert (captured["new"], captured["known"]) == (4, 3)
+    assert texts(command, home)[-4:] == ["Herons", "What is a heron?", "And in winter?", "In winter it costs 20."]
+
+
+def test_an_export_that_ends_in_the_middle_is_kept_so_far_and_the_whole_one_adds_the_rest(
+    command: Command, home: Path, tmp_path: Path
+) -> None:
+    other = gpt_conversation(gpt_message("n1", "user", "What is a heron?"), own_id="other", title="")
+    whole = json.dumps([gpt_pier(), other])
+    path = tmp_path / "conversations.json"
+    path.write_text(whole[:-20])
+    cut = command("capture", path, "--no-meaning", "--home", home)
+    assert cut.code == 1
+    assert cut.out.startswith("3 new memories from 1 transcript")
+    assert f"  {path}:2: the file ends in the middle of it\n" in cut.out
+    path.write_text(whole)
+    captured = command("capture", path, "--no-meaning", "--home", home, "--json")
+    assert (captured.code, captured.json["new"], captured.json["known"]) == (0, 1, 3)
+
+
+@pytest.mark.parametrize("preview", [(), ("--preview",)])
+def test_what_cannot_be_read_is_one_sentence_and_leaves_nothing(
+    command: Command, home: Path, tmp_path: Path, preview: tuple[str, ...]
+) -> None:
+    path = zipped(tmp_path / "a.zip", {"notes/a.txt": "words"})
+    refused = command("capture", path, "--no-meaning", "--home", home, *preview)
+    assert (refused.code, refused.out) == (2, "")
+    (sentence,) = [line for line in refused.err.splitlines() if "a.zip" in line]
+    assert "it is a zip file that holds no export known here" in sentence
+    assert preview or texts(command, home) == []
+
+
+# --- preview ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_preview_tells_a_person_what_each_source_is(command: Command, home: Path, tmp_path: Path) -> None:
+    export = zipped(tmp_path / "a.zip", {"conversations.json": [gpt_pier(), 7]})
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("---\ndate: 2026-05-01\n---\n# Boats\n\nwords\n")
+    chat = lines(tmp_path / "b.jsonl", turn("an otter"))
+    told = command("capture", "--preview", export, tmp_path / "notes", chat, tmp_path / "gone", "--home", home)
+    assert told.code == 1
+    shown = told.out.splitlines()
+    assert shown[:7] == [
+        f"{export}: chatgpt, 3 memories of 1 conversation, 93 bytes of text",
+        "  from 2025-10-09 to 2025-10-09",
+        "  1 line cannot be read:",
+        f"    {export}:2: not a JSON object",
+        f"{tmp_path / 'notes'}: markdown, 1 memory of 1 conversation, 12 bytes of text",
+        "  from 2026-05-01 to 2026-05-01",
+        f"{chat}: jsonl, 1 memory of 1 conversation, 8 bytes of text",
+    ]
+    assert shown[-2] == f"not read: {tmp_path / 'gone'} cannot be read: No such file or directory."
+    assert shown[-1].startswith("nothing was kept; the same command without --preview takes it in (read in ")
+    assert [one.name for one in home.iterdir()] == ["mnemic.toml"]
+
+
+def test_a_preview_reads_a_pipe(home: Path) -> None:
+    given = json.dumps(turn("an otter")).encode() + b"\n"
+    told = run("capture", "-", "--preview", "--home", home, "--json", given=given).json
+    assert [(one["source"], one["format"], one["memories"]) for one in told["sources"]] == [("-", "jsonl", 1)]
+
+
+def test_a_preview_of_an_empty_folder_says_that_nothing_is_there(command: Command, home: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    told = command("capture", "--preview", tmp_path / "empty", "--home", home)
+    assert told.code == 0
+    assert told.out.startswith("nothing is there: ")
