@@ -165,10 +165,8 @@ def _detect(raw: RawLines) -> str:
     fields: list[str] = []
     for number, line in enumerate(raw.peek(DETECTION_BYTES), 1):
         if number == 1 and line.startswith(ZIP_BEGINNINGS):
-            raise _ambiguous(
-                raw,
-                "it is a zip file that holds no export known here, such as a conversations.json of ChatGPT's or Claude's",
-            )
+            why = "it is a zip file that holds no export known here, such as a conversations.json of ChatGPT or Claude"
+            raise _ambiguous(raw, why)
         try:
             value = parse(line, first=number == 1)
         except InvalidInput:

@@ -47,67 +47,44 @@ def test_a_question_and_its_answer_are_turns_and_the_title_is_a_summary() -> Non
     assert (asked.host_id, asked.source_id, title.host_id) == ("m1", "m1", None)
 
 
+def typed(content_type: str, **content: Any) -> dict[str, Any]:
+    return {"content_type": content_type} | content
+
+
+HIDDEN = {"is_visually_hidden_from_conversation": True}
+IMAGE = typed("image_asset_pointer", asset_pointer="sediment://file_1", width=1)
+SPOKEN = typed("audio_transcription", text="spoken", direction="in")
+
+
 @pytest.mark.parametrize(
-    ("message", "expected"),
+    ("role", "content", "more", "expected"),
     [
+        ("assistant", typed("code", text="1+1"), {"recipient": "python"}, ("tool_call", "assistant", "python\n1+1")),
+        ("tool", typed("execution_output", text="2"), {"name": "python"}, ("tool_result", "tool", "2")),
+        ("assistant", typed("code", text="1+1"), {}, ("turn", "assistant", "1+1")),
+        ("tool", typed("tether_quote", url="u", text="x", title="T"), {}, ("tool_result", "tool", "T\nu\nx")),
+        ("tool", typed("tether_browsing_display", result="r", summary=None), {}, ("tool_result", "tool", "r")),
         (
-            gpt_message("a", "assistant", {"content_type": "code", "text": "1+1"}, recipient="python"),
-            ("tool_call", "assistant", "python\n1+1"),
-        ),
-        (
-            gpt_message("a", "tool", {"content_type": "execution_output", "text": "2"}, name="python"),
-            ("tool_result", "tool", "2"),
-        ),
-        (gpt_message("a", "assistant", {"content_type": "code", "text": "1+1"}), ("turn", "assistant", "1+1")),
-        (
-            gpt_message(
-                "a", "tool", {"content_type": "tether_quote", "url": "u", "domain": "d", "text": "words", "title": "T"}
-            ),
-            ("tool_result", "tool", "T\nu\nwords"),
-        ),
-        (
-            gpt_message("a", "tool", {"content_type": "tether_browsing_display", "result": "r", "summary": None}),
-            ("tool_result", "tool", "r"),
-        ),
-        (
-            gpt_message("a", "assistant", {"content_type": "thoughts", "thoughts": [{"summary": "S", "content": "C"}]}),
+            "assistant",
+            typed("thoughts", thoughts=[{"summary": "S", "content": "C"}]),
+            {},
             ("thinking", "assistant", "S\nC"),
         ),
         (
-            gpt_message(
-                "a", "user", {"content_type": "user_editable_context", "user_profile": "P", "user_instructions": "I"}
-            ),
+            "user",
+            typed("user_editable_context", user_profile="P", user_instructions="I"),
+            {},
             ("injected", "system", "P\nI"),
         ),
-        (
-            gpt_message("a", "assistant", {"content_type": "model_editable_context", "model_set_context": "M"}),
-            ("injected", "system", "M"),
-        ),
-        (gpt_message("a", "system", "Be brief."), ("injected", "system", "Be brief.")),
-        (
-            gpt_message("a", "user", "x", metadata={"is_visually_hidden_from_conversation": True}),
-            ("injected", "system", "x"),
-        ),
-        (gpt_message("a", "assistant", "x", weight=0.0), ("injected", "system", "x")),
-        (
-            gpt_message(
-                "a",
-                "user",
-                {
-                    "content_type": "multimodal_text",
-                    "parts": [
-                        {"content_type": "image_asset_pointer", "asset_pointer": "sediment://file_1", "width": 1},
-                        "What is this?",
-                        {"content_type": "audio_transcription", "text": "spoken", "direction": "in"},
-                    ],
-                },
-            ),
-            ("turn", "user", "What is this?\nspoken"),
-        ),
+        ("assistant", typed("model_editable_context", model_set_context="M"), {}, ("injected", "system", "M")),
+        ("system", "Be brief.", {}, ("injected", "system", "Be brief.")),
+        ("user", "x", {"metadata": HIDDEN}, ("injected", "system", "x")),
+        ("assistant", "x", {"weight": 0.0}, ("injected", "system", "x")),
+        ("user", typed("multimodal_text", parts=[IMAGE, "Why?", SPOKEN]), {}, ("turn", "user", "Why?\nspoken")),
     ],
 )
-def test_each_content_becomes_what_it_is(message: Any, expected: tuple[str, str, str]) -> None:
-    assert told(only(message)) == expected
+def test_each_content_becomes_what_it_is(role: str, content: Any, more: Any, expected: tuple[str, str, str]) -> None:
+    assert told(only(gpt_message("a", role, content, **more))) == expected
 
 
 def test_tools_outcomes_and_files_are_named() -> None:
@@ -155,7 +132,7 @@ def test_a_message_without_a_time_has_that_of_the_one_before() -> None:
     )
     times = [one.said_at for one in read(conversation)]
     assert times == [1_760_000_000_250_000, *[1_760_000_050_000_000] * 4]
-    assert [one.said_at for one in read(conversation | {"create_time": None})][0] is None
+    assert read(conversation | {"create_time": None})[0].said_at is None
 
 
 @pytest.mark.parametrize(
@@ -182,19 +159,10 @@ def test_a_conversation_without_its_id_or_messages_is_refused(conversation: Any)
 
 
 def test_content_of_an_unknown_type_is_named_and_its_words_are_kept() -> None:
-    assert only(gpt_message("a", "user", {"content_type": "hologram\ud800"})) == UnknownFields(
-        ("content_type hologram\\ud800",)
-    )
-    assert told(only(gpt_message("a", "user", {"content_type": "hologram", "text": "x"}))) == ("turn", "user", "x")
-    assert (
-        read(
-            gpt_conversation(
-                gpt_message("a", "assistant", {"content_type": "reasoning_recap", "content": "Thought for 9s"}),
-                title="",
-            )
-        )
-        == []
-    )
+    assert only(gpt_message("a", "user", typed("hologram\ud800"))) == UnknownFields(("content_type hologram\\ud800",))
+    assert told(only(gpt_message("a", "user", typed("hologram", text="x")))) == ("turn", "user", "x")
+    recap = gpt_message("a", "assistant", typed("reasoning_recap", content="Thought for 9s"))
+    assert read(gpt_conversation(recap, title="")) == []
 
 
 def test_what_this_memory_itself_was_asked_and_told_is_left_out() -> None:

@@ -6,7 +6,6 @@ import json
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -74,7 +73,7 @@ def bomb(times: int) -> bytes:
 
 
 @pytest.fixture
-def read_bytes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+def read_bytes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many bytes come out of zip files, a piece after another."""
     pieces: list[int] = []
     real = zipfile.ZipExtFile.read
@@ -85,7 +84,7 @@ def read_bytes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         return piece
 
     monkeypatch.setattr(zipfile.ZipExtFile, "read", counted)
-    yield pieces
+    return pieces
 
 
 # --- recognised ------------------------------------------------------------------------------------------------------
@@ -204,7 +203,7 @@ def test_a_zip_that_is_damaged_is_read_as_far_as_it_goes(tmp_path: Path) -> None
     data = bytearray(path.read_bytes())
     data[80] ^= 0xFF
     path.write_bytes(data)
-    format, texts, ((number, why),) = read(path)
+    format, _, ((number, why),) = read(path)
     assert (format, number) == ("chatgpt", 1)
     assert why.startswith("the file cannot be read on: ")
     path.write_bytes(bytes(data[:-30]))
@@ -266,8 +265,16 @@ def test_what_cannot_be_unpacked_is_refused(tmp_path: Path, entry: dict[str, Any
 
 @pytest.mark.parametrize(
     "name",
-    [b"../conversations.json", b"/conversations.json", b"a/b/conversations.json", b"..\\conversations.json"]
-    + [b"conversations.json/", b"conversations.json\0.txt/", b"xconversations.json", b"C:\\conversations.json"],
+    [
+        b"../conversations.json",
+        b"/conversations.json",
+        b"a/b/conversations.json",
+        b"..\\conversations.json",
+        b"conversations.json/",
+        b"conversations.json\0.txt",
+        b"xconversations.json",
+        b"C:\\conversations.json",
+    ],
 )
 def test_a_name_that_leads_elsewhere_is_no_conversations(tmp_path: Path, name: bytes) -> None:
     data = json.dumps([gpt_pier()]).encode()

@@ -39,17 +39,12 @@ def test_a_question_and_its_answer_are_turns_and_the_title_is_a_summary() -> Non
 
 
 def test_the_blocks_of_a_message_are_its_thoughts_calls_results_and_one_turn() -> None:
+    found = [{"title": "T", "url": "u", "text": "x"}]
     blocks = [
         {"type": "thinking", "thinking": "Let me see.", "summaries": []},
         {"type": "text", "text": "I look."},
         {"type": "tool_use", "id": "t1", "name": "web_search", "input": {"query": "otters"}},
-        {
-            "type": "tool_result",
-            "tool_use_id": "t1",
-            "name": "web_search",
-            "is_error": False,
-            "content": [{"title": "T", "url": "u", "text": "x"}],
-        },
+        {"type": "tool_result", "tool_use_id": "t1", "name": "web_search", "content": found},
         {"type": "tool_use", "id": None, "name": "repl", "input": {"code": "1"}},
         {"type": "tool_result", "tool_use_id": None, "name": "repl", "is_error": True, "content": "broken"},
         {"type": "token_budget"},
@@ -81,11 +76,8 @@ def test_older_exports_have_the_text_alone_and_attachments_are_what_was_put_in()
     message = claude_message("c1", "human", "See there.", attachments=attached, files=[{"file_name": "pier.png"}])
     del message["content"]
     put_in, asked = read(claude_conversation(message, name=""))
-    assert (told(put_in), put_in.files, put_in.host_id) == (
-        ("injected", "user", "40 a month"),
-        ("fees.txt",),
-        "c1#file0",
-    )
+    assert told(put_in) == ("injected", "user", "40 a month")
+    assert (put_in.files, put_in.host_id) == (("fees.txt",), "c1#file0")
     assert (told(asked), asked.files) == (("turn", "user", "See there."), ("fees.txt", "b", "pier.png"))
 
 
@@ -128,6 +120,7 @@ def test_calls_of_this_memory_itself_are_left_out() -> None:
 
 
 def test_a_project_becomes_notes_by_section() -> None:
+    fees = "# Fees\n\n40 a month.\n\n# Depth\n\n3 m.\n"
     project = {
         "uuid": "p1",
         "name": "Boats",
@@ -138,7 +131,7 @@ def test_a_project_becomes_notes_by_section() -> None:
             {
                 "uuid": "d",
                 "filename": "pier.md",
-                "content": "# Fees\n\n40 a month.\n\n# Depth\n\n3 m.\n",
+                "content": fees,
                 "created_at": "2025-06-01T00:00:00Z",
             },
             {"uuid": "e", "filename": None, "content": None},
@@ -159,10 +152,8 @@ def test_a_project_becomes_notes_by_section() -> None:
 
 
 def test_what_claude_noted_becomes_notes_of_the_assistants() -> None:
-    notes = read(
-        {"conversations_memory": "**Work**\n\nKeeps otters.", "project_memories": {"p1": "Of boats.", "p2": None}},
-        memory_groups,
-    )
+    noted = {"conversations_memory": "**Work**\n\nKeeps otters.", "project_memories": {"p1": "Of boats.", "p2": None}}
+    notes = read(noted, memory_groups)
     assert [(one.role, one.session, one.text) for one in notes] == [
         ("assistant", "memories", b"**Work**\n\nKeeps otters."),
         ("assistant", "p1", b"Of boats."),

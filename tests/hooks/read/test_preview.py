@@ -23,11 +23,7 @@ def preview(*sources: Path, format: str = "auto", shown: Shown | None = None) ->
 def test_a_folder_is_told_a_format_at_a_time(tmp_path: Path) -> None:
     lines(tmp_path / "a.jsonl", turn("an otter", said_at="2026-05-02T10:00:00Z"), turn("a heron"))
     lines(tmp_path / "below.jsonl", turn("a pier", said_at="2026-05-01T10:00:00Z"), turn("  "))
-    codex = {
-        "timestamp": "2026-05-03T10:00:00Z",
-        "type": "session_meta",
-        "payload": {"id": "s", "cwd": "/", "originator": "x"},
-    }
+    codex = {"timestamp": "2026-05-03T10:00:00Z", "type": "session_meta", "payload": {"id": "s"}}
     lines(tmp_path / "c.jsonl", codex)
     (tmp_path / "left.md").write_text("words")
     told = preview(tmp_path)
@@ -59,9 +55,8 @@ def test_progress_grows_to_the_length_of_what_is_read_of_all_sources(tmp_path: P
     many = [gpt_conversation(gpt_message(f"m{n}", "user", "x" * 40), own_id=f"c{n}") for n in range(600)]
     files = {"conversations.json": many, "photo.bin": bytes(range(256)) * 400}
     shown: Shown = []
-    preview(
-        zipped(tmp_path / "a.zip", files), zipped(tmp_path / "b.zip", {"conversations.json": [gpt_pier()]}), shown=shown
-    )
+    small = zipped(tmp_path / "b.zip", {"conversations.json": [gpt_pier()]})
+    preview(zipped(tmp_path / "a.zip", files), small, shown=shown)
     done = [read for _, read, _ in shown]
     assert done == sorted(done)
     assert len(done) > 4

@@ -1,4 +1,4 @@
-"""`mnemic capture` takes other programs' exports, and tells with `--preview` what it would take, leaving nothing behind."""
+"""`mnemic capture` takes other programs' exports; with `--preview` it tells what it would take, and keeps nothing."""
 
 from __future__ import annotations
 
