@@ -15,7 +15,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import BinaryIO, NamedTuple, cast
+from typing import BinaryIO, Literal, NamedTuple, cast
 
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.hooks.read.lines import BOM
@@ -68,25 +68,19 @@ class Export:
             stream.close()
 
 
-def is_zip(path: str) -> bool:
-    """Whether a file begins as a zip file does."""
-    try:
-        with open_regular(path) as file:
-            return file.read(4) in ZIP_BEGINNINGS
-    except (OSError, ValueError):
-        return False
-
-
-def begins_list(path: str) -> bool:
-    """Whether a path is a folder, or a file that begins as a JSON list does; it costs as little as can be."""
+def beginning(path: str) -> Literal["zip", "list", "folder"] | None:
+    """What lies at a path, as far as it may be an export; it costs as little as can be."""
     try:
         if os.path.isdir(path):
-            return True
+            return "folder"
         with open_regular(path) as file:
             head = file.read(_HEAD_BYTES)
     except (OSError, ValueError):
-        return False
-    return head.removeprefix(BOM).lstrip().startswith(b"[") or head.startswith((b"\xff\xfe[", b"\xfe\xff\0["))
+        return None
+    if head.startswith(ZIP_BEGINNINGS):
+        return "zip"
+    is_list = head.removeprefix(BOM).lstrip().startswith(b"[") or head.startswith((b"\xff\xfe[", b"\xfe\xff\0["))
+    return "list" if is_list else None
 
 
 def open_export(path: str) -> Export | None:

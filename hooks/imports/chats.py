@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import MalformedLine, SourceItem
-from mnemic.hooks.imports.archive import Export, Part, begins_list, is_zip, open_export
+from mnemic.hooks.imports.archive import Export, Part, beginning, open_export
 from mnemic.hooks.imports.chat_events import ChatFormat, ReadValue
 from mnemic.hooks.imports.chatgpt import CHATGPT
 from mnemic.hooks.imports.claude_export import CLAUDE
@@ -29,13 +29,13 @@ _DAMAGES = (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error, Runti
 
 def is_chat_export(path: str, format: ChatFormat) -> bool:
     """Whether what lies at a path is this program's export; a file, too, whose name says nothing."""
-    zipped = is_zip(path)
-    if not zipped and not begins_list(path):
+    found = None if path == "-" else beginning(path)
+    if found is None:
         return False
     try:
         export = open_export(path)
     except SourceUnreadable:  # of a zip that is refused, opening it says why
-        return zipped and format is CHAT_FORMATS[0]
+        return found == "zip" and format is CHAT_FORMATS[0]
     if export is None:
         return False
     try:

@@ -144,7 +144,7 @@ def _next(chosen: CommandContext, view: dict[str, Any]) -> Iterator[dict[str, st
         yield step(chosen, "finds what was said and done", "recall", *_QUESTION)
         yield step(chosen, "lists what was captured last", "log")
     elif view["memories"] == 0:
-        yield step(chosen, "takes in transcripts and notes", "capture", "FILE")
+        yield step(chosen, "takes in transcripts, notes and exports", "capture", "FILE")
     yield {"command": f"{program()} --help", "what": "lists all commands"}
 
 
@@ -152,7 +152,7 @@ def worth_trying(chosen: CommandContext, view: dict[str, Any]) -> list[dict[str,
     """What a user who has just set Mnemic up can try, by the view of `mnemic setup`."""
     wired, steps = view["wired"], []
     if not wired:
-        steps.append(step(chosen, "takes in transcripts and notes", "capture", "FILE"))
+        steps.append(step(chosen, "takes in transcripts, notes and exports", "capture", "FILE"))
     if not wired and not view["mind"]["memories"]:
         steps.append(step(chosen, "keeps a sentence", "remember", "Bea likes tea"))
         steps.append(step(chosen, "finds it", "recall", *["who", "likes", "tea"]))
