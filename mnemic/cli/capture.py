@@ -39,8 +39,8 @@ _NOTHING_THERE = "nothing is there: in a folder, files named *.jsonl are taken, 
 def capture(
     chosen: CommandContext, sources: tuple[str, ...], format_: str, scope: str | None, no_meaning: bool, preview: bool
 ) -> None:
-    """Take in transcripts, Markdown notes and other programs' exports. They are files, folders of *.jsonl or *.md, a
-    pipe, or - for standard input; twice is once.
+    """Take in transcripts, notes and other programs' exports. They are files, folders of *.jsonl or *.md, a pipe, or -
+    for standard input; twice is once.
     """
     from mnemic.actors.protocol.scopes import normalize_scope_path
 

@@ -21,6 +21,7 @@ from mnemic.cli.context import cli
 from mnemic.cli.main import main
 from mnemic.runtime.minds.homes import default_home
 from tests.docs.pages import Command
+from tests.hooks.imports.exports import gpt_pier, zipped
 from tests.processes.faces import EXAMPLE
 
 USER = "/home/ada"
@@ -66,6 +67,8 @@ class User:
             (self.folder / folder).mkdir(parents=True)
         (self.folder / "notes").mkdir()
         (self.folder / "notes" / "boats.md").write_text("# Boats\n\nThe Kittiwake takes in water.\n", "utf-8")
+        (self.folder / "Downloads").mkdir()
+        zipped(self.folder / "Downloads" / "chatgpt.zip", {"conversations.json": [gpt_pier()]})
         (self.folder / "src" / "shelf" / ".mnemic.toml").write_text('scope = "work/shelf"\n', "utf-8")
         patch.setenv("PATH", os.pathsep.join([os.path.dirname(sys.executable), "/usr/bin", "/bin"]))
         patch.chdir(self.folder)
