@@ -89,16 +89,14 @@ def values(pieces: Iterable[bytes], most_bytes: int = MOST_VALUE_BYTES) -> Itera
             elif mark:
                 depth -= 1
                 if depth == base:
-                    held += data[start:at]
+                    held += b"" if is_long else data[start:at]
                     is_long = is_long or len(held) > most_bytes
                     yield InvalidInput(f"it is longer than {most_bytes:,} bytes") if is_long else bytes(held)
                     held.clear()
                     is_long, start = False, at
-        if depth > base >= 0:
+        if depth > base >= 0 and not is_long:
             held += data[start:at]
-            if len(held) > most_bytes:
-                is_long = True
-                held.clear()
+            is_long = len(held) > most_bytes
     if base < 0:
         yield InvalidInput("it holds no JSON")
     elif depth > base:
