@@ -73,8 +73,8 @@ class MalformedLine(msgspec.Struct, frozen=True):
     """What is wrong with it, without its text."""
 
 
-DOCUMENT_FORMATS = ("markdown",)
-"""Formats of files that are edited: what stood under a source's own id, and is there no more, was replaced."""
+DOCUMENT_FORMATS = ("markdown", "mem0", "mempalace")
+"""Formats of what is edited: what stood under a source's own id, and is there no more, was replaced."""
 
 
 class UnknownFields(msgspec.Struct, frozen=True):

@@ -11,14 +11,13 @@ reading that breaks off has what counts most, and goes on behind it even when ne
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from typing import Any
 
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, MalformedLine
+from mnemic.hooks.read.database import ForeignDatabase, is_database
 from mnemic.hooks.read.lines import (
     BOM,
     EventFactory,
@@ -32,11 +31,6 @@ from mnemic.hooks.read.lines import (
 )
 from mnemic.hooks.read.own_text import strip_own_output
 from mnemic.hooks.read.records import RecordEventFactory, required_text
-from mnemic.runtime.files.file_stat import stat_transcript
-from mnemic.runtime.files.foreign import MOST_LINE_BYTES, open_regular
-
-if TYPE_CHECKING:
-    import apsw
 
 ASSISTANT = "opencode"
 FINAL_STATES = ("completed", "error")
@@ -214,15 +208,7 @@ def _message_ids(named: Json) -> dict[str, Any]:
 
 
 DATABASE = "opencode.db"
-MAGIC = b"SQLite format 3\x00"
-BUSY_MS = 2_000
 TABLES = ("session", "message", "part")
-_STEPS_BETWEEN_LOOKS = 100_000
-_LEAST_STEPS = 50_000_000
-_ROW_BYTES = 200
-"""What a row takes beside its texts."""
-_STEPS_PER_BYTE = 8
-"""Of SQLite's machine, for each byte of the file: reading a real one takes less than one."""
 ID_AND_DATA = "coalesce(CAST(id AS TEXT), ''), coalesce(CAST(data AS BLOB), x'')"
 SESSION_FILTER = "(?1 IS NULL OR id = ?1)"
 
@@ -231,18 +217,10 @@ def parse_database_path(path: str) -> tuple[str, str | None] | None:
     """The database a path stands for, and the one session of it that is meant; ``None`` where it is none."""
     if path == "-":
         return None
-    if _is_database(path):
+    if is_database(path):
         return path, None
     file, mark, session = path.rpartition("#")
-    return (file, session) if mark and session and _is_database(file) else None
-
-
-def _is_database(path: str) -> bool:
-    try:
-        with open_regular(path) as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except (OSError, ValueError):  # what cannot be opened is reported by whoever needs it
-        return False
+    return (file, session) if mark and session and is_database(file) else None
 
 
 class DatabaseSource:
@@ -256,19 +234,14 @@ class DatabaseSource:
         Raises:
             SourceUnreadable: it is damaged, locked, or no database of OpenCode.
         """
-        self._file = file
         self._session = session
         self._read_bytes = 0
         self.position_bytes = 0
-        extent = stat_transcript(file)
-        self.size_bytes: int | None = extent.size_bytes if extent else None  # by which it is known, session or not
-        self._steps_left = _LEAST_STEPS + _STEPS_PER_BYTE * (self.size_bytes or 0)
-        self._database = _connect(file)
-        self._database.set_progress_handler(self._is_endless, _STEPS_BETWEEN_LOOKS)
+        self._database = ForeignDatabase(file, TABLES)
+        self.size_bytes = self._database.size_bytes  # by which it is known, session or not
         try:
-            self._require_tables()
             total = "SELECT total(length(CAST(data AS BLOB))) FROM part WHERE (?1 IS NULL OR session_id = ?1)"
-            self._parts_bytes = int(self._rows(total, session)[0][0])
+            self._parts_bytes = int(self._database.rows(total, session)[0][0])
         except SourceUnreadable:
             self.close()
             raise
@@ -279,7 +252,7 @@ class DatabaseSource:
             "SELECT coalesce(CAST(id AS TEXT), ''), parent_id, directory FROM session"
             f" WHERE {SESSION_FILTER} ORDER BY time_created DESC, id DESC"
         )
-        for own_id, parent, folder in self._rows(sessions, self._session):
+        for own_id, parent, folder in self._database.rows(sessions, self._session):
             for info, parts in self._messages(own_id):
                 number += 1
                 yield from _message_events(number, _session_name(own_id, parent), nonblank_text(folder), info, parts)
@@ -288,70 +261,17 @@ class DatabaseSource:
     def _messages(self, session: str) -> Iterator[tuple[Json | None, list[object]]]:
         messages = f"SELECT {ID_AND_DATA} FROM message WHERE session_id = ?1 ORDER BY time_created, id"
         of_message = f"SELECT {ID_AND_DATA} FROM part WHERE message_id = ?1 ORDER BY id"
-        for own_id, data in self._rows(messages, session):
+        for own_id, data in self._database.rows(messages, session):
             parts: list[object] = []
-            for part_id, part in self._rows(of_message, own_id):
+            for part_id, part in self._database.rows(of_message, own_id):
                 self._read_bytes += len(part)
                 parts.append(_object(part_id, part))
             self.position_bytes = (self.size_bytes or 0) * self._read_bytes // max(1, self._parts_bytes)
             yield _object(own_id, data), parts
 
-    def _is_endless(self) -> bool:
-        self._steps_left -= _STEPS_BETWEEN_LOOKS
-        return self._steps_left < 0
-
-    def _require_tables(self) -> None:
-        """See that what is read are tables that hold what they give: a view or a virtual table computes it."""
-        stored = (
-            "SELECT 1 FROM sqlite_schema AS s WHERE name = ?1 AND type = 'table' AND sql LIKE 'CREATE TABLE%'"
-            " AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(s.name) WHERE hidden <> 0)"
-        )
-        for name in TABLES:
-            if not self._rows(stored, name):
-                raise SourceUnreadable(path=self._file, why=f"it has no such table: {name}")
-
-    def _rows(self, query: str, argument: str | None) -> list[tuple[Any, ...]]:
-        """The rows of a query, all at once: no reading is held open while what was read is kept.
-
-        Raises:
-            SourceUnreadable: it cannot be read, or is no file that OpenCode writes: its rows are too many or too long.
-        """
-        import apsw
-
-        rows: list[tuple[Any, ...]] = []
-        size_bytes = 0
-        try:
-            for row in self._database.execute(query, (argument,)):
-                size_bytes += _ROW_BYTES + sum(len(value) for value in row if isinstance(value, str | bytes))
-                if size_bytes > MOST_LINE_BYTES:
-                    why = f"what belongs together in it is longer than {MOST_LINE_BYTES:,} bytes"
-                    raise SourceUnreadable(path=self._file, why=why)
-                rows.append(row)
-        except apsw.InterruptError:
-            raise SourceUnreadable(path=self._file, why="its rows take too long to be found for its size") from None
-        except apsw.Error as error:
-            raise SourceUnreadable(path=self._file, why=str(error)) from error
-        except UnicodeDecodeError:
-            raise SourceUnreadable(path=self._file, why="a text in it is no UTF-8") from None
-        return rows
-
     def close(self) -> None:
         """Let go of the database."""
         self._database.close()
-
-
-def _connect(file: str) -> apsw.Connection:
-    import apsw  # only whoever reads such a database needs it
-
-    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    try:
-        connection = apsw.Connection(f"file:{quote(os.path.abspath(file))}?mode=ro", flags=flags)
-    except apsw.Error as error:
-        raise SourceUnreadable(path=file, why=str(error)) from error
-    connection.set_busy_timeout(BUSY_MS)
-    connection.limit(apsw.SQLITE_LIMIT_LENGTH, MOST_LINE_BYTES)
-    connection.pragma("trusted_schema", False)
-    return connection
 
 
 def _object(own_id: str, data: bytes) -> Json | None:

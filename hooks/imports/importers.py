@@ -12,6 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from mnemic.actors.protocol.ports import Source
+from mnemic.hooks.imports import mem0, mempalace
 from mnemic.hooks.imports.chats import CHAT_FORMATS, is_chat_export, open_chat_export
 
 
@@ -29,7 +30,11 @@ _CHATS = {
     for format in CHAT_FORMATS
 }
 
-IMPORTERS: dict[str, Importer] = {**_CHATS}
+IMPORTERS: dict[str, Importer] = {
+    **_CHATS,
+    mem0.FORMAT: Importer(mem0.is_mem0, mem0.open_mem0),
+    mempalace.FORMAT: Importer(mempalace.is_palace, mempalace.PalaceSource),
+}
 """By the name of the format, as `mnemic capture --format` takes it."""
 
 

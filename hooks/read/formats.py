@@ -64,11 +64,11 @@ def open_transcript(path: str, format: str) -> Source:
     if format not in FORMATS:
         known = f"one of {', '.join(FORMATS)}"
         raise InvalidValue(name="format", value=format, why="no transcript is read by that name", expected=known)
-    if format in ("auto", "opencode") and (database := parse_database_path(path)):
-        return DatabaseSource(*database)
     importer = recognize(path) if format == "auto" else format
     if importer in IMPORTERS:
         return IMPORTERS[importer].open(path)
+    if format in ("auto", "opencode") and (database := parse_database_path(path)):
+        return DatabaseSource(*database)
     raw = _open(path)
     try:
         name = _detect(raw) if format == "auto" else format

@@ -171,9 +171,16 @@ def parse(raw: bytes, first: bool = False) -> Json | None:
         raw = raw.removeprefix(BOM)
     if not raw.strip():
         return None
-    torn = "" if raw.endswith(b"\n") else " (the last line, perhaps still being written)"
+    value = parse_json(raw, torn="" if raw.endswith(b"\n") else " (the last line, perhaps still being written)")
+    if not isinstance(value, dict):
+        raise InvalidInput("not a JSON object")
+    return value
+
+
+def parse_json(data: bytes, torn: str = "") -> Any:
+    """The value that bytes are in JSON. Raises `InvalidInput`, which says `torn` where they may lack their end."""
     try:
-        value = json.loads(raw.decode("utf-8", "surrogatepass"))
+        value = json.loads(data.decode("utf-8", "surrogatepass"))
     except UnicodeDecodeError:
         raise InvalidInput(f"not UTF-8{torn}") from None
     except json.JSONDecodeError as error:
@@ -183,8 +190,6 @@ def parse(raw: bytes, first: bool = False) -> Json | None:
         raise InvalidInput("not JSON that can be read: nested too deeply") from None
     except ValueError:  # a number of more digits than Python converts
         raise InvalidInput("not JSON that can be read: a number is too long") from None
-    if not isinstance(value, dict):
-        raise InvalidInput("not a JSON object")
     return value
 
 

@@ -1,0 +1,143 @@
+"""Reads the drawers of a palace of MemPalace's: pieces of files and transcripts, as it keeps them in chromadb.
+
+A drawer is a note, word for word: an exchange of a conversation or a part of a file, or where that was longer than 800
+characters a slice of it. Its session is the file it was cut from, in that order, and its scope the wing, where that can
+be one. A file that is mined again changes drawers under their ids, so what was changed since it was captured is replaced
+(`mnemic.actors.protocol.events.DOCUMENT_FORMATS`). Written against mempalace 3.11.0 and chromadb 1.5.9.
+
+A palace is a folder with ``chroma.sqlite3``. What MemPalace derives (closets, tunnels, its graph) is not read, nor are
+the entries that only say that a file was looked at.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from mnemic.actors.protocol.errors import InvalidValue, SourceUnreadable
+from mnemic.actors.protocol.events import ROLES, Event, MalformedLine, to_bytes
+from mnemic.actors.protocol.scopes import normalize_scope_path
+from mnemic.hooks.read.database import MAGIC, ForeignDatabase, read_beginning, require_no_link
+from mnemic.hooks.read.lines import InvalidInput, malformed_line, nonblank_text, parse_time_us
+
+FORMAT = "mempalace"
+DATABASE = "chroma.sqlite3"
+_SIDECAR = "mempalace_embedder.json"
+_DRAWERS = "mempalace_drawers"
+_TABLES = ("collections", "segments", "embeddings", "embedding_metadata")
+_BEGINNING_BYTES = 1 << 20
+_TIMES = ("timestamp", "authored_at", "content_date", "filed_at")
+"""When a turn was said; when a conversation was last added to; a file's day; when it was mined."""
+_KEYS = ("chroma:document", "source_file", "wing", "role", "ingest_mode", *_TIMES)
+_OF_DRAWERS = (
+    "segment_id IN (SELECT s.id FROM segments s JOIN collections c ON c.id = s.collection"
+    f" WHERE c.name = '{_DRAWERS}' AND s.scope = 'METADATA')"
+)
+_VALUE = "(SELECT {0}_value FROM embedding_metadata m WHERE m.id = e.id AND m.key = '{1}')"
+_ORDERED = (
+    f"SELECT e.id, e.embedding_id FROM embeddings e WHERE e.{_OF_DRAWERS}"
+    f" ORDER BY {_VALUE.format('string', 'source_file')}, {_VALUE.format('int', 'chunk_index')}, e.id"
+)
+_FIELDS = (
+    "SELECT key, string_value FROM embedding_metadata"
+    f" WHERE id = ?1 AND key IN ({', '.join(repr(key) for key in _KEYS)})"
+)
+
+
+def is_palace(path: str) -> bool:
+    """Whether a path is a palace's folder, the folder that MemPalace keeps it in, or its database."""
+    if path == "-":
+        return False
+    file = _database_of(path)
+    if not file:
+        return False
+    beginning = read_beginning(file, _BEGINNING_BYTES)
+    known = os.path.basename(file) == DATABASE and os.path.lexists(os.path.join(os.path.dirname(file), _SIDECAR))
+    return beginning.startswith(MAGIC) and (known or _DRAWERS.encode() in beginning)
+
+
+def _database_of(path: str) -> str | None:
+    """The database that a path stands for; of a folder, the one in it, or in the palace in it."""
+    try:
+        if not os.path.isdir(path):
+            return path
+        files = (os.path.join(path, *below, DATABASE) for below in ((), ("palace",)))
+        return next((file for file in files if os.path.lexists(file)), None)
+    except ValueError:  # a NUL in the path
+        return None
+
+
+class PalaceSource:
+    """An opened palace; fulfils `mnemic.actors.protocol.ports.Source`."""
+
+    format = FORMAT
+
+    def __init__(self, path: str) -> None:
+        """Open it.
+
+        Raises:
+            SourceUnreadable: it is damaged, locked, or no palace.
+        """
+        file = _database_of(path)
+        if file is None:
+            raise SourceUnreadable(path=path, why=f"it is no palace: it holds no {DATABASE}")
+        if file != path:
+            require_no_link(file)
+        self._database = ForeignDatabase(file, _TABLES)
+        self.size_bytes = self._database.size_bytes
+        self.position_bytes = 0
+        if not self._database.rows(f"SELECT 1 FROM collections WHERE name = '{_DRAWERS}'"):
+            self.close()
+            raise SourceUnreadable(path=file, why=f"it is no palace: it has no collection {_DRAWERS}")
+
+    def __iter__(self) -> Iterator[Event | MalformedLine]:
+        drawers = self._database.rows(_ORDERED)
+        for number, (row, own_id) in enumerate(drawers, start=1):
+            fields = dict(self._database.rows(_FIELDS, row))
+            self.position_bytes = (self.size_bytes or 0) * number // len(drawers)
+            if fields.get("ingest_mode") == "registry":
+                continue
+            try:
+                yield _drawer_event(own_id, fields)
+            except InvalidInput as bad:
+                yield malformed_line(number, bad)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._database.close()
+
+
+def _drawer_event(own_id: object, fields: dict[str, Any]) -> Event:
+    text = nonblank_text(fields.get("chroma:document"))
+    if text is None or not isinstance(own_id, str):
+        raise InvalidInput("a drawer without its id or text")
+    file = nonblank_text(fields.get("source_file"))
+    role = fields.get("role")
+    return Event(
+        assistant=FORMAT,
+        session=file or FORMAT,
+        kind="note",
+        role=role if role in ROLES else "user",
+        text=to_bytes(text),
+        source_id=own_id,
+        said_at=next((at for name in _TIMES if (at := _time_us(fields.get(name))) is not None), None),
+        scope=_scope_of(nonblank_text(fields.get("wing"))),
+    )
+
+
+def _scope_of(wing: str | None) -> str | None:
+    try:
+        return None if wing is None else normalize_scope_path(wing)
+    except InvalidValue:
+        return None
+
+
+def _time_us(value: object) -> int | None:
+    """A time; one without a zone is this machine's, as MemPalace writes when it mined."""
+    at = parse_time_us(value)
+    if at is None or not isinstance(value, str):
+        return None
+    moment = datetime.fromisoformat(value)
+    return at if moment.tzinfo is not None else parse_time_us(moment.astimezone().isoformat())
