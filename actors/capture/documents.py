@@ -1,8 +1,9 @@
 """Tells which of a document's sections were edited since they were kept, and what stands for them now.
 
 A document (`mnemic.actors.protocol.events.DOCUMENT_FORMATS`) is edited where a transcript only grows. Its sections are
-known by their words, session by session, so one that was edited is a new memory, and replaces what stood under the same headings and is in
-the document no more. What was taken out and is put back is a new memory again, since the old one is the past.
+known by their words, session by session, so one that was edited is a new memory, and replaces what stood under the same
+headings (another program's store: the same id) and is in the document no more. What was taken out and is put back is a
+new memory again, since the old one is the past.
 `mnemic.actors.capture.transcripts` reads the document.
 """
 

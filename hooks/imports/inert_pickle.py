@@ -1,8 +1,8 @@
 """Reads the plain values out of a pickle without running anything of it.
 
 Python's own unpickler imports what a pickle names and calls it, so a pickle that somebody else made is a program. This
-reads its opcodes (`pickletools.genops` takes them apart and does no more): texts, numbers, lists and dictionaries become
-themselves, and whatever would be imported, called or made becomes an `Inert` that holds its state, and does nothing.
+reads its opcodes (`pickletools.genops` takes them apart and does no more): texts, numbers, lists and dictionaries
+become themselves, and whatever would be imported, called or made becomes an `Inert` that holds its state.
 https://docs.python.org/3/library/pickletools.html lists the opcodes.
 """
 

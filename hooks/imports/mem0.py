@@ -22,8 +22,16 @@ from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import ROLES, Event, MalformedLine, SourceItem, UnknownFields, to_bytes
 from mnemic.actors.protocol.ports import Source
 from mnemic.hooks.imports.inert_pickle import Inert, read_inert
-from mnemic.hooks.read.database import ForeignDatabase, is_database, read_beginning, require_no_link
-from mnemic.hooks.read.lines import BOM, InvalidInput, RawLines, malformed_line, nonblank_text, parse_json, parse_time_us
+from mnemic.hooks.read.database import ForeignDatabase, as_utf8, decode, is_database, read_beginning, require_no_link
+from mnemic.hooks.read.lines import (
+    BOM,
+    InvalidInput,
+    RawLines,
+    malformed_line,
+    nonblank_text,
+    parse_json,
+    parse_time_us,
+)
 from mnemic.runtime.files.foreign import open_regular
 
 FORMAT = "mem0"
@@ -31,6 +39,7 @@ HISTORY = "history.db"
 _COLLECTIONS, _STORAGE = "collection", "storage.sqlite"
 _ENTITIES = "_entities"  # a collection of names that memories share
 _MOST_POINT_BYTES = 1 << 22  # a text, what is known of it, and one vector: 0.6 MB if that has 65,536 numbers
+_CHANGE = ("memory_id", "event", "new_memory", "created_at", "updated_at", "actor_id", "role")
 _FIRST_PAGE_BYTES = 1 << 12
 _EXPORT_BEGINNING_BYTES = 1 << 16
 _EXPORT_BEGINNING = re.compile(r'\s*(?:\{[^\[\]{}]{0,1000}?"results"\s*:\s*)?\[\s*(?=\{)')
@@ -104,6 +113,7 @@ class _StoreSource:
                 file = os.path.join(folder, _COLLECTIONS, name, _STORAGE)
                 require_no_link(file)
                 self._databases.append(ForeignDatabase(file, ("points",)))
+                self._databases[-1].require_sound(("points",))
         except SourceUnreadable:
             self.close()
             raise
@@ -163,17 +173,21 @@ class _HistorySource:
             require_no_link(file)
         self._database = ForeignDatabase(file, ("history",))
         self.size_bytes = self._database.size_bytes
+        try:
+            self._database.require_sound(("history",))
+        except SourceUnreadable:
+            self.close()
+            raise
 
     def __iter__(self) -> Iterator[SourceItem]:
         last = self._database.rows("SELECT max(rowid) FROM history GROUP BY memory_id ORDER BY 1")
-        change = "SELECT memory_id, event, is_deleted, new_memory, created_at, updated_at, actor_id, role FROM history"
+        change = f"SELECT is_deleted, {', '.join(map(as_utf8, _CHANGE))} FROM history WHERE rowid = ?1"
         for number, (row,) in enumerate(last, start=1):
-            for own_id, event, is_deleted, text, *rest in self._database.rows(f"{change} WHERE rowid = ?1", row):
-                if event == "DELETE" or is_deleted:
-                    continue
-                fields = dict(zip(("created_at", "updated_at", "actor_id", "role"), rest, strict=True))
+            for is_deleted, *values in self._database.rows(change, row):
                 try:
-                    yield from _memory_items(own_id, text, fields)
+                    fields = dict(zip(_CHANGE, map(decode, values), strict=True))
+                    if not is_deleted and fields["event"] != "DELETE":
+                        yield from _memory_items(fields["memory_id"], fields["new_memory"], fields)
                 except InvalidInput as bad:
                     yield malformed_line(number, bad)
             self.position_bytes = (self.size_bytes or 0) * number // len(last)

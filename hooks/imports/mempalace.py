@@ -2,8 +2,8 @@
 
 A drawer is a note, word for word: an exchange of a conversation or a part of a file, or where that was longer than 800
 characters a slice of it. Its session is the file it was cut from, in that order, and its scope the wing, where that can
-be one. A file that is mined again changes drawers under their ids, so what was changed since it was captured is replaced
-(`mnemic.actors.protocol.events.DOCUMENT_FORMATS`). Written against mempalace 3.11.0 and chromadb 1.5.9.
+be one. A file that is mined again changes drawers under their ids, so what was changed since it was captured is
+replaced (`mnemic.actors.protocol.events.DOCUMENT_FORMATS`). Written against mempalace 3.11.0 and chromadb 1.5.9.
 
 A palace is a folder with ``chroma.sqlite3``. What MemPalace derives (closets, tunnels, its graph) is not read, nor are
 the entries that only say that a file was looked at.
@@ -19,7 +19,7 @@ from typing import Any
 from mnemic.actors.protocol.errors import InvalidValue, SourceUnreadable
 from mnemic.actors.protocol.events import ROLES, Event, MalformedLine, to_bytes
 from mnemic.actors.protocol.scopes import normalize_scope_path
-from mnemic.hooks.read.database import MAGIC, ForeignDatabase, read_beginning, require_no_link
+from mnemic.hooks.read.database import MAGIC, ForeignDatabase, as_utf8, decode, read_beginning, require_no_link
 from mnemic.hooks.read.lines import InvalidInput, malformed_line, nonblank_text, parse_time_us
 
 FORMAT = "mempalace"
@@ -37,11 +37,11 @@ _OF_DRAWERS = (
 )
 _VALUE = "(SELECT {0}_value FROM embedding_metadata m WHERE m.id = e.id AND m.key = '{1}')"
 _ORDERED = (
-    f"SELECT e.id, e.embedding_id FROM embeddings e WHERE e.{_OF_DRAWERS}"
+    f"SELECT e.id, {as_utf8('e.embedding_id')} FROM embeddings e WHERE e.{_OF_DRAWERS}"
     f" ORDER BY {_VALUE.format('string', 'source_file')}, {_VALUE.format('int', 'chunk_index')}, e.id"
 )
 _FIELDS = (
-    "SELECT key, string_value FROM embedding_metadata"
+    f"SELECT key, {as_utf8('string_value')} FROM embedding_metadata"
     f" WHERE id = ?1 AND key IN ({', '.join(repr(key) for key in _KEYS)})"
 )
 
@@ -88,19 +88,23 @@ class PalaceSource:
         self._database = ForeignDatabase(file, _TABLES)
         self.size_bytes = self._database.size_bytes
         self.position_bytes = 0
-        if not self._database.rows(f"SELECT 1 FROM collections WHERE name = '{_DRAWERS}'"):
+        try:
+            self._database.require_sound(_TABLES)
+            if not self._database.rows(f"SELECT 1 FROM collections WHERE name = '{_DRAWERS}'"):
+                raise SourceUnreadable(path=file, why=f"it is no palace: it has no collection {_DRAWERS}")
+            self._drawers = self._database.rows(_ORDERED)
+        except SourceUnreadable:
             self.close()
-            raise SourceUnreadable(path=file, why=f"it is no palace: it has no collection {_DRAWERS}")
+            raise
 
     def __iter__(self) -> Iterator[Event | MalformedLine]:
-        drawers = self._database.rows(_ORDERED)
-        for number, (row, own_id) in enumerate(drawers, start=1):
-            fields = dict(self._database.rows(_FIELDS, row))
-            self.position_bytes = (self.size_bytes or 0) * number // len(drawers)
-            if fields.get("ingest_mode") == "registry":
-                continue
+        for number, (row, own_id) in enumerate(self._drawers, start=1):
+            found = self._database.rows(_FIELDS, row)
+            self.position_bytes = (self.size_bytes or 0) * number // len(self._drawers)
             try:
-                yield _drawer_event(own_id, fields)
+                fields = {key: decode(value) for key, value in found}
+                if fields.get("ingest_mode") != "registry":
+                    yield _drawer_event(decode(own_id), fields)
             except InvalidInput as bad:
                 yield malformed_line(number, bad)
 
@@ -109,9 +113,9 @@ class PalaceSource:
         self._database.close()
 
 
-def _drawer_event(own_id: object, fields: dict[str, Any]) -> Event:
+def _drawer_event(own_id: str | None, fields: dict[str, Any]) -> Event:
     text = nonblank_text(fields.get("chroma:document"))
-    if text is None or not isinstance(own_id, str):
+    if text is None or own_id is None:
         raise InvalidInput("a drawer without its id or text")
     file = nonblank_text(fields.get("source_file"))
     role = fields.get("role")

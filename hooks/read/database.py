@@ -1,7 +1,8 @@
 """Reads databases of SQLite that other programs keep, and that may have been made to harm whoever reads them.
 
-Nothing is written, and nothing of the file is run: it is opened for reading alone, what is read must be plain tables, and
-neither a query nor a row may take more than a file of its length can need. The program that keeps it may write meanwhile.
+Nothing is written, and nothing of the file is run: it is opened for reading alone, what is read must be plain tables,
+and neither a query nor a row may take more than a file of its length can need. The program that keeps it may write
+meanwhile.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from mnemic.actors.protocol.errors import SourceUnreadable
+from mnemic.hooks.read.lines import InvalidInput
 from mnemic.runtime.files.file_stat import stat_transcript
 from mnemic.runtime.files.foreign import MOST_LINE_BYTES, open_regular
 
@@ -26,6 +28,21 @@ _ROW_BYTES = 200
 """What a row takes beside its texts."""
 _STEPS_PER_BYTE = 8
 """Of SQLite's machine, for each byte of the file: reading a real one takes less than one."""
+
+
+def as_utf8(column: str) -> str:
+    """The SQL that gives a column's text as bytes, for `decode`, and nothing of another type: one text that is no UTF-8
+    would keep out all others.
+    """
+    return f"CASE typeof({column}) WHEN 'text' THEN CAST({column} AS BLOB) END"
+
+
+def decode(value: bytes | None) -> str | None:
+    """A text that was read by `as_utf8`. Raises `InvalidInput`."""
+    try:
+        return None if value is None else value.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InvalidInput("a text in it is no UTF-8") from None
 
 
 def is_database(path: str) -> bool:
@@ -86,6 +103,13 @@ class ForeignDatabase:
         for name in tables:
             if not self.rows(stored, name):
                 raise SourceUnreadable(path=self._file, why=f"it has no such table: {name}")
+
+    def require_sound(self, tables: Sequence[str]) -> None:
+        """See that the pages of these tables are whole, so that what is read of them is all or nothing."""
+        for name in tables:
+            ((found, *_), *_) = self.rows(f"PRAGMA quick_check('{name}')")
+            if found != "ok":
+                raise SourceUnreadable(path=self._file, why=f"it is damaged: {' '.join(str(found).split())}")
 
     def rows(self, query: str, *arguments: str | int | None) -> list[tuple[Any, ...]]:
         """The rows of a query, all at once: no reading is held open while what was read is kept.

@@ -30,7 +30,7 @@ _NOTHING_THERE = "nothing is there: in a folder, files named *.jsonl are taken, 
     show_default=True,
     metavar="FORMAT",
     callback=lambda context, option, value: _check_format(value),
-    help="auto, claude-code, codex, gemini-cli, opencode, chatgpt, claude-export, jsonl, markdown or text.",
+    help="auto, claude-code, codex, gemini-cli, opencode, chatgpt, claude-export, mem0, mempalace, jsonl, markdown or text.",
 )
 @click.option("--scope", metavar="W/P", help="Scope they belong to; else each one's own, or its folder's project.")
 @click.option("--no-meaning", is_flag=True, help="Do not wait for the meaning; the next capture adds what is missing.")

@@ -22,6 +22,7 @@ from mnemic.cli.main import main
 from mnemic.runtime.minds.homes import default_home
 from tests.docs.pages import Command
 from tests.hooks.imports.exports import gpt_pier, zipped
+from tests.foreign_stores import copy_store
 from tests.processes.faces import EXAMPLE
 
 USER = "/home/ada"
@@ -63,6 +64,8 @@ class User:
         shutil.copytree(EXAMPLE, self.folder / "mnemic" / "example")
         for host, taken in ((".claude/projects", "claude"), (".codex/sessions", "codex")):
             shutil.copytree(EXAMPLE / taken, self.folder / host, ignore=shutil.ignore_patterns(f"{TORN}*"))
+        for store, folder in (("mem0-later", ".mem0"), ("mempalace-later", ".mempalace")):
+            copy_store(store, self.folder).rename(self.folder / folder)
         for folder in ("src/slip", "src/slipway", "src/shelf", ".gemini/tmp", ".local/share/opencode"):
             (self.folder / folder).mkdir(parents=True)
         (self.folder / "notes").mkdir()

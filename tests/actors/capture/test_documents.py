@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from mnemic.actors.protocol.capture.messages import CaptureTranscript, Forget
@@ -91,6 +92,23 @@ def test_the_same_words_in_two_sections_are_two_edited_or_not(actor_system: Acto
     assert take(actor_system, a="same", b="same ") == (1, 1)
     assert take(actor_system, a="same", b="same ") == (0, 2)
     assert sum(not replaced for _, replaced in kept(actor_system)) == 2
+
+
+def test_of_several_sessions_in_one_document_each_replaces_its_own(actor_system: ActorHarness) -> None:
+    def take_both(first: str, second: str) -> int:
+        events = [
+            msgspec.structs.replace(section, session=session)
+            for session, text in (("one", first), ("two", second))
+            for section in sections(a=text, b="the same")
+        ]
+        actor_system.open_source = lambda path, format: DocumentSource(events)
+        return sum(part.new for part in actor_system.take("/store"))
+
+    assert take_both("hello", "hello") == 4
+    assert take_both("hello", "goodbye") == 1
+    assert take_both("hello", "goodbye") == 0
+    replaced = [(one.session, one.text) for one in actor_system.ask(ListMemories()).memories if one.replaced]
+    assert replaced == [("two", "hello")]
 
 
 def test_a_document_in_no_project_belongs_to_the_folder_that_was_named(

@@ -17,7 +17,7 @@ from mnemic.actors.capture.prepare import identity_of
 from mnemic.actors.protocol.errors import SourceUnreadable, UnreadableRecord
 from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, TranscriptRef, to_text
 from mnemic.hooks import find_transcripts, open_transcript
-from mnemic.hooks.hosts import opencode
+from mnemic.hooks.read import database as guards
 from mnemic.hooks.read.records import read_record
 from tests.paths import FIXTURES
 
@@ -215,9 +215,9 @@ def test_what_computes_its_rows_is_no_table_of_the_host(read: Any, database: Pat
 def test_a_query_that_takes_more_steps_than_its_file_needs_is_ended(
     read: Any, database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opencode, "_LEAST_STEPS", 0)
-    monkeypatch.setattr(opencode, "_STEPS_PER_BYTE", 1)
-    monkeypatch.setattr(opencode, "_STEPS_BETWEEN_LOOKS", 1000)
+    monkeypatch.setattr(guards, "_LEAST_STEPS", 0)
+    monkeypatch.setattr(guards, "_STEPS_PER_BYTE", 1)
+    monkeypatch.setattr(guards, "_STEPS_BETWEEN_LOOKS", 1000)
     many = f"{ENDLESS} INSERT INTO part SELECT n, '', '', n, n, '' FROM r LIMIT 2000"  # each message looks at all
     assert refusal(read, database, many) == "its rows take too long to be found for its size"
 
@@ -225,7 +225,7 @@ def test_a_query_that_takes_more_steps_than_its_file_needs_is_ended(
 def test_rows_that_belong_together_are_held_up_to_a_bound(
     read: Any, database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opencode, "MOST_LINE_BYTES", 40_000)
+    monkeypatch.setattr(guards, "MOST_LINE_BYTES", 40_000)
     many = f"{ENDLESS} INSERT INTO message SELECT n, '{SESSION}', n, n, '' FROM r LIMIT 200"
     assert refusal(read, database, many) == "what belongs together in it is longer than 40,000 bytes"
 

@@ -166,8 +166,8 @@ def test_an_unknown_format_names_the_known(write: Any) -> None:
         open_transcript(write(GENERIC), "yaml")
     assert str(caught.value) == "format cannot be 'yaml': no transcript is read by that name."
     assert caught.value.remedy_text == f"Give one of {', '.join(FORMATS)}."
-    assert FORMATS[:6] == ("auto", "claude-code", "codex", "gemini-cli", "opencode", "jsonl")
-    assert FORMATS[6:] == (*IMPORTERS, "markdown", "text")
+    hosts = ("claude-code", "codex", "gemini-cli", "opencode")
+    assert ("auto", *hosts, "jsonl", *IMPORTERS, "markdown", "text") == FORMATS
 
 
 def test_sizes_are_known_of_files_and_not_of_pipes(write: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
