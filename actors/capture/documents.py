@@ -1,15 +1,12 @@
 """Tells which of a document's sections were edited since they were kept, and what stands for them now.
 
 A document (`mnemic.actors.protocol.events.DOCUMENT_FORMATS`) is edited where a transcript only grows. Its sections are
-known by their words, session by session, so one that was edited is a new memory, and replaces what stood under the same
-headings (another program's store: the same id) and is in the document no more. What was taken out and is put back is a
-new memory again, since the old one is the past.
+known by their words, so one that was edited is a new memory, and replaces what stood under the same headings and is in
+the document no more. What was taken out and is put back is a new memory again, since the old one is the past.
 `mnemic.actors.capture.transcripts` reads the document.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 from mnemic.actors.capture.prepare import ChangeBuilder
 from mnemic.actors.protocol.changes import Supersede
@@ -23,10 +20,9 @@ class Document:
     def __init__(self, snapshots: SnapshotSource, keeping: ChangeBuilder) -> None:
         self._snapshots = snapshots
         self._keeping = keeping
-        self._edited: dict[tuple[str, str], frozenset[bytes]] = {}
-        """Of each session, the identities of the notes that an edit replaced."""
-        self._sections: dict[tuple[str, str], dict[str, bytes]] = {}
-        """Of each session, the identities of the sections by what the document calls them."""
+        self._edited: frozenset[bytes] | None = None
+        self._sections: dict[str, bytes] = {}
+        self._file = ("", "")
 
     def identify(self, section: Event, occurrence: int) -> tuple[int, bytes]:
         """Which occurrence of its words a section is, and its identity: never that of a note which an edit replaced.
@@ -34,30 +30,29 @@ class Document:
         Args:
             occurrence: how often its words have occurred in the document so far.
         """
-        session = (section.assistant, section.session)
-        if session not in self._edited:
-            self._edited[session] = frozenset(one.identity for one in self._notes(session) if one.edited)
+        if self._edited is None:
+            self._file = (section.assistant, section.session)
+            self._edited = frozenset(one.identity for one in self._notes() if one.edited)
         identity = self._keeping.identity(section, occurrence)
-        while identity in self._edited[session]:
+        while identity in self._edited:
             occurrence += 1
             identity = self._keeping.identity(section, occurrence)
         if section.source_id is not None:
-            self._sections.setdefault(session, {})[section.source_id] = identity
+            self._sections[section.source_id] = identity
         return occurrence, identity
 
     def replaced(self) -> list[Supersede]:
         """What has edited sections replaced, once the document was read to its end and is kept."""
-        return [edit for session, sections in self._sections.items() for edit in self._replaced_in(session, sections)]
-
-    def _replaced_in(self, session: tuple[str, str], sections: dict[str, bytes]) -> Iterator[Supersede]:
-        notes = self._notes(session)
-        there = set(sections.values())
+        notes = self._notes() if self._sections else []
+        there = set(self._sections.values())
         gone = {one.source_id: one.id for one in notes if one.holds and one.identity not in there}
         ids = {one.identity: one.id for one in notes}
-        for name, identity in sections.items():
-            if name in gone and identity in ids:
-                yield Supersede(old=gone[name], new=ids[identity])
+        return [
+            Supersede(old=gone[name], new=ids[identity])
+            for name, identity in self._sections.items()
+            if name in gone and identity in ids
+        ]
 
-    def _notes(self, session: tuple[str, str]) -> list[DocumentNote]:
+    def _notes(self) -> list[DocumentNote]:
         with self._snapshots.snapshot() as snapshot:
-            return snapshot.document_notes(*session)
+            return snapshot.document_notes(*self._file)

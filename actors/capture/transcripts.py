@@ -209,7 +209,7 @@ class TranscriptCapture:
             key = idempotency_key("take", context.trace, b"%d" % reading.items_read, *identities)
             applied = apply_changes(changes, key, context, "transcript")
             kept, made_way = applied.kept, applied.made_way
-        if done and reading.document is not None and (replaced := reading.document.replaced()):
+        if done and (replaced := [one for document in reading.documents.values() for one in document.replaced()]):
             edits = [one.old + one.new for one in replaced]
             apply_changes(replaced, idempotency_key("edit", context.trace, *edits), context, "transcript")
         return TranscriptCaptured(
@@ -245,8 +245,10 @@ class _OpenTranscript:
 
     def __init__(self, source: Source, keeping: ChangeBuilder, snapshots: SnapshotSource, folder: str | None) -> None:
         self.source = source
-        self.document = Document(snapshots, keeping) if source.format in DOCUMENT_FORMATS else None
-        """What is known of it, where it is a document."""
+        self.documents: dict[str, Document] = {}
+        """What is known of each document that was read, by its session."""
+        self._are_documents = source.format in DOCUMENT_FORMATS
+        self._snapshots = snapshots
         self._folder = folder
         self.items_read = 0
         self.excluded_count = 0
@@ -295,9 +297,10 @@ class _OpenTranscript:
                 if item.host_id is None:  # of what has an id, nothing is held: a source may be of any length
                     self._occurred[first] += 1
                     occurred = self._occurred[first]
-                if self.document is not None:
+                if self._are_documents:
                     item = self._in_named_folder(item)
-                    self._occurred[first], identity = self.document.identify(item, occurred)
+                    document = self.documents.setdefault(item.session, Document(self._snapshots, self._keeping))
+                    self._occurred[first], identity = document.identify(item, occurred)
                 else:
                     identity = first if occurred <= 1 else self._keeping.identity(item, occurred)
             yield item, first, identity
@@ -312,5 +315,5 @@ class _OpenTranscript:
         """Note that hooks have to count on after the last item, if they may tell it too: not with a disambiguator, and
         no document.
         """
-        if item.host_id is None and item.disambiguator is None and self.document is None:
+        if item.host_id is None and item.disambiguator is None and not self._are_documents:
             self.counts[first] = self._occurred[first]

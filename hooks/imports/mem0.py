@@ -22,7 +22,7 @@ from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import ROLES, Event, MalformedLine, SourceItem, UnknownFields, to_bytes
 from mnemic.actors.protocol.ports import Source
 from mnemic.hooks.imports.inert_pickle import Inert, read_inert
-from mnemic.hooks.read.database import ForeignDatabase, as_utf8, decode, is_database, read_beginning, require_no_link
+from mnemic.hooks.read.database import ForeignDatabase, as_utf8, decode, is_database, path_below, read_beginning
 from mnemic.hooks.read.lines import (
     BOM,
     InvalidInput,
@@ -59,16 +59,15 @@ def open_mem0(path: str) -> Source:
     if path != "-" and os.path.isdir(path):
         if names := _collections(path):
             return _StoreSource(path, names)
-        history = os.path.join(path, HISTORY)
-        if not os.path.lexists(history):
+        if not os.path.lexists(os.path.join(path, HISTORY)):
             why = f"it holds neither a local store of qdrant's nor a {HISTORY}"
             raise SourceUnreadable(path=path, why=why)
-        return _HistorySource(history, below=True)
+        return _HistorySource(path_below(path, HISTORY))
     return _HistorySource(path) if path != "-" and is_database(path) else _ExportSource(path)
 
 
 def _collections(folder: str) -> list[str]:
-    """The collections of a local store that may hold memories, sorted; no link below the folder is followed."""
+    """The collections of a local store that may hold memories, sorted."""
     try:
         with os.scandir(os.path.join(folder, _COLLECTIONS)) as entries:
             return sorted(
@@ -110,8 +109,7 @@ class _StoreSource:
         self._databases: list[ForeignDatabase] = []
         try:
             for name in names:
-                file = os.path.join(folder, _COLLECTIONS, name, _STORAGE)
-                require_no_link(file)
+                file = path_below(folder, _COLLECTIONS, name, _STORAGE)
                 self._databases.append(ForeignDatabase(file, ("points",)))
                 self._databases[-1].require_sound(("points",))
         except SourceUnreadable:
@@ -167,10 +165,8 @@ class _HistorySource:
 
     format = FORMAT
 
-    def __init__(self, file: str, *, below: bool = False) -> None:
+    def __init__(self, file: str) -> None:
         self.position_bytes = 0
-        if below:
-            require_no_link(file)
         self._database = ForeignDatabase(file, ("history",))
         self.size_bytes = self._database.size_bytes
         try:

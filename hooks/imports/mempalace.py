@@ -19,7 +19,7 @@ from typing import Any
 from mnemic.actors.protocol.errors import InvalidValue, SourceUnreadable
 from mnemic.actors.protocol.events import ROLES, Event, MalformedLine, to_bytes
 from mnemic.actors.protocol.scopes import normalize_scope_path
-from mnemic.hooks.read.database import MAGIC, ForeignDatabase, as_utf8, decode, read_beginning, require_no_link
+from mnemic.hooks.read.database import ForeignDatabase, as_utf8, decode, is_database, path_below, read_beginning
 from mnemic.hooks.read.lines import InvalidInput, malformed_line, nonblank_text, parse_time_us
 
 FORMAT = "mempalace"
@@ -48,25 +48,23 @@ _FIELDS = (
 
 def is_palace(path: str) -> bool:
     """Whether a path is a palace's folder, the folder that MemPalace keeps it in, or its database."""
-    if path == "-":
+    names = _database_below(path)
+    if path == "-" or names is None:
         return False
-    file = _database_of(path)
-    if not file:
+    file = os.path.join(path, *names)
+    if not is_database(file):
         return False
-    beginning = read_beginning(file, _BEGINNING_BYTES)
-    known = os.path.basename(file) == DATABASE and os.path.lexists(os.path.join(os.path.dirname(file), _SIDECAR))
-    return beginning.startswith(MAGIC) and (known or _DRAWERS.encode() in beginning)
+    beside = os.path.join(os.path.dirname(file), _SIDECAR)
+    known = os.path.basename(file) == DATABASE and os.path.lexists(beside)
+    return known or _DRAWERS.encode() in read_beginning(file, _BEGINNING_BYTES)
 
 
-def _database_of(path: str) -> str | None:
-    """The database that a path stands for; of a folder, the one in it, or in the palace in it."""
-    try:
-        if not os.path.isdir(path):
-            return path
-        files = (os.path.join(path, *below, DATABASE) for below in ((), ("palace",)))
-        return next((file for file in files if os.path.lexists(file)), None)
-    except ValueError:  # a NUL in the path
-        return None
+def _database_below(path: str) -> tuple[str, ...] | None:
+    """Where the database lies in a folder, or in the palace in it; a file is one itself."""
+    if not os.path.isdir(path):
+        return ()
+    places = ((DATABASE,), ("palace", DATABASE))
+    return next((names for names in places if os.path.lexists(os.path.join(path, *names))), None)
 
 
 class PalaceSource:
@@ -80,11 +78,10 @@ class PalaceSource:
         Raises:
             SourceUnreadable: it is damaged, locked, or no palace.
         """
-        file = _database_of(path)
-        if file is None:
+        names = _database_below(path)
+        if names is None:
             raise SourceUnreadable(path=path, why=f"it is no palace: it holds no {DATABASE}")
-        if file != path:
-            require_no_link(file)
+        file = path_below(path, *names)
         self._database = ForeignDatabase(file, _TABLES)
         self.size_bytes = self._database.size_bytes
         self.position_bytes = 0

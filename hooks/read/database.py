@@ -59,10 +59,14 @@ def read_beginning(path: str, most_bytes: int) -> bytes:
         return b""
 
 
-def require_no_link(file: str) -> None:
-    """See that a file below a folder that was named is none that lies elsewhere. Raises `SourceUnreadable`."""
-    if os.path.islink(file):
-        raise SourceUnreadable(path=file, why="it is a link, and below a folder that is named none is followed")
+def path_below(folder: str, *names: str) -> str:
+    """The path of a file below a folder that was named; `SourceUnreadable` where it lies elsewhere, behind a link."""
+    path = folder
+    for name in names:
+        path = os.path.join(path, name)
+        if os.path.islink(path):
+            raise SourceUnreadable(path=path, why="it is a link, and below a folder that is named none is followed")
+    return path
 
 
 class ForeignDatabase:

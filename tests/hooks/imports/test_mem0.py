@@ -251,6 +251,10 @@ def test_below_a_folder_no_link_is_followed_and_a_file_that_is_named_may_be_one(
     assert "it is a link" in refusal(read, folder / "qdrant")
     assert "it is a link" in refusal(read, folder)
     assert len(read(folder / "history.db")) == len(LATER)
+    collections = folder / "qdrant" / "collection"
+    moved = collections.rename(collections.with_name("moved"))
+    collections.symlink_to(moved)
+    assert "it is a link" in refusal(read, folder / "qdrant")
 
 
 @pytest.mark.parametrize(

@@ -123,6 +123,9 @@ def test_a_palace_is_known_by_its_folder_the_folder_it_lies_in_or_its_database(
     palace.rename(own / "palace")
     assert recognize(str(own)) == "mempalace"
     assert read(own) == events
+    moved = (own / "palace").rename(tmp_path / "elsewhere")
+    (own / "palace").symlink_to(moved)
+    assert "it is a link" in refusal(read, own)
 
 
 def test_what_the_palace_derives_and_notes_for_itself_is_no_memory(read: Read, store: Store) -> None:
