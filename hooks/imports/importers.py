@@ -14,6 +14,8 @@ from typing import NamedTuple
 from mnemic.actors.protocol.ports import Source
 from mnemic.hooks.imports import mem0, mempalace
 from mnemic.hooks.imports.chats import CHAT_FORMATS, is_chat_export, open_chat_export
+from mnemic.hooks.imports.git_log import FORMAT as GIT
+from mnemic.hooks.imports.git_log import GitSource
 
 
 class Importer(NamedTuple):
@@ -25,6 +27,10 @@ class Importer(NamedTuple):
     """Opens one by its path; raises `SourceUnreadable` with why where it is none, or cannot be read."""
 
 
+def _never(path: str) -> bool:
+    return False
+
+
 _CHATS = {
     format.name: Importer(partial(is_chat_export, format=format), partial(open_chat_export, format=format))
     for format in CHAT_FORMATS
@@ -34,6 +40,7 @@ IMPORTERS: dict[str, Importer] = {
     **_CHATS,
     mem0.FORMAT: Importer(mem0.is_mem0, mem0.open_mem0),
     mempalace.FORMAT: Importer(mempalace.is_palace, mempalace.PalaceSource),
+    GIT: Importer(_never, GitSource),  # a folder in a repository may be named for its notes: it is asked for by name
 }
 """By the name of the format, as `mnemic capture --format` takes it."""
 

@@ -22,7 +22,7 @@ _NOTHING_THERE = "nothing is there: in a folder, files named *.jsonl are taken, 
 
 
 @cli.command()
-@click.argument("sources", nargs=-1, required=True, metavar="FILE|DIR|-...")
+@click.argument("sources", nargs=-1, metavar="FILE|DIR|-...")
 @click.option(
     "--format",
     "format_",
@@ -30,21 +30,33 @@ _NOTHING_THERE = "nothing is there: in a folder, files named *.jsonl are taken, 
     show_default=True,
     metavar="FORMAT",
     callback=lambda context, option, value: _check_format(value),
-    help="auto, claude-code, codex, gemini-cli, opencode, chatgpt, claude-export, mem0, mempalace, jsonl, markdown or text.",
+    help="auto, claude-code, codex, gemini-cli, opencode, chatgpt, claude-export, git, obsidian, basic-memory, mem0, "
+    "mempalace, jsonl, markdown or text.",
 )
+@click.option("--git", is_flag=True, help="The commits of the repository named, or of the one this folder is in.")
 @click.option("--scope", metavar="W/P", help="Scope they belong to; else each one's own, or its folder's project.")
 @click.option("--no-meaning", is_flag=True, help="Do not wait for the meaning; the next capture adds what is missing.")
 @click.option("--preview", is_flag=True, help="Only tell what would be taken in; nothing is made or kept.")
 @common_options
 def capture(
-    chosen: CommandContext, sources: tuple[str, ...], format_: str, scope: str | None, no_meaning: bool, preview: bool
+    chosen: CommandContext,
+    sources: tuple[str, ...],
+    format_: str,
+    git: bool,
+    scope: str | None,
+    no_meaning: bool,
+    preview: bool,
 ) -> None:
-    """Take in transcripts, notes and other programs' exports. They are files, folders of *.jsonl or *.md, a pipe, or -
-    for standard input; twice is once.
+    """Take in transcripts, notes, commits and other programs' exports. They are files, folders of *.jsonl or *.md, a
+    pipe, or - for standard input; with --git repositories. Twice is once.
     """
     from mnemic.actors.protocol.scopes import normalize_scope_path
 
     started = CLOCK.monotonic_s()
+    if git:
+        sources, format_ = sources or (".",), _git_format(format_)
+    if not sources:
+        raise click.MissingParameter(param_type="argument", param_hint="'FILE|DIR|-...'")
     _require_source(sources)
     if scope is not None:
         normalize_scope_path(scope)  # before a mind is made for it
@@ -71,8 +83,7 @@ def capture(
 
 def capture_lines(view: dict[str, Any]) -> Iterator[Line]:
     """What was taken in, and what of it was not."""
-    what = "Markdown file" if view["files"] and view["files"] == view["documents"] else "transcript"
-    new, files = pluralize(view["new"], "new memory"), pluralize(view["files"], what)
+    new, files = pluralize(view["new"], "new memory"), pluralize(view["files"], _source_word(view["formats"]))
     known = f", {view['known']} known already" if view["known"] else ""
     yield [(new, "bold"), (f" from {files}{known}, in {view['took_s']:.1f} s", "")]
     if not view["files"] and not view["failed"]:
@@ -158,6 +169,13 @@ def _failed_lines(view: dict[str, Any]) -> Iterator[Line]:
         yield [("not read: ", "red"), (why if os.path.abspath(path) in why else f"{path}: {why}", "")]
 
 
+def _source_word(formats: list[str]) -> str:
+    """What was read is called, where all of it is of one kind."""
+    words = {"markdown": "Markdown file", "git": "repository", "obsidian": "vault", "basic-memory": "folder of notes"}
+    named = {words.get(one, "transcript") for one in formats}
+    return named.pop() if len(named) == 1 else "transcript"
+
+
 def _waiting_lines(view: dict[str, Any]) -> Iterator[Line]:
     """What is not found in every way yet, and why."""
     if view["pending"] and not view["meaning_error"]:
@@ -222,6 +240,12 @@ def _check_format(name: str) -> str:
             name="--format", value=name, why="there is no such format", expected=f"one of {', '.join(FORMATS)}"
         )
     return name
+
+
+def _git_format(named: str) -> str:
+    if named not in ("auto", "git"):
+        raise InvalidValue(name="--format", value=named, why="--git reads repositories", expected="one of both")
+    return "git"
 
 
 def _find_pipe(sources: Sequence[str]) -> str | None:

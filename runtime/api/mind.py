@@ -544,6 +544,7 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
             show(taken.position_bytes, taken.size_bytes)
         report.files += 1
         report.documents += taken.format in DOCUMENT_FORMATS
+        report.formats = sorted({*report.formats, taken.format})
 
     def _embed_new(self, report: CaptureReport, progress: Progress | None) -> EmbedProgress | None:
         """Wait for the meaning of what is new, or of what was left; ``None`` where nothing waits, or none can be."""

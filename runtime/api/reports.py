@@ -75,7 +75,9 @@ class CaptureReport(msgspec.Struct, kw_only=True):
     files: int = 0
     """Files read to their end."""
     documents: int = 0
-    """Of them, Markdown files."""
+    """Of them, Markdown files and folders of notes."""
+    formats: list[str] = msgspec.field(default_factory=list)
+    """The formats they were read as, each once."""
     notes_left: int = 0
     """Markdown files that lie beside transcripts in a folder that was named, and were not taken in."""
     failed: list[tuple[str, str]]

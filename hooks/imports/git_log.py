@@ -1,0 +1,218 @@
+"""Reads a git repository's history: each commit is a note of its author, with its time and the files it changed.
+
+The program git reads it (`_run` says how nothing that the repository itself names is executed by that), oldest commit
+first, so that what is committed later comes at the end. The text is the message as it stands, and a line of the files;
+a merge names none, since they are those of the commits it joins. A commit's id makes it known when it is read again.
+
+First come the commits of the main branch, then those that only what is checked out has: git keeps no record of the
+branch that a commit was made on, and these two are the ones that can be told.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from typing import IO
+
+from mnemic.actors.protocol.errors import SourceUnreadable
+from mnemic.actors.protocol.events import Event, to_bytes
+from mnemic.runtime.files.foreign import MOST_LINE_BYTES
+
+FORMAT = "git"
+_HEADER = "%H%x00%P%x00%at%x00%aN%x00%B"
+_MOST_FILES = 256
+"""Of a commit that changed more, the first are kept: a first commit may bring along tens of thousands."""
+_NAMED_FILES = 12
+_CHUNK_BYTES = 1 << 16
+_MOST_SENTENCE_LETTERS = 400
+_LATEST_S = 253_402_300_800  # the year 10000
+_KEPT_VARIABLES = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
+_VARIABLES = {
+    "LC_ALL": "C",
+    "GIT_ALLOW_PROTOCOL": "none",  # a clone that left out objects would fetch them, by a program that its config names
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+}
+_OPTIONS = ("--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "log.showRoot=true")
+_LOG = (
+    *("log", "-z", "--reverse", "--name-status", f"--format={_HEADER}", "--encoding=UTF-8"),
+    *("--no-renames", "--no-ext-diff", "--no-textconv", "--no-relative", "--no-color", "-O/dev/null"),
+    *("--diff-merges=off", "--no-show-signature", "--no-notes", "--ignore-submodules=none"),
+)
+_SIGNS = {"A": " (new)", "D": " (deleted)"}
+
+
+class GitSource:
+    """A repository that is being read; fulfils `mnemic.actors.protocol.ports.Source`. It is measured in commits."""
+
+    format = FORMAT
+
+    def __init__(self, path: str) -> None:
+        """Look at the repository that a folder lies in.
+
+        Raises:
+            SourceUnreadable: it lies in none, git refuses it, or there is no git.
+        """
+        self._path = path
+        self._log: subprocess.Popen[bytes] | None = None
+        self._common = self._ask("rev-parse", "--path-format=absolute", "--git-common-dir")
+        self._top = self._answer("rev-parse", "--show-toplevel")
+        self._is_shallow = self._answer("rev-parse", "--is-shallow-repository") == "true"
+        self._spans = self._find_spans()
+        counts = [self._ask("rev-list", "--count", *revisions) for _, revisions in self._spans]
+        self.size_bytes = sum(map(int, counts))
+        self.position_bytes = 0
+
+    def __iter__(self) -> Iterator[Event]:
+        cut = self._commits_cut_off()
+        for branch, revisions in self._spans:
+            tokens = self._tokens(*_LOG, *revisions)
+            token = next(tokens, None)
+            while token is not None:
+                commit = token.decode("ascii")
+                _, at, author, message = (next(tokens, b"") for _ in range(4))
+                changed: list[tuple[str, str]] = []
+                count = 0
+                while (token := next(tokens, None)) is not None and len(token) < len(commit):  # a letter, not a commit
+                    name = next(tokens, b"")
+                    count += 1
+                    if count <= _MOST_FILES:
+                        changed.append((token.decode("ascii").strip()[:1], _decode(name)))
+                if commit in cut:  # its parents are not here, so all of its files look new
+                    changed, count = [], 0
+                self.position_bytes += 1
+                yield self._event(commit, at, author, message, changed, count, branch)
+
+    def close(self) -> None:
+        """End git, where it is still at work."""
+        if self._log is not None:
+            self._log.kill()
+            self._log.wait()
+            assert self._log.stdout is not None
+            self._log.stdout.close()
+            self._log = None
+
+    def _event(
+        self,
+        commit: str,
+        at: bytes,
+        author: bytes,
+        message: bytes,
+        changed: list[tuple[str, str]],
+        count: int,
+        branch: str | None,
+    ) -> Event:
+        named = ", ".join(_printable(name) + _SIGNS.get(sign, "") for sign, name in changed[:_NAMED_FILES])
+        more = f" and {count - _NAMED_FILES} more" if count > _NAMED_FILES else ""
+        files = f"files: {named}{more}" if changed else ""
+        return Event(
+            assistant=FORMAT,
+            session=self._common,
+            kind="note",
+            role="user",
+            text=to_bytes("\n\n".join(filter(None, (_decode(message).strip(), files)))),
+            host_id=commit,
+            source_id=commit,
+            speaker=_decode(author).strip() or None,
+            said_at=_time_us(at),
+            cwd=self._top or self._common,
+            branch=branch,
+            files=tuple(os.path.join(self._top or "", name) for _, name in changed),
+        )
+
+    def _find_spans(self) -> list[tuple[str | None, tuple[str, ...]]]:
+        """What is read, one after another: each with the branch that its commits are on, and how git is asked."""
+        if self._answer("rev-parse", "--verify", "--quiet", "HEAD^{commit}") is None:
+            return []
+        head = self._answer("symbolic-ref", "--quiet", "--short", "HEAD")
+        origin = (self._answer("symbolic-ref", "--quiet", "refs/remotes/origin/HEAD") or "").rpartition("/")[2]
+        for name in filter(None, (origin, "main", "master")):
+            wanted = (f"refs/heads/{name}", f"refs/remotes/origin/{name}")
+            main = tuple(ref for ref in wanted if self._answer("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}"))
+            if main:
+                return [(name, (*main, "--")), (head, ("HEAD", "--not", *main, "--"))]
+        return [(head, ("HEAD", "--"))]
+
+    def _commits_cut_off(self) -> frozenset[str]:
+        if not self._is_shallow:
+            return frozenset()
+        try:
+            with open(os.path.join(self._common, "shallow"), encoding="ascii") as lines:
+                return frozenset(lines.read().split())
+        except (OSError, ValueError) as error:
+            raise SourceUnreadable(path=self._path, why=f"its file shallow cannot be read ({error})") from error
+
+    def _answer(self, *arguments: str) -> str | None:
+        """What git says, without the end of its line; ``None`` where it says no."""
+        try:
+            return self._ask(*arguments)
+        except SourceUnreadable:
+            return None
+
+    def _ask(self, *arguments: str) -> str:
+        return b"\0".join(self._tokens(*arguments)).decode("utf-8", "backslashreplace").removesuffix("\n")
+
+    def _tokens(self, *arguments: str) -> Iterator[bytes]:
+        """What git prints, piece by piece between NULs."""
+        with tempfile.TemporaryFile() as errors:
+            log = self._log = _run(self._path, arguments, errors)
+            assert log.stdout is not None
+            held = bytearray()
+            while chunk := log.stdout.read(_CHUNK_BYTES):
+                *whole, rest = chunk.split(b"\0")
+                for piece in whole:
+                    yield bytes(held + piece)
+                    held.clear()
+                held += rest
+                if len(held) > MOST_LINE_BYTES:
+                    raise SourceUnreadable(path=self._path, why=f"a message is longer than {MOST_LINE_BYTES:,} bytes")
+            if held:
+                yield bytes(held)
+            failed = log.wait() != 0
+            log.stdout.close()
+            self._log = None
+            if failed:
+                errors.seek(0)
+                said = " ".join(errors.read(_CHUNK_BYTES).decode("utf-8", "replace").split())
+                why = said.removeprefix("fatal: ")[:_MOST_SENTENCE_LETTERS]
+                raise SourceUnreadable(path=self._path, why=f"git says: {why or 'nothing, and failed'}")
+
+
+def _run(path: str, arguments: tuple[str, ...], errors: IO[bytes]) -> subprocess.Popen[bytes]:
+    """Start git on a repository that somebody else may have made.
+
+    Its configuration may name programs: a pager, a signature's checker, a file system monitor, drivers of diffs,
+    what fetches. None of them is run. Variables that lead git to another repository are not passed on; whom its user
+    trusts (``safe.directory``) stands in his own configuration, which counts.
+    """
+    kept = {name: value for name, value in os.environ.items() if name[:4] != "GIT_" or name in _KEPT_VARIABLES}
+    command = ["git", "-C", path, *_OPTIONS, *arguments]
+    try:
+        return subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, env=kept | _VARIABLES
+        )
+    except FileNotFoundError:
+        why = "the program git, which reads a repository, is not there; install it"
+        raise SourceUnreadable(path=path, why=why) from None
+    except (OSError, ValueError) as error:
+        raise SourceUnreadable(path=path, why=f"git cannot be started ({error})") from error
+
+
+def _time_us(seconds: bytes) -> int | None:
+    """When a commit was written; a time that no calendar holds is none."""
+    try:
+        at = int(seconds)
+    except ValueError:
+        return None
+    return at * 1_000_000 if abs(at) < _LATEST_S else None
+
+
+def _decode(data: bytes) -> str:
+    return data.decode("utf-8", "backslashreplace")
+
+
+def _printable(name: str) -> str:
+    return name if name.isprintable() else ascii(name)[1:-1]
