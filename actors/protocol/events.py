@@ -73,7 +73,7 @@ class MalformedLine(msgspec.Struct, frozen=True):
     """What is wrong with it, without its text."""
 
 
-DOCUMENT_FORMATS = ("markdown", "mem0", "mempalace")
+DOCUMENT_FORMATS = ("markdown", "obsidian", "basic-memory", "mem0", "mempalace")
 """Formats of what is edited: what stood under a source's own id, and is there no more, was replaced."""
 
 

@@ -42,6 +42,7 @@ _LOG = (
     *("--no-renames", "--no-ext-diff", "--no-textconv", "--no-relative", "--no-color", "-O/dev/null"),
     *("--diff-merges=off", "--no-show-signature", "--no-notes", "--ignore-submodules=none"),
 )
+_REMEDY = "Name a folder of a repository that git itself can read"
 _SIGNS = {"A": " (new)", "D": " (deleted)"}
 
 
@@ -62,14 +63,14 @@ class GitSource:
         self._top = self._answer("rev-parse", "--show-toplevel")
         self._is_shallow = self._answer("rev-parse", "--is-shallow-repository") == "true"
         self._spans = self._find_spans()
-        counts = [self._ask("rev-list", "--count", *revisions) for _, revisions in self._spans]
-        self.size_bytes = sum(map(int, counts))
+        counts = [self._ask("rev-list", "--count", *revisions, "--") for _, revisions in self._spans]
+        self.size_bytes: int | None = sum(map(int, counts))
         self.position_bytes = 0
 
     def __iter__(self) -> Iterator[Event]:
         cut = self._commits_cut_off()
         for branch, revisions in self._spans:
-            tokens = self._tokens(*_LOG, *revisions)
+            tokens = self._tokens(*_LOG, *revisions, "--")
             token = next(tokens, None)
             while token is not None:
                 commit = token.decode("ascii")
@@ -125,16 +126,17 @@ class GitSource:
 
     def _find_spans(self) -> list[tuple[str | None, tuple[str, ...]]]:
         """What is read, one after another: each with the branch that its commits are on, and how git is asked."""
-        if self._answer("rev-parse", "--verify", "--quiet", "HEAD^{commit}") is None:
-            return []
-        head = self._answer("symbolic-ref", "--quiet", "--short", "HEAD")
+        branch = self._answer("symbolic-ref", "--quiet", "--short", "HEAD")
+        head = (branch, ("HEAD",)) if self._is_commit("HEAD") else None  # a new repository, or branch, has none yet
         origin = (self._answer("symbolic-ref", "--quiet", "refs/remotes/origin/HEAD") or "").rpartition("/")[2]
         for name in filter(None, (origin, "main", "master")):
-            wanted = (f"refs/heads/{name}", f"refs/remotes/origin/{name}")
-            main = tuple(ref for ref in wanted if self._answer("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}"))
+            main = tuple(ref for ref in (f"refs/heads/{name}", f"refs/remotes/origin/{name}") if self._is_commit(ref))
             if main:
-                return [(name, (*main, "--")), (head, ("HEAD", "--not", *main, "--"))]
-        return [(head, ("HEAD", "--"))]
+                return [(name, main), *([(branch, ("HEAD", "--not", *main))] if head else [])]
+        return [head] if head else []
+
+    def _is_commit(self, ref: str) -> bool:
+        return self._answer("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}") is not None
 
     def _commits_cut_off(self) -> frozenset[str]:
         if not self._is_shallow:
@@ -178,7 +180,7 @@ class GitSource:
                 errors.seek(0)
                 said = " ".join(errors.read(_CHUNK_BYTES).decode("utf-8", "replace").split())
                 why = said.removeprefix("fatal: ")[:_MOST_SENTENCE_LETTERS]
-                raise SourceUnreadable(path=self._path, why=f"git says: {why or 'nothing, and failed'}")
+                raise SourceUnreadable(path=self._path, why=f"git says: {why or 'nothing, and failed'}", remedy=_REMEDY)
 
 
 def _run(path: str, arguments: tuple[str, ...], errors: IO[bytes]) -> subprocess.Popen[bytes]:
@@ -195,8 +197,8 @@ def _run(path: str, arguments: tuple[str, ...], errors: IO[bytes]) -> subprocess
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, env=kept | _VARIABLES
         )
     except FileNotFoundError:
-        why = "the program git, which reads a repository, is not there; install it"
-        raise SourceUnreadable(path=path, why=why) from None
+        why = "the program git, which reads a repository, is not there"
+        raise SourceUnreadable(path=path, why=why, remedy="Install git") from None
     except (OSError, ValueError) as error:
         raise SourceUnreadable(path=path, why=f"git cannot be started ({error})") from error
 

@@ -16,6 +16,7 @@ from mnemic.hooks.imports import mem0, mempalace
 from mnemic.hooks.imports.chats import CHAT_FORMATS, is_chat_export, open_chat_export
 from mnemic.hooks.imports.git_log import FORMAT as GIT
 from mnemic.hooks.imports.git_log import GitSource
+from mnemic.hooks.imports.vault import BASIC_MEMORY, OBSIDIAN, VaultSource, is_basic_memory, is_vault
 
 
 class Importer(NamedTuple):
@@ -41,6 +42,8 @@ IMPORTERS: dict[str, Importer] = {
     mem0.FORMAT: Importer(mem0.is_mem0, mem0.open_mem0),
     mempalace.FORMAT: Importer(mempalace.is_palace, mempalace.PalaceSource),
     GIT: Importer(_never, GitSource),  # a folder in a repository may be named for its notes: it is asked for by name
+    OBSIDIAN: Importer(is_vault, partial(VaultSource, OBSIDIAN)),
+    BASIC_MEMORY: Importer(is_basic_memory, partial(VaultSource, BASIC_MEMORY)),
 }
 """By the name of the format, as `mnemic capture --format` takes it."""
 

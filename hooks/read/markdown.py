@@ -3,7 +3,8 @@
 A section's text begins with a line of its headings (``Boats > Repairs``), so that a recall finds it by them; below it
 stand its words as they are. A long section is cut between paragraphs. Front matter (YAML between ``---``, TOML between
 ``+++``) gives the title, the tags and the day; else the day is that in the file's name, else when the file was written.
-What this memory put into the file itself is left out. `mnemic.hooks.read.formats` opens it.
+What this memory put into the file itself is left out. A note names its file and those that its words link to
+(`mnemic.hooks.read.note_links`). `mnemic.hooks.read.formats` opens one file, `mnemic.hooks.imports.vault` a folder.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import Event, MalformedLine, to_bytes
 from mnemic.hooks.read.generic import ASSISTANT
 from mnemic.hooks.read.lines import RawLines, parse_time_us
+from mnemic.hooks.read.note_links import Link, ResolveLink, linked_files, relative_resolver
 from mnemic.hooks.read.own_text import remove_block
 from mnemic.runtime.files.foreign import parse_toml
 
@@ -56,6 +58,10 @@ class FrontMatter(NamedTuple):
     """Its title."""
     tags: tuple[str, ...] = ()
     """Its tags."""
+    aliases: tuple[str, ...] = ()
+    """What else it is called."""
+    permalink: str = ""
+    """The name by which notes of basic-memory are linked."""
     said_at: int | None = None
     """World time, microseconds since 1970 UTC."""
     why: str = ""
@@ -74,40 +80,66 @@ class MarkdownSource:
 
     def __iter__(self) -> Iterator[Event | MalformedLine]:
         data = self._raw.read()
-        try:
-            text = data.decode("utf-8", "surrogatepass")
-        except UnicodeDecodeError as error:
-            raise SourceUnreadable(path=self._raw.path, why=f"byte {error.start} is no UTF-8") from None
-        file = None if self._raw.path == "-" else PurePath(self._raw.path)
-        session = str(file) if file else f"stdin-{hashlib.sha256(data).hexdigest()[:16]}"
-        front, body = split_front_matter(remove_block(text.removeprefix("\ufeff")))
-        if front.why:
-            yield MalformedLine(line=1, why=f"its front matter: {front.why}")
-        seen: Counter[str] = Counter()
-        tags = f"tags: {', '.join(front.tags)}" if front.tags else ""
-        for section in sections(body):
-            path = _SEPARATOR.join(_titled(section.path, front.title, file.stem if file else ""))
-            seen[path] += 1
-            name = path if seen[path] == 1 else f"{path} ({seen[path]})"
-            for number, part in enumerate(section.parts, start=1):
-                head = "\n".join(filter(None, (path, tags)))
-                tags = ""
-                self.position_bytes += len(to_bytes(part))
-                yield Event(
-                    assistant=ASSISTANT,
-                    session=session,
-                    kind="note",
-                    role="user",
-                    text=to_bytes("\n\n".join(filter(None, (head, part)))),
-                    source_id=name if number == 1 else f"{name} #{number}",
-                    said_at=_said_at(front, file, self._raw.changed_at),
-                    cwd=str(file.parent) if file else None,
-                )
+        resolve = _no_file if self._raw.path == "-" else relative_resolver(self._raw.path)
+        for item in read_notes(self._raw, data, resolve):
+            if isinstance(item, Event):
+                self.position_bytes = min(self.position_bytes + len(item.text), len(data))
+            yield item
         self.position_bytes = len(data)
 
     def close(self) -> None:
         """Let go of the file."""
         self._raw.close()
+
+
+def read_notes(raw: RawLines, data: bytes, resolve: ResolveLink) -> Iterator[Event | MalformedLine]:
+    """The notes of one Markdown file.
+
+    Args:
+        raw: the file, which names it.
+        data: all of it.
+        resolve: finds the files that its links lead to.
+
+    Raises:
+        SourceUnreadable: it is no UTF-8.
+    """
+    try:
+        text = data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise SourceUnreadable(path=raw.path, why=f"byte {error.start} is no UTF-8") from None
+    file = None if raw.path == "-" else PurePath(raw.path)
+    session = str(file) if file else f"stdin-{hashlib.sha256(data).hexdigest()[:16]}"
+    text = remove_block(text.removeprefix("\ufeff"))
+    front, body = split_front_matter(text)
+    if front.why:
+        yield MalformedLine(line=1, why=f"its front matter: {front.why}")
+    said_at, seen = _said_at(front, file, raw.changed_at), Counter[str]()
+    about = [
+        f"{name}: {', '.join(words)}" for name, words in (("tags", front.tags), ("aliases", front.aliases)) if words
+    ]
+    beside = text[: len(text) - len(body)]  # its links are the first note's
+    for section in sections(body):
+        path = _SEPARATOR.join(_titled(section.path, front.title, file.stem if file else ""))
+        seen[path] += 1
+        name = path if seen[path] == 1 else f"{path} ({seen[path]})"
+        for number, part in enumerate(section.parts, start=1):
+            head = "\n".join(filter(None, (path, *about)))
+            yield Event(
+                assistant=ASSISTANT,
+                session=session,
+                kind="note",
+                role="user",
+                text=to_bytes("\n\n".join(filter(None, (head, part)))),
+                source_id=name if number == 1 else f"{name} #{number}",
+                said_at=said_at,
+                cwd=str(file.parent) if file else None,
+                files=linked_files(session, (beside, part), resolve) if file else (),
+            )
+            about, beside = [], ""
+
+
+def _no_file(link: Link) -> None:
+    return None
 
 
 def _titled(path: Sequence[str], title: str, name: str) -> Sequence[str]:
@@ -202,14 +234,21 @@ def split_front_matter(text: str) -> tuple[FrontMatter, str]:
 
 
 def _front_matter(values: dict[Any, Any]) -> FrontMatter:
-    title, tags = values.get("title"), values.get("tags")
-    given = re.split(r"[,\s]+", tags) if isinstance(tags, str) else tags if isinstance(tags, list) else []
+    title, link = values.get("title"), values.get("permalink")
     name, date = next(((name, values[name]) for name in _DATES if values.get(name)), ("", None))
     written = date.isoformat() if isinstance(date, datetime.date) else date  # as TOML has it; a datetime is one
     said_at = parse_time_us(_OFFSET.sub("", written.strip())) if isinstance(written, str) else None
     return FrontMatter(
         title=" ".join(title.split()) if isinstance(title, str) else "",
-        tags=tuple(one.strip().lstrip("#") for one in given if isinstance(one, str) and one.strip()),
+        tags=tuple(one.lstrip("#") for one in _words(values.get("tags"), r"[,\s]+")),
+        aliases=_words(values.get("aliases"), ","),
+        permalink=link.strip() if isinstance(link, str) else "",
         said_at=said_at,
         why=f"its {name} is no ISO 8601 time" if name and said_at is None else "",
     )
+
+
+def _words(value: Any, between: str) -> tuple[str, ...]:
+    """The words of a list, or of a string with something between them."""
+    given = re.split(between, value) if isinstance(value, str) else value if isinstance(value, list) else []
+    return tuple(" ".join(one.split()) for one in given if isinstance(one, str) and one.strip())

@@ -107,6 +107,7 @@ def test_a_note_has_its_headings_its_file_and_the_time_of_that(notes: Any, tmp_p
         source_id="boats",
         said_at=WRITTEN_S * 1_000_000,
         cwd=str(tmp_path),
+        files=(str(tmp_path / "boats.md"),),
     )
     assert (second.text, second.source_id) == (b"Repairs\n\nThe heron leaks.", "Repairs")
 

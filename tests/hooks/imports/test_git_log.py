@@ -1,0 +1,256 @@
+"""A commit is a note of its author: when, which files, the whole message; nothing a repository names is executed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mnemic.actors.protocol.errors import SourceUnreadable
+from mnemic.actors.protocol.events import Event, to_text
+from mnemic.hooks import open_transcript
+from mnemic.hooks.imports.git_log import GitSource
+
+FIRST_S = 1_700_000_000
+Git = Callable[..., str]
+
+
+def events(path: Path) -> list[Event]:
+    source = open_transcript(str(path), "git")
+    try:
+        found = list(source)
+    finally:
+        source.close()
+    assert source.position_bytes == source.size_bytes == len(found)
+    return [one for one in found if isinstance(one, Event)]
+
+
+def texts(path: Path) -> list[str]:
+    return [to_text(one.text) for one in events(path)]
+
+
+@pytest.fixture
+def git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Git:
+    """Run git on a repository; each commit is a minute after the one before it."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
+    (tmp_path / "gitconfig").write_text(
+        "[user]\nname=Ines\nemail=i@x\n[init]\ndefaultBranch=main\n[commit]\ngpgSign=false\n"
+    )
+    now = [FIRST_S]
+
+    def run(folder: Path, *arguments: str, given: bytes | None = None, **environment: str) -> str:
+        when = {f"GIT_{who}_DATE": f"{now[0]} +0000" for who in ("AUTHOR", "COMMITTER")}
+        now[0] += 60
+        folder.mkdir(exist_ok=True)
+        done = subprocess.run(
+            ["git", "-C", str(folder), "-c", "protocol.file.allow=always", *arguments],
+            input=given,
+            capture_output=True,
+            check=True,
+            env=os.environ | when | environment,
+        )
+        return done.stdout.decode("utf-8", "replace").strip()
+
+    return run
+
+
+@pytest.fixture
+def repository(tmp_path: Path, git: Git) -> Path:
+    """Three commits and a merge."""
+    folder = tmp_path / "boats"
+    git(folder, "init", "-q")
+    (folder / "src").mkdir()
+    (folder / "src" / "heron.py").write_text("1")
+    (folder / "pier.md").write_text("1")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "Mend the heron\n\nIt leaked at the keel.")
+    git(folder, "checkout", "-qb", "fix/pier")
+    (folder / "pier.md").unlink()
+    git(folder, "commit", "-qam", "Drop the pier", "--author", "Odo <o@x>")
+    return folder
+
+
+def test_a_commit_is_its_authors_note_with_time_files_and_the_whole_message(repository: Path, git: Git) -> None:
+    first, second = events(repository)
+    assert first == Event(
+        assistant="git",
+        session=str(repository / ".git"),
+        kind="note",
+        role="user",
+        text=b"Mend the heron\n\nIt leaked at the keel.\n\nfiles: pier.md (new), src/heron.py (new)",
+        host_id=git(repository, "rev-parse", "HEAD~1"),
+        source_id=git(repository, "rev-parse", "HEAD~1"),
+        speaker="Ines",
+        said_at=(FIRST_S + 120) * 1_000_000,
+        cwd=str(repository),
+        branch="main",
+        files=(str(repository / "pier.md"), str(repository / "src" / "heron.py")),
+    )
+    assert (second.speaker, second.branch, second.text) == (
+        "Odo",
+        "fix/pier",
+        b"Drop the pier\n\nfiles: pier.md (deleted)",
+    )
+
+
+def test_a_merge_says_its_message_and_no_files(repository: Path, git: Git) -> None:
+    git(repository, "checkout", "-q", "main")
+    git(repository, "merge", "-q", "--no-ff", "-m", "Merge the pier", "fix/pier")
+    merge = events(repository)[-1]
+    assert (merge.text, merge.files, merge.branch) == (b"Merge the pier", (), "main")
+
+
+def test_what_is_committed_later_comes_at_the_end(repository: Path, git: Git) -> None:
+    before = events(repository)
+    git(repository, "commit", "-q", "--allow-empty", "-m", "later")
+    assert events(repository)[:-1] == before
+
+
+def test_a_subfolder_a_worktree_and_its_variables_are_the_same_repository(
+    repository: Path, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(repository, "worktree", "add", "-q", "--detach", str(tmp_path / "other"))
+    git(tmp_path / "elsewhere", "init", "-q")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere" / ".git"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(tmp_path))
+    for folder in (repository / "src", tmp_path / "other"):
+        assert {(one.session, one.host_id) for one in events(folder)} == {
+            (one.session, one.host_id) for one in events(repository)
+        }
+
+
+def test_a_bare_repository_names_files_as_they_are_in_it(repository: Path, git: Git, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "-q", "--bare", str(repository), "bare.git")
+    first, second = events(tmp_path / "bare.git")
+    assert (first.files, first.cwd) == (("pier.md", "src/heron.py"), str(tmp_path / "bare.git"))
+    assert second.branch == "fix/pier"
+
+
+def test_where_a_shallow_clone_begins_nothing_is_said_to_be_new(repository: Path, git: Git, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{repository}", "shallow")
+    assert texts(tmp_path / "shallow") == ["Drop the pier"]
+
+
+def test_an_empty_repository_has_no_commits(tmp_path: Path, git: Git) -> None:
+    git(tmp_path / "new", "init", "-q")
+    assert events(tmp_path / "new") == []
+
+
+def test_of_a_large_commit_the_first_files_are_kept_and_the_others_counted(tmp_path: Path, git: Git) -> None:
+    folder = tmp_path / "large"
+    git(folder, "init", "-q")
+    for number in range(300):
+        (folder / f"{number:03}").write_text("")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "all")
+    (large,) = events(folder)
+    assert len(large.files) == 256
+    assert to_text(large.text).endswith("011 (new) and 288 more")
+
+
+def test_names_dates_and_words_that_no_calendar_and_no_utf_8_holds(tmp_path: Path, git: Git) -> None:
+    folder = tmp_path / "odd"
+    git(folder, "init", "-q")
+    (folder / 'a\n"b\t.md').write_text("")
+    (folder / os.fsdecode(b"\xff")).write_text("")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "first", GIT_AUTHOR_DATE="@0 +0000")
+    tree = git(folder, "rev-parse", "HEAD^{tree}")
+    written = [(b"7000000000", b"\xe9 ist kein UTF-8"), (b"9223372036854775807", b"x"), (b"-5", b""), (b"soon", b"y")]
+    for when, message in written:
+        head = git(folder, "rev-parse", "HEAD")
+        raw = (
+            f"tree {tree}\nparent {head}\nauthor  <> ".encode()
+            + when
+            + b" +0000\ncommitter C <c> 1 +0000\n\n"
+            + message
+        )
+        made = git(folder, "hash-object", "-t", "commit", "-w", "--literally", "--stdin", given=raw)
+        git(folder, "update-ref", "HEAD", made)
+    git(folder, "config", "i18n.logOutputEncoding", "latin1")
+    first, *others = events(folder)
+    assert (first.said_at, first.text) == (0, b'first\n\nfiles: a\\n"b\\t.md (new), \\xff (new)')
+    assert first.files == (str(folder / 'a\n"b\t.md'), str(folder / "\\xff"))
+    assert [to_text(one.text) for one in others] == ["\\xe9 ist kein UTF-8", "x", "", "y"]
+    assert others[0].said_at == 7_000_000_000_000_000
+    assert all(one.said_at is None or abs(one.said_at) < 1 << 62 for one in others)
+    assert {one.speaker for one in others} == {None}
+
+
+def test_nothing_that_a_repository_configures_is_run_and_none_of_it_changes_what_is_read(
+    repository: Path, git: Git, tmp_path: Path
+) -> None:
+    before = events(repository)
+    program = tmp_path / "evil"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\ncat\n")
+    program.chmod(0o755)
+    (repository / ".git" / "info" / "attributes").write_text("* diff=evil filter=evil\n")
+    hooks = tmp_path / "hooks"
+    hooks.mkdir()
+    settings = {
+        **dict.fromkeys(("core.fsmonitor", "core.pager", "pager.log", "diff.external", "gpg.program"), str(program)),
+        **dict.fromkeys(
+            ("diff.evil.textconv", "diff.evil.command", "filter.evil.clean", "core.sshCommand"), str(program)
+        ),
+        "alias.log": f"!{program}",
+        "core.hooksPath": str(hooks),
+        "log.showSignature": "true",
+        "log.showRoot": "false",
+        "log.diffMerges": "separate",
+        "color.ui": "always",
+        "diff.relative": "true",
+        "diff.orderFile": "missing",
+        "diff.noprefix": "true",
+    }
+    for name, value in settings.items():
+        git(repository, "config", name, value)
+    assert events(repository / "src") == before
+    assert not (tmp_path / "ran").exists()
+
+
+def test_what_a_clone_left_out_is_fetched_by_no_program(repository: Path, git: Git, tmp_path: Path) -> None:
+    program = tmp_path / "evil"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    program.chmod(0o755)
+    tree = git(repository, "rev-parse", "HEAD^{tree}")
+    (repository / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
+    settings = {
+        "core.repositoryFormatVersion": "1",
+        "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true",
+        "remote.origin.url": "ssh://nowhere/x",
+        "core.sshCommand": str(program),
+    }
+    for name, value in settings.items():
+        git(repository, "config", name, value)
+    with pytest.raises(SourceUnreadable, match="git says: "):
+        events(repository)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_what_git_refuses_is_said_in_its_words(tmp_path: Path, git: Git, repository: Path) -> None:
+    with pytest.raises(SourceUnreadable, match="git says: not a git repository"):
+        GitSource(str(tmp_path))
+    (repository / ".git" / "config").write_text("[core\n")
+    with pytest.raises(SourceUnreadable, match="git says: bad config line 1"):
+        GitSource(str(repository))
+
+
+def test_where_there_is_no_git_one_sentence_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SourceUnreadable, match="the program git, which reads a repository, is not there") as refused:
+        GitSource(str(tmp_path))
+    assert refused.value.remedy_text == "Install git."
+
+
+def test_git_ends_with_the_reading(repository: Path, git: Git) -> None:
+    source = GitSource(str(repository))
+    items = iter(source)
+    next(items)
+    log = source._log
+    source.close()
+    assert log is None or log.returncode is not None
