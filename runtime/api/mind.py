@@ -129,7 +129,7 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
         """Take in transcripts and notes: files, folders of them, or ``-`` for standard input. Twice is once.
 
         Args:
-            format: ``auto``, or one of `mnemic.hooks.read.formats.FORMATS`: a host's, ``chatgpt``, ``claude-export``,
+            format: ``auto``, or one of `mnemic.hooks.read.formats.FORMATS`: a host's, another program's, ``git``,
                 ``jsonl``, ``markdown``, ``text``.
             scope: the scope they belong to; where absent, each event's own or its folder's project.
             embed: whether to wait until everything is found by meaning too; where nothing is new, a home's process is

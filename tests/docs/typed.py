@@ -21,8 +21,9 @@ from mnemic.cli.context import cli
 from mnemic.cli.main import main
 from mnemic.runtime.minds.homes import default_home
 from tests.docs.pages import Command
-from tests.hooks.imports.exports import gpt_pier, zipped
 from tests.foreign_stores import copy_store
+from tests.hooks.imports.exports import gpt_pier, zipped
+from tests.paths import FIXTURES
 from tests.processes.faces import EXAMPLE
 
 USER = "/home/ada"
@@ -45,6 +46,11 @@ class _Terminal(io.TextIOWrapper):
 
     def isatty(self) -> bool:
         return True
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 class User:
@@ -72,6 +78,11 @@ class User:
         (self.folder / "notes" / "boats.md").write_text("# Boats\n\nThe Kittiwake takes in water.\n", "utf-8")
         (self.folder / "Downloads").mkdir()
         zipped(self.folder / "Downloads" / "chatgpt.zip", {"conversations.json": [gpt_pier()]})
+        shutil.copytree(FIXTURES / "imports" / "basic-memory", self.folder / "basic-memory")
+        shutil.copytree(FIXTURES / "imports" / "basic-memory", self.folder / "vault")
+        (self.folder / "vault" / ".obsidian").mkdir()
+        for words in ("init -q", "-c user.name=Ada -c user.email=ada@x commit -q --allow-empty -m Launched"):
+            subprocess.run(["git", *words.split()], cwd=_made(self.folder / "boats"), check=True)
         (self.folder / "src" / "shelf" / ".mnemic.toml").write_text('scope = "work/shelf"\n', "utf-8")
         patch.setenv("PATH", os.pathsep.join([os.path.dirname(sys.executable), "/usr/bin", "/bin"]))
         patch.chdir(self.folder)

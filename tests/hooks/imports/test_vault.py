@@ -98,9 +98,7 @@ def test_two_notes_that_link_are_joined_by_their_target(vault: Callable[..., Pat
         rows = actors.look(lambda now: now.memory_columns(0).row)
         targets = actors.look(lambda now: now.node_sources(rows)).targets
     edges = target_edges(rows, (rows * 0).astype("int32"), targets)
-    assert [(rows.tolist().index(one), rows.tolist().index(other)) for one, other in zip(*edges[:2], strict=True)] == [
-        (0, 1)
-    ]
+    assert (edges.sources.tolist(), edges.targets.tolist()) == ([rows[0]], [rows[1]])
 
 
 NAMES = st.text("ab/", min_size=1, max_size=8).map(lambda name: "/".join(filter(None, name.split("/"))) or "a")

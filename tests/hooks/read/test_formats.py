@@ -297,15 +297,15 @@ def found(folder: Path, format: str) -> tuple[list[str], int]:
 
 
 def test_a_folder_stands_for_its_transcripts_or_where_it_has_none_for_its_notes(tmp_path: Path) -> None:
-    for name in ("a.md", "b/c.markdown", "b/d.txt", ".obsidian/e.md", "b/node_modules/f.md"):
+    for name in ("a.md", "b/c.markdown", "b/d.txt", ".hidden/e.md", "b/node_modules/f.md"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("words")
     (tmp_path / "link.md").symlink_to(tmp_path / "a.md")
     assert found(tmp_path, "auto") == (["a.md", "b/c.markdown"], 0)
     assert found(tmp_path, "jsonl") == ([], 0)
-    (tmp_path / ".obsidian" / "s.jsonl").write_bytes(GENERIC)
-    assert found(tmp_path, "auto") == ([".obsidian/s.jsonl"], 2)
-    assert found(tmp_path, "jsonl") == ([".obsidian/s.jsonl"], 0)
+    (tmp_path / ".hidden" / "s.jsonl").write_bytes(GENERIC)
+    assert found(tmp_path, "auto") == ([".hidden/s.jsonl"], 2)
+    assert found(tmp_path, "jsonl") == ([".hidden/s.jsonl"], 0)
     assert found(tmp_path, "markdown") == (["a.md", "b/c.markdown"], 0)
     assert find_sources(str(tmp_path / "a.md"), "auto") == ([str(tmp_path / "a.md")], 0)

@@ -573,7 +573,7 @@ WRONG: list[tuple[list[str], int, str]] = [
     (
         ["capture", "--format", "word", "/dev/null"],
         2,
-        "one of auto, claude-code, codex, gemini-cli, opencode, jsonl, chatgpt, claude-export, markdown, text",
+        f"one of {', '.join(FORMATS)}",
     ),
     (["serve", "--engine", "embedded", "--address", "x:1"], 2, "--address goes with --engine ray"),
     (["capture", "--scope", "a/*", str(EXAMPLE / "call.jsonl")], 2, "it is no path"),

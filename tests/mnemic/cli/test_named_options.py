@@ -18,8 +18,8 @@ STRANGERS = {"--no-deps", "--assistant", "--event", "--cwd", "--ask", "--off", "
 STRANGERS |= {"--user", "--now", "--property", "--value"}
 """Options of pip, of curl, of systemctl, of the hook and of what it starts (docs/spool.md);
 a colour of the page of HTTP."""
-READERS = {"shell.py", "shell_programs.py"}
-"""Modules that name the options of programs whose calls are understood."""
+READERS = {"shell.py", "shell_programs.py", "git_log.py"}
+"""Modules that name the options of other programs, whose calls are understood or made."""
 
 
 def commands_of(group: click.Group) -> Iterator[click.Command]:
