@@ -184,6 +184,11 @@ def test_names_dates_and_words_that_no_calendar_and_no_utf_8_holds(tmp_path: Pat
 def test_nothing_that_a_repository_configures_is_run_and_none_of_it_changes_what_is_read(
     repository: Path, git: Git, tmp_path: Path
 ) -> None:
+    signature = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n"
+    head, tree = git(repository, "rev-parse", "HEAD"), git(repository, "rev-parse", "HEAD^{tree}")
+    raw = f"tree {tree}\nparent {head}\nauthor A <a> 9 +0000\ncommitter A <a> 9 +0000\n{signature}\nsigned\n"
+    signed = git(repository, "hash-object", "-t", "commit", "-w", "--stdin", given=raw.encode())
+    git(repository, "update-ref", "HEAD", signed)
     before = events(repository)
     program = tmp_path / "evil"
     program.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\ncat\n")
@@ -238,6 +243,19 @@ def test_what_git_refuses_is_said_in_its_words(tmp_path: Path, git: Git, reposit
     (repository / ".git" / "config").write_text("[core\n")
     with pytest.raises(SourceUnreadable, match="git says: bad config line 1"):
         GitSource(str(repository))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to somebody else")
+def test_a_repository_of_somebody_else_is_read_once_its_user_trusts_it(
+    repository: Path, git: Git, tmp_path: Path
+) -> None:
+    for path in (repository, repository / ".git"):
+        os.chown(path, 4321, 4321)
+    with pytest.raises(SourceUnreadable, match=r"dubious ownership .* git config --global --add safe\.directory"):
+        events(repository)
+    with open(tmp_path / "gitconfig", "a") as settings:
+        settings.write(f"[safe]\ndirectory={repository}\n")
+    assert len(events(repository)) == 2
 
 
 def test_where_there_is_no_git_one_sentence_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

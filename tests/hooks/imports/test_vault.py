@@ -101,6 +101,28 @@ def test_two_notes_that_link_are_joined_by_their_target(vault: Callable[..., Pat
     assert (edges.sources.tolist(), edges.targets.tolist()) == ([rows[0]], [rows[1]])
 
 
+def test_a_vault_taken_in_parts_by_two_runs_replaces_only_what_was_edited(
+    vault: Callable[..., Path], home: Path
+) -> None:
+    root = vault(a="# Same\n\none [[b]]\n\n# Own\n\ntwo", b="# Same\n\nthree\n\n# Own\n\nfour", c="five")
+
+    def take(actors: ActorHarness) -> tuple[int, int]:
+        parts = actors.take(str(root))
+        return sum(one.new for one in parts), sum(one.known for one in parts)
+
+    with ActorHarness(home, batch_events=2) as actors:
+        actors.open_source = open_transcript
+        actors.take_part(str(root))  # and then it is killed
+    with ActorHarness(home, batch_events=2) as actors:
+        actors.open_source = open_transcript
+        assert take(actors) == (3, 2)
+        vault(a="# Same\n\none [[b]]\n\n# Own\n\nnew", b="# Same\n\nthree\n\n# Own\n\nfour", c="five")
+        assert take(actors) == (1, 4)
+        held = actors.look(lambda now: now.document_notes("generic", str(root / "a.md")))
+        assert [(one.source_id, one.holds) for one in held] == [("Same", True), ("Own", False), ("Own", True)]
+        assert all(one.holds for one in actors.look(lambda now: now.document_notes("generic", str(root / "b.md"))))
+
+
 NAMES = st.text("ab/", min_size=1, max_size=8).map(lambda name: "/".join(filter(None, name.split("/"))) or "a")
 
 
