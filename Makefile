@@ -170,7 +170,7 @@ $(DEV): $(BASE)
 	@rm -f $(VENV)/.dev-* && touch $@
 
 $(RELEASE): $(BASE)
-	$(STEP) "Installing what makes a release (zig among it, 300 MB) ..."
+	$(STEP) "Installing what makes a release (zig among it, 500 MB) ..."
 	@$(INSTALL) --no-build-isolation --editable '.[release]'
 	@rm -f $(VENV)/.release-* && touch $@
 

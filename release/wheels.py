@@ -5,9 +5,12 @@ into it. Where `ziglang` and `cargo-zigbuild` are installed they link against gl
 else the linker of this machine does, and the tag says how new a glibc that asks for. auditwheel checks and writes it.
 """
 
+import argparse
 import importlib.util
 import os
 import platform
+import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path

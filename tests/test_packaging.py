@@ -80,8 +80,28 @@ def test_the_rust_workspace_has_the_version_of_the_package() -> None:
 def test_the_core_install_carries_no_torch_and_every_requirement_a_lower_bound() -> None:
     assert not [needed for needed in PROJECT["project"]["dependencies"] if needed.startswith("torch")]
     extras = PROJECT["project"]["optional-dependencies"]
-    for needed in [*PROJECT["project"]["dependencies"], *extras["torch"], *extras["test"], *extras["dev"]]:
-        assert needed == "mnemic[test]" or re.fullmatch(r"[\w-]+>=[\d.]+", needed), needed
+    for needed in [
+        *PROJECT["project"]["dependencies"],
+        *extras["torch"],
+        *extras["test"],
+        *extras["dev"],
+        *extras["release"],
+    ]:
+        assert needed == "mnemic[test]" or re.fullmatch(r"[\w-]+(\[[\w-]+\])?>=[\d.]+", needed), needed
+
+
+def test_every_requirement_is_imported_by_what_is_installed() -> None:
+    """What buys nothing is not installed."""
+    imported: set[str] = set()
+    for folder in PROJECT["tool"]["setuptools"]["package-dir"].values():
+        for path in (ROOT / folder).rglob("*.py"):
+            imported.update(re.findall(r"^ *(?:from|import) (\w+)", path.read_text("utf-8"), re.MULTILINE))
+    brought: dict[str, set[str]] = {}
+    for module, names in importlib.metadata.packages_distributions().items():
+        for name in names:
+            brought.setdefault(canonicalize_name(name), set()).add(module)
+    needed = [canonicalize_name(Requirement(one).name) for one in PROJECT["project"]["dependencies"]]
+    assert [name for name in needed if not brought[name] & imported] == []
 
 
 def test_every_requirement_is_pinned_in_the_constraints() -> None:
