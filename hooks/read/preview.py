@@ -32,7 +32,7 @@ class SourcePreview(msgspec.Struct, kw_only=True):
     files: int = 0
     """How many files of that format it is."""
     conversations: int = 0
-    """How many conversations there are, or documents."""
+    """How many conversations there are, or documents, or repositories."""
     memories: int = 0
     """How many memories it makes at most."""
     text_bytes: int = 0
@@ -56,6 +56,8 @@ class CapturePreview(msgspec.Struct, kw_only=True):
     """Of each source that was named, what it holds, a format after another."""
     failed: list[tuple[str, str]] = msgspec.field(default_factory=list)
     """What cannot be read at all, and why."""
+    empty: list[str] = msgspec.field(default_factory=list)
+    """Folders, as they were named, in which nothing is that would be taken."""
     notes_left: int = 0
     """How many Markdown files lie beside transcripts, and would not be taken."""
 
@@ -77,6 +79,8 @@ def preview_sources(
     for source in sources:
         paths, left = find_sources(source, format)
         told.notes_left += left
+        if not paths:
+            told.empty.append(source)
         found += [(source, path) for path in paths]
     sizes = [os.path.getsize(path) if os.path.isfile(path) else 0 for _, path in found]
     tallies: dict[tuple[str, str], _Tally] = {}

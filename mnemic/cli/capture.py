@@ -15,9 +15,26 @@ import msgspec
 from mnemic.actors.protocol.errors import InvalidValue, SourceUnreadable
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options, exit_where_failed
 from mnemic.cli.terminal.interrupts import interruptible_stdin
-from mnemic.cli.terminal.output import Line, progress_bars
+from mnemic.cli.terminal.output import Line, local_day, progress_bars
 from mnemic.runtime.api.reports import format_size, made_way_lines, pluralize, unbound_warning
 
+_SOURCE_WORDS = {
+    "markdown": "Markdown file",
+    "git": "repository",
+    "obsidian": "vault",
+    "basic-memory": "folder of notes",
+    "chatgpt": "export",
+    "claude-export": "export",
+    "mem0": "store",
+    "mempalace": "store",
+}
+_SESSION_WORDS = {
+    "markdown": "file",
+    "git": "repository",
+    "obsidian": "note",
+    "basic-memory": "note",
+    "mempalace": "file",
+}
 _NOTHING_THERE = "nothing is there: in a folder, files named *.jsonl are taken, else those named *.md, and no links"
 
 
@@ -33,7 +50,7 @@ _NOTHING_THERE = "nothing is there: in a folder, files named *.jsonl are taken, 
     help="auto, claude-code, codex, gemini-cli, opencode, chatgpt, claude-export, git, obsidian, basic-memory, mem0, "
     "mempalace, jsonl, markdown or text.",
 )
-@click.option("--git", is_flag=True, help="The commits of the repository named, or of the one this folder is in.")
+@click.option("--git", is_flag=True, help="The commits of the repository named, or of the one that this folder is in.")
 @click.option("--scope", metavar="W/P", help="Scope they belong to; else each one's own, or its folder's project.")
 @click.option("--no-meaning", is_flag=True, help="Do not wait for the meaning; the next capture adds what is missing.")
 @click.option("--preview", is_flag=True, help="Only tell what would be taken in; nothing is made or kept.")
@@ -140,12 +157,14 @@ def preview_lines(view: dict[str, Any]) -> Iterator[Line]:
         yield [(f"{one['source']}: ", "bold"), (f"{one['format']}, {_preview_counts(one)}", "")]
         if one["first"] is not None:
             undated = f"; {one['undated']} without a time" if one["undated"] else ""
-            yield f"  from {one['first'][:10]} to {one['last'][:10]}{undated}"
+            yield f"  from {local_day(one['first'])} to {local_day(one['last'])}{undated}"
         if one["unreadable"]:
             yield f"  {pluralize(one['unreadable'], 'line')} cannot be read:"
             yield from (f"    {path}:{line}: {why}" for path, line, why in one["reasons"])
-    if not view["sources"] and not view["failed"]:
+    if view["empty"] and not view["sources"]:
         yield _NOTHING_THERE
+    elif view["empty"]:
+        yield f"nothing is there: {', '.join(view['empty'])}"
     if view["notes_left"]:
         yield _notes_left_line(view)
     yield from _failed_lines(view)
@@ -154,7 +173,7 @@ def preview_lines(view: dict[str, Any]) -> Iterator[Line]:
 
 def _preview_counts(one: dict[str, Any]) -> str:
     kept = pluralize(one["memories"], "memory")
-    conversations = pluralize(one["conversations"], "conversation")
+    conversations = pluralize(one["conversations"], _SESSION_WORDS.get(one["format"], "conversation"))
     files = f" in {one['files']} files" if one["files"] > 1 else ""
     return f"{kept} of {conversations}{files}, {format_size(one['text_bytes'])} of text"
 
@@ -171,9 +190,8 @@ def _failed_lines(view: dict[str, Any]) -> Iterator[Line]:
 
 def _source_word(formats: list[str]) -> str:
     """What was read is called, where all of it is of one kind."""
-    words = {"markdown": "Markdown file", "git": "repository", "obsidian": "vault", "basic-memory": "folder of notes"}
-    named = {words.get(one, "transcript") for one in formats}
-    return named.pop() if len(named) == 1 else "transcript"
+    named = {_SOURCE_WORDS.get(one, "transcript") for one in formats}
+    return named.pop() if len(named) == 1 else "source"  # also where there is nothing
 
 
 def _waiting_lines(view: dict[str, Any]) -> Iterator[Line]:

@@ -82,7 +82,7 @@ def test_an_export_that_ends_in_the_middle_is_kept_so_far_and_the_whole_one_adds
     path.write_text(whole[:-20])
     cut = command("capture", path, "--no-meaning", "--home", home)
     assert cut.code == 1
-    assert cut.out.startswith("3 new memories from 1 transcript")
+    assert cut.out.startswith("3 new memories from 1 export")
     assert f"  {path}:2: the file ends in the middle of it\n" in cut.out
     path.write_text(whole)
     captured = command("capture", path, "--no-meaning", "--home", home, "--json")
@@ -117,7 +117,7 @@ def test_a_preview_tells_a_person_what_each_source_is(command: Command, home: Pa
         "  from 2025-10-09 to 2025-10-09",
         "  1 line cannot be read:",
         f"    {export}:2: not a JSON object",
-        f"{tmp_path / 'notes'}: markdown, 1 memory of 1 conversation, 12 bytes of text",
+        f"{tmp_path / 'notes'}: markdown, 1 memory of 1 file, 12 bytes of text",
         "  from 2026-05-01 to 2026-05-01",
         f"{chat}: jsonl, 1 memory of 1 conversation, 8 bytes of text",
     ]
@@ -137,3 +137,13 @@ def test_a_preview_of_an_empty_folder_says_that_nothing_is_there(command: Comman
     told = command("capture", "--preview", tmp_path / "empty", "--home", home)
     assert told.code == 0
     assert told.out.startswith("nothing is there: ")
+
+
+def test_a_preview_names_the_folders_in_which_nothing_is(command: Command, home: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    chat = lines(tmp_path / "b.jsonl", turn("an otter"))
+    told = command("capture", "--preview", tmp_path / "empty", chat, "--home", home)
+    assert f"nothing is there: {tmp_path / 'empty'}" in told.out.splitlines()
+    assert command("capture", "--preview", tmp_path / "empty", "--home", home, "--json").json["empty"] == [
+        str(tmp_path / "empty")
+    ]

@@ -116,6 +116,8 @@ def test_a_vault_is_taken_once_and_an_edited_section_stands_for_what_it_was(
 
 
 def test_each_source_has_its_word() -> None:
-    words = [_source_word([name]) for name in ("markdown", "codex", *IMPORTERS)]
-    assert words[:5] == ["Markdown file", "transcript", "repository", "vault", "folder of notes"]
-    assert _source_word([]) == _source_word(["git", "markdown"]) == "transcript"
+    words = {name: _source_word([name]) for name in ("markdown", "codex", *IMPORTERS)}
+    assert words["codex"] == "transcript"
+    assert [name for name, word in words.items() if word == "transcript"] == ["codex"]
+    assert (words["markdown"], words["git"], words["mem0"]) == ("Markdown file", "repository", "store")
+    assert _source_word([]) == _source_word(["git", "markdown"]) == "source"
