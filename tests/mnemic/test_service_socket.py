@@ -18,6 +18,8 @@ import pytest
 
 from mnemic.runtime.client.service_socket import SERVICE_SOCKET, release_waiting, wake_service
 from mnemic.runtime.minds.run_dir import PROTOCOL
+from mnemic.runtime.version import __version__
+from tests.processes.another import AnotherMnemic
 from tests.processes.faces import COMMAND, Outcome, finish, start
 from tests.processes.serving import OTHER, end, ready
 from tests.waiting import BOUND_S
@@ -123,3 +125,23 @@ def test_a_socket_that_was_passed_to_another_process_is_left_alone(monkeypatch: 
     with release_waiting() as release:
         release()
         assert "LISTEN_FDS" not in os.environ  # nor does a process that this one starts take it for its own
+
+
+@pytest.mark.system
+def test_a_service_whose_installation_was_replaced_leaves_and_the_manager_starts_the_next_one(
+    home: Path, activate: Activate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = AnotherMnemic(tmp_path / "installed", __version__)
+    monkeypatch.setenv("PYTHONPATH", installed.environment["PYTHONPATH"])
+    program = (sys.executable, "-P", "-m", "mnemic")  # the code of this folder would come first
+    client = wanted(home)
+    service = activate(program)
+    assert ready(home).pid == service.pid
+    installed.change("runtime/version.py", r'__version__ = ".*"', '__version__ = "0.2.9"')
+    assert service.wait(BOUND_S) == 0, "started again by itself, it would not have the socket"
+    finish(client)
+    again = wanted(home)
+    following = activate(program)
+    seen = ready(home, but=service.pid)
+    assert (seen.pid, seen.version) == (following.pid, "0.2.9")
+    finish(again)
