@@ -76,7 +76,7 @@ def install_command(prefix: Path | None = None) -> str:
     """
     prefix = Path(sys.prefix) if prefix is None else prefix
     if (prefix / "pipx_metadata.json").exists():
-        return f"pipx inject mnemic {_DISTRIBUTION} --pip-args=--no-deps"
+        return f"pipx runpip mnemic install --no-deps {_DISTRIBUTION}"
     python = shlex.quote(sys.executable)
     if (prefix / "uv-receipt.toml").exists() or importlib.util.find_spec("pip") is None:
         return f"uv pip install --python {python} --no-deps {_DISTRIBUTION}"

