@@ -23,6 +23,7 @@ import pytest
 
 from tests.paths import ROOT
 from tests.processes.serving import end
+from tests.waiting import until
 
 pytestmark = pytest.mark.system
 
@@ -164,7 +165,8 @@ def test_each_way_to_install_it_leads_from_an_empty_home_to_an_answer(
         run_hook(user, user / way.bin / "mnemic-hook", env)
         run(mnemic, "capture", ROOT / "mnemic" / "example" / "claude" / EXAMPLE, env=env)
         assert any(ANSWER in hit["text"] for hit in answer("recall", QUESTION, "--scope", "*")["hits"][:3])
-        assert SAID in [hit["text"] for hit in answer("recall", "harbour crane", "--scope", "*")["hits"]]
+        # A process that the hook woke may still be taking it in.
+        until(lambda: SAID in [hit["text"] for hit in answer("recall", "harbour crane", "--scope", "*")["hits"]])
         checks = {check["name"]: check for check in answer("doctor")["checks"]}
         assert checks["native"]["detail"].startswith("native-")
         assert {checks[name]["state"] for name in ("model", "native", "engine")} == {"ok"}
