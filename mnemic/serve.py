@@ -22,7 +22,7 @@ from urllib.parse import quote
 import msgspec
 
 from mnemic.actors.protocol.errors import AlreadyServed, EngineMissing, InvalidValue
-from mnemic.runtime.client.launcher import request_drain, wait_unpublished
+from mnemic.runtime.client.launcher import request_drain, wait_exited
 from mnemic.runtime.client.service_socket import release_waiting, wake_service
 from mnemic.runtime.engine.engine import SWITCH_S
 from mnemic.runtime.engine.ray.parent import DriverParent, kill_session
@@ -199,7 +199,7 @@ def _service_serves(home: Path, clock: Clock) -> bool:
     card = meeting.read_info()
     if card is not None and card.protocol < PROTOCOL:  # the service is another installation's: it is of no use here
         request_drain(card, "an older service")
-        wait_unpublished(home, card, clock)
+        wait_exited(card, clock, _LOCK_TIMEOUT_S)
         return False
     return card is not None and card.is_alive()
 

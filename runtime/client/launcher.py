@@ -144,9 +144,9 @@ def wait_unpublished(home: Path, card: ServerInfo, clock: Clock, limit_s: float 
     return _wait_until(lambda: RunDir(home).read_info() != card, clock, limit_s)
 
 
-def wait_exited(card: ServerInfo, clock: Clock) -> None:
+def wait_exited(card: ServerInfo, clock: Clock, limit_s: float = _EXIT_TIMEOUT_S) -> None:
     """Wait, briefly, until a process that broke off is gone: while it ends, its sockets still take connections."""
-    _wait_until(lambda: not card.is_alive(), clock, _EXIT_TIMEOUT_S)
+    _wait_until(lambda: not card.is_alive(), clock, limit_s)
 
 
 def _wait_until(condition: Callable[[], bool], clock: Clock, limit_s: float) -> bool:
