@@ -63,6 +63,7 @@ check: $(DEV) types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --package mnemic
+	$(BIN)/mypy --explicit-package-bases release
 	$(BIN)/python -m pytest --quiet tests/test_layers.py tests/test_clock.py
 ifeq ($(BUILD),native)
 	cd native && cargo fmt --check

@@ -82,7 +82,8 @@ def _read(name: str, needs: set[str]) -> Distribution:
     here = importlib.metadata.distribution(name)
     told = here.metadata
     classified = [line.rpartition(" :: ")[2] for line in told.get_all("Classifier") or [] if line.startswith("License")]
-    said = told.get("License-Expression") or told.get("License") or " AND ".join(classified)
+    named = [one for field in ("License-Expression", "License") for one in told.get_all(field) or [] if one]
+    said = named[0] if named else " AND ".join(classified)
     licence = _IN_WORDS.get(said, said)
     if not identifiers(licence) <= MAY_BE_NEEDED and len(classified) == 1:  # a text where a name should be
         licence = _IN_WORDS.get(classified[0], classified[0])

@@ -47,7 +47,7 @@ def bill_of_materials() -> str:
         bom.register_dependency(packages[one.name], [packages[name] for name in one.needs])
     for crate in linked:
         bom.register_dependency(crates[f"{crate.name} {crate.version}"], [crates[name] for name in crate.needs])
-    written = JsonV1Dot6(bom).output_as_string(indent=1)
+    written: str = JsonV1Dot6(bom).output_as_string(indent=1)
     wrong = JsonStrictValidator(SchemaVersion.V1_6).validate_str(written)
     if wrong is not None:
         raise NotValid(f"The SBOM does not hold by the schema of CycloneDX: {wrong}")
