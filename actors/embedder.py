@@ -79,6 +79,7 @@ class EmbedderActor:
         self._bulk_windows = settings["embedder.bulk_windows"]
         self._encoder: Encoder | None = None
         self._name = EncoderName("", "")
+        self._was_missing = False  # whether the model was, when it was needed
         self._continuing = False  # whether a message to itself is under way
         self._caller_steps = False  # whether somebody asks for step after step: two who do would be in a question's way
         self._queue: deque[Pending] = deque()
@@ -100,6 +101,9 @@ class EmbedderActor:
         Raises:
             ModelError: the model cannot be used, or fails on the question.
         """
+        if self._was_missing and isinstance(message, EmbedQuery):
+            self._loaded_encoder()
+            self._continue(context)  # it was installed meanwhile: what waits for it is embedded, too
         if isinstance(message, EmbedQuery):
             return self._embed_query(message)
         if isinstance(message, EmbedWords):
@@ -136,7 +140,9 @@ class EmbedderActor:
 
     def _loaded_encoder(self) -> Encoder:
         if self._encoder is None:
+            self._was_missing = True
             self._encoder = self._load()
+            self._was_missing = False
             self._name = EncoderName(self._encoder.implementation, self._encoder.model)
         return self._encoder
 

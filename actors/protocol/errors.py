@@ -220,7 +220,7 @@ class BadTime(BadInput):
 
 class SourceUnreadable(BadInput):
     sentence = "{path} cannot be read: {why}."
-    remedy = "Check the path and its permissions."
+    remedy = "Check its path, its permissions, and that it is whole."
 
 
 class ExtraMissing(BadInput):

@@ -92,6 +92,7 @@ def capture(
     why = "a .mnemic.toml names that path, or one below it"
     view = msgspec.structs.asdict(report) | {
         "advice": list(made_way_lines(report.made_way, why, command)),
+        "exports_here": [] if report.files or report.failed else _exports_here(given),
         "took_s": round(took_s, 2),
     }
     chosen.print_answer(view, capture_lines)
@@ -105,6 +106,7 @@ def capture_lines(view: dict[str, Any]) -> Iterator[Line]:
     yield [(new, "bold"), (f" from {files}{known}, in {view['took_s']:.1f} s", "")]
     if not view["files"] and not view["failed"]:
         yield _NOTHING_THERE
+        yield from _exports_here_lines(view)
     if view["notes_left"]:
         yield _notes_left_line(view)
     if view["scopes"]:
@@ -113,8 +115,9 @@ def capture_lines(view: dict[str, Any]) -> Iterator[Line]:
     if view["left_out"]:
         yield f"{view['left_out']} left out, as the settings say (capture.allow, capture.deny, capture.leave_out)"
     if view["elsewhere"]:
-        where = "known already is in another scope, and stays there"
-        yield pluralize(view["elsewhere"], where, "known already are in another scope, and stay there")
+        where = "known already is in another scope or in none, and stays there"
+        yield pluralize(view["elsewhere"], where, "known already are in another scope or in none, and stay there")
+        yield "  `mnemic scope assign` moves what was captured"
     if view["retired"]:
         hidden = "known already was forgotten, and stays so"
         yield pluralize(view["retired"], hidden, "known already were forgotten, and stay so")
@@ -143,7 +146,10 @@ def _print_preview(chosen: CommandContext, sources: Sequence[str], format: str) 
     started = CLOCK.monotonic_s()
     with progress_bars(chosen.as_json) as progress:
         told = preview_sources(sources, format, progress)
-    view = msgspec.to_builtins(told) | {"took_s": round(CLOCK.monotonic_s() - started, 2)}
+    view = msgspec.to_builtins(told) | {
+        "exports_here": _exports_here(told.empty),
+        "took_s": round(CLOCK.monotonic_s() - started, 2),
+    }
     chosen.print_answer(view, preview_lines)
     exit_where_failed(
         bool(told.failed) or any(one.unreadable for one in told.sources),
@@ -165,16 +171,34 @@ def preview_lines(view: dict[str, Any]) -> Iterator[Line]:
         yield _NOTHING_THERE
     elif view["empty"]:
         yield f"nothing is there: {', '.join(view['empty'])}"
+    yield from _exports_here_lines(view)
     if view["notes_left"]:
         yield _notes_left_line(view)
     yield from _failed_lines(view)
     yield f"nothing was kept; the same command without --preview takes it in (read in {view['took_s']:.1f} s)"
 
 
+def _exports_here(folders: Sequence[str]) -> list[tuple[str, str]]:
+    """What lies in folders that is taken in where it is named itself: its path, and what it is."""
+    from mnemic.hooks.imports.importers import recognize
+
+    found = []
+    for folder in folders:
+        with os.scandir(folder) if os.path.isdir(folder) else nullcontext(()) as entries:
+            paths = sorted(entry.path for entry in entries)
+        found += [(path, format) for path in paths if (format := recognize(path)) is not None]
+    return found
+
+
+def _exports_here_lines(view: dict[str, Any]) -> Iterator[Line]:
+    for path, format in view["exports_here"]:
+        yield f"name this one by itself, it is of {format}: {path}"
+
+
 def _preview_counts(one: dict[str, Any]) -> str:
     kept = pluralize(one["memories"], "memory")
     conversations = pluralize(one["conversations"], _SESSION_WORDS.get(one["format"], "conversation"))
-    files = f" in {one['files']} files" if one["files"] > 1 else ""
+    files = f" in {one['files']} files" if one["files"] not in (1, one["conversations"]) else ""
     return f"{kept} of {conversations}{files}, {format_size(one['text_bytes'])} of text"
 
 

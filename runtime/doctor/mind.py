@@ -277,7 +277,7 @@ def check_embeddings(target: Target) -> Iterator[Check]:
             if unembedded_count(target) < left:
                 yield Check("meaning", "advice", f"{told}, and they become fewer", "Wait: the process is at it.")
                 return
-        remedy = "See to the actors; `mnemic serve` takes over from a process that hangs."
+        remedy = "Ask something, which has it go on where the model came later; `mnemic serve` replaces one that hangs."
         yield Check("meaning", "wrong", f"{told}, and none was in {_WATCH_S:g} s", remedy)
 
 

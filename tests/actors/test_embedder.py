@@ -559,6 +559,16 @@ def test_without_a_model_words_answer_and_the_reply_and_the_dead_letter_say_so(t
         assert actor_system.embed().done == 1
 
 
+def test_a_model_that_comes_later_embeds_what_waited_once_something_is_asked(tmp_path: Path) -> None:
+    with ActorHarness(tmp_path, sources={"a": turns(["the kettle is on"])}) as actor_system:
+        actor_system.load = missing
+        actor_system.take("a")
+        assert actor_system.recall("kettle").degraded
+        actor_system.load = lambda: actor_system.encoder
+        actor_system.recall("kettle")
+        until(lambda: windows(actor_system) == [(1, 0)])
+
+
 def test_a_long_text_is_embedded_so_far_and_the_rest_is_counted_as_partly(tmp_path: Path) -> None:
     long = "word " * 1000
     sources = {"a": [*turns([long, "short"]), *turns([long], kind="tool_result", role="tool")]}

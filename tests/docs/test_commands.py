@@ -40,6 +40,7 @@ NOT_RUN = {
     "mnemic serve --engine embedded": SERVES,
     "mnemic serve --http 127.0.0.1:8765": SERVES,
     "mnemic hooks status --json": "it starts the home's process (tests/docs/test_install_page.py)",
+    "mnemic service uninstall --apply": "it has the user's systemd read it (tests/system/test_service.py)",
     "mnemic service install --apply": "it has the user's systemd read it (tests/system/test_service.py)",
     "mnemic hooks status": "it starts the home's process (tests/mnemic/cli/hooks/test_commands.py)",
     "mnemic unlock": LOCKED,

@@ -190,7 +190,7 @@ def backfill_lines(view: dict[str, Any]) -> Iterator[Line]:
     """What became of them; ``again`` is the command that takes them in."""
     taken = view["backfill"]
     if taken is None:
-        yield f"They were not taken in. To do so: {view['again']}"
+        yield f"What of them is not known yet is taken in by: {view['again']}"
     elif taken["error"]:
         yield [("they could not be queued: ", "red"), (taken["error"], "")]
     else:

@@ -41,7 +41,7 @@ def overview(chosen: CommandContext) -> dict[str, Any]:
     mind = summarize_mind(chosen.home, chosen.mind, CLOCK)
     assistants, wrong = assistants_here(chosen)
     if mind is not None:
-        wrong = [*dict.fromkeys([*mind.wrong, *wrong])]
+        wrong = [*dict.fromkeys([*_settings_or_model_wrong(chosen), *mind.wrong, *wrong])]
     view = {
         "version": __version__,
         "home": str(chosen.home),
@@ -78,6 +78,18 @@ def overview_lines(view: dict[str, Any]) -> Iterator[Line]:
         yield [("paused: ", "yellow"), (view["paused"], "")]
     yield from ([("wrong: ", "red"), (why, "")] for why in view["wrong"])
     yield from next_lines(view["next"])
+
+
+def _settings_or_model_wrong(chosen: CommandContext) -> list[str]:
+    """Why no question is answered, or none by its meaning, where that is so by the settings or the model's folder."""
+    from mnemic.runtime.engine.settings import load_asked_settings
+    from mnemic.runtime.models.models import find_model
+
+    try:
+        find_model(load_asked_settings(chosen.home / "mnemic.toml").model_folder())
+    except MnemicError as error:
+        return [f"{error} {error.remedy_text}"]
+    return []
 
 
 def next_lines(commands: list[dict[str, str]]) -> Iterator[Line]:

@@ -147,3 +147,13 @@ def test_a_preview_names_the_folders_in_which_nothing_is(command: Command, home:
     assert command("capture", "--preview", tmp_path / "empty", "--home", home, "--json").json["empty"] == [
         str(tmp_path / "empty")
     ]
+
+
+def test_a_folder_in_which_only_exports_lie_names_them(command: Command, home: Path, tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    export = zipped(tmp_path / "a" / "chatgpt.zip", {"conversations.json": [gpt_pier()]})
+    for words in (["--no-meaning"], ["--preview"]):
+        told = command("capture", tmp_path / "a", *words, "--home", home)
+        assert (told.code, f"name this one by itself, it is of chatgpt: {export}" in told.out.splitlines()) == (0, True)
+    asked = command("capture", tmp_path / "a", "--no-meaning", "--home", home, "--json")
+    assert asked.json["exports_here"] == [[str(export), "chatgpt"]]
