@@ -101,7 +101,7 @@ class EmbedderActor:
         Raises:
             ModelError: the model cannot be used, or fails on the question.
         """
-        if self._was_missing and isinstance(message, EmbedQuery):
+        if self._was_missing and isinstance(message, EmbedQuery | EmbedWords | DescribeEncoder):
             self._loaded_encoder()
             self._continue(context)  # it was installed meanwhile: what waits for it is embedded, too
         if isinstance(message, EmbedQuery):

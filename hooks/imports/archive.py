@@ -166,11 +166,14 @@ def _open_zip(path: str, stream: BinaryIO) -> Export | None:
     }
     if not folders:
         return None
-    folder = min(folders)
+    if len(folders) > 1:
+        why = f"the exports of {len(folders)} folders are in it; unzip it, and name each of them"
+        raise SourceUnreadable(path=path, why=why)
+    (folder,) = folders
     below = [(one.filename[len(folder) :], one) for one in files if one.filename.startswith(folder)]
     entries = [(name, one) for name, one in below if _CONVERSATIONS.fullmatch(name) or _OTHERS.fullmatch(name)]
-    if (why := _refusal(entries, os.fstat(stream.fileno()).st_size)) is not None:
-        raise SourceUnreadable(path=path, why=why)
+    if (refused := _refusal(entries, os.fstat(stream.fileno()).st_size)) is not None:
+        raise SourceUnreadable(path=path, why=refused)
     parts = [
         Part(name, one.compress_size, one.file_size, cast(Callable[[], BinaryIO], partial(archive.open, one)))
         for name, one in entries

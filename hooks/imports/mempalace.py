@@ -141,4 +141,7 @@ def _time_us(value: object) -> int | None:
     if at is None or not isinstance(value, str):
         return None
     moment = datetime.fromisoformat(value)
-    return at if moment.tzinfo is not None else parse_time_us(moment.astimezone().isoformat())
+    try:
+        return at if moment.tzinfo is not None else parse_time_us(moment.astimezone().isoformat())
+    except (ValueError, OverflowError):  # it is none in this machine's zone: the first day of the calendar, or its last
+        return None

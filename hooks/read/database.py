@@ -146,14 +146,22 @@ class ForeignDatabase:
         self._database.close()
 
 
+def _unwatched(file: str) -> str:
+    """What has SQLite make no files beside one that no program has open: in WAL mode it would, and leave them there."""
+    with open_regular(file) as opened:
+        is_wal = opened.read(20)[18:20] == b"\2\2"
+    return "&immutable=1" if is_wal and not os.path.exists(f"{file}-wal") else ""
+
+
 def _connect(file: str) -> apsw.Connection:
     import apsw  # only whoever reads such a database needs it
 
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     try:
-        connection = apsw.Connection(f"file:{quote(os.path.abspath(file))}?mode=ro", flags=flags)
-    except apsw.Error as error:
-        raise SourceUnreadable(path=file, why=str(error)) from error
+        path = quote(os.fsencode(os.path.abspath(file)))
+        connection = apsw.Connection(f"file:{path}?mode=ro{_unwatched(file)}", flags=flags)
+    except (apsw.Error, OSError) as error:
+        raise SourceUnreadable(path=file, why=getattr(error, "strerror", None) or str(error)) from error
     connection.set_busy_timeout(_BUSY_MS)
     connection.limit(apsw.SQLITE_LIMIT_LENGTH, MOST_LINE_BYTES)
     connection.pragma("trusted_schema", False)

@@ -64,7 +64,7 @@ def capture(
     no_meaning: bool,
     preview: bool,
 ) -> None:
-    """Take in transcripts, notes, commits and other programs' exports. They are files, folders of *.jsonl or *.md, a
+    """Take in transcripts, notes, commits and exports. They are files, folders of *.jsonl or *.md, a
     pipe, or - for standard input; with --git repositories. Twice is once.
     """
     from mnemic.actors.protocol.scopes import normalize_scope_path
@@ -74,7 +74,7 @@ def capture(
         sources, format_ = sources or (".",), _git_format(format_)
     if not sources:
         raise click.MissingParameter(param_type="argument", param_hint="'FILE|DIR|-...'")
-    _require_source(sources)
+    _require_source(sources, format_)
     if scope is not None:
         normalize_scope_path(scope)  # before a mind is made for it
     pipe = _find_pipe(sources)
@@ -290,13 +290,25 @@ def _git_format(named: str) -> str:
     return "git"
 
 
+def _require_readable(source: str, format: str) -> None:
+    from mnemic.hooks.read.formats import find_sources, open_transcript
+
+    found = find_sources(source, format).paths
+    if len(found) == 1:
+        open_transcript(found[0], format).close()
+
+
+def _is_piped(source: str) -> bool:
+    return source == "-" or _is_pipe(source)
+
+
 def _find_pipe(sources: Sequence[str]) -> str | None:
     """The one source that is read only once, from its start to its end: ``-``, or a pipe.
 
     Raises:
         InvalidValue: several are.
     """
-    pipes = list(dict.fromkeys(source for source in sources if source == "-" or _is_pipe(source)))
+    pipes = list(dict.fromkeys(filter(_is_piped, sources)))
     if len(pipes) > 1:
         why = "a command reads one pipe"
         raise InvalidValue(name="what is captured", value=", ".join(pipes), why=why, expected="each in its own command")
@@ -310,8 +322,8 @@ def _is_pipe(path: str) -> bool:
         return False
 
 
-def _require_source(sources: Sequence[str]) -> None:
-    """Refuse an export, and sources of which none is there, before a mind is made for them."""
+def _require_source(sources: Sequence[str], format: str) -> None:
+    """Refuse an export, sources of which none is there, and the one that cannot be read, before a mind is made."""
     from mnemic.hooks.hosts.opencode import parse_database_path
     from mnemic.runtime.transfer.export_format import is_export
 
@@ -319,6 +331,8 @@ def _require_source(sources: Sequence[str]) -> None:
         if is_export(Path(source)):
             why = "it is what `mnemic export` wrote, and holds no transcripts"
             raise InvalidValue(name="what is captured", value=source, why=why, expected="it to `mnemic import`")
+    if len(sources) == 1 and not _is_piped(sources[0]):
+        _require_readable(sources[0], format)
     if any(source == "-" or os.path.exists(source) or parse_database_path(source) for source in sources):
         return
     missing: dict[str, str] = {}

@@ -30,6 +30,7 @@ from mnemic.actors.protocol.errors import (
     WrongPassphrase,
     WrongRecoveryKey,
 )
+from mnemic.actors.protocol.typed import convert
 from mnemic.runtime.keys.keys import KEY_BYTES, Keys, Secrets, derive_key, generate_key, nonce_prefix, read_key
 
 HEADER_VERSION = 1
@@ -46,6 +47,8 @@ _GROUP = 4
 _LOOKALIKES = str.maketrans({"0": "O", "1": "I", "8": "B"})
 
 KeySlotKind = Literal["file", "passphrase", "recovery"]
+
+_decode_secrets = msgspec.msgpack.Decoder(Secrets).decode
 
 
 class KeySlot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -97,7 +100,7 @@ def parse_key_header(data: bytes, path: Path) -> KeyHeader:
         version = int(json.loads(data)["version"])
         if version > HEADER_VERSION:
             raise NewerSchema(path=str(path), form="card", found=version, known=HEADER_VERSION)
-        card = msgspec.json.decode(data, type=KeyHeader)
+        card = convert(msgspec.json.decode(data), KeyHeader)
         for slot in card.slots:
             bytes.fromhex(slot.check + slot.sealed + slot.salt)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, msgspec.DecodeError) as error:
@@ -379,7 +382,7 @@ def _open_slot(card: KeyHeader, slot: KeySlot, key: bytes, path: Path) -> Keys |
         written = ChaCha20Poly1305(_wrapping_key(slot, key)).decrypt(
             sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], _associated_data(card, slot)
         )
-        keys = Keys(msgspec.msgpack.decode(written, type=Secrets))
+        keys = Keys(_decode_secrets(written))
     except (InvalidTag, ValueError, msgspec.DecodeError) as error:
         raise DamagedStore(path=str(path), why="what the key seals was altered") from error
     if keys.check != card.check:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from mnemic.actors.protocol.errors import InvalidValue, ModelMissing, ModelUnusable
+from mnemic.actors.protocol.typed import convert
 from mnemic.algorithms.retrieval.scan import backend
 from mnemic.algorithms.text.bert import BertConfig, expected_shapes
 
@@ -220,6 +221,10 @@ class _TensorEntry(msgspec.Struct):
     data_offsets: tuple[int, int]
 
 
+_decode_header = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode_entry = msgspec.json.Decoder(_TensorEntry).decode
+
+
 def _map_tensors(path: Path, config: BertConfig) -> dict[str, NDArray[np.floating]]:
     """The arrays the model needs, where they lie in the mapped file. What is absent is left to others to name.
 
@@ -230,9 +235,9 @@ def _map_tensors(path: Path, config: BertConfig) -> dict[str, NDArray[np.floatin
         with path.open("rb") as file:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         begin = 8 + int.from_bytes(data[:8], "little")
-        header = msgspec.json.decode(data[8:begin], type=dict[str, msgspec.Raw])
+        header = _decode_header(data[8:begin])
         header.pop("__metadata__", None)
-        stored = {name: msgspec.json.decode(raw, type=_TensorEntry) for name, raw in header.items()}
+        stored = {name: _decode_entry(raw) for name, raw in header.items()}
         if begin + max((one.data_offsets[1] for one in stored.values()), default=0) != len(data):
             raise ValueError("its header and its length disagree")
         wanted = expected_shapes(config)
@@ -256,7 +261,7 @@ def _map_tensors(path: Path, config: BertConfig) -> dict[str, NDArray[np.floatin
 def _read_json(path: Path, kind: type[T]) -> T:
     """Decode a file. Raises `ModelUnusable` where it holds something else, or cannot be read."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        return convert(msgspec.json.decode(path.read_bytes()), kind)
     except (msgspec.DecodeError, UnicodeDecodeError, OSError, RecursionError) as error:
         raise ModelUnusable(path=path, why=str(error)) from error
 

@@ -12,6 +12,7 @@ import apsw
 
 from mnemic.actors.protocol.ambient_messages import CaptureProgress
 from mnemic.actors.protocol.changes import OccurrenceCount, TranscriptState
+from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.snapshot import DocumentNote, QuarantinedRecord
 from mnemic.runtime.store.texts import load_text
 
@@ -40,7 +41,7 @@ class CaptureQueries:
             "SELECT m.uuid, m.identity, m.source_id, m.superseded_by IS NULL AND m.retired_at IS NULL,"
             " n.session IS m.session FROM memories m JOIN sessions s ON s.id = m.session"
             " LEFT JOIN memories n ON n.id = m.superseded_by WHERE s.assistant = ? AND s.name = ? ORDER BY m.id",
-            (assistant, session),
+            (assistant, escape_surrogates(session)),
         ).fetchall()
         return [
             DocumentNote(bytes(uuid), bytes(identity), source_id, bool(holds), bool(edited))

@@ -129,3 +129,9 @@ def test_a_byte_order_mark_tells_how_it_is_encoded(encoding: str) -> None:
 )
 def test_a_key_counts_where_a_conversation_has_it(head: bytes, found: str | None) -> None:
     assert has_key(head, ("mapping", "chat_messages")) == found
+
+
+def test_a_string_that_is_cut_off_is_looked_at_once() -> None:
+    head = b'[{"mapping": {"a":"' + b'\\"' * (1 << 19)
+    assert has_key(head, ["mapping"]) == "mapping"
+    assert has_key(b'[{"a":"' + b'\\"' * (1 << 19) + b"\\", ["mapping"]) is None

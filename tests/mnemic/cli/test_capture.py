@@ -14,7 +14,9 @@ Command = Callable[..., Outcome]
 
 
 def texts(command: Command, home: Path) -> list[str]:
-    """What is kept, oldest first."""
+    """What is kept, oldest first; nothing, where no mind was made."""
+    if not (home / "minds").exists():
+        return []
     listed = command("log", "-n", 1000, "--home", home, "--json")
     return [json.loads(line)["text"] for line in reversed(listed.out.splitlines())]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,7 +23,9 @@ Command = Callable[..., Outcome]
 
 
 def texts(command: Command, home: Path) -> list[str]:
-    """What is kept, oldest first."""
+    """What is kept, oldest first; nothing, where no mind was made."""
+    if not (home / "minds").exists():
+        return []
     listed = command("log", "-n", 1000, "--home", home, "--json")
     return [json.loads(line)["text"] for line in reversed(listed.out.splitlines())]
 
@@ -157,3 +160,30 @@ def test_a_folder_in_which_only_exports_lie_names_them(command: Command, home: P
         assert (told.code, f"name this one by itself, it is of chatgpt: {export}" in told.out.splitlines()) == (0, True)
     asked = command("capture", tmp_path / "a", "--no-meaning", "--home", home, "--json")
     assert asked.json["exports_here"] == [[str(export), "chatgpt"]]
+
+
+@pytest.mark.parametrize("words", [["--git"], ["--format", "mempalace"]])
+def test_what_cannot_be_read_leaves_no_mind_behind(
+    command: Command, home: Path, tmp_path: Path, words: list[str]
+) -> None:
+    (tmp_path / "none").mkdir()
+    (tmp_path / "none" / "x.db").write_bytes(b"none of them")
+    refused = command("capture", *words, tmp_path / "none" / "x.db", "--home", home)
+    assert (refused.code, refused.out, len(refused.err.splitlines())) == (2, "", 1)
+    assert not (home / "minds").exists()
+
+
+def test_a_zip_with_two_exports_is_refused(command: Command, home: Path, tmp_path: Path) -> None:
+    years = {f"{year}/conversations.json": [gpt_pier()] for year in (2024, 2025)}
+    refused = command("capture", zipped(tmp_path / "a.zip", years), "--home", home)
+    assert refused.code == 2
+    assert "the exports of 2 folders are in it; unzip it, and name each of them" in refused.err
+
+
+def test_one_note_whose_name_is_no_text_is_kept_with_all_others(command: Command, home: Path, tmp_path: Path) -> None:
+    (tmp_path / "vault" / ".obsidian").mkdir(parents=True)
+    (tmp_path / "vault" / "boats.md").write_text("# Boats\n\nThe Kittiwake takes in water.\n")
+    with open(os.fsencode(tmp_path / "vault") + b"/no\xffte.md", "w") as file:
+        file.write("# Pier\n\nThe otter sleeps by the pier.\n")
+    captured = command("capture", tmp_path / "vault", "--no-meaning", "--home", home, "--json")
+    assert (captured.code, captured.json["new"]) == (0, 2)

@@ -233,7 +233,7 @@ def test_without_a_model_words_are_kept_and_found_and_it_says_so(command: Comman
     assert "degraded: meaning: The embedding model is not at" in command("status", "--home", home).out
     doctored = command("doctor", "--home", home)
     assert doctored.code == 1
-    assert re.search(r"wrong  model: The embedding model is not at .* -> Install it with", doctored.out)
+    assert re.search(r"wrong  model: The embedding model is not at .* -> Name the folder of", doctored.out)
 
 
 def test_the_scope_given_stands_above_the_folders(command: Command, home: Path, tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from tests.paths import ROOT
 FOLDERS = ("actors", "algorithms", "hooks", "mnemic", "runtime")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 STRANGERS = {"--no-deps", "--assistant", "--event", "--cwd", "--ask", "--off", "--unix-socket", "--line"}
-STRANGERS |= {"--user", "--now", "--property", "--value"}
-"""Options of pip, of curl, of systemctl, of the hook and of what it starts (docs/spool.md);
+STRANGERS |= {"--user", "--now", "--property", "--value", "--python"}
+"""Options of pip, of uv, of curl, of systemctl, of the hook and of what it starts (docs/spool.md);
 a colour of the page of HTTP."""
 READERS = {"shell.py", "shell_programs.py", "git_log.py"}
 """Modules that name the options of other programs, whose calls are understood or made."""

@@ -42,6 +42,10 @@ def test_where_it_is_set_up_it_says_how_much_it_holds_since_when_and_who_is_wire
     (user / ".codex").mkdir()
     command("capture", lines(tmp_path / "said.jsonl", turn("an otter"), turn("a heron")), "--home", home)
     command("hooks", "install", "codex", "--apply", "--home", home)
+    assert "wrong: The embedding model is not at" in command("--home", home).out
+    (home / "mnemic.toml").write_text("[recal]\nk = 1\n", "utf-8")
+    assert "wrong: recal.k in " in command("--home", home).out
+    (home / "mnemic.toml").unlink()  # which names a model that is not there
     told = command("--home", home)
     assert re.search(r"^2 memories, the last one captured \d{4}-\d\d-\d\d \d\d:\d\d$", told.out, re.MULTILINE)
     assert "wired: Codex\nnot wired: Cursor\n" in told.out

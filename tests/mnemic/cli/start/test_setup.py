@@ -268,7 +268,7 @@ def test_what_was_said_before_is_offered_with_its_size_and_taken_in_on_a_yes(
     assert done.code == 0
     assert re.search(r"kept from before: 3 transcripts of claude-code, \d+ bytes, ", done.out)
     if answers[1] == "n":
-        assert f"They were not taken in. To do so: mnemic setup --backfill --home {home}\n" in done.out
+        assert f"What of them is not known yet is taken in by: mnemic setup --backfill --home {home}\n" in done.out
         assert card_of(home) is None
         return
     assert "3 transcripts will be taken in, the newest first" in done.out
