@@ -60,13 +60,19 @@ def serve_embedded(
     meeting: RunDir,
     sockets: Sequence[socket.socket],
     tcp: TcpListener | None,
+    release: Callable[[], None],
 ) -> int:
-    """Serve with the actors in threads of this process; lock, card and sockets are its own."""
+    """Serve with the actors in threads of this process; lock, card and sockets are its own.
+
+    Args:
+        release: lets those go who wait at the service's socket.
+    """
 
     def make_engine(folder: MindFolder, keys: Keys) -> Engine:
         return EmbeddedEngine(clock, stop_timeout_s=_ACTOR_STOP_S)
 
-    return ServerProcess(home, card, clock, meeting, make_engine).run(sockets, tcp, vanish=meeting.unpublish)
+    process = ServerProcess(home, card, clock, meeting, make_engine, release=release)
+    return process.run(sockets, tcp, vanish=meeting.unpublish)
 
 
 def serve_on_ray(
@@ -109,6 +115,7 @@ class ServerProcess:
         meeting: RunDir,
         make_engine: EngineFactory,
         lost: Callable[[], str | None] = lambda: None,
+        release: Callable[[], None] = lambda: None,
     ) -> None:
         """Make it; `run` begins.
 
@@ -116,12 +123,14 @@ class ServerProcess:
             card: what it says of itself.
             make_engine: makes the engine of one mind.
             lost: says why the engines are gone, if they are.
+            release: called again and again as long as it serves; on Ray the parent has its like.
         """
         self._home = home
         self._card = msgspec.structs.replace(card, settings=settings_digest(home))  # an edit from now on is one
         self._clock = clock
         self._meeting = meeting
         self._lost = lost
+        self._release = release
         self._settings_error = ""
         self._metrics = Metrics()
         self._requests = RequestTracker(clock, self._metrics)
@@ -218,6 +227,7 @@ class ServerProcess:
                 event = self._events.get(timeout=_TICK_S)
             except queue.Empty:
                 event = "tick"
+            self._release()
             if event == "leave":
                 return
             if event == "reload":

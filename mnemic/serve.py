@@ -143,16 +143,16 @@ def _serve_locked(
             say(f"starting Ray to serve {home}, process {card.pid}; it takes seconds, and whoever asks meanwhile waits")
             with log_to(log_path(home), rotate=False):
                 try:
-                    return DriverParent(meeting, card, clock, card.pid, ready=lambda: _say_if_heard(say, serving)).run(
-                        lambda numbers: _child_command(home, options, numbers), sockets
-                    )
+                    return DriverParent(
+                        meeting, card, clock, card.pid, ready=lambda: _say_if_heard(say, serving), release=release
+                    ).run(lambda numbers: _child_command(home, options, numbers), sockets)
                 finally:
                     _clean_up_ray(home)  # a child that was killed has left it
         say(serving)
         with log_to(log_path(home)):
             from mnemic.process import serve_embedded  # here: it loads all there is, and clients may knock by now
 
-            return serve_embedded(home, card, clock, meeting, sockets, tcp)
+            return serve_embedded(home, card, clock, meeting, sockets, tcp, release)
     finally:
         meeting.unpublish()
         for one in sockets:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -78,6 +79,31 @@ def test_whoever_needs_a_process_has_the_service_started_and_comes_to_it(home: P
     assert [finish(one) for one in clients] == [Outcome(0, "", "")] * 2
     card = ready(home)
     assert (card.pid, card.mode) == (service.pid, "foreground")  # the service's own, which does not leave when idle
+
+
+@pytest.mark.system
+def test_a_service_lets_late_callers_go_and_leaves_none_for_whom_it_would_be_started_again(
+    home: Path, activate: Activate, listening: socket.socket
+) -> None:
+    client = wanted(home)
+    service = activate()
+    finish(client)
+    ready(home)
+    with closing(late_caller(home)) as late:
+        assert late.recv(1) == b""
+    with closing(late_caller(home)) as later:
+        service.send_signal(signal.SIGTERM)  # before it looks again
+        assert later.recv(1) == b""
+        assert service.wait(BOUND_S) == 0
+    assert not select.select([listening], [], [], 0)[0]
+
+
+def late_caller(home: Path) -> socket.socket:
+    """Connects to the manager's socket as `wake_service` does."""
+    caller = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    caller.settimeout(20.0)  # within which a service that serves is to look
+    caller.connect(str(home / "run" / SERVICE_SOCKET))
+    return caller
 
 
 @pytest.mark.system

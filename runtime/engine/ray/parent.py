@@ -38,7 +38,13 @@ class DriverParent:
     """Keeps a child alive that does the work."""
 
     def __init__(
-        self, meeting: RunDir, card: ServerInfo, clock: Clock, seed: int, ready: Callable[[], None] = lambda: None
+        self,
+        meeting: RunDir,
+        card: ServerInfo,
+        clock: Clock,
+        seed: int,
+        ready: Callable[[], None] = lambda: None,
+        release: Callable[[], None] = lambda: None,
     ) -> None:
         """Take charge of a home whose lock is held.
 
@@ -46,12 +52,14 @@ class DriverParent:
             card: what it shall say.
             seed: what the rests before restarts are drawn from.
             ready: called once, as soon as a child answers.
+            release: lets those go who wait at the service's socket; called again and again.
         """
         self._meeting = meeting
         self._card = card
         self._clock = clock
         self._generator = random.Random(seed)
         self._ready: Callable[[], None] | None = ready  # gone once it was called
+        self._release = release
         self._health = FailureHistory()
         self._ended = threading.Event()  # set by a signal
         self._child: subprocess.Popen[bytes] | None = None
@@ -118,7 +126,9 @@ class DriverParent:
             if said is not None and said.state == "ready":
                 self._ready()
                 self._ready = None
-        if not self._ended.wait(_POLL_S):
+        ended = self._ended.wait(_POLL_S)
+        self._release()
+        if not ended:
             return
         try:
             if self._told is not child:  # the signal came before there was a child to pass it on to

@@ -36,7 +36,8 @@ PARENT = """
     parent._STOP_S = float(sys.argv[3])
     try:
         told = lambda: print("a child answers", flush=True)
-        code = parent.DriverParent(meeting, card, SystemClock(), 1, told).run(
+        release = lambda: Path(sys.argv[1], "waits").unlink(missing_ok=True)
+        code = parent.DriverParent(meeting, card, SystemClock(), 1, told, release).run(
             lambda numbers: [sys.executable, "-c", sys.argv[2], sys.argv[1], ",".join(map(str, numbers))], [http, mcp]
         )
     except MnemicError as error:
@@ -117,6 +118,16 @@ def test_it_says_once_that_a_child_answers_and_not_before(tmp_path: Path) -> Non
         ready(tmp_path, 2)
         parent.terminate()
         assert parent.communicate(timeout=BOUND_S)[0] == ""
+
+
+def test_as_long_as_a_child_serves_those_are_let_go_who_wait_at_the_services_socket(tmp_path: Path) -> None:
+    with parent_of(tmp_path, 'say("ready"); signal.pause()') as parent:
+        ready(tmp_path, 1)
+        for _ in range(2):  # not once alone
+            (tmp_path / "waits").touch()
+            until(lambda: not (tmp_path / "waits").exists())
+        parent.terminate()
+        parent.communicate(timeout=BOUND_S)
 
 
 def test_a_child_that_is_killed_comes_back_and_the_card_says_how_often_and_why(tmp_path: Path) -> None:
