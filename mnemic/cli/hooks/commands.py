@@ -247,7 +247,8 @@ def leave(chosen: CommandContext, erase: bool, yes: bool) -> None:
     told = {"erased": [str(path) for path in gone], "stays": [str(path) for path in still]}
     view = {"applied": True, "erase_data": erase, **told}
     chosen.print_answer(view | uninstall_view(left, home), leave_lines)
-    exit_where_failed(left.wiring.has_failed, done=True)
+    unstopped = left.service is not None and bool(left.service.error)
+    exit_where_failed(left.wiring.has_failed or unstopped, done=True)
 
 
 # --- shared with `mnemic setup` --------------------------------------------------------------------------------------

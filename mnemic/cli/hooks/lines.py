@@ -86,7 +86,9 @@ def leave_lines(view: dict[str, Any]) -> Iterator[Line]:
     if service is not None:
         yield f"the service {service['name']} {'is removed' if view['applied'] else 'would be stopped and removed'}"
         if service["error"]:
-            yield [("  its manager was not told: ", "yellow"), (f"{service['error']}: {service['commands'][0]}", "")]
+            left = f"{service['error']}; run this once {service['manager']} answers:"
+            yield [("  not run: ", "red"), (left, "")]
+            yield from ([(f"    {command}", "cyan")] for command in service["commands"])
     yield view["process"]
     gone = "removed" if view["applied"] else "would remove"
     yield from (f"{gone} {path}" for path in (*view["completions"], *view["removed"], *view["erased"]))

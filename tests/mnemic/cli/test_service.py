@@ -110,6 +110,8 @@ def test_uninstalling_leaves_nothing_not_even_the_link_that_enables_it(
     assert f"the service {socket.stem} would be stopped and removed" in planned.out
     assert len(units(user)) == 2
     done = command(*words, "--home", home)
-    assert f"systemctl --user stop {socket.name}" in done.out
+    assert done.code == 1  # its manager was not told
+    assert f"  systemctl --user stop {socket.name}" in done.out
+    assert "  systemctl --user daemon-reload\n" in done.out
     assert everything(user) == {}
     assert not link.is_symlink()
