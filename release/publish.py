@@ -8,7 +8,6 @@ import argparse
 import hashlib
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -35,19 +34,34 @@ def refusal(root: Path = ROOT) -> str:
     return ""
 
 
+_SUMS = "SHA256SUMS"
+_MADE = ("*.whl", "*.tar.gz", "*.cdx.json")
+
+
+def _made_files(folder: Path) -> list[Path]:
+    """What a release has made in a folder, in which others may keep something too."""
+    return sorted(path for pattern in _MADE for path in folder.glob(pattern))
+
+
 def sums(folder: Path) -> str:
-    """The SHA-256 of each file of a folder, as `sha256sum --check` reads it."""
-    files = sorted(path for path in folder.iterdir() if path.name != "SHA256SUMS")
+    """The SHA-256 of each file of a release in a folder, as `sha256sum --check` reads it."""
+    files = _made_files(folder)
     return "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files)
 
 
+def remove_made(folder: Path) -> None:
+    """Remove the files of an earlier release from a folder, and nothing else."""
+    for path in (*_made_files(folder), folder / _SUMS):
+        path.unlink(missing_ok=True)
+
+
 def release(out: Path) -> None:
-    """Build, check and sum up all files of a release in a folder, which is emptied first.
+    """Build, check and sum up all files of a release in a folder, without those of an earlier one.
 
     Raises:
         subprocess.CalledProcessError: a step failed, and has said why.
     """
-    shutil.rmtree(out, ignore_errors=True)
+    remove_made(out)
     _run("release.wheels", "--out", str(out))
     _run("release.sbom", "--out", str(out))
     wheels = [str(path) for path in out.glob("*.whl")]
@@ -55,7 +69,7 @@ def release(out: Path) -> None:
         _run("auditwheel", "show", wheel)
     _run("twine", "check", "--strict", *wheels, *map(str, out.glob("*.tar.gz")))
     _run("pytest", "--quiet", "tests/system/test_wheel.py", MNEMIC_DIST=str(out))
-    (out / "SHA256SUMS").write_text(sums(out), "utf-8")
+    (out / _SUMS).write_text(sums(out), "utf-8")
 
 
 def _run(module: str, *words: str, **variables: str) -> None:

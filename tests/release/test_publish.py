@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from release import publish
 from release.publish import refusal, sums
 
 FILES = {
@@ -66,6 +67,24 @@ def test_a_changelog_that_does_not_begin_with_the_version_and_its_day_is_told_wh
     assert refusal(checkout) == (
         f"CHANGELOG.md begins with '## {heading}': it has to be '## 1.2.0 (YYYY-MM-DD)', with the day of the release."
     )
+
+
+def test_a_release_removes_what_an_earlier_one_made_and_nothing_else_of_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a-1.whl", "a-1.tar.gz", "a-1.cdx.json", "SHA256SUMS", "thesis.odt"):
+        (tmp_path / name).write_text("of before")
+    (tmp_path / "photos").mkdir()
+
+    def built(module: str, *words: str, **variables: str) -> None:  # a real build takes minutes
+        if module == "release.wheels":
+            assert sorted(path.name for path in tmp_path.iterdir()) == ["photos", "thesis.odt"]
+            (tmp_path / "a-2.whl").write_text("wheel")
+
+    monkeypatch.setattr(publish, "_run", built)
+    publish.release(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["SHA256SUMS", "a-2.whl", "photos", "thesis.odt"]
+    assert [line.split()[1] for line in (tmp_path / "SHA256SUMS").read_text().splitlines()] == ["a-2.whl"]
 
 
 @pytest.mark.skipif(shutil.which("sha256sum") is None, reason="sha256sum is not installed")
