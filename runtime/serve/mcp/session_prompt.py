@@ -19,11 +19,21 @@ from pydantic import Field
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import BadInput, MnemicError
 from mnemic.runtime.api.mind import Mind
-from mnemic.runtime.serve.mcp.tool_schemas import error_text
+from mnemic.runtime.serve.mcp.tool_schemas import error_text, find_unknown
 
 _DESCRIPTION = "What this project's memory has from earlier sessions: where it was left off, and what holds"
 _NOTHING = "Mnemic has nothing to tell at the start of a session here"
 _Scope = Annotated[str | None, Field(description="A project by its scope; unless given, the one of this folder")]
+
+
+class _Prompt(Prompt):
+    """A prompt that says which argument it does not take; the SDK says only that something failed."""
+
+    async def render(self, arguments: dict[str, Any] | None, context: Context[Any, Any]) -> Any:
+        stray = find_unknown(self.name, arguments or (), [one.name for one in self.arguments or ()])
+        if stray is not None:
+            raise MCPError(INVALID_PARAMS, error_text(stray))
+        return await super().render(arguments, context)
 
 
 def session_prompt(tell: Callable[[Context[Any, Any], str | None], Awaitable[str]]) -> Prompt:
@@ -40,7 +50,7 @@ def session_prompt(tell: Callable[[Context[Any, Any], str | None], Awaitable[str
             code = INVALID_PARAMS if isinstance(error, BadInput) else INTERNAL_ERROR
             raise MCPError(code, error_text(error)) from error
 
-    return Prompt.from_function(session_context, title="Session context", description=_DESCRIPTION)
+    return _Prompt.from_function(session_context, title="Session context", description=_DESCRIPTION)
 
 
 def tell_session(mind: Mind, assistant: str, session: str, place: ScopeRef | None, unkept: bool, unknown: str) -> str:

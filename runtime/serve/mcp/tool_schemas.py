@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import types
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -84,13 +84,9 @@ class _Tool(Tool):
 
     async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:
         known = list(self.parameters["properties"])
-        stray = next((name for name in arguments if name not in known), None)
+        stray = find_unknown(self.name, arguments, known)
         if stray is not None:  # the SDK drops it, and an answer without the filter that was meant looks like one with
-            near = difflib.get_close_matches(stray, known, n=1)
-            hint = f"Did you mean {near[0]!r}? " if near else ""
-            return _error_result(
-                UnknownArgument(tool=self.name, name=stray, near=hint, known=", ".join(known) or "nothing")
-            )
+            return _error_result(stray)
         try:
             view = await super().run(arguments, context)
             return _result(view) if convert_result else view
@@ -115,6 +111,16 @@ def tool(verb: Callable[..., Awaitable[Any]], annotations: ToolAnnotations, *ans
     )  # that nothing else is taken is told to who tries, and not in each session
     made.fn_metadata.output_schema = {"type": "object"} | ({"required": list(answered)} if answered else {})
     return made
+
+
+def find_unknown(tool: str, given: Iterable[str], known: Sequence[str]) -> UnknownArgument | None:
+    """The error about the first argument that a tool or a prompt does not take; ``None`` where it takes all."""
+    stray = next((name for name in given if name not in known), None)
+    if stray is None:
+        return None
+    near = difflib.get_close_matches(stray, known, n=1)
+    hint = f"Did you mean {near[0]!r}? " if near else ""
+    return UnknownArgument(tool=tool, name=stray, near=hint, known=", ".join(known) or "nothing")
 
 
 def error_text(error: MnemicError) -> str:

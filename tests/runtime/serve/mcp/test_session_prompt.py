@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from mcp import MCPError
-from mcp.types import Implementation, TextContent
+from mcp.types import INVALID_PARAMS, Implementation, TextContent
 
 from mnemic.actors.brief.compose import FRAME_START
 from tests.processes.faces import claude_turn, git_project, lines
@@ -98,6 +98,19 @@ def test_of_another_project_it_tells_only_what_its_owner_allows(faces: Hosted, p
     with_client(faces, elsewhere, without)
     faces.settings = {"mcp.allow": ("read-all",), "mcp.share": ()}
     with_client(faces, elsewhere, with_the_right)
+
+
+def test_an_argument_that_it_does_not_take_is_named(faces: Hosted, pier: Path) -> None:
+    async def use(client: Client) -> None:
+        for stray, near in (("scop", "Did you mean 'scope'? "), ("context", "")):
+            with pytest.raises(MCPError) as caught:
+                await client.session.get_prompt("session_context", {stray: "pier"})
+            assert caught.value.error.code == INVALID_PARAMS
+            assert str(caught.value) == (
+                f"unknown_argument: session_context takes no argument {stray!r}. {near}What may be given: scope."
+            )
+
+    with_client(faces, pier, use)
 
 
 def test_whoever_names_no_folder_is_told_why_there_is_nothing(faces: Hosted, pier: Path) -> None:
