@@ -4,6 +4,9 @@ The program git reads it (`_run` says how nothing that the repository itself nam
 first, so that what is committed later comes at the end. The text is the message as it stands, and a line of the files;
 a merge names none, since they are those of the commits it joins. A commit's id makes it known when it is read again.
 
+What the folder says of itself is checked first (`_refuse_others`), since somebody else may have made it: the commits
+are those of its own repository, and they come into no other project.
+
 First come the commits of the main branch, then those that only what is checked out has: git keeps no record of the
 branch that a commit was made on, and these two are the ones that can be told.
 """
@@ -14,11 +17,13 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import IO
 
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import Event, to_bytes
 from mnemic.runtime.files.foreign import MOST_LINE_BYTES
+from mnemic.runtime.minds.projects import git_directory_of, printable_path
 
 FORMAT = "git"
 _HEADER = "%H%x00%P%x00%at%x00%aN%x00%B"
@@ -30,18 +35,19 @@ _MOST_SENTENCE_LETTERS = 400
 _LATEST_S = 253_402_300_800  # the year 10000
 _KEPT_VARIABLES = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _VARIABLES = {
-    "LC_ALL": "C",
-    "GIT_ALLOW_PROTOCOL": "none",  # a clone that left out objects would fetch them, by a program that its config names
+    "LC_ALL": "C",  # its sentences are told in English, as ours
+    # A clone that left out objects would fetch them, by a program that its config names: the first forbids it, which
+    # older versions of git do not know, the second every way to fetch.
     "GIT_NO_LAZY_FETCH": "1",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_ALLOW_PROTOCOL": "none",
 }
-_OPTIONS = ("--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "log.showRoot=true")
-_LOG = (
-    *("log", "-z", "--reverse", "--name-status", f"--format={_HEADER}", "--encoding=UTF-8"),
-    *("--no-renames", "--no-ext-diff", "--no-textconv", "--no-relative", "--no-color", "-O/dev/null"),
-    *("--diff-merges=off", "--no-show-signature", "--no-notes", "--ignore-submodules=none"),
+# No command here reads the index or runs a hook today; programs of others are to stay out whatever a later git does.
+_OPTIONS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "log.showRoot=true")
+_LOG = (  # with names alone and a format, git makes no diffs, colours or notes, and compares no merge
+    *("log", "-z", "--reverse", "--name-status", f"--format={_HEADER}", "--encoding=UTF-8", "--no-renames"),
+    *("--no-relative", "-O/dev/null", "--no-show-signature", "--ignore-submodules=none"),
 )
+_NAMES_OF_COMMITS = ("packed-refs", "refs", "reftable", "worktrees")
 _REMEDY = "Name a folder of a repository that git itself can read"
 _SIGNS = {"A": " (new)", "D": " (deleted)"}
 
@@ -55,12 +61,19 @@ class GitSource:
         """Look at the repository that a folder lies in.
 
         Raises:
-            SourceUnreadable: it lies in none, git refuses it, or there is no git.
+            SourceUnreadable: it lies in none, git refuses it, it is not the folder's own, or there is no git.
         """
         self._path = path
         self._log: subprocess.Popen[bytes] | None = None
-        self._common = self._ask("rev-parse", "--path-format=absolute", "--git-common-dir")
-        self._top = self._answer("rev-parse", "--show-toplevel")
+        common = self._find_folder("--git-common-dir")
+        try:
+            top = self._find_folder("--show-toplevel")
+        except SourceUnreadable:  # a bare repository has no files, and none are told of in a git directory
+            top = None
+        self._refuse_others(common, top)
+        self._shallow = common / "shallow"
+        self._session = printable_path(common)
+        self._top = printable_path(top) if top is not None else None
         self._is_shallow = self._answer("rev-parse", "--is-shallow-repository") == "true"
         self._spans = self._find_spans()
         counts = [self._ask("rev-list", "--count", *revisions, "--") for _, revisions in self._spans]
@@ -111,7 +124,7 @@ class GitSource:
         files = f"files: {named}{more}" if changed else ""
         return Event(
             assistant=FORMAT,
-            session=self._common,
+            session=self._session,
             kind="note",
             role="user",
             text=to_bytes("\n\n".join(filter(None, (_decode(message).strip(), files)))),
@@ -119,10 +132,37 @@ class GitSource:
             source_id=commit,
             speaker=_decode(author).strip() or None,
             said_at=_time_us(at),
-            cwd=self._top or self._common,
+            cwd=self._top or self._session,
             branch=branch,
             files=tuple(os.path.join(self._top or "", name) for _, name in changed),
         )
+
+    def _find_folder(self, option: str) -> Path:
+        found = b"\0".join(self._tokens("rev-parse", "--path-format=absolute", option)).removesuffix(b"\n")
+        return Path(os.path.realpath(os.fsdecode(found)))
+
+    def _refuse_others(self, common: Path, top: Path | None) -> None:
+        """Refuse a folder that leads to the commits of another one, or would have its own be those of another one.
+
+        A file ``.git``, ``commondir`` and links lead to any repository, and ``core.worktree`` to any folder. So the
+        repository has to be the one that the project of its files is known by, to which both have to name each other.
+        """
+        here = Path(os.path.realpath(self._path))
+        if top is not None and self._answer("rev-parse", "--is-inside-work-tree") != "true":
+            why = f"its repository says that its files are in {printable_path(top)}, and the folder is not"
+            raise SourceUnreadable(path=self._path, why=why, remedy=_REMEDY)
+        is_within = top is None and here.is_relative_to(common)  # as of a bare one, which has no .git
+        if not is_within and git_directory_of(str(top or here)) != (printable_path(common), True):
+            why = (
+                f"git would read {printable_path(common)} as the repository of {printable_path(top or here)}, "
+                "and the two do not name each other"
+            )
+            remedy = "If both are yours, run `git worktree repair`, or `git config core.worktree FOLDER`, there"
+            raise SourceUnreadable(path=self._path, why=why, remedy=remedy)
+        for place in _names_of_commits(common):
+            if os.path.islink(place) and not Path(os.path.realpath(place)).is_relative_to(common):
+                why = f"{printable_path(place)} is a link that leads out of its repository"
+                raise SourceUnreadable(path=self._path, why=why, remedy=_REMEDY)
 
     def _find_spans(self) -> list[tuple[str | None, tuple[str, ...]]]:
         """What is read, one after another: each with the branch that its commits are on, and how git is asked."""
@@ -142,7 +182,7 @@ class GitSource:
         if not self._is_shallow:
             return frozenset()
         try:
-            with open(os.path.join(self._common, "shallow"), encoding="ascii") as lines:
+            with open(self._shallow, encoding="ascii") as lines:
                 return frozenset(lines.read().split())
         except (OSError, ValueError) as error:
             raise SourceUnreadable(path=self._path, why=f"its file shallow cannot be read ({error})") from error
@@ -181,6 +221,17 @@ class GitSource:
                 said = " ".join(errors.read(_CHUNK_BYTES).decode("utf-8", "replace").split())
                 why = said.removeprefix("fatal: ")[:_MOST_SENTENCE_LETTERS]
                 raise SourceUnreadable(path=self._path, why=f"git says: {why or 'nothing, and failed'}", remedy=_REMEDY)
+
+
+def _names_of_commits(common: Path) -> Iterator[Path]:
+    """The files in which a repository names commits, where git follows links; as ``HEAD`` it takes none that leads out.
+
+    Whose objects the repository has does not matter: git reads those that are named.
+    """
+    for name in _NAMES_OF_COMMITS:
+        yield common / name
+        for folder, folders, files in os.walk(common / name):
+            yield from (Path(folder, one) for one in (*folders, *files))
 
 
 def _run(path: str, arguments: tuple[str, ...], errors: IO[bytes]) -> subprocess.Popen[bytes]:

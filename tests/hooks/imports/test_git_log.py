@@ -100,6 +100,9 @@ def test_a_commit_is_its_authors_note_with_time_files_and_the_whole_message(repo
 def test_a_merge_says_its_message_and_no_files(repository: Path, git: Git) -> None:
     git(repository, "checkout", "-q", "main")
     git(repository, "merge", "-q", "--no-ff", "-m", "Merge the pier", "fix/pier")
+    git(repository, "config", "log.diffMerges", "separate")
+    git(repository, "notes", "add", "-m", "noted")
+    git(repository, "config", "notes.displayRef", "refs/notes/*")
     merge = events(repository)[-1]
     assert (merge.text, merge.files, merge.branch) == (b"Merge the pier", (), "main")
 
@@ -110,17 +113,18 @@ def test_what_is_committed_later_comes_at_the_end(repository: Path, git: Git) ->
     assert events(repository)[:-1] == before
 
 
-def test_a_subfolder_a_worktree_and_its_variables_are_the_same_repository(
-    repository: Path, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("misleading", [("GIT_DIR",), ("GIT_WORK_TREE",), ("GIT_DIR", "GIT_WORK_TREE")])
+def test_variables_lead_to_no_other_repository(
+    repository: Path, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, misleading: tuple[str, ...]
 ) -> None:
-    git(repository, "worktree", "add", "-q", "--detach", str(tmp_path / "other"))
-    git(tmp_path / "elsewhere", "init", "-q")
-    monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere" / ".git"))
-    monkeypatch.setenv("GIT_WORK_TREE", str(tmp_path))
-    for folder in (repository / "src", tmp_path / "other"):
-        assert {(one.session, one.host_id) for one in events(folder)} == {
-            (one.session, one.host_id) for one in events(repository)
-        }
+    before = events(repository)
+    elsewhere = tmp_path / "elsewhere"
+    git(elsewhere, "init", "-q")
+    git(elsewhere, "commit", "-q", "--allow-empty", "-m", "of another one")
+    for name in misleading:
+        monkeypatch.setenv(name, str(elsewhere / ".git" if name == "GIT_DIR" else elsewhere))
+    assert events(repository) == events(repository / "src") == before
+    assert len(before) == 2
 
 
 def test_a_bare_repository_names_files_as_they_are_in_it(repository: Path, git: Git, tmp_path: Path) -> None:
@@ -207,6 +211,7 @@ def test_nothing_that_a_repository_configures_is_run_and_none_of_it_changes_what
         "log.showRoot": "false",
         "log.diffMerges": "separate",
         "color.ui": "always",
+        "color.diff": "always",
         "diff.relative": "true",
         "diff.orderFile": "missing",
         "diff.noprefix": "true",
@@ -215,6 +220,187 @@ def test_nothing_that_a_repository_configures_is_run_and_none_of_it_changes_what
         git(repository, "config", name, value)
     assert events(repository / "src") == before
     assert not (tmp_path / "ran").exists()
+
+
+def test_a_renamed_file_is_a_deleted_and_a_new_one(repository: Path, git: Git) -> None:
+    git(repository, "mv", "src/heron.py", "src/egret.py")
+    git(repository, "commit", "-qm", "Rename it")
+    git(repository, "config", "diff.renames", "copies")
+    git(repository, "commit", "-q", "--allow-empty", "-m", "later")
+    assert texts(repository)[2:] == ["Rename it\n\nfiles: src/egret.py (new), src/heron.py (deleted)", "later"]
+
+
+def test_a_message_in_another_encoding_is_read_as_what_it_says(repository: Path, git: Git) -> None:
+    git(repository, "config", "i18n.commitEncoding", "ISO-8859-1")
+    author = {"GIT_AUTHOR_NAME": os.fsdecode("Zoë".encode("latin-1"))}
+    git(repository, "commit", "-q", "--allow-empty", "-F", "-", given="Brücke".encode("latin-1"), **author)
+    commit = events(repository)[-1]
+    assert (to_text(commit.text), commit.speaker) == ("Brücke", "Zoë")
+
+
+def test_a_submodule_that_moved_on_is_a_file_whatever_is_configured(repository: Path, git: Git, tmp_path: Path) -> None:
+    git(tmp_path / "parts", "init", "-q")
+    git(tmp_path / "parts", "commit", "-q", "--allow-empty", "-m", "part")
+    git(repository, "submodule", "--quiet", "add", str(tmp_path / "parts"), "parts")
+    git(repository, "config", "-f", ".gitmodules", "submodule.parts.ignore", "all")
+    git(repository, "config", "diff.ignoreSubmodules", "all")
+    git(repository, "add", "-f", ".")
+    git(repository, "commit", "-qm", "Take the parts")
+    assert texts(repository)[-1] == "Take the parts\n\nfiles: .gitmodules (new), parts (new)"
+
+
+# --- a repository and its folder -------------------------------------------------------------------------------------
+
+
+def test_a_subfolder_a_worktree_and_a_link_are_the_same_repository(repository: Path, git: Git, tmp_path: Path) -> None:
+    other, link, far = tmp_path / "other", tmp_path / "link", tmp_path / "far"
+    git(repository, "worktree", "add", "-q", "--detach", str(other))
+    link.symlink_to(repository)
+    far.symlink_to(repository / "src")
+    before = [(one.session, one.host_id) for one in events(repository)]
+    for folder in (repository / "src", repository / ".git", other, other / "src", link, link / "src", far):
+        assert [(one.session, one.host_id) for one in events(folder)] == before
+    assert {one.cwd for one in events(link / "src")} == {str(repository)}
+    assert {one.cwd for one in events(other / "src")} == {str(other)}
+
+
+def test_a_submodule_and_its_worktree_are_a_repository_of_their_own(repository: Path, git: Git, tmp_path: Path) -> None:
+    git(tmp_path / "parts", "init", "-q")
+    git(tmp_path / "parts", "commit", "-q", "--allow-empty", "-m", "part")
+    git(repository, "submodule", "--quiet", "add", str(tmp_path / "parts"), "lib/parts")
+    git(repository / "lib" / "parts", "worktree", "add", "-q", str(tmp_path / "trial"))
+    for folder in (repository / "lib" / "parts", tmp_path / "trial"):
+        (part,) = events(folder)
+        kept = repository / ".git" / "modules" / "lib" / "parts"
+        assert (part.text, part.cwd, part.session) == (b"part", str(folder), str(kept))
+    assert len(events(repository / "lib")) == 2
+
+
+def test_a_bare_repository_its_subfolder_and_its_worktrees_are_one(repository: Path, git: Git, tmp_path: Path) -> None:
+    shelf = tmp_path / "shelf"
+    git(shelf, "clone", "-q", "--bare", str(repository), ".bare")
+    (shelf / ".git").write_text("gitdir: ./.bare\n")
+    git(shelf, "worktree", "add", "-q", "main")
+    for folder in (shelf, shelf / ".bare", shelf / ".bare" / "refs", shelf / "main"):
+        assert {one.session for one in events(folder)} == {str(shelf / ".bare")}
+
+
+def test_a_git_directory_kept_elsewhere_is_read_once_it_names_the_folder(
+    repository: Path, git: Git, tmp_path: Path
+) -> None:
+    git(repository, "init", "-q", f"--separate-git-dir={tmp_path / 'kept'}")
+    with pytest.raises(SourceUnreadable, match="the two do not name each other") as refused:
+        events(repository)
+    assert "git config core.worktree" in refused.value.remedy_text
+    git(repository, "config", "core.worktree", str(repository))
+    assert len(events(repository)) == 2
+
+
+def a_git_file(evil: Path, private: Path) -> None:
+    (evil / ".git").write_text(f"gitdir: {private / '.git'}\n")
+
+
+def a_git_file_to_a_bare_repository(evil: Path, private: Path) -> None:
+    (evil / ".git").write_text(f"gitdir: {private.parent / 'bare.git'}\n")
+
+
+def a_git_file_to_a_worktree(evil: Path, private: Path) -> None:
+    (evil / ".git").write_text(f"gitdir: {private / '.git' / 'worktrees' / 'trial'}\n")
+
+
+def a_link(evil: Path, private: Path) -> None:
+    (evil / ".git").symlink_to(private / ".git")
+
+
+def a_commondir(evil: Path, private: Path) -> None:
+    for name in ("objects", "refs"):
+        (evil / ".git" / name).mkdir(parents=True)
+    (evil / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (evil / ".git" / "commondir").write_text(f"{private / '.git'}\n")
+
+
+def a_commondir_of_a_bare_repository(evil: Path, private: Path) -> None:
+    (evil / "HEAD").write_text("ref: refs/heads/main\n")
+    (evil / "commondir").write_text(f"{private / '.git'}\n")
+
+
+def links_to_its_names(evil: Path, private: Path) -> None:
+    (evil / ".git").mkdir()
+    (evil / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    for name in ("objects", "refs"):
+        (evil / ".git" / name).symlink_to(private / ".git" / name)
+
+
+def a_link_to_one_name(evil: Path, private: Path) -> None:
+    for name in ("objects/info", "refs/heads"):
+        (evil / ".git" / name).mkdir(parents=True)
+    (evil / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (evil / ".git" / "objects" / "info" / "alternates").write_text(f"{private / '.git' / 'objects'}\n")
+    (evil / ".git" / "refs" / "heads" / "main").symlink_to(private / ".git" / "refs" / "heads" / "main")
+
+
+@pytest.mark.parametrize(
+    "lead",
+    [
+        *(a_git_file, a_git_file_to_a_bare_repository, a_git_file_to_a_worktree, a_link),
+        *(a_commondir, a_commondir_of_a_bare_repository, links_to_its_names, a_link_to_one_name),
+    ],
+)
+def test_no_file_of_a_folder_makes_another_repositorys_commits_its_own(
+    repository: Path, git: Git, tmp_path: Path, lead: Callable[[Path, Path], None]
+) -> None:
+    git(repository, "worktree", "add", "-q", str(tmp_path / "trial"), "main")
+    git(tmp_path, "clone", "-q", "--bare", str(repository), "bare.git")
+    evil = tmp_path / "evil"
+    evil.mkdir()
+    lead(evil, repository)
+    assert len(git(evil, "log", "--format=%H", "main").split()) == 1  # git itself is led there
+    with pytest.raises(SourceUnreadable, match=r"do not name each other|is a link that leads out of its repository"):
+        GitSource(str(evil))
+
+
+@pytest.mark.parametrize("name", ["packed-refs", "refs", "refs/heads", "reftable", "worktrees"])
+def test_no_link_in_a_repository_leads_to_the_names_of_anothers_commits(
+    repository: Path, git: Git, tmp_path: Path, name: str
+) -> None:
+    evil = tmp_path / "evil"
+    git(evil, "init", "-q")
+    git(evil, "commit", "-q", "--allow-empty", "-m", "own")
+    git(repository, "pack-refs", "--all")
+    own = evil / ".git" / name
+    if own.exists():
+        own.rename(tmp_path / "before")
+    own.symlink_to(repository / ".git" / name)
+    with pytest.raises(SourceUnreadable, match=f"{own} is a link that leads out of its repository"):
+        GitSource(str(evil))
+
+
+def test_a_link_within_a_repository_is_followed(repository: Path, git: Git) -> None:
+    git(repository, "config", "core.preferSymlinkRefs", "true")
+    git(repository, "symbolic-ref", "HEAD", "refs/heads/main")
+    assert (repository / ".git" / "HEAD").is_symlink()
+    assert len(events(repository)) == 1
+
+
+@pytest.mark.parametrize("target", ["boats", "boats/src", ".", "/"])
+def test_no_setting_makes_a_repositorys_commits_another_folders(
+    repository: Path, git: Git, tmp_path: Path, target: str
+) -> None:
+    evil = tmp_path / "evil"
+    git(evil, "init", "-q")
+    git(evil, "commit", "-q", "--allow-empty", "-m", "false")
+    git(evil, "config", "core.worktree", str(tmp_path / target))
+    with pytest.raises(SourceUnreadable, match=r"do not name each other|its files are in .*, and the folder is not"):
+        GitSource(str(evil))
+
+
+def test_a_folder_outside_the_files_of_its_repository_is_refused(repository: Path, git: Git) -> None:
+    git(repository, "config", "core.worktree", str(repository / "src"))
+    with pytest.raises(SourceUnreadable, match=r"says that its files are in .*/src, and the folder is not"):
+        GitSource(str(repository))
+
+
+# --- git -------------------------------------------------------------------------------------------------------------
 
 
 def test_what_a_clone_left_out_is_fetched_by_no_program(repository: Path, git: Git, tmp_path: Path) -> None:

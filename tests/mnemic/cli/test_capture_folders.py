@@ -75,6 +75,23 @@ def test_a_repository_that_is_none_is_refused_and_nothing_is_kept(
     assert command("capture", "--home", home).code == 2
 
 
+def test_a_folder_of_somebody_else_has_no_other_repositorys_commits_kept(
+    command: Command, home: Path, repository: Path, tmp_path: Path
+) -> None:
+    for name in ("reads", "fills"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "reads" / ".git").write_text(f"gitdir: {repository / '.git'}\n")
+    git(tmp_path / "fills", "init", "-q", "-b", "main")
+    git(tmp_path / "fills", "commit", "-q", "--allow-empty", "-m", "The heron is mine")
+    git(tmp_path / "fills", "config", "core.worktree", str(repository))
+    for name in ("reads", "fills"):
+        refused = command("capture", "--git", tmp_path / name, "--no-meaning", "--home", home)
+        assert (refused.code, refused.out) == (2, "")
+        assert f"{tmp_path / name} cannot be read: " in refused.err
+    view = command("capture", "--git", repository, "--no-meaning", "--home", home, "--json").json
+    assert (view["new"], view["known"]) == (2, 0)
+
+
 @pytest.fixture
 def vault(tmp_path: Path) -> Path:
     """A vault of three notes, two of which link to each other."""
