@@ -134,7 +134,7 @@ class GitSource:
             said_at=_time_us(at),
             cwd=self._top or self._session,
             branch=branch,
-            files=tuple(os.path.join(self._top or "", name) for _, name in changed),
+            files=tuple(os.path.join(self._top or "", name) for _, name in changed if _is_below(name)),
         )
 
     def _find_folder(self, option: str) -> Path:
@@ -265,6 +265,11 @@ def _time_us(seconds: bytes) -> int | None:
 
 def _decode(data: bytes) -> str:
     return data.decode("utf-8", "backslashreplace")
+
+
+def _is_below(name: str) -> bool:
+    """Whether a file of a commit lies in the repository: one may be made to name others, which git never checks out."""
+    return not name.startswith("/") and ".." not in name.split("/")
 
 
 def _printable(name: str) -> str:

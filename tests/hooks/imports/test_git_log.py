@@ -458,3 +458,17 @@ def test_git_ends_with_the_reading(repository: Path, git: Git) -> None:
     log = source._log
     source.close()
     assert log is None or log.returncode is not None
+
+
+def test_names_that_lead_out_of_the_repository_are_no_files_of_a_commit(tmp_path: Path) -> None:
+    def git(*words: str, given: bytes = b"") -> bytes:
+        asked = ["git", "-c", "user.name=Ada", "-c", "user.email=ada@x", *words]
+        return subprocess.run(asked, cwd=tmp_path, input=given, check=True, capture_output=True).stdout.strip()
+
+    git("init", "-q", "-b", "main")
+    blob = bytes.fromhex(git("hash-object", "-w", "--stdin", given=b"x").decode())
+    entries = b"".join(b"100644 %s\0%s" % (name, blob) for name in (b"../x", b"/etc/passwd", b"a.py"))
+    tree = git("hash-object", "-w", "-t", "tree", "--stdin", "--literally", given=entries).decode()
+    git("update-ref", "refs/heads/main", git("commit-tree", tree, "-m", "Out").decode())
+    (event,) = [one for one in GitSource(str(tmp_path)) if isinstance(one, Event)]
+    assert event.files == (str(tmp_path / "a.py"),)

@@ -47,7 +47,8 @@ def test_a_capture_of_which_a_part_was_kept_is_neither_done_nor_refused(
     named = [lines(folder / name, *content) for name, content in files.items()]
     told = command("capture", *named, "--no-meaning", "--home", home)
     assert told.code == code
-    assert len(command("log", "--home", home, "--json").out.splitlines()) == kept
+    is_made = (home / "minds").exists()  # no mind is made for what cannot be read at all
+    assert (len(command("log", "--home", home, "--json").out.splitlines()) if is_made else 0) == kept
     again = command("capture", *named, "--no-meaning", "--home", home)
     assert again.code == code, "what is known already is as good as kept"
 

@@ -320,7 +320,7 @@ def test_transcripts_from_before_are_counted_and_wait_for_a_yes(command: Command
     told = install(command, home, "claude-code").out
     kept = r"claude-code has 3 transcripts from before: \d+ bytes, \d{4}-\d\d-\d\d, under a minute in the background"
     assert re.search(kept, told)
-    way = "They were not taken in. To do so: mnemic hooks install claude-code --apply --backfill"
+    way = "What of them is not known yet is taken in by: mnemic hooks install claude-code --apply --backfill"
     assert f"{way} --home {home}\n" in told
     command("init", "--home", home, "--mind", "m")
     again = install(
@@ -453,7 +453,7 @@ def test_on_a_terminal_an_install_asks_for_the_transcripts(
     asked(monkeypatch, "n", answer)
     told = install(command, home, "claude-code").out
     assert ("1 transcript will be taken in" in told) is queued
-    assert ("They were not taken in" in told) is not queued
+    assert ("What of them is not known yet is taken in by: " in told) is not queued
 
 
 @pytest.mark.parametrize(("answer", "allowed"), [("n", ()), ("y", ("read-all",))])
@@ -535,7 +535,7 @@ def test_where_the_input_ends_instead_of_an_answer_nothing_is_done_and_it_is_sai
     monkeypatch.setattr("click.termui.visible_prompt_func", ends)
     told = install(command, home, "claude-code")
     assert told.code == 0
-    assert "They were not taken in" in told.out
+    assert "What of them is not known yet is taken in by: " in told.out
     left = command("uninstall", "--erase-data", "--home", home)
     assert "nobody answered: nothing was done" in left.out
     assert left.err == ""
