@@ -160,7 +160,7 @@ def _connect(file: str) -> apsw.Connection:
     try:
         path = quote(os.fsencode(os.path.abspath(file)))
         connection = apsw.Connection(f"file:{path}?mode=ro{_unwatched(file)}", flags=flags)
-    except (apsw.Error, OSError) as error:
+    except (apsw.Error, OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise SourceUnreadable(path=file, why=getattr(error, "strerror", None) or str(error)) from error
     connection.set_busy_timeout(_BUSY_MS)
     connection.limit(apsw.SQLITE_LIMIT_LENGTH, MOST_LINE_BYTES)

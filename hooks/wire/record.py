@@ -13,7 +13,7 @@ import msgspec
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import BadConfiguration
-from mnemic.actors.protocol.typed import convert
+from mnemic.actors.protocol.typed import decode
 from mnemic.hooks.wire.commands import ASSISTANTS
 from mnemic.hooks.wire.edits import Format
 from mnemic.runtime.files.atomic_replace import write_error
@@ -81,7 +81,7 @@ class InstallRecord:
         try:
             content = self.path.read_bytes()
             self._check_version(content)
-            written = convert(msgspec.json.decode(content), _RecordFile)
+            written = decode(content, _RecordFile)
         except FileNotFoundError:
             return
         except OSError as error:
@@ -95,7 +95,7 @@ class InstallRecord:
 
     def _check_version(self, content: bytes) -> None:
         """Refuse what a newer Mnemic wrote, first of all: whatever else is in it may be of another form."""
-        version = convert(msgspec.json.decode(content), _RecordVersion).version
+        version = decode(content, _RecordVersion).version
         if version > _VERSION:
             why = f"a newer Mnemic wrote it (version {version}; this one knows {_VERSION})"
             raise BadConfiguration(path=str(self.path), why=why, remedy="Update Mnemic; nothing was changed")

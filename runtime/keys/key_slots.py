@@ -30,7 +30,7 @@ from mnemic.actors.protocol.errors import (
     WrongPassphrase,
     WrongRecoveryKey,
 )
-from mnemic.actors.protocol.typed import convert
+from mnemic.actors.protocol.typed import decode
 from mnemic.runtime.keys.keys import KEY_BYTES, Keys, Secrets, derive_key, generate_key, nonce_prefix, read_key
 
 HEADER_VERSION = 1
@@ -100,7 +100,7 @@ def parse_key_header(data: bytes, path: Path) -> KeyHeader:
         version = int(json.loads(data)["version"])
         if version > HEADER_VERSION:
             raise NewerSchema(path=str(path), form="card", found=version, known=HEADER_VERSION)
-        card = convert(msgspec.json.decode(data), KeyHeader)
+        card = decode(data, KeyHeader)
         for slot in card.slots:
             bytes.fromhex(slot.check + slot.sealed + slot.salt)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, msgspec.DecodeError) as error:

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from mnemic.actors.protocol.errors import BadBody, InvalidValue, NotOnRay, Rekeyed
-from mnemic.actors.protocol.typed import convert
+from mnemic.actors.protocol.typed import decode
 from mnemic.runtime.files.atomic_replace import finish_commit
 from mnemic.runtime.keys.key_slots import KeyHeader, is_locked
 from mnemic.runtime.keys.keys import Keys, Secrets
@@ -50,7 +50,7 @@ class UnlockedKeys:
         if self._engine == "ray":
             raise NotOnRay(mind=mind)
         try:
-            keys = Keys(convert(msgspec.json.decode(secrets), Secrets))
+            keys = Keys(decode(secrets, Secrets))
         except (msgspec.DecodeError, ValueError):  # its cause could quote them
             expected = "the secrets that its passphrase opens"
             raise BadBody(why="it has no secrets of a mind", expected=expected) from None

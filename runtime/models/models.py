@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from mnemic.actors.protocol.errors import InvalidValue, ModelMissing, ModelUnusable
-from mnemic.actors.protocol.typed import convert
+from mnemic.actors.protocol.typed import decode
 from mnemic.algorithms.retrieval.scan import backend
 from mnemic.algorithms.text.bert import BertConfig, expected_shapes
 
@@ -261,7 +261,7 @@ def _map_tensors(path: Path, config: BertConfig) -> dict[str, NDArray[np.floatin
 def _read_json(path: Path, kind: type[T]) -> T:
     """Decode a file. Raises `ModelUnusable` where it holds something else, or cannot be read."""
     try:
-        return convert(msgspec.json.decode(path.read_bytes()), kind)
+        return decode(path.read_bytes(), kind)
     except (msgspec.DecodeError, UnicodeDecodeError, OSError, RecursionError) as error:
         raise ModelUnusable(path=path, why=str(error)) from error
 

@@ -231,7 +231,7 @@ def test_damaged_files_links_and_what_is_none_say_so(read: Read, store: Store, t
     assert "not a database" in refusal(read, palace)
     file.unlink()
     assert "it holds no chroma.sqlite3" in refusal(read, palace)
-    assert "unable to open" in refusal(read, tmp_path / "nowhere")
+    assert "No such file" in refusal(read, tmp_path / "nowhere")
     assert recognize(str(palace)) is recognize(str(tmp_path / "nul\0")) is None
     refusal(read, tmp_path / "nul\0")
 
