@@ -22,7 +22,7 @@ def test_half_a_request_over_the_socket_costs_the_owner_nothing(attacked_home: P
 
 @pytest.mark.system
 def test_over_tcp_every_connection_is_closed_at_its_deadline(attacked_home: Path, tmp_path: Path) -> None:
-    _, tcp = half_requests.attacks(lambda: attacked_home, tmp_path, 36, 0)
+    _, tcp = half_requests.attacks(lambda: attacked_home, tmp_path, 18, 0)
     row = attack_row(tcp)
     assert (row["what"], row["state"]) == ("requests/tcp", "ok"), row
 

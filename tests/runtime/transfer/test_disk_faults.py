@@ -123,14 +123,12 @@ def is_told(line: str, room: str, fault: Fault) -> bool:
 
 
 def chosen_faults(calls: list[str]) -> Iterator[Fault]:
-    """The first and the last of the calls that do the same to the same file; a write fails in each likely way, at the
-    two of them or, where there is one, at that.
-    """
+    """The first of the calls that do the same to the same file; of writes also the last, for which there is no room."""
     for line, times in Counter(re.sub(r"[0-9a-f]{16}|(?<=\.new-)\w+", "*", line) for line in calls).items():
         call, _, pattern = line.partition(" ")
-        last = errno.ENOSPC if call in WRITES else errno.EIO
-        for time, error in sorted({(1, errno.EIO), (times, last)}):
-            yield Fault(call, pattern, time, error)
+        yield Fault(call, pattern, 1, errno.EIO)
+        if call in WRITES:
+            yield Fault(call, pattern, times, errno.ENOSPC)
 
 
 class Attempts:
@@ -225,5 +223,5 @@ def test_a_disk_that_fails_once_is_one_sentence_and_leaves_nothing_half(
     environment = os.environ | {"LD_PRELOAD": str(library), "OPENBLAS_NUM_THREADS": "1"}
     here = "runtime.transfer.test_disk_faults:sweep"
     said = json.loads(finish(child(here, name, prepared, tmp_path, env=environment), 8 * BOUND_S))
-    assert said["faults"] > 40
+    assert said["faults"] > 30
     assert not said["wrong"], "\n".join(map(str, said["wrong"]))
