@@ -14,7 +14,7 @@ import msgspec
 from mnemic.actors.protocol.changes import AddMemory, Change, KeepOriginal, ScopeRef
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import BadInput
-from mnemic.actors.protocol.events import MCP_PREFIX, Event, escape_surrogates, to_bytes, to_text
+from mnemic.actors.protocol.events import MCP_PREFIX, Event, author_of, escape_surrogates, to_bytes, to_text
 from mnemic.actors.protocol.ports import Digest, ResolveScope, Scrub
 from mnemic.actors.protocol.store.messages import Applied, Apply
 from mnemic.actors.protocol.typed import convert
@@ -91,9 +91,14 @@ class ChangeBuilder:
             place = self._folder_scope_cache[folder] = self._locate(None, folder, anyway=True)
         return place
 
-    def changes(self, event: Event, identity: bytes, place: ScopeRef, context: Context) -> tuple[Change, ...]:
+    def changes(
+        self, event: Event, identity: bytes, place: ScopeRef, context: Context, formerly: bytes | None = None
+    ) -> tuple[Change, ...]:
         """What keeps an event: a memory, first; nothing where nothing of its text may be kept, nor where it is blank
         and the event tells nothing else.
+
+        Args:
+            formerly: the identity that an earlier version gave the event.
         """
         scrubbed = self.scrub(event.text)
         if (scrubbed.found or not _tells_without_text(event)) and _is_blank(scrubbed.text):
@@ -117,6 +122,9 @@ class ChangeBuilder:
             outcome=event.outcome,
             files=tuple(escape_surrogates(file) for file in event.files),
             scrubbed=scrubbed.found,
+            author=event.author or author_of(event.role),
+            utc_offset_min=event.utc_offset_min,
+            formerly=formerly,
         )
         if not self._keep_originals or {kind for kind, _ in scrubbed.found} <= {"private"}:
             return (memory,)
@@ -177,7 +185,7 @@ def identity_of(event: Event, occurrence: int, identity: Digest) -> bytes:
     """
     # What it calls itself does not count where it calls a tool: over HTTP nobody knows it.
     assistant = MCP_PREFIX if event.assistant.startswith(MCP_PREFIX) else event.assistant
-    who = (assistant, event.session, event.kind, event.role)
+    who = (assistant, event.session, *(event.reported_as or (event.kind, event.role)))
     parts = [part.encode("utf-8", "surrogatepass") for part in who]
     if event.host_id is not None:
         return identity(b"event", *parts, b"id", event.host_id.encode("utf-8", "surrogatepass"))

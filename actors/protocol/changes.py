@@ -15,7 +15,7 @@ from typing import Union
 import msgspec
 
 from mnemic.actors.protocol.communities.changes import MarkBoundary, PlaceMembers, SetCommunities, SetPrototypes
-from mnemic.actors.protocol.events import Kind, Outcome, Role
+from mnemic.actors.protocol.events import Author, Kind, Outcome, Role
 from mnemic.actors.protocol.knowledge.changes import AddStatements, GradeStatements, MergeEntities, SettleStatements
 from mnemic.actors.protocol.message import ChangeBase, Id
 from mnemic.actors.protocol.sleep.changes import BeginNight, EndNight, KeepDerived, KeepVerdict, TakeBackNights
@@ -120,6 +120,38 @@ class AddMemory(ChangeBase, frozen=True, kw_only=True, tag="add_memory"):
     """Files touched."""
     scrubbed: tuple[tuple[str, int], ...] = ()
     """What was taken out of the text before it was kept: the type of each secret and how many of it."""
+    author: Author | None = None
+    """Whose words it holds; ``None`` of what was kept before memories said so."""
+    utc_offset_min: int | None = None
+    """Minutes east of UTC of the clock it was said by; ``None`` of what was kept before memories said so."""
+    formerly: bytes | None = None
+    """The identity that an earlier version gave it, where that differs: it is not kept twice."""
+
+
+class MemoryLabels(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """What is said of a memory's words beside them."""
+
+    memory: bytes
+    """Its id."""
+    kind: Kind
+    """What it is."""
+    role: Role
+    """Who it comes from."""
+    speaker: str | None
+    """Name of who spoke."""
+    author: Author | None
+    """Whose words it holds."""
+    said_at: int | None
+    """World time it was said, microseconds since 1970 UTC."""
+    utc_offset_min: int | None
+    """Minutes east of UTC of the clock it was said by."""
+
+
+class Relabel(ChangeBase, frozen=True, kw_only=True, tag="relabel"):
+    """Give memories other labels: whose words they hold, of which kind, said when. Words and identities stay."""
+
+    labels: tuple[MemoryLabels, ...]
+    """All labels of each memory from now on; one that has them already is left out."""
 
 
 class Supersede(ChangeBase, frozen=True, kw_only=True, tag="supersede"):
@@ -481,6 +513,7 @@ _Input = Union[  # noqa: UP007 - msgspec's
     Supersede,
     Retire,
     Unretire,
+    Relabel,
     KeepOriginal,
     CountOccurrences,
     IgnoreSession,

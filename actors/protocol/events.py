@@ -14,9 +14,12 @@ import msgspec
 Role = Literal["user", "assistant", "tool", "system"]
 Kind = Literal["turn", "tool_call", "tool_result", "decision", "note", "summary", "thinking", "injected"]
 Outcome = Literal["ok", "failed"]
+Author = Literal["owner", "assistant", "other", "unknown"]
+"""Whose words a memory holds: those of the mind's owner, of an assistant, of another person, or of nobody known."""
 
 ROLES: tuple[str, ...] = get_args(Role)
 KINDS: tuple[str, ...] = get_args(Kind)
+AUTHORS: tuple[str, ...] = get_args(Author)
 DEFAULT_KINDS: tuple[str, ...] = ("turn", "tool_call", "decision", "note")
 """What recall looks through unless asked otherwise: bulk tool output, a compaction's summary, a model's thinking and
 what a host injected stay out."""
@@ -62,6 +65,17 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     """Whether its host says that nobody sits in front of the session: a program started it."""
     subagent: bool = False
     """Whether an agent asked for the session."""
+    author: Author | None = None
+    """Whose words these are; ``None`` where `author_of` its role is right."""
+    utc_offset_min: int | None = None
+    """Minutes east of UTC of the clock it was said by, where the source tells them."""
+    reported_as: tuple[Kind, Role] | None = None
+    """Kind and role under which a hook reports the same text; they make the identity, in place of `kind` and `role`."""
+
+
+def author_of(role: str) -> Author:
+    """Whose words a role's are, unless the source says otherwise."""
+    return "owner" if role == "user" else "assistant" if role == "assistant" else "unknown"
 
 
 class MalformedLine(msgspec.Struct, frozen=True):

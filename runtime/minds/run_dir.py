@@ -28,7 +28,7 @@ from mnemic.runtime.files.atomic_replace import write_error
 from mnemic.runtime.keys.keys import replace_private
 from mnemic.runtime.version import __version__
 
-PROTOCOL = 6
+PROTOCOL = 7
 """Version of what command and process say to each other; decision 31 says when it rises."""
 OLDEST_PIPE = 6
 """The earliest protocol whose `mnemic mcp` is served: its first line, all that is its own, is still the same."""

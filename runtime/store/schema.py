@@ -41,6 +41,8 @@ _log = logging.getLogger("mnemic.store")
 
 SAID_OR_KEPT = "coalesce(said_at, recorded_at)"
 """World time a memory was said, else kept; indexes have it."""
+AUTHOR = "coalesce(m.author, CASE m.role WHEN 'user' THEN 'owner' WHEN 'assistant' THEN 'assistant' ELSE 'unknown' END)"
+"""Whose words a memory `m` holds; of what was kept before memories said so, its role's (`author_of`)."""
 BUSY_TIMEOUT_S = 20.0
 _WAL_LIMIT_BYTES = 16 << 20
 _CHECKPOINT_PAGES = 1000  # as SQLite would by itself, and prove nothing
@@ -296,7 +298,16 @@ CREATE INDEX memories_order ON memories(session, {SAID_OR_KEPT}, id, kind, retir
 CREATE INDEX memories_speakers ON memories(session, speaker) WHERE speaker IS NOT NULL AND retired_at IS NULL;
 """
 
-MIGRATIONS: tuple[str, ...] = ()
+_LABELS = """
+ALTER TABLE memories ADD COLUMN author TEXT;
+ALTER TABLE memories ADD COLUMN utc_offset_min INTEGER;
+CREATE INDEX memories_unlabelled ON memories(id) WHERE author IS NULL;
+DROP TRIGGER unread_added;
+CREATE TRIGGER unread_added AFTER INSERT ON memories
+  WHEN new.kind IN ('turn', 'decision', 'note') AND new.author IS NOT 'unknown'
+  BEGIN INSERT INTO unread VALUES(new.id); END;
+"""
+MIGRATIONS: tuple[str, ...] = (_LABELS,)
 """Migration n takes a store from schema n + 1 to schema n + 2; the schema's number is SQLite's ``user_version``.
 
 Schema 1 is the one of the first release, 0.2.0, and is never edited: minds have it. A change of the tables is one more

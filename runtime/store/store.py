@@ -31,6 +31,7 @@ from mnemic.actors.protocol.changes import (
     Change,
     KeepOriginal,
     Logged,
+    Relabel,
     RenameScope,
     Retire,
     Supersede,
@@ -514,4 +515,6 @@ def _memory_ids(change: Change) -> tuple[bytes, ...]:
         return change.old, change.new
     if isinstance(change, SettleStatements):
         return change.older, change.newer
+    if isinstance(change, Relabel):
+        return tuple(labels.memory for labels in change.labels)
     return (change.memory,) if isinstance(change, KeepOriginal | Retire | Unretire) else ()

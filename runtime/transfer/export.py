@@ -56,7 +56,7 @@ _encode = msgspec.json.Encoder().encode
 _PAGE = 1000
 _OWN_COLUMNS = (
     *("kind", "role", "recorded_at", "said_at", "source_id", "speaker", "branch", "tool", "outcome"),
-    *("superseded_at", "retired_at"),
+    *("superseded_at", "retired_at", "author", "utc_offset_min"),
 )
 """Columns of ``memories`` that are fields of a line as they are."""
 
@@ -237,6 +237,10 @@ class _ExportReader:
         for occasion in () if iso is None else (iso, iso.replace("Z", "+00:00")):
             if identity_of(msgspec.structs.replace(event, disambiguator=occasion), 1, self._identity) == identity:
                 return IdentityBasis(rule="text", occurrence=1, occasion=occasion)
+        if event.kind == "injected":  # it may have been a turn of the user's once
+            as_turn = msgspec.structs.replace(event, kind="turn", role="user")
+            basis = self._identity_basis(as_turn, identity, counted)
+            return basis if basis.rule == "other" else msgspec.structs.replace(basis, kind="turn", role="user")
         return IdentityBasis(rule="other")
 
     def _verdicts(self) -> Iterator[ExportedVerdict]:

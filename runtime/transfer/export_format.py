@@ -22,7 +22,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from mnemic.actors.protocol.errors import NotAnExport
-from mnemic.actors.protocol.events import Kind, Outcome, Role, to_text
+from mnemic.actors.protocol.events import Author, Kind, Outcome, Role, to_text
 from mnemic.actors.protocol.typed import convert
 from mnemic.runtime.files.foreign import MOST_LINE_BYTES, open_regular, read_regular
 
@@ -59,6 +59,10 @@ class IdentityBasis(_Line, frozen=True, kw_only=True):
     """Which occurrence of the text in the session it is, from 1."""
     occasion: str | None = None
     """The time that the source named, as it was written there, where that tells equal texts apart."""
+    kind: Kind | None = None
+    """The kind it was made from, where the memory has another one by now."""
+    role: Role | None = None
+    """The role it was made from, likewise."""
 
 
 class ExportedScope(_Line, frozen=True, kw_only=True):
@@ -118,6 +122,10 @@ class ExportedMemory(_WithText, frozen=True, kw_only=True):
     """Tool name."""
     outcome: Outcome | None = None
     """How the tool call ended."""
+    author: Author | None = None
+    """Whose words it holds; where it is left out, those of its role."""
+    utc_offset_min: StoreInteger | None = None
+    """Minutes east of UTC of the clock it was said by."""
     files: tuple[str, ...] = ()
     """Files touched."""
     scrubbed: tuple[tuple[str, StoreInteger], ...] = ()

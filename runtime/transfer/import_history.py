@@ -130,7 +130,13 @@ class MemoryMatcher:
         if known_by.rule == "other":
             return self._identity(b"imported", bytes.fromhex(memory.identity))
         host_id = memory.source_id if known_by.rule == "id" else None
-        said = msgspec.structs.replace(event, host_id=host_id, disambiguator=known_by.occasion)
+        said = msgspec.structs.replace(
+            event,
+            host_id=host_id,
+            disambiguator=known_by.occasion,
+            kind=known_by.kind or event.kind,
+            role=known_by.role or event.role,
+        )
         return identity_of(said, known_by.occurrence, self._identity)
 
     def _content_key(self, memory: ExportedMemory, text: bytes) -> _ContentKey:

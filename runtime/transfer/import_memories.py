@@ -188,6 +188,8 @@ class _Importer(HistoryImporter):
             outcome=line.outcome,
             files=line.files,
             scrubbed=line.scrubbed,
+            author=line.author,
+            utc_offset_min=line.utc_offset_min,
         )
 
     def _write_batch(self, batch: list[AddMemory], at: int) -> None:

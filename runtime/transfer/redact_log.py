@@ -26,6 +26,7 @@ from mnemic.actors.protocol.changes import (
     MoveMemories,
     MoveProject,
     RedactedChange,
+    Relabel,
     RenameScope,
     Retire,
     SplitScope,
@@ -39,7 +40,7 @@ from mnemic.actors.protocol.store.messages import AddOutcome, Applied
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Logged).decode
-_decode_undo = msgspec.msgpack.Decoder(ScopeChange).decode
+_decode_undo = msgspec.msgpack.Decoder(ScopeChange | Relabel).decode
 _decode_answer = msgspec.msgpack.Decoder(Applied).decode
 _SCOPING_TAGS = ("rename_scope", "merge_scopes", "split_scope", "move_project", "move_memories")
 _PAGE = 2000
@@ -123,7 +124,7 @@ class LogRedactor:
                 return RedactedChange()
             case Retire() if change.reason in self._reasons:
                 return msgspec.structs.replace(change, reason="")
-            case SplitScope() | MoveMemories():
+            case SplitScope() | MoveMemories() | Relabel():
                 return self._without_erased(change)
             case RedactedChange():
                 self._links.append((row, at, list(change.links), False))
@@ -138,6 +139,9 @@ class LogRedactor:
             self._db.execute("UPDATE log SET undo = ? WHERE id = ?", (_encode(redacted), row))
 
     def _without_erased(self, change: Any) -> Any:
+        if isinstance(change, Relabel):
+            left = tuple(one for one in change.labels if one.memory not in self._gone)
+            return change if len(left) == len(change.labels) else Relabel(labels=left)
         if not isinstance(change, SplitScope | MoveMemories) or self._gone.keys().isdisjoint(change.memories or ()):
             return change
         kept = tuple(one for one in change.memories or () if one not in self._gone)

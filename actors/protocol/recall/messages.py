@@ -233,6 +233,10 @@ class Memory(MemoryText, frozen=True, kw_only=True):
     """Who it comes from."""
     speaker: str | None
     """Name of who spoke."""
+    author: str = "unknown"
+    """Whose words it holds: ``owner``, ``assistant``, ``other`` or ``unknown``."""
+    utc_offset_min: int | None = None
+    """Minutes east of UTC of the clock it was said by."""
     branch: str | None
     """Git branch."""
     tool: str | None

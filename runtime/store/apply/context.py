@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from mnemic.actors.protocol.changes import Change, RenameScope
+from mnemic.actors.protocol.changes import Change, Relabel, RenameScope
 from mnemic.actors.protocol.errors import NoSuchMemory
 from mnemic.actors.protocol.scopes import ScopeChange
 from mnemic.actors.protocol.store.messages import AddOutcome
@@ -28,8 +28,8 @@ class ChangeResult(NamedTuple):
     """What an `AddMemory` became."""
     logged: Change | None = None
     """What the log says in place of the change: what it came to, so that it comes to the same again."""
-    undo: ScopeChange | None = None
-    """What takes back a change of scopes."""
+    undo: ScopeChange | Relabel | None = None
+    """What takes back a change of scopes or of labels."""
     before: tuple[RenameScope, ScopeChange] | None = None
     """A project that made way first, which the log says before it, and what takes that back."""
 

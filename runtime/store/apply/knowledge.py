@@ -21,7 +21,7 @@ from mnemic.actors.protocol.knowledge.changes import (
 )
 from mnemic.actors.protocol.knowledge.snapshot import READ_BYTES
 from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
-from mnemic.runtime.store.read.knowledge import READ_KINDS, encode_fields, name_at
+from mnemic.runtime.store.read.knowledge import IS_READ, encode_fields, name_at
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 from mnemic.runtime.store.texts import text_prefix
 
@@ -147,7 +147,7 @@ def clear_knowledge(db: apsw.Connection) -> None:
     """Have all memories read again; verdicts and merges stay."""
     for table in ("grades", "statements", "mentions", "entities", "ungraded", "unreadable"):
         db.execute(f"DELETE FROM {table}")
-    db.execute(f"INSERT OR IGNORE INTO unread SELECT id FROM memories WHERE kind IN {READ_KINDS}")
+    db.execute(f"INSERT OR IGNORE INTO unread SELECT m.id FROM memories m WHERE {IS_READ}")
 
 
 def _grade_statements(context: ApplyContext, change: GradeStatements, at: int) -> ChangeResult:

@@ -1,4 +1,4 @@
-"""Applying changes of memories: adding, replacing, hiding them, and what is left of those that were erased.
+"""Applying changes of memories: adding, replacing, hiding, relabelling, and what is left of those that were erased.
 
 Below `mnemic.runtime.store.store`, which gives the transaction and keeps the log.
 """
@@ -14,17 +14,29 @@ import apsw
 import msgspec
 
 from mnemic.actors.brief.statement_cues import holds_cue
-from mnemic.actors.protocol.changes import AddMemory, RedactedChange, Retire, ScopeRef, Supersede, Tombstone, Unretire
+from mnemic.actors.protocol.changes import (
+    AddMemory,
+    MemoryLabels,
+    RedactedChange,
+    Relabel,
+    Retire,
+    ScopeRef,
+    Supersede,
+    Tombstone,
+    Unretire,
+)
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.store.messages import AddOutcome
 from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
+from mnemic.runtime.store.apply.knowledge import forget_readings
 from mnemic.runtime.store.apply.meaning import reopen_completeness
-from mnemic.runtime.store.apply.scopes import free_path, move_found_scope
-from mnemic.runtime.store.memory_terms import add_terms, memory_terms
+from mnemic.runtime.store.apply.scopes import bump_generation, free_path, move_found_scope
+from mnemic.runtime.store.memory_terms import add_terms, memory_terms, remove_terms
+from mnemic.runtime.store.read.knowledge import IS_READ
 from mnemic.runtime.store.read.scopes import project_scope
 from mnemic.runtime.store.supersession import current_successor, set_successor, supersession_chain
-from mnemic.runtime.store.texts import store_text
+from mnemic.runtime.store.texts import load_text, store_text
 
 _KINDS_WITH_IDS = ("tool_call", "tool_result")
 """Kinds that hosts give ids: one of them that is said once more is another one, and is kept."""
@@ -36,8 +48,8 @@ def _add_memory(context: ApplyContext, change: AddMemory, at: int) -> ChangeResu
     db = context.db
     known = db.execute(
         "SELECT m.id, m.uuid, t.digest, s.path, m.retired_at FROM memories m JOIN texts t ON t.id = m.text"
-        " JOIN scopes s ON s.id = m.scope WHERE m.identity = ?",
-        (change.identity,),
+        " JOIN scopes s ON s.id = m.scope WHERE m.identity IN (?1, ?2) ORDER BY m.identity != ?1",
+        (change.identity, change.formerly),
     ).fetchone()
     if known is not None:
         row, uuid, digest, path, retired_at = known
@@ -60,8 +72,8 @@ def _add_memory(context: ApplyContext, change: AddMemory, at: int) -> ChangeResu
     terms, language = memory_terms(change.text, change.speaker)
     db.execute(
         "INSERT INTO memories(id, uuid, identity, source_id, session, scope, kind, role, text, words, language, cued,"
-        " speaker, branch, tool, outcome, files, said_at, valid_from, recorded_at)"
-        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        " speaker, branch, tool, outcome, files, said_at, valid_from, recorded_at, author, utc_offset_min)"
+        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         (
             _next_memory_row(db),
             change.id,
@@ -74,7 +86,7 @@ def _add_memory(context: ApplyContext, change: AddMemory, at: int) -> ChangeResu
             text,
             terms.words,
             language.code,
-            change.kind == "turn" and change.role == "user" and holds_cue(to_text(change.text)),
+            _is_cued(change.kind, change.role, change.author, change.text),
             change.speaker,
             change.branch,
             change.tool,
@@ -83,6 +95,8 @@ def _add_memory(context: ApplyContext, change: AddMemory, at: int) -> ChangeResu
             change.said_at,
             at if change.said_at is None else change.said_at,
             at,
+            change.author,
+            change.utc_offset_min,
         ),
     )
     row = db.last_insert_rowid()
@@ -92,8 +106,65 @@ def _add_memory(context: ApplyContext, change: AddMemory, at: int) -> ChangeResu
     context.rebind_queue.memory_added(row)
     kept = AddOutcome(id=change.id, created=True, same_text=True, scope=path)
     # The log names the scope it came into, so that it makes that again, whatever else is erased.
-    logged = msgspec.structs.replace(change, place=msgspec.structs.replace(change.place, path=path))
+    logged = msgspec.structs.replace(change, place=msgspec.structs.replace(change.place, path=path), formerly=None)
     return ChangeResult(text=text, kept=kept, logged=logged, before=moved)
+
+
+def _states_standing(kind: str, role: str, author: str | None, text: bytes) -> bool:
+    """Whether a session's start may quote the text as what its user stated."""
+    return kind == "turn" and role == "user" and author in (None, "owner") and holds_cue(to_text(text))
+
+
+def _relabel(context: ApplyContext, change: Relabel, at: int) -> ChangeResult:
+    """Give memories other labels, and have what was made of their words by the old ones made again."""
+    given, had = [], []
+    for labels in change.labels:
+        row = context.memory_row(labels.memory)
+        found: Any = context.db.execute(
+            "SELECT uuid, kind, role, speaker, author, said_at, utc_offset_min FROM memories WHERE id = ?", (row,)
+        ).fetchone()
+        before = MemoryLabels(**dict(zip(MemoryLabels.__struct_fields__, found, strict=True)))
+        if before != labels:
+            given.append(labels)
+            had.append(before)
+            _set_labels(context, row, before, labels)
+    if not given:
+        return UNCHANGED
+    bump_generation(context.db)
+    return ChangeResult(logged=Relabel(labels=tuple(given)), undo=Relabel(labels=tuple(had)))
+
+
+def _set_labels(context: ApplyContext, row: int, before: MemoryLabels, labels: MemoryLabels) -> None:
+    db = context.db
+    text, retired_at = next(db.execute("SELECT text, retired_at FROM memories WHERE id = ?", (row,)))
+    is_bound = retired_at is None
+    if is_bound:
+        context.rebind_queue.memory_leaving(row)  # its old place tells what stands beside it
+    words = load_text(db, text)
+    db.execute(
+        "UPDATE memories SET kind = ?, role = ?, speaker = ?, author = ?, said_at = ?, utc_offset_min = ?,"
+        " valid_from = coalesce(?5, recorded_at), cued = ?7 WHERE id = ?8",
+        (
+            *(labels.kind, labels.role, labels.speaker, labels.author, labels.said_at, labels.utc_offset_min),
+            _is_cued(labels.kind, labels.role, labels.author, words),
+            row,
+        ),
+    )
+    if before.speaker != labels.speaker:
+        terms, _ = memory_terms(words, labels.speaker)
+        remove_terms(db, [row])
+        add_terms(db, row, terms)
+        db.execute("UPDATE memories SET words = ? WHERE id = ?", (terms.words, row))
+    if is_bound:
+        context.rebind_queue.memory_added(row)
+    forget_readings(db, [row])
+    db.execute("DELETE FROM unread WHERE memory = ?", (row,))
+    db.execute(f"INSERT INTO unread SELECT m.id FROM memories m WHERE m.id = ? AND {IS_READ}", (row,))
+
+
+def _is_cued(kind: str, role: str, author: str | None, text: bytes) -> bool:
+    """Whether a session's start may quote the text as something that its user stated."""
+    return kind == "turn" and role == "user" and author in (None, "owner") and holds_cue(to_text(text))
 
 
 def _supersede(context: ApplyContext, change: Supersede, at: int) -> ChangeResult:
@@ -181,8 +252,8 @@ def _relink(context: ApplyContext, change: RedactedChange, at: int) -> ChangeRes
 
 def _is_erased(context: ApplyContext, change: AddMemory) -> bool:
     """Whether a memory that is to be added was erased, so that it is not kept again."""
-    marks = (change.identity, text_tombstone(change, context.identity) or change.identity)
-    return context.db.execute("SELECT 1 FROM erased WHERE identity IN (?, ?) LIMIT 1", marks).get is not None
+    marks = (change.identity, change.formerly, text_tombstone(change, context.identity))
+    return context.db.execute("SELECT 1 FROM erased WHERE identity IN (?, ?, ?) LIMIT 1", marks).get is not None
 
 
 def text_tombstone(memory: Any, identity: Callable[..., bytes]) -> bytes | None:
@@ -205,6 +276,7 @@ MEMORY_HANDLERS: dict[type, Handler] = {
     AddMemory: _add_memory,
     Supersede: _supersede,
     Retire: _retire,
+    Relabel: _relabel,
     Unretire: _unretire,
     Tombstone: _add_tombstone,
     RedactedChange: _relink,

@@ -167,7 +167,7 @@ def _merge(context: ApplyContext, change: MergeScopes, at: int) -> ChangeResult:
     context.db.execute("DELETE FROM scopes WHERE id = ?", (number,))
     if project is not None:
         context.db.execute("INSERT INTO projects(project, scope) VALUES(?, ?)", (project, into))
-    _bump_generation(context.db)
+    bump_generation(context.db)
     undo = SplitScope(
         path=path,
         found=found,
@@ -207,7 +207,7 @@ def _split(context: ApplyContext, change: SplitScope, at: int) -> ChangeResult:
     for memory in change.memories:
         context.db.execute("UPDATE memories SET scope = ? WHERE uuid = ? AND scope = ?", (number, memory, into))
     context.rebind_queue.scopes_changed([number])
-    _bump_generation(context.db)
+    bump_generation(context.db)
     return ChangeResult(undo=MergeScopes(path=change.path, into=change.into))
 
 
@@ -263,7 +263,7 @@ def _move_memories(context: ApplyContext, change: MoveMemories, at: int) -> Chan
         " AND id NOT IN (SELECT scope FROM memories UNION SELECT scope FROM projects)",
         (change.path,),
     )
-    _bump_generation(db)
+    bump_generation(db)
     ids = tuple(uuid for _, uuid in rows)
     moved = MoveMemories(memories=ids, path=change.path, to=change.to)
     return ChangeResult(logged=moved, undo=MoveMemories(memories=ids, path=change.to, to=change.path))
@@ -280,7 +280,7 @@ def _find_scope(db: apsw.Connection, path: str) -> tuple[int, str]:
     return int(found), path
 
 
-def _bump_generation(db: apsw.Connection) -> None:
+def bump_generation(db: apsw.Connection) -> None:
     """Have what is held in memory loaded again: memories belong to another scope than they did."""
     db.execute("UPDATE generation SET number = number + 1")
 

@@ -27,7 +27,8 @@ from mnemic.actors.protocol.knowledge.snapshot import (
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 from mnemic.runtime.store.texts import text_prefix
 
-READ_KINDS = "('turn', 'decision', 'note')"
+IS_READ = "m.kind IN ('turn', 'decision', 'note') AND m.author IS NOT 'unknown'"
+"""Which memories `m` are read for what they state: not what is nobody's word."""
 """Kinds of the memories that are read; a trigger of the schema queues them."""
 encode_fields = msgspec.msgpack.Encoder().encode
 decode_fields = msgspec.msgpack.Decoder(StatementRow).decode
@@ -132,7 +133,7 @@ class KnowledgeQueries:
         return [int(row) for (row,) in found]
 
     def read_count(self) -> int:
-        return int(self._db.execute(f"SELECT count(*) FROM memories WHERE kind IN {READ_KINDS}").get)
+        return int(self._db.execute(f"SELECT count(*) FROM memories m WHERE {IS_READ}").get)
 
     def knowledge_waiting(self) -> tuple[int, int]:
         unread, ungraded = (self._db.execute(f"SELECT count(*) FROM {one}").get for one in ("unread", "ungraded"))

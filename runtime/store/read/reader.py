@@ -46,6 +46,7 @@ from mnemic.runtime.store.read.selections import SelectionQueries
 from mnemic.runtime.store.read.sleep import SleepQueries
 from mnemic.runtime.store.rebind_queue import BINDING_FAILED
 from mnemic.runtime.store.schema import (
+    AUTHOR,
     SAID_OR_KEPT,
     check_schema,
     connect,
@@ -57,7 +58,7 @@ from mnemic.runtime.store.texts import load_text, text_prefix, to_index_text
 _BULK = "(" + ", ".join(f"'{kind}'" for kind in KINDS if kind not in DEFAULT_KINDS) + ")"
 _MEMORY_FIELDS = (
     *("id", "source_id", "assistant", "session", "scope", "found", "kind", "role", "speaker", "branch", "tool"),
-    *("outcome", "said_at", "valid_from", "recorded_at", "retired_at", "retired_reason"),
+    *("outcome", "said_at", "valid_from", "recorded_at", "retired_at", "retired_reason", "utc_offset_min", "author"),
 )
 _AT_ONCE = 256  # rows that one query asks for
 _KIND_NUMBER = "CASE kind " + " ".join(f"WHEN '{kind}' THEN {n}" for n, kind in enumerate(KINDS)) + " END"
@@ -341,7 +342,8 @@ class StoreSnapshot(
         sql = (
             f"SELECT m.id, m.text, {body}, m.files, m.superseded_by, m.uuid, m.source_id, s.assistant, s.name, c.path,"
             " c.found, m.kind, m.role, m.speaker, m.branch, m.tool, m.outcome, m.said_at, m.valid_from, m.recorded_at,"
-            " m.retired_at, m.retired_reason FROM memories m JOIN sessions s ON s.id = m.session"
+            f" m.retired_at, m.retired_reason, m.utc_offset_min, {AUTHOR} FROM memories m"
+            " JOIN sessions s ON s.id = m.session"
             f" JOIN scopes c ON c.id = m.scope {'JOIN texts t ON t.id = m.text ' if text_bytes is None else ''}"
             "WHERE m.id IN"
         )

@@ -11,12 +11,13 @@ from typing import Any
 import apsw
 import msgspec
 
-from mnemic.actors.protocol.changes import RenameScope, ScopeRef
+from mnemic.actors.protocol.changes import Relabel, RenameScope, ScopeRef
 from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.scopes import SCOPES_AUTHOR, SCOPES_UNDO_AUTHOR, ScopeChange, ScopeInfo
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 
 _decode = msgspec.msgpack.Decoder(ScopeChange).decode
+_decode_undoable = msgspec.msgpack.Decoder(ScopeChange | Relabel).decode
 
 
 class ScopeQueries:
@@ -75,7 +76,7 @@ def made_way_since(connection: apsw.Connection, seq: int | None) -> list[RenameS
         " WHERE l.seq > ? AND l.undo IS NOT NULL AND a.author NOT IN (?, ?) ORDER BY l.id",
         (seq, SCOPES_AUTHOR, SCOPES_UNDO_AUTHOR),
     )
-    changes = [_decode(change) for (change,) in rows]
+    changes = [_decode_undoable(change) for (change,) in rows]
     return [change for change in changes if isinstance(change, RenameScope)]
 
 

@@ -54,7 +54,7 @@ def test_a_schema_that_was_released_is_never_edited() -> None:
 
 
 def test_a_schema_that_is_new_comes_with_a_new_protocol() -> None:
-    assert (PROTOCOL, LATEST_SCHEMA) == (6, 1), (
+    assert (PROTOCOL, LATEST_SCHEMA) == (7, 2), (
         "a process of the version before could neither read nor write what a command of this one has migrated: a new "
         "schema has PROTOCOL rise too, so that such a process leaves first (docs/decisions/0031-versions.md)"
     )
