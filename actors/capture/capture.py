@@ -15,6 +15,7 @@ from mnemic.actors.capture.capture_filter import SETTINGS as LEFT_OUT
 from mnemic.actors.capture.capture_filter import CaptureFilter
 from mnemic.actors.capture.drain import SpoolDrainer
 from mnemic.actors.capture.forget import forget, forget_selection, undo_nights
+from mnemic.actors.capture.labels import mend_labels
 from mnemic.actors.capture.prepare import ChangeBuilder, apply_changes, new_id
 from mnemic.actors.capture.rescope import apply_scope_changes
 from mnemic.actors.capture.transcript_queue import TranscriptQueue
@@ -25,7 +26,14 @@ from mnemic.actors.protocol.ambient_messages import (
     QueueTranscripts,
     RetryQuarantined,
 )
-from mnemic.actors.protocol.capture.messages import CaptureText, CaptureTranscript, Forget, Recover, TextCaptured
+from mnemic.actors.protocol.capture.messages import (
+    CaptureText,
+    CaptureTranscript,
+    Forget,
+    MendLabels,
+    Recover,
+    TextCaptured,
+)
 from mnemic.actors.protocol.changes import Change, RecordBackup, Supersede, idempotency_key
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import InvalidValue
@@ -59,6 +67,7 @@ class CaptureActor:
         ForgetSelection,
         NoteBackup,
         UndoNights,
+        MendLabels,
     )
     settings: ClassVar[tuple[Setting, ...]] = (
         Setting("capture.batch_events", 256, "events", "How many events of a transcript one transaction keeps.", 1),
@@ -132,7 +141,9 @@ class CaptureActor:
             case Forget() | Recover():
                 return forget(message, context)
             case UndoNights():
-                return undo_nights(message, context)
+                return undo_nights(message, self._snapshots, context)
+            case MendLabels():
+                return mend_labels(message, self._snapshots, context)
             case ForgetSelection():
                 return forget_selection(message, self._snapshots, context)
             case NoteBackup():

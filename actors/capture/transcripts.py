@@ -17,6 +17,7 @@ import msgspec
 
 from mnemic.actors.capture.capture_filter import CaptureFilter, session_mode_changes
 from mnemic.actors.capture.documents import Document
+from mnemic.actors.capture.labels import relabel_told
 from mnemic.actors.capture.prepare import ChangeBuilder, apply_changes, unstorable_reason
 from mnemic.actors.protocol.capture.messages import CaptureTranscript, TranscriptCaptured
 from mnemic.actors.protocol.changes import (
@@ -180,7 +181,7 @@ class TranscriptCapture:
                 kept_by: tuple[Change, ...] = ()
                 try:
                     if not isinstance(place, str):
-                        kept_by = self._keeping.changes(item, identity, place, context)
+                        kept_by = self._keeping.changes(item, identity, place, context, reading.formerly)
                 except MnemicError:
                     raise
                 except Exception as error:
@@ -203,6 +204,8 @@ class TranscriptCapture:
                 counting = OccurrenceCounter(snapshot)
                 counting.read(reading.counts, context.clock.now_us())
             changes += counting.changes()
+        with self._snapshots.snapshot() as snapshot:
+            changes += relabel_told(changes, snapshot)
         kept: tuple[AddOutcome, ...] = ()
         made_way: tuple[RenameScope, ...] = ()
         if changes:
@@ -251,6 +254,8 @@ class _OpenTranscript:
         self._snapshots = snapshots
         self._folder = folder
         self.items_read = 0
+        self.formerly: bytes | None = None
+        """The identity that an earlier version gave the last item, where that differs."""
         self.excluded_count = 0
         """How many events were left out."""
         self.is_excluded: Callable[[Event, int | None], bool] = lambda event, at: False
@@ -275,6 +280,7 @@ class _OpenTranscript:
                 return
             self.items_read += not isinstance(item, UnknownFields)
             first = identity = b""
+            self.formerly = None
             if isinstance(item, Event) and (why := unstorable_reason(item)) is not None:
                 item = MalformedLine(line=self.items_read, why=f"{NOT_KEPT_PREFIX}{why}")
             if isinstance(item, Event):
@@ -297,6 +303,7 @@ class _OpenTranscript:
                 if item.host_id is None:  # of what has an id, nothing is held: a source may be of any length
                     self._occurred[first] += 1
                     occurred = self._occurred[first]
+                self.formerly = self._former_identity(item)
                 if self._are_documents:
                     item = self._in_named_folder(item)
                     document = self.documents.setdefault(item.session, Document(self._snapshots, self._keeping))
@@ -304,6 +311,13 @@ class _OpenTranscript:
                 else:
                     identity = first if occurred <= 1 else self._keeping.identity(item, occurred)
             yield item, first, identity
+
+    def _former_identity(self, item: Event) -> bytes | None:
+        first = self._keeping.former_identity(item, 1)
+        if first is None or item.host_id is not None:
+            return first
+        self._occurred[first] += 1
+        return self._keeping.former_identity(item, self._occurred[first])
 
     def _in_named_folder(self, section: Event) -> Event:
         """A section as it is kept: a document that lies in no project belongs to the folder that was named."""

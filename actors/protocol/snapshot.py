@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import msgspec
 
 from mnemic.actors.protocol.ambient_messages import Brief, BriefingSources, CaptureProgress
-from mnemic.actors.protocol.changes import EncoderName, OccurrenceCount, ScopeRef, TranscriptState
+from mnemic.actors.protocol.changes import (
+    EncoderName,
+    MemoryLabels,
+    OccurrenceCount,
+    Relabel,
+    ScopeRef,
+    TranscriptState,
+)
 from mnemic.actors.protocol.communities.snapshot import GraphSnapshot
 from mnemic.actors.protocol.knowledge.snapshot import KnowledgeSnapshot
 from mnemic.actors.protocol.meaning.messages import EmbedProgress
@@ -136,6 +143,19 @@ class DocumentNote(NamedTuple):
     """Whether it was neither replaced nor forgotten."""
     edited: bool
     """Whether what replaced it is of the same document."""
+
+
+class KeptText(NamedTuple):
+    """A memory that was kept before memories had labels, with all that they follow from."""
+
+    labels: MemoryLabels
+    """What it has of them."""
+    assistant: str
+    """The host."""
+    is_subagent: bool
+    """Whether an agent asked for its session."""
+    text: bytes
+    """Its text; of a long one the beginning."""
 
 
 class Pending(msgspec.Struct, frozen=True):
@@ -484,6 +504,22 @@ class Snapshot(GraphSnapshot, KnowledgeSnapshot, SleepSnapshot, Protocol):
 
     def occurrences(self, identities: Sequence[bytes]) -> dict[bytes, OccurrenceCount]:
         """How often the texts of these first identities have occurred so far; the unknown ones are left out."""
+        ...
+
+    def labels_of(self, identities: Sequence[bytes]) -> dict[bytes, MemoryLabels]:
+        """The labels of the memories of these identities, by them; the unknown ones are left out."""
+        ...
+
+    def unlabelled(self, limit: int, most_bytes: int) -> list[KeptText]:
+        """The first memories that were kept before memories had labels, in the order in which they were kept."""
+        ...
+
+    def unlabelled_count(self) -> int:
+        """How many there are of these."""
+        ...
+
+    def relabelled_since(self, night: int) -> list[Relabel]:
+        """What takes back the relabelling of a night and every later one that stand, newest first."""
         ...
 
     def document_notes(self, assistant: str, session: str) -> list[DocumentNote]:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from mnemic.actors.protocol.changes import RenameScope, ScopeRef
 from mnemic.actors.protocol.events import Kind, Role
-from mnemic.actors.protocol.message import Id, MemoryExcerpt, Message, Text, Time, Verb
+from mnemic.actors.protocol.message import Id, MemoryExcerpt, Message, Request, Text, Time, Verb
 from mnemic.actors.protocol.recall.messages import Hit
+from mnemic.actors.protocol.sleep.changes import NightReason
 
 
 class CaptureTranscript(Verb["TranscriptCaptured"], frozen=True, kw_only=True):
@@ -154,3 +155,21 @@ class Forgotten(Message, frozen=True, kw_only=True):
 
     memories: tuple[Retirement, ...]
     """In the order they were named."""
+
+
+class MendLabels(Request["LabelsMended"], frozen=True, kw_only=True):
+    """Give the next few memories that were kept before memories had labels their labels: whose words they hold."""
+
+    run: str
+    """The night that it belongs to."""
+    reason: NightReason
+    """Why that is had."""
+
+
+class LabelsMended(Message, frozen=True, kw_only=True):
+    """Answer to `MendLabels`."""
+
+    changed: int
+    """Memories whose labels say something else by now."""
+    pending: int
+    """Memories that are still to be looked at."""

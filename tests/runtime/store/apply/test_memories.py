@@ -28,6 +28,7 @@ from mnemic.actors.protocol.changes import (
     IgnoreSession,
     KeepOriginal,
     Logged,
+    MemoryLabels,
     MergeScopes,
     MoveMemories,
     MoveProject,
@@ -37,6 +38,7 @@ from mnemic.actors.protocol.changes import (
     RecordBackup,
     RecordDelivery,
     RecordSelfTest,
+    Relabel,
     ReleaseRecord,
     RenameScope,
     Retire,
@@ -340,6 +342,19 @@ SAMPLES: dict[type, Change] = {
     ),
     SettleStatements: SettleStatements(
         older=id_of(1), older_start=16, newer=id_of(2), newer_start=16, verdict="newer", by="user"
+    ),
+    Relabel: Relabel(
+        labels=(
+            MemoryLabels(
+                memory=id_of(1),
+                kind="injected",
+                role="system",
+                speaker="Ines",
+                author="unknown",
+                said_at=77,
+                utc_offset_min=-60,
+            ),
+        )
     ),
     MergeEntities: MergeEntities(entity=b"e" * 32, into=b"f" * 32),
     BeginNight: BeginNight(run="second", reason="asked"),
