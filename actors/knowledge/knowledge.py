@@ -237,13 +237,19 @@ class KnowledgeActor:
             return self._names.merged(message, snapshot, changed)
 
 
+def _weight(role: str) -> int:
+    """Whose word weighs more than whose."""
+    return 2 if role == "user" else 0 if role == "other" else 1
+
+
 def _graded(older: StatementRecord, newer: StatementRecord, said: dict[int, Said]) -> GradedPair | None:
     """What two statements are to each other, if anything."""
     found = grade(said[older.number], said[newer.number])
     if found is None:
         return None
-    # What an assistant says replaces nothing that its user said: the user is asked.
-    is_sure = found.verdict == "replaced" and (newer.role == "user" or older.role != "user")
+    # What an assistant says replaces nothing that its user said, and what a stranger says nothing of either's: the
+    # user is asked.
+    is_sure = found.verdict == "replaced" and _weight(newer.role) >= _weight(older.role)
     return GradedPair(
         older=older.number,
         newer=newer.number,

@@ -42,14 +42,16 @@ HOST_SENTENCES = (
     "[SYSTEM NOTIFICATION",
 )
 """What texts of hosts begin with that begin with no tag."""
-PAGE_TAGS = frozenset(
-    "a abbr address area article aside audio b base bdi bdo blockquote body br button canvas caption center circle cite"
-    " code col colgroup data datalist dd defs del details dfn dialog div dl dt em embed fieldset figcaption figure font"
-    " footer form g h1 h2 h3 h4 h5 h6 head header hgroup hr html i iframe img input ins kbd label legend li line link"
-    " main map mark math menu meta meter nav noscript object ol optgroup option output p path picture polygon pre"
-    " progress q rect rp rt ruby s samp script search section select slot small source span strong style sub summary"
-    " sup svg table tbody td template textarea tfoot th thead time title tr track u ul var video wbr".split()
+_PAGE = (
+    "a abbr address area article aside audio b base bdi bdo blockquote body br button canvas caption center "
+    "circle cite code col colgroup data datalist dd defs del details dfn dialog div dl dt em embed fieldset "
+    "figcaption figure font footer form g h1 h2 h3 h4 h5 h6 head header hgroup hr html i iframe img input ins "
+    "kbd label legend li line link main map mark math menu meta meter nav noscript object ol optgroup option "
+    "output p path picture polygon pre progress q rect rp rt ruby s samp script search section select slot "
+    "small source span strong style sub summary sup svg table tbody td template textarea tfoot th thead time "
+    "title tr track u ul var video wbr "
 )
+PAGE_TAGS = frozenset(_PAGE.split())
 """Names of the elements of HTML and SVG: a text that is wholly one of them was pasted by a person."""
 
 # Letters that nobody sees may stand before a tag.

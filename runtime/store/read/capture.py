@@ -48,7 +48,8 @@ class CaptureQueries:
 
     def unlabelled(self, limit: int, most_bytes: int) -> list[KeptText]:
         found: list[Any] = self._db.execute(
-            f"SELECT s.assistant, s.mode = 'subagent', m.text, {', '.join(_LABELS)} FROM memories m JOIN sessions s ON s.id = m.session WHERE m.author IS NULL"
+            f"SELECT s.assistant, s.mode = 'subagent', m.text, {', '.join(_LABELS)} FROM memories m"
+            " JOIN sessions s ON s.id = m.session WHERE m.author IS NULL"
             " ORDER BY m.id LIMIT ?",
             (limit,),
         ).fetchall()

@@ -24,19 +24,18 @@ from mnemic.actors.protocol.knowledge.snapshot import (
     StatementRecord,
     UnreadMemory,
 )
-from mnemic.runtime.store.schema import SAID_OR_KEPT
+from mnemic.runtime.store.schema import SAID_OR_KEPT, VOICE
 from mnemic.runtime.store.texts import text_prefix
 
 IS_READ = "m.kind IN ('turn', 'decision', 'note') AND m.author IS NOT 'unknown'"
-"""Which memories `m` are read for what they state: not what is nobody's word."""
-"""Kinds of the memories that are read; a trigger of the schema queues them."""
+"""Which memories `m` are read for what they state: not what is nobody's word. A trigger of the schema queues them."""
 encode_fields = msgspec.msgpack.Encoder().encode
 decode_fields = msgspec.msgpack.Decoder(StatementRow).decode
 _AT_ONCE = 256  # rows that one query asks for
 _STANDING = "m.retired_at IS NULL AND m.superseded_by IS NULL"
 _OF = (
-    "SELECT x.id, x.place, x.fields, coalesce(e.key, ''), m.id, m.uuid, m.text, m.role, m.speaker, x.said_at, x.scope,"
-    " s.path FROM statements x JOIN memories m ON m.id = x.memory AND {standing}"
+    f"SELECT x.id, x.place, x.fields, coalesce(e.key, ''), m.id, m.uuid, m.text, {VOICE}, m.speaker, x.said_at,"
+    " x.scope, s.path FROM statements x JOIN memories m ON m.id = x.memory AND {standing}"
     " JOIN scopes s ON s.id = x.scope LEFT JOIN entities e ON e.id = x.subject"
 )
 _FROM_STATEMENTS = _OF.format(standing=_STANDING)
@@ -113,7 +112,7 @@ class KnowledgeQueries:
 
     def unread_memories(self, limit: int, most_bytes: int) -> list[UnreadMemory]:
         found: list[Any] = self._db.execute(
-            f"SELECT m.id, m.text, m.role, m.speaker, {SAID_OR_KEPT} FROM unread u JOIN memories m ON m.id = u.memory"
+            f"SELECT m.id, m.text, {VOICE}, m.speaker, {SAID_OR_KEPT} FROM unread u JOIN memories m ON m.id = u.memory"
             " ORDER BY u.memory LIMIT ?",
             (limit,),
         ).fetchall()

@@ -77,11 +77,12 @@ _PAGE_BYTES = 4 << 20
 """A page of what was given ends with the one that makes it longer."""
 
 _SAME = "{0}.value_key = n.value_key AND {0}.scope = n.scope AND {0}.subject = n.subject AND {0}.verb = n.verb"
+_SAID_BY_OWNER = "{0}.role = 'user' AND coalesce({0}.author, 'owner') = 'owner' AND {0}.retired_at IS NULL"
 _TOLD_TWICE = (
     "SELECT count(DISTINCT n.memory) FROM statements n JOIN memories nm ON nm.id = n.memory"
-    " AND nm.role = 'user' AND nm.retired_at IS NULL JOIN sessions s ON s.id = nm.session"
+    f" AND {_SAID_BY_OWNER.format('nm')} JOIN sessions s ON s.id = nm.session"
     f" WHERE n.value_key != 0 AND n.subject IS NOT NULL AND EXISTS (SELECT 1 FROM statements o JOIN memories om"
-    f" ON om.id = o.memory AND om.role = 'user' AND om.retired_at IS NULL AND om.session != nm.session"
+    f" ON om.id = o.memory AND {_SAID_BY_OWNER.format('om')} AND om.session != nm.session"
     f" WHERE {_SAME.format('o')} AND o.said_at < n.said_at) AND NOT EXISTS (SELECT 1 FROM givings g JOIN given_parts p"
     f" ON p.giving = g.id JOIN statements x ON x.memory = p.memory AND {_SAME.format('x')}"
     " WHERE g.session = s.name AND g.at <= n.said_at)"
