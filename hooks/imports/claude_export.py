@@ -63,7 +63,14 @@ def _message_events(make: EventFactory, message: object) -> Group:
     for number, one in enumerate(attached if isinstance(attached, list) else ()):
         text = nonblank_text(one.get("extracted_content")) if isinstance(one, dict) else None
         if text is not None:
-            yield make("injected", "user", text, files=file_names([one], "file_name"), **_ids(f"{own_id}#file{number}"))
+            yield make(
+                "injected",
+                "user",
+                text,
+                author="unknown",
+                files=file_names([one], "file_name"),
+                **_ids(f"{own_id}#file{number}"),
+            )
     said = []
     blocks = message.get("content")
     for number, block in enumerate(blocks if isinstance(blocks, list) else ()):
@@ -136,7 +143,8 @@ def project_groups(project: Json) -> Iterator[Group]:
         if isinstance(document, dict):
             written_at = parse_time_us(document.get("created_at")) or said_at
             of_document = EventFactory(assistant=ASSISTANT, session=session, said_at=written_at)
-            yield document_events(of_document, (name, document.get("filename")), document.get("content"))
+            path = name, document.get("filename")
+            yield document_events(of_document, path, document.get("content"), author="unknown")
 
 
 def memory_groups(memories: Json) -> Iterator[Group]:

@@ -121,6 +121,7 @@ def _drawer_event(own_id: str | None, fields: dict[str, Any]) -> Event:
         session=file or FORMAT,
         kind="note",
         role=role if role in ROLES else "user",
+        author=None if role in ROLES else "unknown",
         text=to_bytes(text),
         source_id=own_id,
         said_at=next((at for name in _TIMES if (at := _time_us(fields.get(name))) is not None), None),

@@ -14,8 +14,10 @@ from typing import Any, get_args
 
 from mnemic.actors.protocol.errors import MnemicError, SourceUnreadable
 from mnemic.actors.protocol.events import (
+    AUTHORS,
     KINDS,
     ROLES,
+    Author,
     Event,
     MalformedLine,
     Outcome,
@@ -79,7 +81,7 @@ class GenericReader:
         """
         if unknown := [name for name in line if name not in _KNOWN]:
             yield UnknownFields(tuple(dict.fromkeys(map(self._unknown_name, unknown))))
-        role, speaker = _role_and_speaker(line)
+        role, speaker, whose = _role_and_speaker(line)
         default = "tool_result" if role == "tool" else "turn"
         own_id = _text(line, "id")
         name, said_at = _value(line, "said_at")
@@ -93,6 +95,7 @@ class GenericReader:
             disambiguator=str(said_at) if own_id is None and said_at is not None else None,
             source_id=own_id,
             speaker=speaker,
+            author=whose,
             said_at=None if said_at is None else _time_us(name, said_at),
             scope=_text(line, "scope"),
             tool=_text(line, "tool"),
@@ -131,14 +134,19 @@ def _value(line: Json, field: str) -> tuple[str, Any]:
     return next(found, (_NAMES[field][0], None))
 
 
-def _role_and_speaker(line: Json) -> tuple[Any, str | None]:
-    """Who a line comes from; an author who is none of the roles is a person with a name."""
+def _role_and_speaker(line: Json) -> tuple[Any, str | None, Author | None]:
+    """Who a line comes from, their name, and whose words they are; an author who is none of the roles is a person with
+    a name, and not the owner unless the line says that it is the user's.
+    """
     author: Any = line.get("author")
     speaker = _text(line, "speaker")
+    whose: Author | None = None
+    if isinstance(author, str) and author in AUTHORS and line.get("role") is not None:
+        author, whose = None, author  # type: ignore[assignment]
     if isinstance(author, dict):
         author, speaker = author.get("role"), speaker or _text(author, "name")
     elif isinstance(author, str) and author not in _ROLES:
-        author, speaker = "user", speaker or author
+        author, speaker, whose = "user", speaker or author, None if line.get("role") else "other"
     role = author if line.get("role") is None else line["role"]
     if role is None:
         raise InvalidInput("role is missing")
@@ -146,7 +154,7 @@ def _role_and_speaker(line: Json) -> tuple[Any, str | None]:
         raise InvalidInput("role is no string")
     if role not in _ROLES:
         raise InvalidInput(f"role is none of {', '.join(ROLES)}")
-    return _ROLES[role], speaker
+    return _ROLES[role], speaker, whose
 
 
 def _said(line: Json) -> str:

@@ -35,6 +35,8 @@ _SEPARATOR = " > "
 _YAML = re.compile(r"---[ \t]*\r?\n((?:.*\n)*?)(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)")
 _TOML = re.compile(r"\+\+\+[ \t]*\r?\n((?:.*\n)*?)\+\+\+[ \t]*(?:\r?\n|\Z)")
 _FIELD = re.compile(r"[\w-]+[ \t]*:")
+_SOURCES = ("source", "url", "source_url", "source-url")
+"""Where clippers of web pages write the page's address."""
 _DATES = ("date", "created", "updated")
 _OFFSET = re.compile(r"[ \t]+(?=[+-]\d\d:?\d\d$)")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -64,6 +66,10 @@ class FrontMatter(NamedTuple):
     """The name by which notes of basic-memory are linked."""
     said_at: int | None = None
     """World time, microseconds since 1970 UTC."""
+    is_clipping: bool = False
+    """Whether it was clipped from the web: its words are not its owner's."""
+    author: str = ""
+    """Whose words it says that they are."""
     why: str = ""
     """What of it cannot be understood, in a clause."""
 
@@ -113,6 +119,10 @@ def read_notes(raw: RawLines, data: bytes, resolve: ResolveLink) -> Iterator[Eve
     front, body = split_front_matter(text)
     if front.why:
         yield MalformedLine(line=1, why=f"its front matter: {front.why}")
+    whose: dict[str, Any] = {"author": None, "speaker": None}
+    if front.is_clipping:
+        name = front.author.replace("[[", "").replace("]]", "")
+        whose = {"author": "other", "speaker": name} if name else {"author": "unknown", "speaker": None}
     said_at, seen = _said_at(front, file, raw.changed_at), Counter[str]()
     about = [
         f"{name}: {', '.join(words)}" for name, words in (("tags", front.tags), ("aliases", front.aliases)) if words
@@ -132,6 +142,7 @@ def read_notes(raw: RawLines, data: bytes, resolve: ResolveLink) -> Iterator[Eve
                 text=to_bytes("\n\n".join(filter(None, (head, part)))),
                 source_id=name if number == 1 else f"{name} #{number}",
                 said_at=said_at,
+                **whose,
                 cwd=str(file.parent) if file else None,
                 files=linked_files(session, (beside, part), resolve) if file else (),
             )
@@ -244,8 +255,14 @@ def _front_matter(values: dict[Any, Any]) -> FrontMatter:
         aliases=_words(values.get("aliases"), ","),
         permalink=link.strip() if isinstance(link, str) else "",
         said_at=said_at,
+        is_clipping=any(_is_address(values.get(one)) for one in _SOURCES),
+        author=", ".join(_words(values.get("author"), ",")),
         why=f"its {name} is no ISO 8601 time" if name and said_at is None else "",
     )
+
+
+def _is_address(value: object) -> bool:
+    return isinstance(value, str) and value.strip().startswith(("http://", "https://"))
 
 
 def _words(value: Any, between: str) -> tuple[str, ...]:

@@ -204,3 +204,20 @@ def test_a_day_in_the_files_name_is_the_day(notes: Any, name: str, said_at: int 
     assert note.said_at == (WRITTEN_S * 1_000_000 if said_at is None else said_at)
     (dated,) = notes("---\ndate: 1970-01-02\n---\nwords", name)
     assert dated.said_at == DAY_US
+
+
+@pytest.mark.parametrize(
+    ("front", "author", "speaker"),
+    [
+        ("title: Piers", None, None),
+        ("author: Ines", None, None),
+        ("source: the harbour's archive", None, None),
+        ('source: "https://example.org/piers"\nauthor:\n  - "[[Rae Holm]]"\n  - Odo', "other", "Rae Holm, Odo"),
+        ("url: http://example.org/piers", "unknown", None),
+    ],
+)
+def test_a_clipping_holds_the_words_of_who_wrote_the_page(
+    notes: Any, front: str, author: str | None, speaker: str | None
+) -> None:
+    (note,) = notes(f"---\n{front}\n---\nAlways paint piers green.\n")
+    assert (note.role, note.author, note.speaker) == ("user", author, speaker)
