@@ -8,6 +8,7 @@ import itertools
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import Store
 from tests.clocks import ManualClock
 from tests.runtime.building import keys_of
-from tests.waiting import BOUND_S
+from tests.waiting import BOUND_S, until
 
 START_US = 1_760_000_000_000_000
 NOWHERE = ScopeRef(path="", project=None, found="none")
@@ -264,12 +265,16 @@ class ActorHarness:
 
         load, self.load = self.load, missing
         self.take(path)
-        for _ in range(2):  # whatever the first finds in the mailbox has told its last by the second
-            try:
-                self.ask(EmbedPending())
-            except ModelMissing:
-                continue
+        until(self.is_idle)  # an actor that asked for the model later would have all embedded
         self.load = load
+
+    def is_idle(self) -> bool:
+        """Whether no actor handles a message and none waits for one: nothing happens until somebody asks."""
+        mailboxes = self.supervisor._engine._mailboxes.values()
+        with ExitStack() as held:  # all at once: what one is done with may lie with another by then
+            for mailbox in mailboxes:
+                held.enter_context(mailbox._changed)
+            return not any(mailbox._queue or mailbox._current for mailbox in mailboxes)
 
     def keep(self, text: str, **options: Any) -> TextCaptured:
         """Keep one text; a second later than the one before."""
