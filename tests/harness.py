@@ -8,7 +8,6 @@ import itertools
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -265,16 +264,8 @@ class ActorHarness:
 
         load, self.load = self.load, missing
         self.take(path)
-        until(self.is_idle)  # an actor that asked for the model later would have all embedded
+        until(lambda: not self.supervisor.is_busy())  # an actor that asked for the model later would have all embedded
         self.load = load
-
-    def is_idle(self) -> bool:
-        """Whether no actor handles a message and none waits for one: nothing happens until somebody asks."""
-        mailboxes = self.supervisor._engine._mailboxes.values()
-        with ExitStack() as held:  # all at once: what one is done with may lie with another by then
-            for mailbox in mailboxes:
-                held.enter_context(mailbox._changed)
-            return not any(mailbox._queue or mailbox._current for mailbox in mailboxes)
 
     def keep(self, text: str, **options: Any) -> TextCaptured:
         """Keep one text; a second later than the one before."""
