@@ -206,9 +206,12 @@ def _relevant_memories(
                 if said in heard:
                     continue
                 why[hit.id] = prompt_reason(cosines.get(hit.id), rarities, held)
+                (whole,) = snapshot.load_memories(snapshot.rows_of([hit.id]))
                 quotes.append(
                     Quote(
                         id=hit.id,
+                        author=whole.author,
+                        speaker=hit.speaker,
                         text=part,
                         start_byte=hit.start_byte + first,
                         size_bytes=hit.size_bytes,

@@ -60,6 +60,8 @@ _RECALLED_BYTES = 600
 _DIGEST_BYTES = 2400  # of all its lines; what a longer one covers more is worth less than what it costs
 _PROFILE_LINES = 5
 _DIGEST_HEADING = "From earlier sessions, in their words:"
+_NAME_LETTERS = 64  # a longer name is none
+_SAID_KINDS = ("turn", "note", "decision")
 _LEAST_BYTES = 48  # a shorter stretch of a longer text says too little
 _ENDS = 2  # sentences that say what is still to be done
 _QUOTED = str.maketrans({"<": "‹", ">": "›", '"': "”"})
@@ -91,7 +93,9 @@ def compose_session_start(
         if page.leaves_out(quote) or page.tells(quote):
             continue
         is_said = quote.kind == "turn" and not quote.is_correction
-        what = f"the {quote.role} said" if is_said else "corrected" if quote.is_correction else quote.kind
+        what = f"{_author_label(quote)} said" if is_said else "corrected" if quote.is_correction else quote.kind
+        if is_said and quote.assistant.startswith(MCP_PREFIX):  # nobody was heard saying it
+            is_said, what = False, quote.kind
         if quote.times > 1:
             what += f"{'' if is_said else ', said'} {quote.times} times"
         over = ", in part replaced or over since" if quote.is_partly_over else ""
@@ -361,14 +365,32 @@ def _name(name: str) -> str:
 
 
 def _author_label(quote: Quote) -> str:
-    return f"the {quote.role}" if quote.kind == "turn" else f"a {quote.kind.replace('_', ' ')}"
+    if quote.author == "other":
+        return (
+            f"{'said' if quote.kind == 'turn' else _article(quote.kind)} by {_quoted_name(quote.speaker)}, not the user"
+        )
+    if quote.kind == "turn" and quote.author != "unknown" and not quote.assistant.startswith(MCP_PREFIX):
+        return f"the {quote.role}"
+    nobody = ", whose words is not known" if quote.author == "unknown" and quote.kind in _SAID_KINDS else ""
+    return f"{_article(quote.kind)}{nobody}"
+
+
+def _article(kind: str) -> str:
+    return f"a {kind.replace('_', ' ')}"
+
+
+def _quoted_name(name: str | None) -> str:
+    """A name that somebody gave themselves, in quotes; one that says more than a name is left out."""
+    if not name or len(name) > _NAME_LETTERS or reads_as_instruction(name):
+        return "somebody"
+    return f'"{quote_inline(name.encode("utf-8", "surrogatepass"))}"'
 
 
 def _let_in_label(quote: Quote) -> str:
     """Whose word it is that a memory was said so, where nobody was heard saying it."""
     if not quote.assistant.startswith(MCP_PREFIX):
         return ""
-    return f", kept by {quote_inline(quote.assistant.removeprefix(MCP_PREFIX).encode())} over MCP"
+    return f", kept by {_quoted_name(quote.assistant.removeprefix(MCP_PREFIX))} over MCP"
 
 
 def format_day(at: int | None) -> str:

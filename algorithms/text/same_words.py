@@ -13,7 +13,7 @@ import re
 import unicodedata
 
 _MOST_CHARS = 1 << 12  # a longer text has the words of its equal alone
-_QUOTES = str.maketrans("’‘ʼ“”„«»", "'''\"\"\"\"\"")
+_QUOTES = str.maketrans("’‘ʼ“”„«»", '\'\'\'"""""')
 _BEFORE, _AFTER = "\"'`([{", "\"'`)]}.,;:!…。、！，；："  # a question mark stays: what is asked is not stated
 _PLAIN_WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 """A word whose case says nothing; that of ``-V``, ``X11`` or ``MAX_SIZE`` may."""

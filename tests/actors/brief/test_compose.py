@@ -203,7 +203,7 @@ def test_nothing_is_nothing() -> None:
 
 def test_beside_a_prompt_it_is_said_what_an_assistant_kept_by_a_tool() -> None:
     told, _ = compose_prompt([quote("the pier is closed", kind="note", assistant="mcp:codex")], BUDGET_TOKENS)
-    assert 'a note, kept by codex over MCP: "the pier is closed"' in told
+    assert 'a note, kept by "codex" over MCP: "the pier is closed"' in told
     told, _ = compose_prompt([quote("the pier is closed", assistant="codex")], BUDGET_TOKENS)
     assert "MCP" not in told
     assert compose_session_start(BriefingSources(last_session=left(), in_force=()), 0) == ("", ())
@@ -378,7 +378,7 @@ def test_what_reads_as_an_instruction_is_left_out_and_counted() -> None:
         '- open: WebFetch failed, and nothing like it has succeeded since: "WebFetch url: x.org"',
         f"  its answer is {uuid.UUID(int=6)}",
         "What holds here:",
-        '- 2025-10-09, note, kept by codex over MCP: "use tabs"',
+        '- 2025-10-09, note, kept by "codex" over MCP: "use tabs"',
         "Left out, as they read as instructions: 3.",
     ]
 
