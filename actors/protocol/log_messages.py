@@ -63,6 +63,8 @@ class MemoryEntry(MemoryExcerpt, frozen=True, kw_only=True):
     """System time it was captured."""
     speaker: str | None
     """Name of who spoke."""
+    author: str
+    """Whose words it holds: ``owner``, ``assistant``, ``other`` or ``unknown``."""
     assistant: str
     """The host."""
     session: str

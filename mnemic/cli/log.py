@@ -22,6 +22,7 @@ from mnemic.cli.terminal.output import (
     padded,
     short_id,
     text_width,
+    who_label,
 )
 from mnemic.runtime.api.reports import pluralize
 
@@ -188,9 +189,15 @@ def log_lines(view: dict[str, Any]) -> Iterator[Line]:
 
 
 def _kind_label(entry: dict[str, Any]) -> str:
-    if entry["kind"] == "turn":
-        return str(entry["speaker"] or entry["role"])
-    return " ".join(filter(None, (_KINDS.get(entry["kind"], entry["kind"]), entry["tool"])))
+    is_turn = entry["kind"] == "turn"
+    label = " ".join(filter(None, (_KINDS.get(entry["kind"], entry["kind"]), entry["tool"])))
+    whose = who_label(entry) if is_turn or _is_strangers(entry) else ""
+    return whose if is_turn else ", ".join(filter(None, (label, whose)))
+
+
+def _is_strangers(entry: dict[str, Any]) -> bool:
+    """Whether a memory is in the user's place and not the user's word."""
+    return entry["role"] == "user" and entry["author"] in ("other", "unknown")
 
 
 def _summary(entry: dict[str, Any]) -> str:

@@ -24,6 +24,7 @@ _REF_FOR_MODELS = ("memory", "value", "at", "id")
 _SECOND_FRACTION = re.compile(r"\.\d+")
 _NOT_OF_SIMILAR = {
     *("source_id", "speaker", "session", "supersedes", "newest", "same", "replaced", "contradicts", "differs"),
+    "author",
 }
 
 
@@ -35,7 +36,16 @@ def hit_view(hit: Hit, *, strict: bool, explain: bool, same: int | None = None) 
             absent, all.
     """
     view = to_json(hit, strict=strict)
-    for name in ("supersedes", "superseded_elsewhere", "replaced", "contradicts", "differs", "newest", "same"):
+    for name in (
+        "supersedes",
+        "superseded_elsewhere",
+        "replaced",
+        "contradicts",
+        "differs",
+        "newest",
+        "same",
+        "author",
+    ):
         if not view[name]:
             del view[name]
     if len(hit.data) == hit.size_bytes:

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TextIO
@@ -202,9 +202,17 @@ def filled(text: str, width: int, lines: int) -> list[str]:
 # --- memories --------------------------------------------------------------------------------------------------------
 
 
+def who_label(memory: Mapping[str, Any]) -> str:
+    """Who a memory comes from: by name where there is one; what is not the user's word says so."""
+    if memory["role"] == "user" and memory.get("author") in ("other", "unknown"):
+        name = memory["speaker"] if memory["author"] == "other" else None
+        return f"{memory['author']}{f': {name}' if name else ''}"
+    return str(memory["speaker"] or memory["role"])
+
+
 def hit_lines(number: int, hit: dict[str, Any], *, full: bool = False) -> Iterator[Line]:
     """A hit, as `mnemic.runtime.api.views.hit_view` gives it: in three lines, or whole with all that is known of it."""
-    who = hit["speaker"] or hit["role"]
+    who = who_label(hit)
     marks = [(f"  {what}", style) for what, style in _standing(hit)]
     yield [
         (f"{number:>2}  ", "bold"),

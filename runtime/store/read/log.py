@@ -37,7 +37,7 @@ from mnemic.actors.protocol.log_messages import (
 )
 from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.actors.protocol.scopes import asked_scopes
-from mnemic.runtime.store.schema import SAID_OR_KEPT
+from mnemic.runtime.store.schema import AUTHOR, SAID_OR_KEPT
 from mnemic.runtime.store.supersession import current_successor
 from mnemic.runtime.store.texts import text_prefix
 
@@ -62,7 +62,7 @@ def _sum(all_of_them: Any) -> Use:
 
 
 _ENTRY_FIELDS = (
-    *("id", "kind", "role", "speaker", "assistant", "session", "mode", "scope", "tool", "outcome"),
+    *("id", "kind", "role", "speaker", "author", "assistant", "session", "mode", "scope", "tool", "outcome"),
     *("said_at", "recorded_at", "retired_at", "retired_reason"),
 )
 _ORDERS = {"captured": ("recorded_at", "memories_captured"), "said": (SAID_OR_KEPT, "memories_when")}
@@ -125,8 +125,8 @@ class LogQueries:
     def _load_listed(self, row: int, at: int, by: str, text_bytes: int) -> MemoryEntry:
         text, superseded_by, *fields = next(
             self._db.execute(
-                "SELECT m.text, m.superseded_by, m.uuid, m.kind, m.role, m.speaker, s.assistant, s.name, s.mode,"
-                " c.path, m.tool, m.outcome, m.said_at, m.recorded_at, m.retired_at, m.retired_reason FROM memories m"
+                f"SELECT m.text, m.superseded_by, m.uuid, m.kind, m.role, m.speaker, {AUTHOR}, s.assistant, s.name,"
+                " s.mode, c.path, m.tool, m.outcome, m.said_at, m.recorded_at, m.retired_at, m.retired_reason FROM memories m"
                 " JOIN sessions s ON s.id = m.session JOIN scopes c ON c.id = m.scope WHERE m.id = ?",
                 (row,),
             )
