@@ -21,6 +21,7 @@ from mnemic.cli.terminal.output import (
     local_minute,
     padded,
     short_id,
+    stranger_label,
     text_width,
     who_label,
 )
@@ -189,15 +190,10 @@ def log_lines(view: dict[str, Any]) -> Iterator[Line]:
 
 
 def _kind_label(entry: dict[str, Any]) -> str:
-    is_turn = entry["kind"] == "turn"
-    label = " ".join(filter(None, (_KINDS.get(entry["kind"], entry["kind"]), entry["tool"])))
-    whose = who_label(entry) if is_turn or _is_strangers(entry) else ""
-    return whose if is_turn else ", ".join(filter(None, (label, whose)))
-
-
-def _is_strangers(entry: dict[str, Any]) -> bool:
-    """Whether a memory is in the user's place and not the user's word."""
-    return entry["role"] == "user" and entry["author"] in ("other", "unknown")
+    if entry["kind"] == "turn":
+        return who_label(entry)
+    what = " ".join(filter(None, (_KINDS.get(entry["kind"], entry["kind"]), entry["tool"])))
+    return ", ".join(filter(None, (what, stranger_label(entry))))
 
 
 def _summary(entry: dict[str, Any]) -> str:

@@ -203,11 +203,16 @@ def filled(text: str, width: int, lines: int) -> list[str]:
 
 
 def who_label(memory: Mapping[str, Any]) -> str:
-    """Who a memory comes from: by name where there is one; what is not the user's word says so."""
-    if memory["role"] == "user" and memory.get("author") in ("other", "unknown"):
-        name = memory["speaker"] if memory["author"] == "other" else None
-        return f"{memory['author']}{f': {name}' if name else ''}"
-    return str(memory["speaker"] or memory["role"])
+    """Who a memory comes from: by name where there is one."""
+    return stranger_label(memory) or str(memory["speaker"] or memory["role"])
+
+
+def stranger_label(memory: Mapping[str, Any]) -> str:
+    """Whose words a memory in the user's place holds, where they are not the user's; else empty."""
+    author = memory.get("author")
+    if memory["role"] != "user" or author not in ("other", "unknown"):
+        return ""
+    return f"other: {memory['speaker']}" if author == "other" and memory["speaker"] else str(author)
 
 
 def hit_lines(number: int, hit: dict[str, Any], *, full: bool = False) -> Iterator[Line]:

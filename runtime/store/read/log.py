@@ -126,8 +126,8 @@ class LogQueries:
         text, superseded_by, *fields = next(
             self._db.execute(
                 f"SELECT m.text, m.superseded_by, m.uuid, m.kind, m.role, m.speaker, {AUTHOR}, s.assistant, s.name,"
-                " s.mode, c.path, m.tool, m.outcome, m.said_at, m.recorded_at, m.retired_at, m.retired_reason FROM memories m"
-                " JOIN sessions s ON s.id = m.session JOIN scopes c ON c.id = m.scope WHERE m.id = ?",
+                " s.mode, c.path, m.tool, m.outcome, m.said_at, m.recorded_at, m.retired_at, m.retired_reason"
+                " FROM memories m JOIN sessions s ON s.id = m.session JOIN scopes c ON c.id = m.scope WHERE m.id = ?",
                 (row,),
             )
         )

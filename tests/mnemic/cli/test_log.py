@@ -64,7 +64,7 @@ def test_the_log_is_json_lines_for_a_program_newest_first(command: Command, shel
         "kind": "turn",
         "role": "user",
         "speaker": None,
-            "author": "owner",
+        "author": "owner",
         "assistant": "generic",
         "session": "p",
         "mode": "",
