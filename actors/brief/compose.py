@@ -90,9 +90,9 @@ def compose_session_start(
         _write_pair(page, material.conflict, "- {{}} ({}) or {{}} ({})".format(*days).format)
     page.start_section("What holds here:")
     for quote in material.in_force:
-        if page.leaves_out(quote) or page.tells(quote):
-            continue
         is_said = quote.kind == "turn" and not quote.is_correction
+        if page.leaves_out(quote) or (is_said and not quote.is_everywhere and page.tells(quote)):
+            continue
         what = f"{_author_label(quote)} said" if is_said else "corrected" if quote.is_correction else quote.kind
         if is_said and quote.assistant.startswith(MCP_PREFIX):  # nobody was heard saying it
             is_said, what = False, quote.kind

@@ -47,14 +47,9 @@ def _replaced(
         if pair is None or not any(first <= start and stop <= last for first, last in told[gone.memory]):
             continue
         (heir,) = snapshot.heirs([pair.heir]) or (None,)
-        if (
-            heir is None
-            or heir.role == "other"
-            or heir.memory in told
-            or _words(heir) in heard
-            or begins(heir) > now_us
-            or not {gone.scope, heir.scope} <= set(scopes)
-        ):
+        if heir is None or begins(heir) > now_us or not {gone.scope, heir.scope} <= set(scopes):
+            continue
+        if heir.role == "other" or heir.memory in told or _words(heir) in heard:
             continue
         if (heir.memory, start) in seen:
             continue  # two rules found the same

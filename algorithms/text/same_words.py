@@ -1,10 +1,9 @@
 """Tells which texts say the same in the same words, so that an assistant is told a rule once that was said often.
 
 Above stands `mnemic.actors.brief.repeats`. Two texts have the same words where they differ in nothing but case, white
-space, quotation marks, sentence marks at the end of words, and words such as *please* or *also* at their ends. A number,
-a name, a path or an option that differs makes another text. This folds more than
+space, quotation marks, sentence marks at the end of words, and English words such as *please* or *also* at their ends.
+A number, a name, a path or an option that differs makes another text. This folds more than
 `mnemic.algorithms.text.near_duplicates` does: it hides no memory from recall, and of equal texts the newest is told.
-The words at the ends are English.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ _MAX_STATEMENTS = 40
 """So many things that hold, at most, are told of: more than any budget has room for."""
 _MAX_PERSONAL = 8
 """So many things that the user said of themselves, at most."""
-_MAX_SCANNED = 10_000
+_MAX_SCANNED = 4_000
 """So many of the newest memories that hold a telling word are looked at for them."""
 _MAX_READ = 400
 """So many different texts of these are read."""

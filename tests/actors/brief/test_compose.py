@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -276,6 +277,8 @@ def test_what_the_user_said_last_is_not_told_again_as_what_holds() -> None:
         f'- the user last said (34 times in all): "{rule}"',
         '- the assistant last said: "Done."',
     ]
+    corrects = msgspec.structs.replace(material, in_force=(quote(rule, 9, is_correction=True),))
+    assert told(corrects)[-1] == f'- 2025-10-09, corrected: "{rule}"', "which tells more"
 
 
 def test_a_rule_that_is_cut_off_where_it_was_said_last_is_told_as_what_holds() -> None:

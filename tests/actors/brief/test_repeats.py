@@ -1,4 +1,4 @@
-"""A statement is told once: with how often it was said, when last, and in its user's own words where these are equal."""
+"""A statement is told once: how often it was said, when last, and in its user's own words where these are equal."""
 
 from __future__ import annotations
 
