@@ -11,17 +11,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from mnemic.actors.protocol.events import Event
+from msgspec.structs import replace
+
+from mnemic.actors.protocol.events import Event, to_bytes, to_text
 from mnemic.hooks.read.lines import (
     EventFactory,
     InvalidInput,
     Json,
     argument_files,
-    is_own_tool,
     nonblank_text,
     parse_time_us,
     render_call,
 )
+from mnemic.hooks.read.own_calls import CallShares, TypedCommands
 from mnemic.hooks.read.own_text import strip_own_output
 from mnemic.hooks.read.records import is_headless_claude
 
@@ -57,12 +59,14 @@ class ClaudeReader:
     def __init__(self) -> None:
         self._calls: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._sidechains: dict[str, str] = {}
+        self._shares = CallShares()
+        self._typed = TypedCommands()
 
     def read(self, line: Json) -> Iterable[Event]:
         """Events of one line. Raises `InvalidInput` where a message or attachment lacks what it must have."""
         message = line.get("message")
         if isinstance(message, dict) and message.get("role") in ("user", "assistant"):
-            return self._message(line, message)
+            return self._without_own_commands(self._message(line, message))
         if line.get("type") in ("user", "assistant"):
             raise InvalidInput("a message without its role")
         if line.get("type") == "attachment":
@@ -91,6 +95,12 @@ class ClaudeReader:
             yield from self._assistant(make, blocks)
         yield from self._tools(make, blocks)
 
+    def _without_own_commands(self, events: Iterable[Event]) -> Iterator[Event]:
+        for event in events:
+            kept = self._typed.kept(to_text(event.text)) if event.kind == "injected" else None
+            if kept is None or nonblank_text(kept):
+                yield event if kept is None else replace(event, text=to_bytes(kept))
+
     def _assistant(self, make: EventFactory, blocks: list[Json]) -> Iterator[Event]:
         for block in blocks:
             if block.get("type") == "text" and (text := nonblank_text(block.get("text"))):
@@ -108,18 +118,18 @@ class ClaudeReader:
                 files = argument_files(arguments)
                 call = _id(block, "id")
                 self._calls[call] = tool, files
-                if not is_own_tool(tool):
-                    yield make(
-                        "tool_call", "assistant", render_call(tool, arguments), host_id=call, tool=tool, files=files
-                    )
+                if share := self._shares.call(call, tool, arguments):
+                    text = render_call(tool, share.arguments)
+                    yield make("tool_call", "assistant", text, host_id=call, tool=tool, files=files)
             elif kind.endswith("tool_result"):
                 call = _id(block, "tool_use_id")
                 known, files = self._calls.get(call, (None, ()))
-                if known is None or not is_own_tool(known):
+                answer = self._shares.result(call, blocks_text(block.get("content")))
+                if answer is not None:
                     yield make(
                         "tool_result",
                         "tool",
-                        blocks_text(block.get("content")),
+                        answer,
                         host_id=call,
                         tool=known,
                         outcome="failed" if block.get("is_error") else "ok",

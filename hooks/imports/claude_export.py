@@ -18,10 +18,10 @@ from mnemic.hooks.read.lines import (
     InvalidInput,
     Json,
     call_events,
-    is_own_tool,
     nonblank_text,
     parse_time_us,
 )
+from mnemic.hooks.read.own_calls import is_own_tool
 
 ASSISTANT = "claude"
 _UNTITLED = ("New conversation", "Untitled")

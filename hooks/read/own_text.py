@@ -56,6 +56,26 @@ def strip_own_output(text: str) -> str:
     return remove_block(OWN_FRAME.sub("", text))
 
 
+# The command marks its answers by whole lines; a host may number them, write them as JSON or escape them.
+_MARKED = re.compile(
+    r"(?:<|&lt;)mnemic-memory(?:>|&gt;)[ \t]*(?:\\[nr]|\r?\n|\Z).*?"
+    r"(?:(?:<|&lt;)/mnemic-memory(?:>|&gt;)[ \t]*(?:\\r)?(?:\\n)?(?:\r?\n)?|\Z)",
+    re.DOTALL,
+)
+
+
+_BLOCK_IN_ANSWER = re.compile(
+    rf"{_BEGIN}[ \t]*(?:\\[nr]|\r?\n)(?:(?!{_BEGIN}).)*?{_END}[ \t]*(?:\\r)?(?:\\n)?(?:\r?\n)?", re.DOTALL
+)
+
+
+def cut_marked(text: str) -> tuple[str, int]:
+    """A tool's answer without what is this memory's own, and the number of stretches that its command printed."""
+    if _BEGIN in text:
+        text = _BLOCK_IN_ANSWER.sub("", text)
+    return _MARKED.subn("", text) if "mnemic-memory" in text else (text, 0)
+
+
 def is_cursor_payload(payload: dict[str, Any]) -> bool:
     """Whether Cursor wrote a payload: every one of it has these fields, and none of Claude Code's has."""
     return "cursor_version" in payload or payload.keys() >= {"conversation_id", "generation_id"}
