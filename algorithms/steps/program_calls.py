@@ -46,7 +46,7 @@ _CARRIERS = ("eval", "find", "pipx", "xargs")
 class Calls(NamedTuple):
     """How often a line runs a program, and what else it runs."""
 
-    count: int
+    times: int
     others: tuple[str, ...]
     """Its other commands, pipe by pipe, as they are written; without those that say nothing (``cd``)."""
     in_view: bool
@@ -76,13 +76,14 @@ def _calls(line: str, program: Program, depth: int) -> Calls:
     if not any(name in line.lower() for name in program.names):
         return Calls(0, (line,), True)
     line, scripts = (line, "") if depth > MAX_NESTING else _without_documents(line.replace("\\\n", " "))
-    if scripts and (_calls(scripts, program, depth + 1).count or names_call(scripts, program)):
+    if scripts and (_calls(scripts, program, depth + 1).times or names_call(scripts, program)):
         return Calls(1, (), False)
     if depth > MAX_NESTING or len(line) > MAX_CALL_CHARS:
         named = names_call(line, program)
         return Calls(int(named), () if named else (line,), not named)
     called: set[str] = set()
-    count, others, in_view = 0, [], _CAPTURED_GROUP.search(line) is None
+    count, in_view = 0, _CAPTURED_GROUP.search(line) is None
+    others: list[str] = []
     for pipe in _pipes(line):
         found = []
         for stage in pipe:
@@ -90,10 +91,10 @@ def _calls(line: str, program: Program, depth: int) -> Calls:
             found.append(_stage_calls(stage, program, called, depth))
         group_fed = pipe[0].feeds and _ends_group(pipe[0])
         in_view = in_view and not group_fed
-        if own := sum(one.count for one in found):
+        if own := sum(one.times for one in found):
             count += own
-            in_view = in_view and found[-1].count > 0 and all(one.in_view for one in found)
-            others += [other for one in found if one.count for other in one.others]
+            in_view = in_view and found[-1].times > 0 and all(one.in_view for one in found)
+            others += [other for one in found if one.times for other in one.others]
         elif not group_fed and any(_says_something(stage) for stage in pipe):
             others.append(" | ".join(stage.raw for stage in pipe if stage.words))
     return Calls(count, tuple(others), in_view)
@@ -131,27 +132,22 @@ def _is_program(word: str, program: Program, called: set[str]) -> bool:
 def _stage_calls(stage: Stage, program: Program, called: set[str], depth: int) -> Calls:
     """The calls of one command: itself, what it is told to run, and what its words are made of."""
     expanded = stage.raw if '"' in stage.raw else _LITERAL.sub("", stage.raw)
-    for inner in _SUBSTITUTION.findall(expanded):
-        if found := _calls(inner, program, depth + 1).count:
-            return Calls(found, (), False)
+    if count := sum(_calls(inner, program, depth + 1).times for inner in _SUBSTITUTION.findall(expanded)):
+        return Calls(count, (), False)
     words = unwrapped(stage.words)
-    if stage.words[:1] == ["command"] and stage.words[1:2] in (["-v"], ["-V"]):  # it asks where the program is
-        words = []
-    if words and _is_program(words[0], program, called):
+    name = program_name(words[0]) if words else ""
+    asks_where = stage.words[:2] in (["command", "-v"], ["command", "-V"])
+    if words and _is_program(words[0], program, called) and not asks_where:
         return Calls(1, (), True)
-    if not words or not _is_carrier(program_name(words[0])):
+    if not words or not _is_carrier(name):
         return Calls(0, (), True)
     if any(_is_program(word, program, called) and after in program.verbs for word, after in pairwise(words)):
         return Calls(1, (), True)
-    for word in words[1:]:
-        if any(map(str.isspace, word)):
-            if _INTERPRETERS.fullmatch(program_name(words[0])):
-                found = Calls(int(names_call(word, program)), (), False)
-            else:
-                found = _calls(_ESCAPED.sub(r"\1", word), program, depth + 1)
-            if found.count:
-                return found
-    return Calls(0, (), True)
+    lines = [word for word in words[1:] if any(map(str.isspace, word))]
+    if _INTERPRETERS.fullmatch(name):
+        return Calls(int(any(names_call(line, program) for line in lines)), (), False)
+    found = (_calls(_ESCAPED.sub(r"\1", line), program, depth + 1) for line in lines)
+    return next((one for one in found if one.times), Calls(0, (), True))
 
 
 def _is_carrier(name: str) -> bool:

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
-from msgspec.structs import replace
-
-from mnemic.actors.protocol.events import Event, to_bytes, to_text
+from mnemic.actors.protocol.events import Event
 from mnemic.hooks.read.lines import (
     EventFactory,
     InvalidInput,
@@ -66,7 +65,7 @@ class ClaudeReader:
         """Events of one line. Raises `InvalidInput` where a message or attachment lacks what it must have."""
         message = line.get("message")
         if isinstance(message, dict) and message.get("role") in ("user", "assistant"):
-            return self._without_own_commands(self._message(line, message))
+            return self._message(line, self._without_own_commands(message))
         if line.get("type") in ("user", "assistant"):
             raise InvalidInput("a message without its role")
         if line.get("type") == "attachment":
@@ -95,11 +94,20 @@ class ClaudeReader:
             yield from self._assistant(make, blocks)
         yield from self._tools(make, blocks)
 
-    def _without_own_commands(self, events: Iterable[Event]) -> Iterator[Event]:
-        for event in events:
-            kept = self._typed.kept(to_text(event.text)) if event.kind == "injected" else None
-            if kept is None or nonblank_text(kept):
-                yield event if kept is None else replace(event, text=to_bytes(kept))
+    def _without_own_commands(self, message: Json) -> Json:
+        """A message without this memory's command where the user had the host run it (``!mnemic recall``)."""
+        content = message.get("content")
+        if message["role"] != "user":
+            return message
+        rest = (
+            [self._typed_rest(block) for block in content] if isinstance(content, list) else self._typed_rest(content)
+        )
+        return {**message, "content": rest}
+
+    def _typed_rest(self, block: Any) -> Any:
+        if isinstance(block, dict) and isinstance(block.get("text"), str):
+            return {**block, "text": self._typed_rest(block["text"])}
+        return self._typed.kept(block) if isinstance(block, str) and block.lstrip().startswith("<bash-") else block
 
     def _assistant(self, make: EventFactory, blocks: list[Json]) -> Iterator[Event]:
         for block in blocks:
@@ -201,7 +209,7 @@ def user_message_events(make: EventFactory, texts: Iterable[str]) -> Iterator[Ev
 def _injected_events(make: EventFactory, texts: Iterable[object]) -> Iterator[Event]:
     """Texts of the host's own making, without what this memory had it tell."""
     for text in map(nonblank_text, texts):
-        if text and nonblank_text(rest := strip_own_output(text)):
+        if text and nonblank_text(rest := strip_own_output(TypedCommands().kept(text))):
             yield make("injected", "system", rest)
 
 

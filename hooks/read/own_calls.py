@@ -69,10 +69,10 @@ def call_share(tool: str, arguments: object) -> Share | None:
     share = Share(arguments)
     for name in SHELL_ARGUMENTS:
         calls = program_calls(_line(arguments.get(name)), OWN_PROGRAM)
-        if calls.count and not calls.others:
+        if calls.times and not calls.others:
             return None
-        if calls.count:
-            share = Share({**arguments, name: "\n".join(calls.others)}, calls.count if calls.in_view else None)
+        if calls.times:
+            share = Share({**arguments, name: "\n".join(calls.others)}, calls.times if calls.in_view else None)
     return share
 
 
@@ -101,11 +101,11 @@ def is_own_echo(kind: str, tool: str | None, text: str, call: str = "") -> bool:
 
 
 def _rendered_arguments(text: str) -> object:
-    """The shell line of a call as `mnemic.hooks.read.lines.render_call` writes it, or all that it was given."""
+    """The shell line of a call as `mnemic.hooks.read.lines.render_call` wrote it; else the input that has no names."""
     given = text.partition("\n")[2]
     found = _RENDERED.search(given)
     if found is None:
-        return given
+        return {} if _OTHER_ARGUMENT.match(given) else given
     lines = found[1].split("\n")
     while len(lines) > 1 and _OTHER_ARGUMENT.match(lines[-1]):
         lines.pop()

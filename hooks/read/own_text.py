@@ -56,17 +56,16 @@ def strip_own_output(text: str) -> str:
     return remove_block(OWN_FRAME.sub("", text))
 
 
-# The command marks its answers by whole lines; a host may number them, write them as JSON or escape them.
+# The command marks its answers by whole lines; a host may number them, write them as JSON, escape them, or cut a long
+# answer, and with it one of the marks.
+_START, _STOP = r"(?:<|&lt;)mnemic-memory(?:>|&gt;)", r"(?:<|&lt;)/mnemic-memory(?:>|&gt;)"
+_EOL = r"[ \t]*(?:\\r)?(?:\\n)?(?:\r?\n)?"
 _MARKED = re.compile(
-    r"(?:<|&lt;)mnemic-memory(?:>|&gt;)[ \t]*(?:\\[nr]|\r?\n|\Z).*?"
-    r"(?:(?:<|&lt;)/mnemic-memory(?:>|&gt;)[ \t]*(?:\\r)?(?:\\n)?(?:\r?\n)?|\Z)",
+    rf"{_START}[ \t]*(?:\\[nr]|\r?\n|\Z).*?(?:{_STOP}{_EOL}|\Z)"
+    rf"|\A(?:(?!{_START}).)*?(?:\A|\n|\\n){_STOP}[ \t]*(?:\\[nr]|\r?\n|\Z)",
     re.DOTALL,
 )
-
-
-_BLOCK_IN_ANSWER = re.compile(
-    rf"{_BEGIN}[ \t]*(?:\\[nr]|\r?\n)(?:(?!{_BEGIN}).)*?{_END}[ \t]*(?:\\r)?(?:\\n)?(?:\r?\n)?", re.DOTALL
-)
+_BLOCK_IN_ANSWER = re.compile(rf"{_BEGIN}[ \t]*(?:\\[nr]|\r?\n)(?:(?!{_BEGIN}).)*?{_END}{_EOL}", re.DOTALL)
 
 
 def cut_marked(text: str) -> tuple[str, int]:
