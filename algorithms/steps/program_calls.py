@@ -61,22 +61,18 @@ class Program(NamedTuple):
     """Its subcommands and its own options: one of them follows its name wherever another program is to run it."""
 
 
-def program_calls(line: str, program: Program) -> Calls:
-    """Where a shell line runs a program."""
-    return _calls(line, program, 0)
-
-
 def names_call(text: str, program: Program) -> bool:
     """Whether a text in any language names the program with a verb: ``"mnemic", "recall"``, ``mnemic recall``."""
     names, verbs = ("|".join(map(re.escape, sorted(words))) for words in (program.names, program.verbs))
     return re.search(rf"(?<![\w.-])(?:{names})(?:\.exe)?[\"'`]?[,\s]\s*[\"'`]?(?:{verbs})(?![\w-])", text) is not None
 
 
-def _calls(line: str, program: Program, depth: int) -> Calls:
+def program_calls(line: str, program: Program, depth: int = 0) -> Calls:
+    """Where a shell line runs a program, and in how many lines around it this one stands."""
     if not any(name in line.lower() for name in program.names):
         return Calls(0, (line,), True)
     line, scripts = (line, "") if depth > MAX_NESTING else _without_documents(line.replace("\\\n", " "))
-    if scripts and (_calls(scripts, program, depth + 1).times or names_call(scripts, program)):
+    if scripts and (program_calls(scripts, program, depth + 1).times or names_call(scripts, program)):
         return Calls(1, (), False)
     if depth > MAX_NESTING or len(line) > MAX_CALL_CHARS:
         named = names_call(line, program)
@@ -95,7 +91,7 @@ def _calls(line: str, program: Program, depth: int) -> Calls:
             count += own
             in_view = in_view and found[-1].times > 0 and all(one.in_view for one in found)
             others += [other for one in found if one.times for other in one.others]
-        elif not group_fed and any(_says_something(stage) for stage in pipe):
+        elif not group_fed and any(map(_says_something, pipe)):
             others.append(" | ".join(stage.raw for stage in pipe if stage.words))
     return Calls(count, tuple(others), in_view)
 
@@ -132,7 +128,7 @@ def _is_program(word: str, program: Program, called: set[str]) -> bool:
 def _stage_calls(stage: Stage, program: Program, called: set[str], depth: int) -> Calls:
     """The calls of one command: itself, what it is told to run, and what its words are made of."""
     expanded = stage.raw if '"' in stage.raw else _LITERAL.sub("", stage.raw)
-    if count := sum(_calls(inner, program, depth + 1).times for inner in _SUBSTITUTION.findall(expanded)):
+    if count := sum(program_calls(inner, program, depth + 1).times for inner in _SUBSTITUTION.findall(expanded)):
         return Calls(count, (), False)
     words = unwrapped(stage.words)
     name = program_name(words[0]) if words else ""
@@ -146,7 +142,7 @@ def _stage_calls(stage: Stage, program: Program, called: set[str], depth: int) -
     lines = [word for word in words[1:] if any(map(str.isspace, word))]
     if _INTERPRETERS.fullmatch(name):
         return Calls(int(any(names_call(line, program) for line in lines)), (), False)
-    found = (_calls(_ESCAPED.sub(r"\1", line), program, depth + 1) for line in lines)
+    found = (program_calls(_ESCAPED.sub(r"\1", line), program, depth + 1) for line in lines)
     return next((one for one in found if one.times), Calls(0, (), True))
 
 
@@ -164,6 +160,8 @@ def _says_something(stage: Stage) -> bool:
 
 def _without_documents(line: str) -> tuple[str, str]:
     """A line without its here-documents, and what stands in those that a program may run."""
+    if "<<" not in line:
+        return line, ""
     kept: list[str] = []
     scripts: list[str] = []
     waiting: list[tuple[str, bool]] = []

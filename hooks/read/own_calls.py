@@ -32,6 +32,8 @@ SHELL_ARGUMENTS = ("command", "cmd", "chars")
 """Arguments that hold a shell line, in any host's tool, as a text or as a list of words."""
 _RENDERED = re.compile(rf"^(?:{'|'.join(SHELL_ARGUMENTS)}): (.*)", re.MULTILINE | re.DOTALL)
 _OTHER_ARGUMENT = re.compile(r"[A-Za-z_]\w*: ")
+_FILE_OR_PROMPT = re.compile(r"^(?:content|file_?text|file_?path|\w+_string|prompt): ", re.MULTILINE | re.IGNORECASE)
+"""Arguments of tools that are no shell; a file's text may hold anything."""
 OUTPUT_FILE = re.compile(r"/tasks/(\w+)\.output")
 """Where Claude Code puts what a command in the background prints."""
 _BACKGROUND = re.compile(r"running in background with ID: (\w+)|Process running with session ID (\w+)")
@@ -104,15 +106,15 @@ def _rendered_arguments(text: str) -> object:
     """The shell line of a call as `mnemic.hooks.read.lines.render_call` wrote it; else the input that has no names."""
     given = text.partition("\n")[2]
     found = _RENDERED.search(given)
-    if found is None:
-        return {} if _OTHER_ARGUMENT.match(given) else given
+    if found is None or _FILE_OR_PROMPT.search(given, 0, found.start()):
+        return {} if found or _OTHER_ARGUMENT.match(given) else given
     lines = found[1].split("\n")
     while len(lines) > 1 and _OTHER_ARGUMENT.match(lines[-1]):
         lines.pop()
     line = "\n".join(lines)
     try:
         words = json.loads(line) if line.startswith("[") else line
-    except ValueError:
+    except (ValueError, RecursionError):
         words = line
     return {"command": words}
 
@@ -130,7 +132,7 @@ class CallShares:
         for shell in self._shells.keys() & set(_named_shells(arguments) if self._shells else ()):
             started = self._shells[shell]
             share = share and started and Share(share.arguments, started.marks)
-        self._calls[call] = share
+        self._calls[call] = share and Share(None, share.marks)
         return share
 
     def result(self, call: str | None, text: str) -> str | None:

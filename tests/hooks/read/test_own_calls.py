@@ -51,6 +51,7 @@ def test_a_call_that_runs_only_the_memorys_command_is_its_own(tool: str, argumen
         ("Read", {"file_path": "/srv/mnemic/recall.py"}),
         ("apply_patch", "*** Begin Patch\n+mnemic recall mast\n*** End Patch"),
         ("Task", {"prompt": "try mnemic recall"}),
+        ("Write", {"file_path": "/srv/compose.yaml", "content": "service:\ncommand: mnemic recall mast"}),
         ("Bash", None),
     ],
 )
@@ -101,6 +102,20 @@ def test_where_a_mark_may_be_missing_nothing_that_was_printed_is_kept(
     line: str, printed: str, kept: str | None
 ) -> None:
     assert share(line).result(printed) == kept
+
+
+def test_what_was_kept_is_told_by_its_text_whatever_follows_the_line() -> None:
+    line = "cat > a.yaml <<END\nname: x\nEND\nmnemic recall mast"
+    for arguments in (
+        {"description": "ask", "command": line},
+        {"command": line, "timeout": 5},
+        {"command": ["sh", "-c", line]},
+    ):
+        assert is_own_echo("tool_call", "Bash", render_call("Bash", arguments))
+    assert is_own_echo("tool_result", "Bash", f"one\n{MARKED}")
+    assert not is_own_echo("tool_result", "Bash", MEMORY, call="Bash\ncommand: ./ask.sh")
+    assert not is_own_echo("tool_call", "Bash", f"Bash\ncommand: {'[' * 100_000}")
+    assert not is_own_echo("turn", None, "<bash-input>mnemic log</bash-input> is what I typed")
 
 
 def test_a_shell_in_the_background_is_known_by_its_name() -> None:
