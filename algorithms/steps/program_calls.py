@@ -68,7 +68,11 @@ def names_call(text: str, program: Program) -> bool:
 
 
 def program_calls(line: str, program: Program, depth: int = 0) -> Calls:
-    """Where a shell line runs a program, and in how many lines around it this one stands."""
+    """Where a shell line runs a program.
+
+    Args:
+        depth: how many shells the line stands in.
+    """
     if not any(name in line.lower() for name in program.names):
         return Calls(0, (line,), True)
     line, scripts = (line, "") if depth > MAX_NESTING else _without_documents(line.replace("\\\n", " "))

@@ -88,11 +88,11 @@ def _block_events(make: EventFactory, kind: object, block: Json, own_id: str, sh
             yield make("thinking", "assistant", text, **_ids(own_id))
     elif kind == "tool_use":
         ids = _ids(nonblank_text(block.get("id")) or own_id)
-        shares.call(ids["host_id"], _tool(block), block.get("input"))
+        shares.call(nonblank_text(block.get("id")), _tool(block), block.get("input"))
         yield from call_events(make, _tool(block), block.get("input"), None, False, **ids)
     elif kind == "tool_result":
         ids = _ids(nonblank_text(block.get("tool_use_id")) or own_id)
-        kept = shares.result(ids["host_id"], _result(block.get("content")))
+        kept = shares.result(nonblank_text(block.get("tool_use_id")), _result(block.get("content")))
         if kept is not None and not is_own_tool(_tool(block)):
             outcome = "failed" if block.get("is_error") is True else "ok"
             yield make("tool_result", "tool", kept, tool=_tool(block), outcome=outcome, **ids)
