@@ -39,7 +39,7 @@ from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import KINDS, MCP_PREFIX, ROLES, Event
 from mnemic.actors.protocol.message import Message, check_fields
-from mnemic.actors.protocol.ports import Ports
+from mnemic.actors.protocol.ports import EchoTest, Ports
 from mnemic.actors.protocol.scopes import ChangeScopes, ForgetSelection
 from mnemic.actors.protocol.sleep.messages import UndoNights
 from mnemic.actors.protocol.snapshot import SnapshotSource
@@ -104,6 +104,7 @@ class CaptureActor:
         queueing: TranscriptQueue,
         draining: SpoolDrainer,
         snapshots: SnapshotSource,
+        is_own_echo: EchoTest,
     ) -> None:
         self._keeping = keeping
         self._leaving_out = leaving_out
@@ -111,6 +112,7 @@ class CaptureActor:
         self._queueing = queueing
         self._draining = draining
         self._snapshots = snapshots
+        self._is_own_echo = is_own_echo
 
     @classmethod
     def make(cls, ports: Ports) -> Self:
@@ -125,7 +127,7 @@ class CaptureActor:
         transcribing = TranscriptCapture(ports.open_transcript, keeping, leaving_out, snapshots, *batch)
         queueing = TranscriptQueue(snapshots, ports.stat_file, transcribing, settings["capture.silence_s"])
         draining = SpoolDrainer(ports.open_spool, ports.read_record, keeping, leaving_out, queueing, snapshots, *batch)
-        return cls(keeping, leaving_out, transcribing, queueing, draining, snapshots)
+        return cls(keeping, leaving_out, transcribing, queueing, draining, snapshots, ports.is_own_echo)
 
     def handle(self, message: Any, context: Context) -> Message:
         """Take in a part of a transcript or of the spool, or one text; forget memories, or take that back.
@@ -143,7 +145,7 @@ class CaptureActor:
             case UndoNights():
                 return undo_nights(message, self._snapshots, context)
             case MendLabels():
-                return mend_labels(message, self._snapshots, context)
+                return mend_labels(message, self._snapshots, self._is_own_echo, context)
             case ForgetSelection():
                 return forget_selection(message, self._snapshots, context)
             case NoteBackup():

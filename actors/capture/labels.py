@@ -16,6 +16,7 @@ from mnemic.actors.protocol.capture.messages import LabelsMended, MendLabels
 from mnemic.actors.protocol.changes import AddMemory, Change, MemoryLabels, Relabel, idempotency_key
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.events import author_of, to_text
+from mnemic.actors.protocol.ports import EchoTest
 from mnemic.actors.protocol.sleep.changes import BeginNight
 from mnemic.actors.protocol.snapshot import KeptText, Snapshot, SnapshotSource
 from mnemic.algorithms.text.voices import voice_of
@@ -23,13 +24,16 @@ from mnemic.algorithms.text.voices import voice_of
 _HOSTS = ("claude-code", "codex", "cursor", "gemini-cli", "opencode")
 """Assistants whose hosts put texts of their own into the user's place."""
 _TOLD_KINDS = ("turn", "injected", "note", "decision")
+_STEPS = ("tool_call", "tool_result")
 STEP_MEMORIES = 500
 _READ_BYTES = 1 << 20
 
 
-def mended_labels(kept: KeptText) -> MemoryLabels:
+def mended_labels(kept: KeptText, is_own_echo: EchoTest) -> MemoryLabels:
     """The labels that a memory of before labels should have, by its words and by who kept it; pure."""
     labels = kept.labels
+    if labels.kind in _STEPS and is_own_echo(labels.kind, kept.tool, to_text(kept.text), to_text(kept.call)):
+        return msgspec.structs.replace(labels, kind="injected", role="system", author="unknown")
     if labels.role == "user" and kept.assistant == "git":  # its name says whose; only the repository says who is who
         return msgspec.structs.replace(labels, author="other")
     if (labels.kind, labels.role) == ("turn", "user") and kept.assistant in _HOSTS:
@@ -64,7 +68,7 @@ def relabel_told(told: Iterable[Change], snapshot: Snapshot) -> list[Change]:
     return [Relabel(labels=tuple(labels.values()))] if labels else []
 
 
-def mend_labels(message: MendLabels, source: SnapshotSource, context: Context) -> LabelsMended:
+def mend_labels(message: MendLabels, source: SnapshotSource, is_own_echo: EchoTest, context: Context) -> LabelsMended:
     """Give the next memories of before labels their labels; their night takes that back.
 
     Raises:
@@ -75,7 +79,7 @@ def mend_labels(message: MendLabels, source: SnapshotSource, context: Context) -
         left = snapshot.unlabelled_count() - len(kept)
     if not kept:
         return LabelsMended(changed=0, pending=0)
-    labels = tuple(mended_labels(one) for one in kept)
+    labels = tuple(mended_labels(one, is_own_echo) for one in kept)
     changed = sum(map(_differs, kept, labels))
     begun: tuple[Change, ...] = (BeginNight(run=message.run, reason=message.reason),) if changed else ()
     key = idempotency_key("labels", message.run, *(one.memory for one in labels))

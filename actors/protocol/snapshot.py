@@ -156,6 +156,10 @@ class KeptText(NamedTuple):
     """Whether an agent asked for its session."""
     text: bytes
     """Its text; of a long one the beginning."""
+    tool: str | None = None
+    """The tool's name."""
+    call: bytes = b""
+    """Of a result that follows its call at once, the call's text."""
 
 
 class Pending(msgspec.Struct, frozen=True):

@@ -20,7 +20,7 @@ import msgspec
 from mnemic.actors.protocol.contract import Actor, Clock
 from mnemic.actors.protocol.errors import ActorRefused, InvalidValue, MnemicError, StoreError, UnreadableRecord
 from mnemic.actors.protocol.events import HookEvent, HookRecord
-from mnemic.actors.protocol.ports import Encoder, Ports, RecordReader, TranscriptOpener
+from mnemic.actors.protocol.ports import EchoTest, Encoder, Ports, RecordReader, TranscriptOpener, no_echo
 from mnemic.runtime.capture.allow_deny import AllowDenyRules
 from mnemic.runtime.capture.pauses import read_pauses
 from mnemic.runtime.clock import SystemClock
@@ -72,6 +72,8 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
     """Reads transcripts: a function of a module, or ``module:function``."""
     read_record: RecordReader | str = refuse_record
     """Understands what hooks kept: a function of a module, or ``module:function``."""
+    is_own_echo: EchoTest | str = no_echo
+    """Tells what is this memory's own: a function of a module, or ``module:function``."""
     load_encoder: Callable[[Mapping[str, Any]], Encoder] | None = None
     """Loads what embeds, as settings say; `encoder_from_settings` where absent."""
     fence: str | None = None
@@ -118,6 +120,7 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
             stat_file=stat_transcript,
             open_spool=lambda: Spool(self.folder.spool, keys.spool_private, SystemClock(), keys.earlier_spool_privates),
             read_record=_load_function(self.read_record),
+            is_own_echo=_load_function(self.is_own_echo),
             scrub=load_scrub(self.settings["capture.secret_rules"]) if self.settings["capture.scrub"] else drop_private,
             identity=keys.identity_hash(),
             seed=keys.seed,
@@ -147,6 +150,7 @@ def start_actor_system(
     opener: TranscriptOpener | str,
     code: str,
     reader: RecordReader | str = refuse_record,
+    is_own_echo: EchoTest | str = no_echo,
     load_encoder: Callable[[Mapping[str, Any]], Encoder] | None = None,
     seed: bytes | None = None,
     engine: Engine | None = None,
@@ -160,6 +164,7 @@ def start_actor_system(
         opener: reads transcripts; a function of a module, or ``module:function``, where the engine has processes.
         code: version of Mnemic, for the log.
         reader: understands what hooks kept; given as `opener` is.
+        is_own_echo: tells what was kept and is this memory's own; given as `opener` is.
         load_encoder: loads what embeds, as settings say; given as `opener` is. `encoder_from_settings` where absent.
         seed: what chance depends on; the mind's own where absent.
         engine: where they run; threads of this process where absent.
@@ -180,6 +185,7 @@ def start_actor_system(
         stamp=TransactionMetadata(machine=platform.node(), version=code),
         open_transcript=opener,
         read_record=reader,
+        is_own_echo=is_own_echo,
         load_encoder=load_encoder,
         fence=fence,
         locked_mind_keys=keys if is_locked(read_key_header(folder)) else None,

@@ -16,6 +16,7 @@ from mnemic.actors.protocol.changes import MemoryLabels, OccurrenceCount, Relabe
 from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.scopes import ScopeChange
 from mnemic.actors.protocol.snapshot import DocumentNote, KeptText, QuarantinedRecord
+from mnemic.runtime.store.schema import SAID_OR_KEPT
 from mnemic.runtime.store.texts import load_text, text_prefix
 
 _SHOWN = 20
@@ -48,15 +49,34 @@ class CaptureQueries:
 
     def unlabelled(self, limit: int, most_bytes: int) -> list[KeptText]:
         found: list[Any] = self._db.execute(
-            f"SELECT s.assistant, s.mode = 'subagent', m.text, {', '.join(_LABELS)} FROM memories m"
+            f"SELECT s.assistant, s.mode = 'subagent', m.text, m.tool, m.session, {SAID_OR_KEPT}, m.id, m.role,"
+            f" {', '.join(_LABELS)} FROM memories m"
             " JOIN sessions s ON s.id = m.session WHERE m.author IS NULL"
             " ORDER BY m.id LIMIT ?",
             (limit,),
         ).fetchall()
         return [
-            KeptText(_labels(labels), assistant, bool(is_subagent), text_prefix(self._db, text, most_bytes)[0])
-            for assistant, is_subagent, text, *labels in found
+            KeptText(
+                labels=_labels(labels),
+                assistant=assistant,
+                is_subagent=bool(is_subagent),
+                text=text_prefix(self._db, text, most_bytes)[0],
+                tool=tool,
+                call=self._call_before(session, at, row, tool, most_bytes) if tool and role == "tool" else b"",
+            )
+            for assistant, is_subagent, text, tool, session, at, row, role, *labels in found
         ]
+
+    def _call_before(self, session: int, at: int, row: int, tool: str, most_bytes: int) -> bytes:
+        """The text of the call that a result follows at once; empty where something else stands between."""
+        found: Any = self._db.execute(
+            f"SELECT m.text, m.tool, m.role FROM memories m WHERE m.session = ?1 AND m.tool IS NOT NULL"
+            f" AND ({SAID_OR_KEPT}, m.id) < (?2, ?3) ORDER BY {SAID_OR_KEPT} DESC, m.id DESC LIMIT 1",
+            (session, at, row),
+        ).fetchone()
+        if found is None or found[1] != tool or found[2] == "tool":
+            return b""
+        return text_prefix(self._db, found[0], most_bytes)[0]
 
     def unlabelled_count(self) -> int:
         return unlabelled_count(self._db)

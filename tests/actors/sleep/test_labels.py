@@ -10,6 +10,7 @@ import pytest
 
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.sleep.messages import ListNights, NightReport, Sleep, UndoNights
+from mnemic.hooks.read.own_calls import is_own_echo
 from tests.actors.sleep.sleeping import forget_labels
 from tests.harness import ActorHarness, turns
 
@@ -97,3 +98,31 @@ def test_what_is_captured_again_after_a_night_adds_nothing(mind: ActorHarness) -
     forget_labels(mind)
     night(mind, "first")
     assert [part.new for part in mind.take("/0")] == [0]
+
+
+def test_what_the_memory_answered_in_a_shell_is_nobodys_word_any_more(tmp_path: Path) -> None:
+    with ActorHarness(tmp_path, ports={"is_own_echo": is_own_echo}) as mind:
+        steps = [
+            ("tool_call", "Bash\ncommand: mnemic recall tar"),
+            ("tool_result", "1  0.93  We keep the tar in the shed."),
+        ]
+        steps += [("tool_call", "Bash\ncommand: ls"), ("tool_result", "tar.txt")]
+        mind.sources["/0"] = [
+            event
+            for kind, text in steps
+            for event in turns(
+                [text],
+                assistant="claude-code",
+                kind=kind,
+                role="assistant" if kind == "tool_call" else "tool",
+                tool="Bash",
+            )
+        ]
+        mind.take("/0")
+        forget_labels(mind)
+        assert night(mind, "first").changes == 2
+        assert list(labels(mind).values()) == [
+            *[("injected", "system", "unknown")] * 2,
+            ("tool_call", "assistant", "assistant"),
+            ("tool_result", "tool", "unknown"),
+        ]
