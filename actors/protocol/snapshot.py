@@ -154,6 +154,8 @@ class KeptText(NamedTuple):
     """The host."""
     is_subagent: bool
     """Whether an agent asked for its session."""
+    recorded_at: int
+    """System time it was kept."""
     text: bytes
     """Its text; of a long one the beginning."""
     tool: str | None = None

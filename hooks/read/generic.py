@@ -142,7 +142,7 @@ def _role_and_speaker(line: Json) -> tuple[Any, str | None, Author | None]:
     speaker = _text(line, "speaker")
     whose: Author | None = None
     if isinstance(author, str) and author in AUTHORS and line.get("role") is not None:
-        author, whose = None, author  # type: ignore[assignment]
+        author, whose = None, author
     if isinstance(author, dict):
         author, speaker = author.get("role"), speaker or _text(author, "name")
     elif isinstance(author, str) and author not in _ROLES:

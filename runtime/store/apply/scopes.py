@@ -16,6 +16,7 @@ from mnemic.actors.protocol.changes import (
     MergeScopes,
     MoveMemories,
     MoveProject,
+    Relabel,
     RenameScope,
     ScopeRef,
     SplitScope,
@@ -51,6 +52,7 @@ def _make_way(context: ApplyContext, path: str, at: int) -> tuple[RenameScope, S
         return None
     undo = _rename(context, change, at).undo
     assert undo is not None
+    assert not isinstance(undo, Relabel)
     return change, undo
 
 

@@ -50,9 +50,8 @@ class CaptureQueries:
     def unlabelled(self, limit: int, most_bytes: int) -> list[KeptText]:
         found: list[Any] = self._db.execute(
             f"SELECT s.assistant, s.mode = 'subagent', m.text, m.tool, m.session, {SAID_OR_KEPT}, m.id, m.role,"
-            f" {', '.join(_LABELS)} FROM memories m"
-            " JOIN sessions s ON s.id = m.session WHERE m.author IS NULL"
-            " ORDER BY m.id LIMIT ?",
+            f" m.recorded_at, {', '.join(_LABELS)} FROM memories m JOIN sessions s ON s.id = m.session"
+            " WHERE m.author IS NULL ORDER BY m.id LIMIT ?",
             (limit,),
         ).fetchall()
         return [
@@ -60,11 +59,12 @@ class CaptureQueries:
                 labels=_labels(labels),
                 assistant=assistant,
                 is_subagent=bool(is_subagent),
+                recorded_at=recorded_at,
                 text=text_prefix(self._db, text, most_bytes)[0],
                 tool=tool,
                 call=self._call_before(session, at, row, tool, most_bytes) if tool and role == "tool" else b"",
             )
-            for assistant, is_subagent, text, tool, session, at, row, role, *labels in found
+            for assistant, is_subagent, text, tool, session, at, row, role, recorded_at, *labels in found
         ]
 
     def _call_before(self, session: int, at: int, row: int, tool: str, most_bytes: int) -> bytes:
