@@ -193,7 +193,9 @@ def _kind_label(entry: dict[str, Any]) -> str:
     if entry["kind"] == "turn":
         return who_label(entry)
     what = " ".join(filter(None, (_KINDS.get(entry["kind"], entry["kind"]), entry["tool"])))
-    return ", ".join(filter(None, (what, stranger_label(entry))))
+    if (whose := stranger_label(entry)) and entry["author"] == "other" and entry["speaker"]:
+        return f"{what} by {entry['speaker']}"
+    return ", ".join(filter(None, (what, whose)))
 
 
 def _summary(entry: dict[str, Any]) -> str:

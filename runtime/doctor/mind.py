@@ -344,12 +344,17 @@ def rebind(target: Target) -> str:
     return f"bound them again; {failing}" if left else "bound them again, all whole"
 
 
+_LABELS_SCHEMA = 2  # memories have an author from it on
+
+
 def check_labels(target: Target) -> Iterator[Check]:
     """How many memories were kept before memories said whose words they hold, and were not looked at since."""
     if not target.readable:
         return
     with target.store() as connection:
-        waiting = unlabelled_count(connection)
+        of_before = int(connection.execute("PRAGMA user_version").get) < _LABELS_SCHEMA  # nobody has migrated it yet
+        count = "SELECT count(*) FROM memories"
+        waiting = int(connection.execute(count).get) if of_before else unlabelled_count(connection)
     if not waiting:
         yield Check("labels", "ok", "every memory says whose words it holds")
         return

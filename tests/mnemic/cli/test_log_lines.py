@@ -92,6 +92,7 @@ def test_no_entry_is_no_table() -> None:
         ({"author": "other", "speaker": "Rae"}, "other: Rae", ENTRY["text"]),
         ({"author": "other"}, "other", ENTRY["text"]),
         ({"author": "unknown"}, "unknown", ENTRY["text"]),
+        ({"kind": "note", "author": "other", "speaker": "Rae"}, "note by Rae", ENTRY["text"]),
         ({"kind": "note", "author": "unknown"}, "note, unknown", ENTRY["text"]),
         ({"size_bytes": 99}, "user", f"{ENTRY['text']} …"),
         ({"replaced": True}, "user", f"(replaced) {ENTRY['text']}"),
