@@ -28,7 +28,7 @@ from mnemic.actors.protocol.log_messages import CountUse, NoteDelivery
 from mnemic.actors.protocol.store.messages import Applied, Rebuild
 from mnemic.algorithms.knowledge.extraction.statements import statements
 from tests.clocks import ManualClock
-from tests.harness import START_US, ActorHarness
+from tests.harness import START_US, ActorHarness, turns
 from tests.waiting import until
 
 DAY_US = 86_400_000_000
@@ -242,6 +242,32 @@ def test_what_an_assistant_says_against_its_user_is_a_conflict(mind: ActorHarnes
     assert (one.older.value, one.newer.value) == (b"SQLite", b"Postgres 17")
     assert facts(mind, "database").conflicts[0].id == one.id
     assert conflicts(mind, replaced=True).total == 0
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "replaces"),
+    [
+        ("owner", "owner", True),
+        ("owner", "other", False),
+        ("assistant", "other", False),
+        ("other", "other", True),
+        ("other", "owner", True),
+        ("owner", "assistant", False),  # what an agent has another one do
+    ],
+)
+def test_nobody_replaces_the_word_of_who_weighs_more(
+    mind: ActorHarness, older: Any, newer: Any, replaces: bool
+) -> None:
+    said = ((SQLITE, older, 0), (POSTGRES, newer, 9))
+    mind.sources["/a"] = [
+        event
+        for text, author, day in said
+        for event in turns([text], scope="shelf", author=author, said_at=START_US + day * DAY_US)
+    ]
+    mind.take("/a")
+    read(mind)
+    assert conflicts(mind).total == (not replaces)
+    assert len(told(mind, "database")) == (1 if replaces else 2)
 
 
 def test_what_is_forgotten_or_taken_back_replaces_nothing_any_more(mind: ActorHarness) -> None:
