@@ -53,6 +53,7 @@ RECALLED_BYTES = 600
 """Of a longer memory the best stretch; only what it holds counts for whether it is told."""
 _CANDIDATES = 12
 _CANDIDATES_OF_REPEATS = 96  # where most of those say the same in the same words
+_HEARD_BYTES = 4_096  # of what a session was told; a longer text is known by its id alone
 _SIGNALS: tuple[SignalName, ...] = ("dense", "lexical", "session")  # with these it was measured how often it is right
 _MOST_TERMS = 96  # no stretch of so few bytes covers half of more
 _decode_note = msgspec.json.Decoder(RecordDelivery).decode
@@ -202,7 +203,8 @@ def _relevant_memories(
             held = {stem_of(one.terms[0]) for one in words if not terms.isdisjoint(one.terms)}
             if is_relevant(cosines.get(hit.id), rarities, held):
                 if heard is None:
-                    heard = {word_form(one.text) for one in snapshot.load_memories(snapshot.rows_of(sorted(known)))}
+                    rows = snapshot.rows_of(sorted(known))
+                    heard = {word_form(to_text(one)) for one in snapshot.text_prefixes(rows, _HEARD_BYTES)}
                 if said in heard:
                     continue
                 why[hit.id] = prompt_reason(cosines.get(hit.id), rarities, held)

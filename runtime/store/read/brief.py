@@ -128,6 +128,7 @@ class _BriefingQuery:
         self._within = f"{_is_in(self._scopes)} AND m.retired_at IS NULL"
         self._statement = f"{_QUOTED}, m.session, m.superseded_by, {self._is_everywhere}, coalesce(m.said_at, -m.id)"
         self._kinds: dict[int, str] = {}  # of sessions seen: "own", "subagent" or ""
+        self._assistants: dict[int, str] = {}  # of sessions seen
 
     def collect(self) -> BriefingSources:
         """All of it."""
@@ -253,15 +254,17 @@ class _BriefingQuery:
                     yield one._replace(quote=msgspec.structs.replace(quote, start=start))
 
     def _current_statements(self, rows: list[Any]) -> Iterator[Said]:
-        """Of each text the first memory, where that holds: one of equal words that was replaced brings back no other.
+        """Of each text the first memory, where that holds: one that was replaced brings back no other of the same text.
 
         Args:
             rows: columns as `_statement` has them, and whether the memory corrects another.
         """
-        equal: dict[int, list[Any]] = {}
+        equal: dict[tuple[int, str, bool], list[Any]] = {}
         for row in rows:
-            if (row[2] in equal or len(equal) < _MAX_READ) and self._is_briefable_session(row[6]):
-                equal.setdefault(row[2], []).append(row)
+            if self._is_briefable_session(row[6]):
+                key = row[2], row[4], self._assistants[row[6]].startswith(MCP_PREFIX)
+                if key in equal or len(equal) < _MAX_READ:
+                    equal.setdefault(key, []).append(row)
         over = self._over([same[0][0] for same in equal.values()])
         for row, *others in equal.values():
             if not over.get(row[0]) and self._is_current(row[0], row[7]):
@@ -341,6 +344,7 @@ class _BriefingQuery:
     def _session_kind(self, session: int) -> str:
         if session not in self._kinds:
             assistant, name = next(self._db.execute("SELECT assistant, name FROM sessions WHERE id = ?", (session,)))
+            self._assistants[session] = assistant
             parent = name.rpartition("/")[0]
             known = "SELECT 1 FROM sessions WHERE assistant = ? AND name = ?"
             if (assistant, name) == self._own:
