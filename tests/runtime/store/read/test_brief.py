@@ -338,7 +338,7 @@ def test_the_users_own_words_stand_for_what_an_assistant_kept_of_them(actor_syst
     actor_system.keep("Ask first.", **kept, role="user", said_at=START_US + 6)
     actor_system.keep("Ask first.", place=PLACE, kind="note", said_at=START_US + 3)
     keep(actor_system, *(event("Always run the linter.", at, session=f"{at}") for at in (1, 2)))
-    assert often(actor_system) == [("Always run the linter.", 2, 2), ("Use tabs.", 1, 7), ("Ask first.", 1, 3)]
+    assert often(actor_system) == [("Ask first.", 1, 3), ("Always run the linter.", 2, 2), ("Use tabs.", 1, 7)]
 
 
 def test_a_rule_whose_last_saying_was_corrected_is_not_told_for_its_earlier_ones(actor_system: ActorHarness) -> None:
