@@ -99,11 +99,12 @@ def brief_without_server(home: Path, mind: str, asked: Brief, noted: Note = lamb
     with translate_errors(folder.store), closing(connect(folder.store, keys, words_only=True)) as connection:
         connection.execute("BEGIN")  # one state, whatever is written meanwhile
         check_schema(connection, folder.store)
-        material = read_briefing_sources(connection, asked, SystemClock().now_us())
-        text, parts = compose_session_start(material, budget, asked.notices)
+        clock = SystemClock()
+        material = read_briefing_sources(connection, asked, clock.now_us(), clock)
+        text, parts = compose_session_start(material, budget, asked.notices, clock)
         if parts:
             where = scope_path_of(connection, asked.place)
-            noted(briefing_record(asked, where, text, parts, session_start_reasons(material)))
+            noted(briefing_record(asked, where, text, parts, session_start_reasons(material, clock)))
         connection.execute("ROLLBACK")
     return briefed(text, parts)
 

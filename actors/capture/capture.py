@@ -36,6 +36,7 @@ from mnemic.actors.protocol.scopes import ChangeScopes, ForgetSelection
 from mnemic.actors.protocol.sleep.messages import UndoNights
 from mnemic.actors.protocol.snapshot import SnapshotSource
 from mnemic.actors.protocol.store.messages import BackupNoted, NoteBackup
+from mnemic.actors.protocol.times import MINUTES_A_DAY
 
 OWNER = "direct"
 """Who gives a text as its `CaptureText.assistant` where no assistant does, but the owner of the mind: that is always
@@ -173,6 +174,7 @@ class CaptureActor:
             text=message.text,
             speaker=message.speaker,
             said_at=context.now if message.said_at is None else message.said_at,
+            utc_offset_min=message.utc_offset_min,
         )
         identity = self._keeping.identity(event, message.occurrence)
         if message.supersedes is not None:  # who goes back to an earlier word says something new
@@ -212,5 +214,12 @@ def _validate_text(message: CaptureText) -> None:
     if message.said_at is not None and not 0 <= abs(message.said_at) < 1 << 62:
         raise InvalidValue(
             name="said_at", value=message.said_at, why="no calendar holds it", expected="microseconds since 1970"
+        )
+    if message.utc_offset_min is not None and not -MINUTES_A_DAY < message.utc_offset_min < MINUTES_A_DAY:
+        raise InvalidValue(
+            name="utc_offset_min",
+            value=message.utc_offset_min,
+            why="no clock differs from UTC by a day",
+            expected="minutes east of UTC, such as 120",
         )
     check_fields(message)

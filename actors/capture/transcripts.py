@@ -29,11 +29,18 @@ from mnemic.actors.protocol.changes import (
 )
 from mnemic.actors.protocol.contract import Context, raise_location
 from mnemic.actors.protocol.errors import MnemicError, SourceUnreadable
-from mnemic.actors.protocol.events import DOCUMENT_FORMATS, Event, MalformedLine, SourceItem, UnknownFields
+from mnemic.actors.protocol.events import (
+    DOCUMENT_FORMATS,
+    Event,
+    MalformedLine,
+    SourceItem,
+    UnknownFields,
+    in_world_time,
+)
 from mnemic.actors.protocol.ports import Source, TranscriptOpener
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.protocol.store.messages import AddOutcome
-from mnemic.actors.protocol.times import is_ahead
+from mnemic.actors.protocol.times import UTC_ZONE, Zone, is_ahead
 
 _log = logging.getLogger("mnemic.capture")
 
@@ -137,7 +144,7 @@ class TranscriptCapture:
             event, self._keeping.resolve_scope(event, message.scope, anyway=by_itself), at, by_itself=by_itself
         )
         try:
-            reading.now = context.now
+            reading.now, reading.zone = context.now, context.clock
             for item, first, _ in reading.items(message.skip):  # earlier parts have taken them; their memories are kept
                 if isinstance(item, Event):
                     reading.count(item, first)
@@ -257,6 +264,8 @@ class _OpenTranscript:
         """Whether an event is left out; it is told when it happened, as far as the transcript has said."""
         self.now = 0
         """When it is read: what claims to be said long after is undated."""
+        self.zone: Zone = UTC_ZONE
+        """Where it is read: what names no offset was said by its clocks."""
         self._items = iter(source)
         self._keeping = keeping
         self._said_at: int | None = None
@@ -278,6 +287,7 @@ class _OpenTranscript:
             if isinstance(item, Event) and (why := unstorable_reason(item)) is not None:
                 item = MalformedLine(line=self.items_read, why=f"{NOT_KEPT_PREFIX}{why}")
             if isinstance(item, Event):
+                item = in_world_time(item, self.zone)
                 if is_ahead(item.said_at, self.now):
                     item = msgspec.structs.replace(item, said_at=None)
                 self._said_at = self._said_at if item.said_at is None else item.said_at

@@ -30,7 +30,8 @@ from mnemic.hooks.read.lines import (
     malformed_line,
     nonblank_text,
     parse_json,
-    parse_time_us,
+    parse_written_time,
+    time_fields,
 )
 from mnemic.runtime.files.foreign import open_regular
 
@@ -251,9 +252,11 @@ def _memory_items(own_id: object, text: object, fields: Mapping[str, Any]) -> It
         source_id=own_id,
         disambiguator=own_id,
         speaker=actor or (agent if role == "assistant" else user),
-        said_at=_time_us(fields, "updated_at") or _time_us(fields, "created_at"),
+        **_time_fields(fields),
     )
 
 
-def _time_us(fields: Mapping[str, Any], name: str) -> int | None:
-    return parse_time_us(fields.get(name))
+def _time_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """When it was said. The offset is not its user's: mem0 stamps by the clock of California, or by UTC."""
+    written = parse_written_time(fields.get("updated_at")) or parse_written_time(fields.get("created_at"))
+    return time_fields(written and written._replace(utc_offset_min=None))

@@ -10,12 +10,12 @@ import json
 import logging
 import re
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime, timedelta
 from typing import Any, BinaryIO, Protocol
 
 from mnemic.actors.protocol.contract import raise_location
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import Event, Kind, MalformedLine, Role, SourceItem, UnknownFields, to_bytes
+from mnemic.actors.protocol.times import WrittenTime, read_time
 from mnemic.runtime.files.foreign import MOST_LINE_BYTES
 
 _log = logging.getLogger("mnemic.capture")
@@ -30,7 +30,6 @@ FILE_ARGUMENTS = ("file_path", "absolute_path", "filePath", "notebook_path", "pa
 OWN_TOOL = re.compile(
     r"(?:mcp_(?!_)(?:\w+_)?)?mnemic_.|.*_mnemic__.|MCP:(?:mnemic:|memory_(?:capture|facts|forget|get|recall|settle|shape|sleep|status)$)"
 )
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class InvalidInput(ValueError):
@@ -211,16 +210,26 @@ def is_json_document(data: bytes) -> bool:
 
 
 def parse_time_us(value: object) -> int | None:
-    """ISO 8601 as microseconds since 1970 UTC (no zone means UTC); ``None`` where it is no time."""
+    """A host's ISO 8601 as microseconds since 1970 UTC, by which hosts stamp; ``None`` where it is no time."""
+    written = parse_written_time(value)
+    return None if written is None else written.at
+
+
+def parse_written_time(value: object) -> WrittenTime | None:
+    """ISO 8601 as a person or another program wrote it; ``None`` where it is no time."""
     if not isinstance(value, str):
         return None
     try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
+        return read_time(value)
+    except (ValueError, OverflowError):
         return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return (moment - EPOCH) // timedelta(microseconds=1)
+
+
+def time_fields(written: WrittenTime | None) -> Json:
+    """The fields of an `Event` that tell when it was said: local where no offset was written."""
+    if written is None:
+        return {}
+    return {"said_at": written.at, "utc_offset_min": written.utc_offset_min, "is_local": written.is_local}
 
 
 def nonblank_text(value: object) -> str | None:

@@ -21,8 +21,9 @@ from typing import Any, NamedTuple
 
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import Event, MalformedLine, to_bytes
+from mnemic.actors.protocol.times import WrittenTime
 from mnemic.hooks.read.generic import ASSISTANT
-from mnemic.hooks.read.lines import RawLines, parse_time_us
+from mnemic.hooks.read.lines import RawLines, parse_written_time, time_fields
 from mnemic.hooks.read.note_links import Link, ResolveLink, linked_files, relative_resolver
 from mnemic.hooks.read.own_text import remove_block
 from mnemic.runtime.files.foreign import parse_toml
@@ -62,8 +63,8 @@ class FrontMatter(NamedTuple):
     """What else it is called."""
     permalink: str = ""
     """The name by which notes of basic-memory are linked."""
-    said_at: int | None = None
-    """World time, microseconds since 1970 UTC."""
+    written: WrittenTime | None = None
+    """When it was written."""
     why: str = ""
     """What of it cannot be understood, in a clause."""
 
@@ -113,7 +114,7 @@ def read_notes(raw: RawLines, data: bytes, resolve: ResolveLink) -> Iterator[Eve
     front, body = split_front_matter(text)
     if front.why:
         yield MalformedLine(line=1, why=f"its front matter: {front.why}")
-    said_at, seen = _said_at(front, file, raw.changed_at), Counter[str]()
+    when, seen = time_fields(_written_time(front, file, raw.changed_at)), Counter[str]()
     about = [
         f"{name}: {', '.join(words)}" for name, words in (("tags", front.tags), ("aliases", front.aliases)) if words
     ]
@@ -131,7 +132,7 @@ def read_notes(raw: RawLines, data: bytes, resolve: ResolveLink) -> Iterator[Eve
                 role="user",
                 text=to_bytes("\n\n".join(filter(None, (head, part)))),
                 source_id=name if number == 1 else f"{name} #{number}",
-                said_at=said_at,
+                **when,
                 cwd=str(file.parent) if file else None,
                 files=linked_files(session, (beside, part), resolve) if file else (),
             )
@@ -148,12 +149,12 @@ def _titled(path: Sequence[str], title: str, name: str) -> Sequence[str]:
     return path if not root or path[:1] == (root,) else (root, *path)
 
 
-def _said_at(front: FrontMatter, file: PurePath | None, changed_at: int | None) -> int | None:
-    if front.said_at is not None:
-        return front.said_at
+def _written_time(front: FrontMatter, file: PurePath | None, changed_at: int | None) -> WrittenTime | None:
+    if front.written is not None:
+        return front.written
     day = _DAY.match(file.stem) if file else None
-    named = parse_time_us(day[0]) if day else None
-    return changed_at if named is None else named
+    named = parse_written_time(day[0]) if day else None
+    return WrittenTime(changed_at, None, is_local=False) if named is None and changed_at is not None else named
 
 
 # --- sections --------------------------------------------------------------------------------------------------------
@@ -237,14 +238,14 @@ def _front_matter(values: dict[Any, Any]) -> FrontMatter:
     title, link = values.get("title"), values.get("permalink")
     name, date = next(((name, values[name]) for name in _DATES if values.get(name)), ("", None))
     written = date.isoformat() if isinstance(date, datetime.date) else date  # as TOML has it; a datetime is one
-    said_at = parse_time_us(_OFFSET.sub("", written.strip())) if isinstance(written, str) else None
+    when = parse_written_time(_OFFSET.sub("", written.strip())) if isinstance(written, str) else None
     return FrontMatter(
         title=" ".join(title.split()) if isinstance(title, str) else "",
         tags=tuple(one.lstrip("#") for one in _words(values.get("tags"), r"[,\s]+")),
         aliases=_words(values.get("aliases"), ","),
         permalink=link.strip() if isinstance(link, str) else "",
-        said_at=said_at,
-        why=f"its {name} is no ISO 8601 time" if name and said_at is None else "",
+        written=when,
+        why=f"its {name} is no ISO 8601 time" if name and when is None else "",
     )
 
 

@@ -21,6 +21,7 @@ from mnemic.actors.protocol.contract import Actor, Clock
 from mnemic.actors.protocol.errors import ActorRefused, InvalidValue, MnemicError, StoreError, UnreadableRecord
 from mnemic.actors.protocol.events import HookEvent, HookRecord
 from mnemic.actors.protocol.ports import Encoder, Ports, RecordReader, TranscriptOpener
+from mnemic.actors.protocol.times import Zone
 from mnemic.runtime.capture.allow_deny import AllowDenyRules
 from mnemic.runtime.capture.pauses import read_pauses
 from mnemic.runtime.clock import SystemClock
@@ -76,6 +77,8 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
     """Loads what embeds, as settings say; `encoder_from_settings` where absent."""
     fence: str | None = None
     """Slot of the writer's fence; ``None`` where nothing is fenced."""
+    zone: Zone | None = None
+    """By which days are told; the machine's where absent."""
     locked_mind_keys: Keys | None = None
     """The keys of a mind that no key file opens; with them it does not pickle, and works in this process alone."""
 
@@ -107,7 +110,7 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
         return Ports(
             settings=self.settings,
             open_store=lambda: Store.open(self.folder.store, keys, self.stamp, self.fence),
-            open_snapshots=lambda: open_reader(self.folder.store, keys),
+            open_snapshots=lambda: open_reader(self.folder.store, keys, self.zone),
             load_encoder=lambda: (self.load_encoder or encoder_from_settings)(self.settings),
             open_transcript=_load_function(self.open_transcript),
             resolve_scope=partial(resolve_scope, home=home, passed_over=_log_once(home)),
@@ -182,6 +185,7 @@ def start_actor_system(
         read_record=reader,
         load_encoder=load_encoder,
         fence=fence,
+        zone=clock,
         locked_mind_keys=keys if is_locked(read_key_header(folder)) else None,
     )
     return Supervisor(

@@ -9,12 +9,13 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.protocol.errors import BadTime, MnemicError
+from mnemic.actors.protocol.times import parse_time, to_local_minute
+from mnemic.runtime.clock import SystemClock
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,6 +28,7 @@ PIPE_COLUMNS = 80
 """What an answer is laid out for where there is no terminal, unless $COLUMNS says otherwise."""
 SHORT_ID = 8
 """So many digits of an id are printed, its last: the first ones are its time, and alike."""
+_CLOCK = SystemClock()
 _STEERING = ("Cc", "Cf", "Zl", "Zp")  # controls; what is unseen, or reorders what is seen; ends of lines
 
 
@@ -142,8 +144,8 @@ def local_minute(at: str | None, unknown: str = "undated") -> str:
     if at is None:
         return unknown
     try:
-        return datetime.fromisoformat(at).astimezone().strftime("%Y-%m-%d %H:%M")
-    except (ValueError, OverflowError):  # a time that no calendar holds is written as its number
+        return to_local_minute(parse_time(at, _CLOCK), _CLOCK)
+    except (BadTime, OverflowError):  # a time that no calendar holds is written as its number
         return at
 
 

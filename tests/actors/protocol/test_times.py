@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import BadTime, InvalidValue
-from mnemic.actors.protocol.times import parse_days, parse_time, to_iso
+from mnemic.actors.protocol.times import UTC_ZONE, parse_days, parse_time, to_iso
 
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
@@ -35,7 +35,7 @@ LAST = 253_402_300_800 * SECOND - 1  # the last microsecond of 9999
     ],
 )
 def test_a_time_is_read_as_it_is_written(text: str, at: int) -> None:
-    assert parse_time(text) == at
+    assert parse_time(text, UTC_ZONE) == at
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_time_is_read_as_it_is_written(text: str, at: int) -> None:
 )
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(BadTime) as caught:
-        parse_time(text)
+        parse_time(text, UTC_ZONE)
     assert caught.value.operands == {"value": text}
     assert caught.value.__suppress_context__
 
@@ -53,7 +53,7 @@ def test_what_is_written_is_read_again(at: int) -> None:
     written = to_iso(at)
     assert written is not None
     assert written.endswith("Z")
-    assert parse_time(written) == at
+    assert parse_time(written, UTC_ZONE) == at
 
 
 zones = st.timedeltas(timedelta(hours=-23, minutes=-59), timedelta(hours=23, minutes=59)).map(
@@ -63,11 +63,12 @@ zones = st.timedeltas(timedelta(hours=-23, minutes=-59), timedelta(hours=23, min
 
 @given(st.datetimes(datetime(2, 1, 1), datetime(9998, 1, 1), timezones=zones))
 def test_any_offset_is_read(moment: datetime) -> None:
-    assert parse_time(moment.isoformat()) == (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    at = (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    assert parse_time(moment.isoformat(), UTC_ZONE) == at
 
 
 def test_a_time_without_an_offset_is_utc() -> None:
-    assert parse_time("2026-11-21T14:05:00") == parse_time("2026-11-21T14:05:00+00:00")
+    assert parse_time("2026-11-21T14:05:00", UTC_ZONE) == parse_time("2026-11-21T14:05:00+00:00", UTC_ZONE)
 
 
 def test_whole_seconds_are_written_short_and_none_stays_none() -> None:
@@ -93,7 +94,7 @@ def test_a_time_that_no_calendar_holds_is_written_as_its_number(at: int) -> None
     ],
 )
 def test_a_range_of_days_has_its_last_day_and_not_the_one_after(text: str, first: str, beyond: str) -> None:
-    assert parse_days("it", text) == (parse_time(first), parse_time(beyond))
+    assert parse_days("it", text) == (parse_time(first, UTC_ZONE), parse_time(beyond, UTC_ZONE))
 
 
 @pytest.mark.parametrize("text", ["2026-05-01", "yesterday", "", "20260501"])

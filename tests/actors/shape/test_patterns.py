@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import InvalidValue, UnknownRole
-from mnemic.actors.protocol.times import parse_time
+from mnemic.actors.protocol.times import UTC_ZONE, parse_time
 from mnemic.actors.shape.patterns import PatternPair, PatternQuery, parse_pattern, texts_to_embed
 from mnemic.hd.records import Pair
 from mnemic.hd.roles import ROLES, TIERS
@@ -102,7 +102,7 @@ def test_a_step_itself_is_told_by_words_or_by_its_roles() -> None:
 )
 def test_a_range_of_dates_is_exact_and_has_its_last_day(filler: str, since: str, until: str) -> None:
     question = asked(date=filler, who="?")
-    assert (question.since, question.until) == (parse_time(since), parse_time(until))
+    assert (question.since, question.until) == (parse_time(since, UTC_ZONE), parse_time(until, UTC_ZONE))
     assert question.near == ()
 
 
