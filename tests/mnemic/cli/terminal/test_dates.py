@@ -16,7 +16,7 @@ NOW = datetime(2026, 11, 27, 17, 30)  # a Friday
 
 
 def local(text: str) -> datetime:
-    return datetime.fromtimestamp(parse_local_time(text, NOW) / 1e6)
+    return datetime.fromtimestamp(parse_local_time(text, NOW, UTC_ZONE) / 1e6)
 
 
 @pytest.mark.parametrize(
