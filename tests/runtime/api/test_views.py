@@ -93,6 +93,8 @@ def test_a_memory_is_shown_with_everything_that_is_known_of_it() -> None:
         "kind": "tool_call",
         "role": "assistant",
         "speaker": None,
+        "author": "unknown",
+        "utc_offset_min": 0,
         "branch": "main",
         "tool": "Bash",
         "outcome": "ok",

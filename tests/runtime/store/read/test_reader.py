@@ -44,7 +44,7 @@ def test_an_empty_store_answers_everything(reader: Reader) -> None:
     with source.snapshot() as snapshot:
         now: Snapshot = snapshot
         assert (now.seq, now.generation) == (0, 1)
-        assert [len(column) for column in now.memory_columns(0)] == [0] * 8
+        assert [len(column) for column in now.memory_columns(0)] == [0] * 9
         assert [len(column) for column in now.superseded()] == [0] * 3
         assert [len(column) for column in now.retired()] == [0] * 2
         assert (
