@@ -51,6 +51,7 @@ class FixedZone:
 
 
 UTC_ZONE = FixedZone()
+"""What is told by it is the same on every machine."""
 
 
 class WrittenTime(NamedTuple):
@@ -78,11 +79,6 @@ def day_of(at: int, utc_offset_min: int) -> date:
 def local_day(at: int, zone: Zone) -> date:
     """The day of a time, microseconds since 1970 UTC, in a zone."""
     return day_of(at, zone.utc_offset_min(at))
-
-
-def day_start(day: date, zone: Zone) -> int:
-    """When a day begins in a zone, microseconds since 1970 UTC."""
-    return from_local((day.toordinal() - _EPOCH.toordinal()) * DAY_US, zone)
 
 
 def day_end(day: date, zone: Zone) -> int:

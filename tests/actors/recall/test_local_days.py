@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.recall.messages import Recall
-from mnemic.actors.protocol.times import DAY_US, MINUTE_US, day_end, day_start, local_day
+from mnemic.actors.protocol.times import DAY_US, MINUTE_US, day_end, local_day
 from mnemic.actors.recall.ranking.day_signal import day_nearness, days_in_question
 from tests.clocks import ManualClock, NamedZone
 from tests.harness import ActorHarness, turns
@@ -61,7 +61,9 @@ def test_a_day_named_finds_what_its_owner_would_say_was_said_that_day(
     assert [one == 1.0 for one in near] == [owner_day(each, zone) == day for each in said]
     for each in said:
         own = local_day(each, named)
-        assert day_start(own, named) <= each or zone == "America/St_Johns"  # its Saturday comes back for an hour
+        assert (
+            day_end(own - timedelta(days=1), named) <= each or zone == "America/St_Johns"
+        )  # its Saturday comes back for an hour
         assert each < day_end(own, named) or zone == "America/St_Johns"
         yesterday = days_in_question("what did we repair yesterday?", own + timedelta(days=1), local_at)
         assert [one.first for one in yesterday] == [own]
@@ -84,7 +86,7 @@ def test_a_question_finds_the_evening_of_the_day_it_names(tmp_path: Path, zone: 
         assert found("what did we repair on 4 February 2025") == ["04"]
         assert found("what did we repair yesterday?") == ["14"]
         day = mind.ask(
-            Recall(query="winch", since=day_start(date(2025, 2, 3), named), until=day_end(date(2025, 2, 3), named))
+            Recall(query="winch", since=day_end(date(2025, 2, 2), named), until=day_end(date(2025, 2, 3), named))
         )
         assert [hit.session for hit in day.hits] == ["03"]
 
