@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import time
 
 _EARLIEST_S, _LATEST_S = -62_135_596_800, 253_402_300_799
 """The calendar's first and last second; before and after, the offset is the one of these."""
-_ZONE_S = 1.0
-"""So long the zone that was read counts."""
 
 
 class SystemClock:
     """The machine's clocks."""
-
-    _zone_name: str | None = None
-    _zone_until_s = 0.0
 
     def now_us(self) -> int:
         """World time, microseconds since 1970 UTC; 0 where the machine's clock stands before, as in the hook.
@@ -33,9 +27,6 @@ class SystemClock:
 
         The zone is the one that the machine, or the variable TZ, names now; it knows each switch of daylight saving.
         """
-        name, now_s = os.environ.get("TZ"), time.monotonic()
-        if name != self._zone_name or now_s >= self._zone_until_s:  # a process lives on when its owner travels
-            time.tzset()  # 15 µs
-            self._zone_name, self._zone_until_s = name, now_s + _ZONE_S
+        time.tzset()  # a process lives on when its owner travels
         seconds = min(max(at_us // 1_000_000, _EARLIEST_S), _LATEST_S)
         return time.localtime(seconds).tm_gmtoff // 60

@@ -29,7 +29,7 @@ from mnemic.actors.protocol.snapshot import (
     VectorBlock,
 )
 from mnemic.actors.protocol.store.messages import Counts, ScopeCount
-from mnemic.actors.protocol.times import MINUTE_US, Zone
+from mnemic.actors.protocol.times import DAY_US, Zone
 from mnemic.algorithms.retrieval.term_codes import TermTotals
 from mnemic.algorithms.text.languages.table import DEFAULT
 from mnemic.runtime.clock import SystemClock
@@ -64,7 +64,6 @@ _MEMORY_FIELDS = (
 )
 _AT_ONCE = 256  # rows that one query asks for
 _NO_OFFSET = -10_000  # what stands for none; a day has 1,440 minutes
-_QUARTER_US = 15 * MINUTE_US
 _KIND_NUMBER = "CASE kind " + " ".join(f"WHEN '{kind}' THEN {n}" for n, kind in enumerate(KINDS)) + " END"
 
 
@@ -138,10 +137,8 @@ class StoreSnapshot(
         ).fetchall()
         columns = Columns(*_columns(found, 9))
         unknown = columns.utc_offset_min == _NO_OFFSET
-        if unknown.any():  # no clock is moved within a quarter of an hour
-            quarters, at = np.unique(columns.said_at[unknown] // _QUARTER_US, return_inverse=True)
-            offsets = [self._zone.utc_offset_min(int(quarter) * _QUARTER_US) for quarter in quarters]
-            columns.utc_offset_min[unknown] = np.array(offsets, np.int64)[at]
+        if unknown.any():
+            columns.utc_offset_min[unknown] = _offsets(columns.said_at[unknown], self._zone)
         return columns
 
     def memory_attributes(self, first_row: int, last_row: int) -> list[MemoryAttributes]:
@@ -389,6 +386,17 @@ class StoreSnapshot(
         for start in range(0, len(rows), _AT_ONCE):
             some = rows[start : start + _AT_ONCE]
             yield from self._db.execute(f"{sql} ({', '.join('?' * len(some))})", (*values, *some)).fetchall()
+
+
+def _offsets(said_at: NDArray[np.int64], zone: Zone) -> NDArray[np.int64]:
+    """The offsets of a zone at some times, minutes: on most days the clock is not moved, and one look does for all."""
+    days, place = np.unique(said_at // DAY_US, return_inverse=True)
+    starts = [zone.utc_offset_min(int(day) * DAY_US) for day in days]
+    ends = [zone.utc_offset_min((int(day) + 1) * DAY_US) for day in days]
+    offsets = np.array(starts, np.int64)[place]
+    for moved in np.flatnonzero(offsets != np.array(ends, np.int64)[place]):
+        offsets[moved] = zone.utc_offset_min(int(said_at[moved]))
+    return offsets
 
 
 def _columns(rows: Sequence[Sequence[Any]], width: int) -> tuple[NDArray[np.int64], ...]:
