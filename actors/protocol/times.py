@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import NamedTuple, Protocol
 
 from mnemic.actors.protocol.errors import BadTime, InvalidValue
@@ -189,6 +189,17 @@ def to_iso(at: int | None) -> str | None:
         return (_EPOCH + timedelta(microseconds=at)).isoformat().replace("+00:00", "Z")
     except OverflowError:
         return str(at)
+
+
+def to_local_iso(at: int, zone: Zone) -> str:
+    """Write microseconds since 1970 as ISO 8601 of a zone, to the second; ``Z`` stands for an offset of zero.
+
+    Raises:
+        OverflowError: no calendar holds it.
+    """
+    offset = timedelta(minutes=zone.utc_offset_min(at))
+    local = (_EPOCH + timedelta(microseconds=at)).astimezone(timezone(offset))
+    return local.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def to_local_minute(at: int, zone: Zone) -> str:
