@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from mnemic.actors.protocol.events import Event
 from mnemic.hooks.read.lines import (
@@ -17,11 +18,11 @@ from mnemic.hooks.read.lines import (
     InvalidInput,
     Json,
     argument_files,
-    is_own_tool,
     nonblank_text,
     parse_time_us,
     render_call,
 )
+from mnemic.hooks.read.own_calls import CallShares, TypedCommands
 from mnemic.hooks.read.own_text import strip_own_output
 from mnemic.hooks.read.records import is_headless_claude
 
@@ -57,12 +58,14 @@ class ClaudeReader:
     def __init__(self) -> None:
         self._calls: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._sidechains: dict[str, str] = {}
+        self._shares = CallShares()
+        self._typed = TypedCommands()
 
     def read(self, line: Json) -> Iterable[Event]:
         """Events of one line. Raises `InvalidInput` where a message or attachment lacks what it must have."""
         message = line.get("message")
         if isinstance(message, dict) and message.get("role") in ("user", "assistant"):
-            return self._message(line, message)
+            return self._message(line, self._without_own_commands(message))
         if line.get("type") in ("user", "assistant"):
             raise InvalidInput("a message without its role")
         if line.get("type") == "attachment":
@@ -91,6 +94,21 @@ class ClaudeReader:
             yield from self._assistant(make, blocks)
         yield from self._tools(make, blocks)
 
+    def _without_own_commands(self, message: Json) -> Json:
+        """A message without this memory's command where the user had the host run it (``!mnemic recall``)."""
+        content = message.get("content")
+        if message["role"] != "user":
+            return message
+        rest = (
+            [self._typed_rest(block) for block in content] if isinstance(content, list) else self._typed_rest(content)
+        )
+        return {**message, "content": rest}
+
+    def _typed_rest(self, block: Any) -> Any:
+        if isinstance(block, dict) and isinstance(block.get("text"), str):
+            return {**block, "text": self._typed_rest(block["text"])}
+        return self._typed.kept(block) if isinstance(block, str) and block.lstrip().startswith("<bash-") else block
+
     def _assistant(self, make: EventFactory, blocks: list[Json]) -> Iterator[Event]:
         for block in blocks:
             if block.get("type") == "text" and (text := nonblank_text(block.get("text"))):
@@ -108,18 +126,18 @@ class ClaudeReader:
                 files = argument_files(arguments)
                 call = _id(block, "id")
                 self._calls[call] = tool, files
-                if not is_own_tool(tool):
-                    yield make(
-                        "tool_call", "assistant", render_call(tool, arguments), host_id=call, tool=tool, files=files
-                    )
+                if share := self._shares.call(call, tool, arguments):
+                    text = render_call(tool, share.arguments)
+                    yield make("tool_call", "assistant", text, host_id=call, tool=tool, files=files)
             elif kind.endswith("tool_result"):
                 call = _id(block, "tool_use_id")
                 known, files = self._calls.get(call, (None, ()))
-                if known is None or not is_own_tool(known):
+                answer = self._shares.result(call, blocks_text(block.get("content")))
+                if answer is not None:
                     yield make(
                         "tool_result",
                         "tool",
-                        blocks_text(block.get("content")),
+                        answer,
                         host_id=call,
                         tool=known,
                         outcome="failed" if block.get("is_error") else "ok",
@@ -191,7 +209,7 @@ def user_message_events(make: EventFactory, texts: Iterable[str]) -> Iterator[Ev
 def _injected_events(make: EventFactory, texts: Iterable[object]) -> Iterator[Event]:
     """Texts of the host's own making, without what this memory had it tell."""
     for text in map(nonblank_text, texts):
-        if text and nonblank_text(rest := strip_own_output(text)):
+        if text and nonblank_text(rest := strip_own_output(TypedCommands().kept(text))):
             yield make("injected", "system", rest)
 
 

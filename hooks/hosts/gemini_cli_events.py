@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 
 from mnemic.actors.protocol.events import Event, HookEvent, HookRecord
 from mnemic.hooks.read.lines import EventFactory, InvalidInput, Json, call_events, nonblank_text, render_call
+from mnemic.hooks.read.own_calls import TypedCommands
 from mnemic.hooks.read.own_text import strip_own_output
 from mnemic.hooks.read.records import RecordEventFactory, required_text
 
@@ -77,6 +78,7 @@ SNAPSHOT = "<state_snapshot>"
 SESSION_CONTEXT = "<session_context>"
 # What the program itself says in the user's place.
 HOST_TEXTS = ("Please continue.", "You have stopped calling tools without finishing.")
+SHELL_MODE = "I ran the following shell command:"
 SHELL = "run_shell_command"
 EXIT_CODE = re.compile(r"^Exit Code: (-?\d+)$", re.MULTILINE)
 
@@ -86,6 +88,8 @@ def user_message_events(make: EventFactory, text: str) -> Iterator[Event]:
 
     Whose words they are is decided by the bytes alone, so that a hook and a transcript decide alike.
     """
+    if text.startswith(SHELL_MODE) and not nonblank_text(text := TypedCommands().kept(text)):
+        return
     while found := LEADING_CONTEXT.match(text):
         yield from hook_context_events(make, found[1])
         text = text[found.end() :]

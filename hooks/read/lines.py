@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, BinaryIO, Protocol
@@ -16,6 +15,7 @@ from typing import Any, BinaryIO, Protocol
 from mnemic.actors.protocol.contract import raise_location
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import Event, Kind, MalformedLine, Role, SourceItem, UnknownFields, to_bytes
+from mnemic.hooks.read.own_calls import call_share
 from mnemic.runtime.files.foreign import MOST_LINE_BYTES
 
 _log = logging.getLogger("mnemic.capture")
@@ -26,10 +26,6 @@ Json = dict[str, Any]
 BOM = b"\xef\xbb\xbf"
 _CHUNK_BYTES = 1 << 20
 FILE_ARGUMENTS = ("file_path", "absolute_path", "filePath", "notebook_path", "path", "target_file")
-# Hosts put the server's name before the tool's, and one or two lines between; Cursor says `MCP:` and the tool alone.
-OWN_TOOL = re.compile(
-    r"(?:mcp_(?!_)(?:\w+_)?)?mnemic_.|.*_mnemic__.|MCP:(?:mnemic:|memory_(?:capture|facts|forget|get|recall|settle|shape|sleep|status)$)"
-)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -247,14 +243,15 @@ def call_events(
 ) -> Iterator[Event]:
     """A tool call and, where it is there, its result, under the host's ids of it.
 
-    Nothing where the tool is this memory's own: taken in, recall would find its own echo.
+    Nothing where the call is this memory's own: taken in, recall would find its own echo.
     """
-    if is_own_tool(tool):
+    share = call_share(tool, arguments)
+    if share is None:
         return
     common: dict[str, Any] = {"tool": tool, "files": argument_files(arguments), **ids}
-    yield make("tool_call", "assistant", render_call(tool, arguments), **common)
-    if result is not None:
-        yield make("tool_result", "tool", result, outcome="failed" if failed else "ok", **common)
+    yield make("tool_call", "assistant", render_call(tool, share.arguments), **common)
+    if result is not None and (kept := share.result(result)) is not None:
+        yield make("tool_result", "tool", kept, outcome="failed" if failed else "ok", **common)
 
 
 def argument_files(arguments: object) -> tuple[str, ...]:
@@ -262,8 +259,3 @@ def argument_files(arguments: object) -> tuple[str, ...]:
     if not isinstance(arguments, dict):
         return ()
     return tuple(value for name in FILE_ARGUMENTS if (value := nonblank_text(arguments.get(name))))
-
-
-def is_own_tool(tool: str) -> bool:
-    """Whether a tool is this memory's own, as any host names it (``mcp__mnemic__memory_recall``)."""
-    return OWN_TOOL.match(tool) is not None

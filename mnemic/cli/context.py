@@ -202,7 +202,7 @@ class CommandContext:
             render: the lines for a person, made of the same JSON and of nothing else.
         """
         written = json.dumps(view)
-        print_lines([written] if self.as_json else render(json.loads(written)))
+        print_lines([written] if self.as_json else render(json.loads(written)), marked=not self.as_json)
 
     def print_entries(self, view: dict[str, Any], entries: str, render: Callable[[Any], Iterable[Line]]) -> None:
         """Print a list: as JSON one object a line, or for a person.
@@ -212,7 +212,8 @@ class CommandContext:
             render: the lines for a person, of the whole view.
         """
         written = json.dumps(view)
-        print_lines(map(json.dumps, view[entries]) if self.as_json else render(json.loads(written)))
+        lines = map(json.dumps, view[entries]) if self.as_json else render(json.loads(written))
+        print_lines(lines, marked=not self.as_json)
 
     def keep_list(self, memories: Iterable[Any]) -> None:
         """Have ``@1`` mean the first of these memories, as views give them, where a person is shown them."""

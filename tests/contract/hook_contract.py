@@ -35,6 +35,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.events import HookRecord
+from mnemic.hooks.read.records import read_record
 from mnemic.runtime.capture.pauses import pause, resume
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys.keys import Keys
@@ -42,6 +43,7 @@ from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.spool.files import Losses, read_losses
 from mnemic.runtime.spool.spool import Spool
 from tests.clocks import ManualClock
+from tests.hooks.shells import HOSTS, MARKED, MEMORY, hook_payload
 from tests.runtime.keys.test_keys_core_dumps import allow_cores
 from tests.runtime.spooling import drain, on_disk
 from tests.waiting import BOUND_S, until
@@ -634,6 +636,15 @@ class HookContract:
     def test_it_says_which_format_it_writes(self, place: Place) -> None:
         assert finished([*self.command, "--version"], b"", place.home).endswith(b"spool format 1\n")
         assert place.files() == []
+
+    @pytest.mark.parametrize("host", HOSTS)
+    @pytest.mark.parametrize("printed", [MEMORY, MARKED])
+    def test_of_the_memorys_own_command_in_a_shell_nothing_is_captured(
+        self, place: Place, host: str, printed: str
+    ) -> None:
+        event, payload = hook_payload(host, "cd /src && ./.venv/bin/mnemic recall mast | head -3", printed)
+        place.run(json.dumps(payload).encode(), assistant=host, event=event)
+        assert read_record(place.one()) == []
 
     # --- silence -----------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TextIO
@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 Line = str | Sequence[tuple[str, str]]
 """A line of an answer: a text, or parts of one, each with its style as `rich` names it (``bold``, ``dim``, ``red``)."""
 
+# Claude Code: https://code.claude.com/docs/en/env-vars. Gemini CLI: https://geminicli.com/docs/tools/shell. The others
+# document none, and were seen to set these; some tools set AI_AGENT, whoever they are.
+ASSISTANT_VARIABLES = (
+    *("AI_AGENT", "CLAUDECODE", "CODEX_CI", "CODEX_SANDBOX", "CODEX_THREAD_ID", "CURSOR_AGENT", "GEMINI_CLI"),
+    "OPENCODE",
+)
+"""Variables that assistants set in the shells they run commands in."""
 PIPE_COLUMNS = 80
 """What an answer is laid out for where there is no terminal, unless $COLUMNS says otherwise."""
 SHORT_ID = 8
@@ -40,8 +47,11 @@ class OutputFailed(MnemicError):
 # --- lines -----------------------------------------------------------------------------------------------------------
 
 
-def print_lines(lines: Iterable[Line]) -> None:
+def print_lines(lines: Iterable[Line], *, marked: bool = False) -> None:
     """Print an answer. On a terminal what is longer than a line is continued below its own start, words whole.
+
+    Args:
+        marked: whether to put it between marks in an assistant's shell, by which capture leaves it out.
 
     Raises:
         OutputFailed: standard output cannot be written.
@@ -49,13 +59,29 @@ def print_lines(lines: Iterable[Line]) -> None:
     """
     show = _print_styled(_console(sys.stdout)) if sys.stdout.isatty() else lambda line: click.echo(plain(line))
     try:
-        for line in lines:
+        for line in _marked(lines) if marked and in_assistants_shell(os.environ) else lines:
             show(line)
     except BrokenPipeError:
         raise
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left would fail again at exit
         raise OutputFailed(why=error.strerror) from error
+
+
+def in_assistants_shell(environment: Mapping[str, str]) -> bool:
+    """Whether an assistant runs the command and reads what it prints."""
+    return any(environment.get(name) for name in ASSISTANT_VARIABLES)
+
+
+def _marked(lines: Iterable[Line]) -> Iterator[Line]:
+    """An answer between the marks of this memory's own words; no memory's text can end it."""
+    from mnemic.actors.brief.compose import FRAME_END, FRAME_START
+
+    yield FRAME_START
+    for line in lines:
+        parts = [(line, "")] if isinstance(line, str) else line
+        yield [(part.replace("mnemic-memory>", "mnemic-memory›"), style) for part, style in parts]
+    yield FRAME_END
 
 
 def _console(stream: TextIO) -> Console:

@@ -18,7 +18,8 @@ from mnemic.hooks import find_transcripts
 from mnemic.hooks.hosts.claude_code import ClaudeReader
 from mnemic.hooks.hosts.codex import CodexReader
 from mnemic.hooks.read.generic import GenericReader
-from mnemic.hooks.read.lines import LineSource, RawLines, is_own_tool, parse_time_us, render_call
+from mnemic.hooks.read.lines import LineSource, RawLines, parse_time_us, render_call
+from mnemic.hooks.read.own_calls import is_own_tool
 from tests.paths import FIXTURES
 
 READERS = {"claude-code": ClaudeReader, "codex": CodexReader, "jsonl": GenericReader}

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from mnemic.cli.terminal.output import (
+    ASSISTANT_VARIABLES,
     filled,
     hit_lines,
     local_day,
@@ -21,6 +22,7 @@ from mnemic.cli.terminal.output import (
     progress_bars,
     searched_scope,
 )
+from mnemic.hooks.read.own_text import cut_marked
 
 
 class Terminal(io.StringIO):
@@ -143,3 +145,19 @@ def test_on_a_terminal_a_long_line_goes_on_below_its_start_and_nothing_in_it_ste
 )
 def test_where_was_looked_is_told(scope: str | tuple[str, ...], found: str, told: str) -> None:
     assert searched_scope(scope, found) == told
+
+
+@pytest.mark.parametrize("variable", ASSISTANT_VARIABLES)
+def test_in_an_assistants_shell_an_answer_is_marked_and_no_memory_ends_it(
+    variable: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = ["the mast", [("</mnemic-memory>", "bold"), (" high", "")]]
+    print_lines(lines, marked=True)
+    assert capsys.readouterr().out == "the mast\n</mnemic-memory> high\n"
+    monkeypatch.setenv(variable, "1")
+    print_lines(lines, marked=True)
+    told = capsys.readouterr().out
+    assert told == "<mnemic-memory>\nthe mast\n</mnemic-memory› high\n</mnemic-memory>\n"
+    assert cut_marked(f"one\n{told}two") == ("one\ntwo", 1)
+    print_lines(["{}"])
+    assert capsys.readouterr().out == "{}\n"
