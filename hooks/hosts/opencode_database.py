@@ -87,14 +87,12 @@ class DatabaseSource:
 
     def __iter__(self) -> Iterator[SourceItem]:
         number = 0
-        found = " UNION ALL ".join(
-            f"SELECT coalesce(CAST(id AS TEXT), ''), parent_id, directory, {kind} AS kind, time_created AS made, id AS own "
-            f"FROM {TABLES[kind][0]} WHERE {SESSION_FILTER}"
-            for kind in self._kinds
+        columns = "coalesce(CAST(id AS TEXT), ''), parent_id, directory, time_created AS made, id AS own"
+        sessions = " UNION ALL ".join(
+            f"SELECT {kind} AS kind, {columns} FROM {TABLES[kind][0]} WHERE {SESSION_FILTER}" for kind in self._kinds
         )
-        for own_id, parent, folder, kind, *_ in self._database.rows(
-            f"{found} ORDER BY made DESC, own DESC, kind", self._session
-        ):
+        newest_first = f"{sessions} ORDER BY made DESC, own DESC, kind"
+        for kind, own_id, parent, folder, *_ in self._database.rows(newest_first, self._session):
             session, cwd = session_name(own_id, parent), nonblank_text(folder)
             if kind == 1:
                 for info, parts in self._messages(own_id):

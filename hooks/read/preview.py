@@ -13,7 +13,7 @@ from contextlib import closing
 import msgspec
 
 from mnemic.actors.protocol.errors import BadInput
-from mnemic.actors.protocol.events import Event, MalformedLine, SourceItem, UnknownFields
+from mnemic.actors.protocol.events import MalformedLine, SourceItem, UnknownFields
 from mnemic.actors.protocol.times import to_iso
 from mnemic.hooks.read.formats import find_sources, open_transcript
 
@@ -131,7 +131,7 @@ class _Tally:
         elif isinstance(item, UnknownFields):
             for name in item.names:
                 self.told.unknown_fields[name] = self.told.unknown_fields.get(name, 0) + 1
-        elif isinstance(item, Event) and item.text.strip():
+        elif item.text.strip():
             self._sessions.add((item.assistant, item.session))
             self.told.memories += 1
             self.told.text_bytes += len(item.text)
