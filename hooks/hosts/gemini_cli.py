@@ -200,11 +200,13 @@ class GeminiReader:
                 yield from self._call(message, call)
 
     def _call(self, message: Json, call: Json) -> Iterator[Event]:
-        result = call.get("result")
+        tool, result = nonblank_text(call.get("name")), call.get("result")
+        if tool is None:
+            raise InvalidInput("a tool call without its name")
         text = None if result is None else self._full_result(result_text(result))
         make = self._event_factory(message, self._tool_session, call.get("timestamp"))
         failed = call.get("status") not in (None, "success")
-        yield from tool_events(make, call["name"], call.get("args"), text, failed, nonblank_text(call.get("id")))
+        yield from tool_events(make, tool, call.get("args"), text, failed, nonblank_text(call.get("id")))
 
     def _full_result(self, text: str) -> str:
         found = TRUNCATED_OUTPUT.match(text)
@@ -299,7 +301,7 @@ def _as_lines(raw: RawLines) -> RawLines:
     if not raw.peeked:
         list(raw.peek(_BEGINNING_BYTES))
     found = DOCUMENT_BEGINNING.match(b"".join(raw.peeked).removeprefix(BOM))
-    if found is None or (b"\n" not in found[0] and not _holds_messages(raw.peeked[0])):
+    if found is None or b"\n" not in found[0].lstrip():  # a header on one line; messages in it are told with it
         return raw
     try:
         document = parse(raw.read() + b"\n", first=True) or {}
@@ -311,13 +313,6 @@ def _as_lines(raw: RawLines) -> RawLines:
     lines = [document, *(messages if isinstance(messages, list) else [])]
     data = io.BytesIO(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
     return RawLines(raw.path, data, raw.size_bytes, position=lambda: raw.size_bytes or 0)
-
-
-def _holds_messages(line: bytes) -> bool:
-    try:
-        return bool((parse(line, first=True) or {}).get("messages"))
-    except InvalidInput:
-        return False
 
 
 def _subagent_files(path: str) -> list[str]:

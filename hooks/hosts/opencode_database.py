@@ -31,9 +31,7 @@ from mnemic.hooks.read.lines import (
     render_call,
 )
 
-UNTRIED = (
-    "OpenCode 2: no test has run it; its tables and its plugin follow its published source, and a stand-in was tried"
-)
+UNTRIED = "OpenCode 2: no test has run it, only a stand-in made after its published source"
 TABLES = {1: ("session", "message", "part"), 2: ("session_v2", "session_message")}
 """By the number of the OpenCode that writes them."""
 ID_AND_DATA = "coalesce(CAST(id AS TEXT), ''), coalesce(CAST(data AS BLOB), x'')"
