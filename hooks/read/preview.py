@@ -64,7 +64,7 @@ class CapturePreview(msgspec.Struct, kw_only=True):
     """Folders, as they were named, in which nothing is that would be taken."""
     notes_left: int = 0
     """How many Markdown files lie beside transcripts, and would not be taken."""
-    unread: list[str] = msgspec.field(default_factory=list)
+    unread_files: list[str] = msgspec.field(default_factory=list)
     """Files that look like sessions, and that no reader takes."""
 
 
@@ -85,7 +85,7 @@ def preview_sources(
     for source in sources:
         here = find_sources(source, format)
         told.notes_left += here.notes_left
-        told.unread += here.unread
+        told.unread_files += here.unread
         if not here.paths:
             told.empty.append(source)
         found += [(source, path) for path in here.paths]

@@ -97,7 +97,7 @@ def capture(
     view = msgspec.structs.asdict(report) | {
         "advice": list(made_way_lines(report.made_way, why, command)),
         "exports_here": [] if report.files or report.failed else _exports_here(given),
-        "unread": _unread(given, format_),
+        "unread_files": _unread_files(given, format_),
         "took_s": round(took_s, 2),
     }
     chosen.print_answer(view, capture_lines)
@@ -184,7 +184,7 @@ def preview_lines(view: dict[str, Any]) -> Iterator[Line]:
     yield f"nothing was kept; the same command without --preview takes it in (read in {view['took_s']:.1f} s)"
 
 
-def _unread(sources: Sequence[str], format: str) -> list[str]:
+def _unread_files(sources: Sequence[str], format: str) -> list[str]:
     """What looks like a session in folders that were captured, and was not read."""
     from mnemic.hooks.read.formats import find_sources
 
@@ -192,8 +192,8 @@ def _unread(sources: Sequence[str], format: str) -> list[str]:
 
 
 def _unread_lines(view: dict[str, Any]) -> Iterator[Line]:
-    if view["unread"]:
-        yield [(unread_sentence(view["unread"]), "yellow"), (f". {UNREAD_REMEDY}", "")]
+    if view["unread_files"]:
+        yield [(unread_sentence(view["unread_files"]), "yellow"), (f". {UNREAD_REMEDY}", "")]
 
 
 def _unknown_fields_lines(view: dict[str, Any], indent: str = "") -> Iterator[Line]:

@@ -188,7 +188,7 @@ def transcript_lines(transcripts: dict[str, Any]) -> Iterator[Line]:
 
 def unread_lines(view: dict[str, Any]) -> Iterator[Line]:
     """What assistants have kept and nothing reads, an assistant a line."""
-    for name, paths in view["unread"].items():
+    for name, paths in view["unread_files"].items():
         yield [(f"{name}: {unread_sentence(paths)}", "yellow"), (f". {UNREAD_REMEDY}", "")]
 
 

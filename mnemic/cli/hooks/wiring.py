@@ -96,7 +96,7 @@ class WiringResult(msgspec.Struct, kw_only=True):
     """What is put into the home's ``bin``."""
     transcripts: dict[str, HostTranscripts] = msgspec.field(default_factory=dict)
     """The transcripts that the hosts have kept from before."""
-    unread: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    unread_files: dict[str, list[str]] = msgspec.field(default_factory=dict)
     """Files of the hosts that look like sessions, and that no reader takes."""
 
     @property
@@ -178,7 +178,7 @@ def install(
                 one.allow = list(rights) if is_new and rights else one.allow
     done = [host for host in hosts if not result.hosts[host.name].failed]
     result.transcripts = {one.assistant: one for one in existing_transcripts(done, environment)}
-    result.unread = unread_sessions(done, environment)
+    result.unread_files = unread_sessions(done, environment)
     return result
 
 

@@ -75,7 +75,7 @@ def test_what_looks_like_a_session_and_is_not_read_is_named_before_and_after(
     assert named in command("capture", folder, "--no-meaning", "--home", home).out
     for preview in ([], ["--preview"]):
         told = command("capture", folder, "--no-meaning", "--home", home, "--json", *preview)
-        assert (told.code, told.json["unread"]) == (0, [str(folder / "rollout-0.json")])
+        assert (told.code, told.json["unread_files"]) == (0, [str(folder / "rollout-0.json")])
 
 
 def test_a_kind_of_message_that_nobody_knows_is_counted_before_and_after(
