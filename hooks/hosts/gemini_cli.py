@@ -311,8 +311,8 @@ def _as_lines(raw: RawLines) -> RawLines:
         raw.close()
     messages = document.pop("messages", None)
     lines = [document, *(messages if isinstance(messages, list) else [])]
-    data = io.BytesIO(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
-    return RawLines(raw.path, data, raw.size_bytes, position=lambda: raw.size_bytes or 0)
+    data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    return RawLines(raw.path, io.BytesIO(data), raw.size_bytes)
 
 
 def _subagent_files(path: str) -> list[str]:

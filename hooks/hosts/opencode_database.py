@@ -72,16 +72,19 @@ class DatabaseSource:
             self._kinds = [kind for kind, names in TABLES.items() if self._database.has(names[0])] or [1]
             for kind in self._kinds:
                 self._database.require_tables(TABLES[kind])
-            self._data_bytes = sum(self._length(TABLES[kind][-1]) for kind in self._kinds)
-            self.note = UNTRIED if 2 in self._kinds and self._length(TABLES[2][-1]) else ""
+            lengths = {kind: self._length(TABLES[kind][-1]) for kind in self._kinds}
+            self._data_bytes = sum(lengths.values())
+            self.note = UNTRIED if lengths.get(2) else ""
             """What whoever looks at it first has to know."""
         except SourceUnreadable:
             self.close()
             raise
 
     def _length(self, table: str) -> int:
-        total = f"SELECT total(length(CAST(data AS BLOB))) FROM {table} WHERE (?1 IS NULL OR session_id = ?1)"
-        return int(self._database.rows(total, self._session)[0][0])
+        total = f"SELECT total(length(CAST(data AS BLOB))) FROM {table}"
+        if self._session is None:
+            return int(self._database.rows(total)[0][0])
+        return int(self._database.rows(f"{total} WHERE session_id = ?1", self._session)[0][0])
 
     def __iter__(self) -> Iterator[SourceItem]:
         number = 0

@@ -229,6 +229,4 @@ def _open(path: str) -> RawLines:
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise SourceUnreadable(path=path, why=getattr(error, "strerror", None) or str(error)) from error
     state = os.fstat(stream.fileno())
-    opened = unpack(stream, state.st_size)
-    position = None if opened is stream else stream.tell
-    return RawLines(path, opened, state.st_size, state.st_mtime_ns // 1000, position)
+    return RawLines(path, unpack(stream, state.st_size), state.st_size, state.st_mtime_ns // 1000)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, BinaryIO, Protocol
 
@@ -63,24 +63,15 @@ class EventFactory:
 class RawLines:
     """The raw lines of a stream: those already looked at (to tell the format), then the rest."""
 
-    def __init__(
-        self,
-        path: str,
-        stream: BinaryIO,
-        size_bytes: int | None,
-        changed_at: int | None = None,
-        position: Callable[[], int] | None = None,
-    ) -> None:
+    def __init__(self, path: str, stream: BinaryIO, size_bytes: int | None, changed_at: int | None = None) -> None:
         """Read nothing yet.
 
         Args:
             changed_at: when the file was written, microseconds since 1970 UTC, where it is one and that matters.
-            position: how far a file is read that is longer unpacked than packed; else its lines tell.
         """
         self.path = path
         self.size_bytes = size_bytes
         self.changed_at = changed_at
-        self.position = position
         self._stream = stream
         self.peeked: list[bytes] = []
         """Lines looked at and not yet given."""
@@ -146,7 +137,8 @@ class LineSource:
     def __iter__(self) -> Iterator[SourceItem]:
         number = 0
         for number, raw in enumerate(self._raw, 1):
-            self.position_bytes = self._raw.position() if self._raw.position else self.position_bytes + len(raw)
+            read = self.position_bytes + len(raw)
+            self.position_bytes = read if self.size_bytes is None else min(read, self.size_bytes)  # it may be packed
             try:
                 line = parse(raw, first=number == 1)
                 if line is not None:
