@@ -75,12 +75,11 @@ def ask_versions(hosts: Iterable[Host], environment: Mapping[str, str]) -> dict[
 
 def version_notes(host: Host, asked: HostVersion) -> list[str]:
     """What there is to say of a host's version; nothing where it is the one that the tests run."""
-    if asked.version is None:
-        return [f"its version is not known: {asked.why} (the tests run {host.tested})"]
     if asked.version == host.tested:
         return []
-    told = [f"its version is {asked.version}, which no test has run: they run {host.tested}"]
-    return [*told, note] if (note := untried_note(host, asked)) else told
+    told = f"its version is {asked.version}, which no test has run: they run {host.tested}"
+    unknown = f"its version is not known: {asked.why} (the tests run {host.tested})"
+    return [told if asked.version else unknown, *filter(None, [untried_note(host, asked)])]
 
 
 def untried_note(host: Host, asked: HostVersion) -> str:

@@ -10,55 +10,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemic.actors.capture.prepare import identity_of
 from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import Event, MalformedLine, UnknownFields, to_text
+from mnemic.actors.protocol.events import Event, HookRecord, MalformedLine, UnknownFields, to_text
 from mnemic.hooks import open_transcript
 from mnemic.hooks.hosts.opencode_database import UNTRIED
 from mnemic.hooks.read.formats import find_transcripts
+from mnemic.hooks.read.records import read_record
+from tests.hooks.opencode_stores import FIRST, SECOND, Store
 
-FIRST = """
-CREATE TABLE session(id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT, time_created INTEGER);
-CREATE TABLE message(id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, data TEXT);
-CREATE TABLE part(id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, data TEXT);
-"""
-SECOND = """
-CREATE TABLE session_v2(id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT NOT NULL, time_created INTEGER NOT NULL);
-CREATE TABLE session_message(id TEXT PRIMARY KEY, session_id TEXT NOT NULL, type TEXT NOT NULL, seq INTEGER NOT NULL,
-    time_created INTEGER NOT NULL, data TEXT NOT NULL);
-"""
 Read = Callable[..., list[Any]]
-
-
-class Store:
-    """A database that tests fill."""
-
-    def __init__(self, path: Path, *schemas: str) -> None:
-        self.path = path
-        self._connection = apsw.Connection(str(path))
-        for schema in schemas:
-            self._connection.execute(schema)
-        self._seq = 0
-
-    def run(self, statement: str, *values: object) -> None:
-        self._connection.execute(statement, values)
-
-    def session(self, own_id: str = "ses_1", parent: str | None = None, made: int = 1, folder: str = "/src") -> None:
-        self.run("INSERT INTO session_v2 VALUES (?, ?, ?, ?)", own_id, parent, folder, made)
-
-    def say(self, kind: str, own_id: str | None = None, session: str = "ses_1", made: int = 5, **data: object) -> None:
-        self._seq += 1
-        values = own_id or f"msg_{self._seq}", session, kind, self._seq, made, json.dumps(data)
-        self.run("INSERT INTO session_message VALUES (?, ?, ?, ?, ?, ?)", *values)
-
-    def first(self, own_id: str, text: str, session: str = "ses_1", made: int = 5, **part: object) -> None:
-        self.run("INSERT INTO message VALUES (?, ?, ?, ?)", own_id, session, made, json.dumps({"role": "user"}))
-        told = json.dumps({"type": "text", "text": text, **part})
-        self.run("INSERT INTO part VALUES (?, ?, ?, ?)", f"prt_{own_id}", own_id, session, told)
 
 
 @pytest.fixture
@@ -140,6 +105,25 @@ def test_each_kind_of_message_of_opencode_2_is_told_as_what_it_is(
 ) -> None:
     store.say(kind, **data)
     assert table(store.path) == rows
+
+
+def test_a_prompt_that_the_plugin_told_is_the_one_in_the_database(read: Read, store: Store) -> None:
+    store.say("user", "msg_1", text="The quay has 3 bollards.")
+    payload = {
+        "hook_event_name": "prompt",
+        "session_id": "ses_1",
+        "message": {"id": "msg_1", "role": "user"},
+        "parts": [{"id": "msg_1", "type": "text", "text": "The quay has 3 bollards."}],
+    }
+    raw = json.dumps(payload).encode()
+    hook = HookRecord(id=bytes(16), assistant="opencode", event="", at=7, cwd="/src", branch=None, payload=raw)
+    (told,) = read_record(hook)
+    (kept,) = read(store.path)
+    assert isinstance(told, Event)
+    assert identity_of(told, 1, lambda *parts: b"|".join(parts)) == identity_of(
+        kept, 1, lambda *parts: b"|".join(parts)
+    )
+    assert (told.text, told.cwd) == (kept.text, kept.cwd)
 
 
 def test_sessions_come_newest_first_with_folder_time_and_parent(read: Read, store: Store) -> None:

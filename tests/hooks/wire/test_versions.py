@@ -126,4 +126,6 @@ def test_of_opencode_2_it_is_said_what_was_tried(version: str, is_second: bool) 
     assert (UNTRIED in version_notes(HOSTS["opencode"], HostVersion(version=version))) is is_second
     assert untried_note(HOSTS["opencode"], HostVersion(version=version)) == (UNTRIED if is_second else "")
     assert untried_note(HOSTS["codex"], HostVersion(version=version)) == ""
-    assert untried_note(HOSTS["opencode"], HostVersion(why="it is not in $PATH")) == UNTRIED
+    unknown = HostVersion(why="it is not in $PATH")
+    assert untried_note(HOSTS["opencode"], unknown) == UNTRIED
+    assert version_notes(HOSTS["opencode"], unknown)[1:] == [UNTRIED]

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.hooks.hosts.test_opencode_database import FIRST, SECOND, Store
+from tests.hooks.opencode_stores import FIRST, SECOND, Store
 from tests.processes.faces import Outcome
 
 if sys.version_info >= (3, 14):
