@@ -133,7 +133,8 @@ class LineSource:
     def __iter__(self) -> Iterator[SourceItem]:
         number = 0
         for number, raw in enumerate(self._raw, 1):
-            self.position_bytes += len(raw)
+            read = self.position_bytes + len(raw)
+            self.position_bytes = read if self.size_bytes is None else min(read, self.size_bytes)  # it may be packed
             try:
                 line = parse(raw, first=number == 1)
                 if line is not None:

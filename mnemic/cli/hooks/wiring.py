@@ -18,10 +18,11 @@ from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.hooks.wire.codex_trust import list_codex_hooks, with_trusted_hooks
 from mnemic.hooks.wire.commands import Wiring, make_wiring
-from mnemic.hooks.wire.host import Host, HostTranscripts, existing_transcripts
+from mnemic.hooks.wire.host import Host, HostTranscripts, existing_transcripts, unread_sessions
 from mnemic.hooks.wire.hosts import named_hosts, select_hosts
 from mnemic.hooks.wire.record import HostInstall, InstallRecord
 from mnemic.hooks.wire.status import BOTH_WAYS, examine_host, recorded_wiring
+from mnemic.hooks.wire.versions import ask_version, untried_note
 from mnemic.hooks.wire.wiring import (
     FileChange,
     apply_install,
@@ -72,6 +73,8 @@ class HostResult(msgspec.Struct):
     """Whether nothing is written because its plugin is enabled, which does all of it."""
     other_home: str | None = None
     """The home that it fills so far, where that is another one."""
+    untried: str = ""
+    """What of it no test has run, where its version may be one of those."""
     allow: list[str] | None = None
     """What it may do by MCP from then on beyond its own project; ``None`` where that stays."""
     failed: str | None = None
@@ -93,6 +96,8 @@ class WiringResult(msgspec.Struct, kw_only=True):
     """What is put into the home's ``bin``."""
     transcripts: dict[str, HostTranscripts] = msgspec.field(default_factory=dict)
     """The transcripts that the hosts have kept from before."""
+    unread_files: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    """Files of the hosts that look like sessions, and that no reader takes."""
 
     @property
     def has_failed(self) -> bool:
@@ -154,6 +159,8 @@ def install(
             planned[host.name] = plan_install(host, wirings[host.name])
             seen = examine_host(host, wirings[host.name], clock, installed=host.name in record.hosts, ask_codex=False)
             result.hosts[host.name].other_home = seen.other_home
+            if host.name == "opencode":
+                result.hosts[host.name].untried = untried_note(host, ask_version(host, environment))
             notes = host.notes(wiring, host.folder(environment))
             result.hosts[host.name].notes = [*notes, BOTH_WAYS] if has_plugin else notes
     if not planned and not any(one.by_plugin for one in result.hosts.values()):
@@ -171,6 +178,7 @@ def install(
                 one.allow = list(rights) if is_new and rights else one.allow
     done = [host for host in hosts if not result.hosts[host.name].failed]
     result.transcripts = {one.assistant: one for one in existing_transcripts(done, environment)}
+    result.unread_files = unread_sessions(done, environment)
     return result
 
 

@@ -12,7 +12,15 @@ import click
 from mnemic.actors.protocol.errors import ModelMissing
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
 from mnemic.cli.hooks.commands import ALLOW, BACKFILL, allowed, ask_backfill, run_backfill, wiring_view
-from mnemic.cli.hooks.lines import backfill_lines, minutes, other_home_lines, short_path, size_and_days
+from mnemic.cli.hooks.lines import (
+    backfill_lines,
+    minutes,
+    other_home_lines,
+    short_path,
+    size_and_days,
+    unread_lines,
+    untried_lines,
+)
 from mnemic.cli.keys import init_lines, make_mind, told_lines, warn_made
 from mnemic.cli.start.completions import as_view, install_completions
 from mnemic.cli.start.overview import assistants_here, command_line, next_lines, worth_trying
@@ -169,6 +177,7 @@ def shown_lines(view: dict[str, Any]) -> Iterator[Line]:
     yield from mind_lines(view)
     yield from plan_lines(view)
     yield from offer_lines(view)
+    yield from unread_lines(view)
     yield "nothing was written; --yes does it"
 
 
@@ -205,6 +214,7 @@ def plan_lines(view: dict[str, Any]) -> Iterator[Line]:
             what, style = f"left as it is: {host['failed']}", "red"
         yield [(f"  {host['title']:<{width}}  ", "bold"), (what, style)]
         yield from other_home_lines(host)
+        yield from untried_lines(host)
     if changes:
         yield [("All else in them stays; `mnemic hooks install --diff` shows every line.", "dim")]
     yield from completion_lines(view, done=False)
@@ -226,6 +236,7 @@ def wired_lines(view: dict[str, Any]) -> Iterator[Line]:
     for note in dict.fromkeys(note for host in hosts.values() for note in host["notes"]):
         yield from ([(f"  {line}", "dim")] for line in filled(note, columns() - 2, _NOTE_LINES))
     yield from completion_lines(view, done=True)
+    yield from unread_lines(view)
 
 
 def completion_lines(view: dict[str, Any], *, done: bool) -> Iterator[Line]:

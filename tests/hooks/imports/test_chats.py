@@ -111,7 +111,7 @@ def test_an_export_is_recognised_in_any_shape(tmp_path: Path, conversation: Any,
         )
     format, texts, bad = read(path)
     assert (format, len(texts), bad) == (name, 6 if shape == "split" else 3, [])
-    assert find_sources(str(path), "auto") == ([str(path)], 0)
+    assert find_sources(str(path), "auto") == ([str(path)], 0, [])
     assert read(path, name) == (format, texts, bad)
 
 

@@ -223,6 +223,18 @@ def test_the_doctor_names_hosts_that_are_here_and_not_wired(tmp_path: Path) -> N
     assert found["hooks cursor"].remedy == f"mnemic hooks install cursor --apply --home {one.wiring.home}"
 
 
+def test_the_doctor_names_what_looks_like_a_session_and_is_not_read(tmp_path: Path) -> None:
+    one = user(tmp_path, "codex", "plain")
+    path = one.folder / ".codex" / "sessions" / "rollout-1.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("{}")
+    found = checks(one)["transcripts codex"]
+    assert (found.state, found.detail) == ("advice", f"1 file looks like a session and is not read: {path}")
+    assert "mnemic capture FILE" in found.remedy
+    path.unlink()
+    assert "transcripts codex" not in checks(one)
+
+
 @pytest.mark.parametrize("name", ASSISTANTS)
 def test_a_home_from_which_nothing_was_installed_is_well_while_another_one_is_wired(tmp_path: Path, name: str) -> None:
     one = user(tmp_path, name, home="it's home")
