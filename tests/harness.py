@@ -35,7 +35,7 @@ from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import Store
 from tests.clocks import ManualClock
 from tests.runtime.building import keys_of
-from tests.waiting import BOUND_S
+from tests.waiting import BOUND_S, until
 
 START_US = 1_760_000_000_000_000
 NOWHERE = ScopeRef(path="", project=None, found="none")
@@ -264,11 +264,7 @@ class ActorHarness:
 
         load, self.load = self.load, missing
         self.take(path)
-        for _ in range(2):  # whatever the first finds in the mailbox has told its last by the second
-            try:
-                self.ask(EmbedPending())
-            except ModelMissing:
-                continue
+        until(lambda: not self.supervisor.is_busy())  # an actor that asked for the model later would have all embedded
         self.load = load
 
     def keep(self, text: str, **options: Any) -> TextCaptured:

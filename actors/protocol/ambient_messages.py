@@ -206,6 +206,8 @@ class Quote(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it is kept for every project."""
     is_partly_over: bool = False
     """Whether some of what it states was replaced since, or is over by its own words."""
+    times: int = 1
+    """How often it was said; `at` is the last time."""
 
 
 class UnresolvedFailure(msgspec.Struct, frozen=True, kw_only=True):
