@@ -17,7 +17,7 @@ from pathlib import Path
 from mnemic.actors.brief.brief import BRIEFING_NOTE, BriefSettings, briefed, briefing_record, encode_note
 from mnemic.actors.brief.compose import compose_session_start, session_start_reasons
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed
-from mnemic.actors.protocol.changes import RecordDelivery
+from mnemic.actors.protocol.changes import RecordDelivery, ScopeRef
 from mnemic.actors.protocol.errors import BadSettings, MindLocked, MnemicError
 from mnemic.hooks.read.hook_reply import hook_reply
 from mnemic.runtime.capture.pauses import session_notices
@@ -139,10 +139,21 @@ def _reply(
         event,
         cwd,
         payload,
-        partial(resolve_scope, home=home),
+        partial(resolve_scope, home=home, is_project=partial(_has_scope, home, mind)),
         lambda asked: brief_without_server(home, mind, asked, noted),
         told_first,
     )
+
+
+def _has_scope(home: Path, mind: str, project: str) -> bool:
+    """Whether a mind has a scope for a project; of one that is locked nothing is told anyway."""
+    try:
+        folder, keys = open_mind(home, mind)
+    except MindLocked:
+        return False
+    with translate_errors(folder.store), closing(connect(folder.store, keys, words_only=True)) as connection:
+        check_schema(connection, folder.store)
+        return scope_path_of(connection, ScopeRef(path="", project=project, found="git")) is not None
 
 
 def _spool_note(home: Path, mind: str, change: RecordDelivery) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import MindLocked, MnemicError
 from mnemic.runtime.api.reports import pluralize
@@ -18,9 +19,11 @@ from mnemic.runtime.doctor.capture import losses_check
 from mnemic.runtime.keys.key_slots import slot_of
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, mind_folder, open_mind, read_key_header
+from mnemic.runtime.minds.projects import home_repository, printable_path
 from mnemic.runtime.spool.files import measure_backlog, read_losses
 from mnemic.runtime.store.high_water import lost_transactions
 from mnemic.runtime.store.read.capture import count_memories, spool_offsets
+from mnemic.runtime.store.read.scopes import scope_path_of
 from mnemic.runtime.store.schema import check_schema, connect, translate_errors
 
 
@@ -37,6 +40,8 @@ class MindSummary(msgspec.Struct, kw_only=True):
     """Whether a passphrase locks it: it is not looked into then."""
     has_recovery: bool | None = None
     """Whether a recovery key opens it; ``None`` where its card cannot be read."""
+    home_scope: str | None = None
+    """The scope of the git repository at the user's own home folder, where there are both."""
     paused: str = ""
     """Why nothing is captured, where its owner paused it."""
     wrong: list[str] = msgspec.field(default_factory=list)
@@ -74,6 +79,9 @@ def _look_into(folder: MindFolder, keys: Keys, summary: MindSummary) -> None:
         check_schema(connection, path)
         summary.memories, summary.captured_at = count_memories(connection)
         summary.waiting_bytes = measure_backlog(folder.spool, spool_offsets(connection)).size_bytes
+        if (repository := home_repository()) is not None:
+            place = ScopeRef(path="", project=printable_path(repository), found="git")
+            summary.home_scope = scope_path_of(connection, place)
         missing = sum(one.count for one in lost_transactions(connection) if not one.power_cut)
     if missing:
         told = f"{pluralize(missing, 'transaction')} that {'was' if missing == 1 else 'were'} acknowledged"

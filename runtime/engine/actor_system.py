@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import platform
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.contract import Actor, Clock
 from mnemic.actors.protocol.errors import ActorRefused, InvalidValue, MnemicError, StoreError, UnreadableRecord
 from mnemic.actors.protocol.events import HookEvent, HookRecord
@@ -35,7 +37,7 @@ from mnemic.runtime.files.writable import unwritable_reason
 from mnemic.runtime.keys.key_slots import is_locked, read_keys_by_file
 from mnemic.runtime.keys.keys import Keys, random_id
 from mnemic.runtime.minds.homes import MindFolder, read_key_header
-from mnemic.runtime.minds.projects import PassedOver, is_ignored, resolve_scope
+from mnemic.runtime.minds.projects import PassedOver, is_gone_folder, is_ignored, resolve_scope
 from mnemic.runtime.minds.scope_trust import unconfirmed_sentence
 from mnemic.runtime.models.encoders import encoder_from_settings, may_use_torch
 from mnemic.runtime.secrets.secrets import drop_private, load_scrub
@@ -110,7 +112,13 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
             open_snapshots=lambda: open_reader(self.folder.store, keys),
             load_encoder=lambda: (self.load_encoder or encoder_from_settings)(self.settings),
             open_transcript=_load_function(self.open_transcript),
-            resolve_scope=partial(resolve_scope, home=home, passed_over=_log_once(home)),
+            resolve_scope=partial(
+                resolve_scope,
+                home=home,
+                passed_over=_log_once(home),
+                is_project=lambda project: _has_scope(self.folder.store, keys, project),
+            ),
+            is_gone_folder=is_gone_folder,
             is_ignored_folder=is_ignored,
             pauses=lambda: read_pauses(self.folder.path),
             unwritable=lambda: unwritable_reason(self.folder.path),
@@ -124,6 +132,12 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
             extract=_load_extractor(self.settings, "binder.extractor", "mine:triples"),
             extract_statements=_load_extractor(self.settings, "knowledge.extractor", "mine:statements"),
         )
+
+
+def _has_scope(store: Path, keys: Keys, project: str) -> bool:
+    """Whether a mind has a scope for a project; it is asked seldom, and opens the store for that."""
+    with closing(open_reader(store, keys)) as reader, reader.snapshot() as snapshot:
+        return snapshot.scope_path_of(ScopeRef(path="", project=project, found="git")) is not None
 
 
 def _log_once(home: Path) -> PassedOver:

@@ -6,6 +6,7 @@ What an assistant is told at its start is read with this too, so that nothing is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import apsw
@@ -26,6 +27,23 @@ class ScopeQueries:
 
     def scope_path_of(self, place: ScopeRef) -> str | None:
         return scope_path_of(self._db, place)
+
+    def scopes_of_conversation(self, assistant: str, session: str) -> list[ScopeRef]:
+        found: list[Any] = self._db.execute(
+            "SELECT DISTINCT s.path, s.project, s.found FROM sessions n JOIN memories m ON m.session = n.id"
+            " JOIN scopes s ON s.id = m.scope WHERE s.path != '' AND n.assistant = ?1"
+            " AND (n.name = ?2 OR (n.name > ?2 || '/' AND n.name < ?2 || '0')) ORDER BY s.path",  # 0 follows the slash
+            (assistant, session),
+        ).fetchall()
+        return [_place(*one) for one in found]
+
+    def scopes_of_identities(self, identities: Sequence[bytes]) -> dict[bytes, ScopeRef]:
+        query = (
+            "SELECT s.path, s.project, s.found FROM memories m JOIN scopes s ON s.id = m.scope"
+            " WHERE m.identity = ? AND s.path != ''"
+        )
+        found = ((one, self._db.execute(query, (one,)).fetchone()) for one in identities)
+        return {identity: _place(*place) for identity, place in found if place is not None}
 
     def list_scopes(self) -> list[ScopeInfo]:
         others: dict[int, list[str]] = {}
@@ -50,6 +68,11 @@ class ScopeQueries:
     def scope_undo(self) -> tuple[ScopeChange, ...]:
         rows = self._db.execute("SELECT undo FROM log WHERE seq = ? ORDER BY id DESC", (seq_to_undo(self._db),))
         return tuple(_decode(undo) for (undo,) in rows)
+
+
+def _place(path: str, project: str | None, found: str) -> ScopeRef:
+    """A scope as what is kept in it names it: one without a project is known by its path."""
+    return ScopeRef(path=path, project=project, found="named" if project is None else found)
 
 
 def seq_to_undo(connection: apsw.Connection) -> int | None:
