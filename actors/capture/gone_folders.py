@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import PurePosixPath
 
 from mnemic.actors.capture.capture_filter import root_session
@@ -23,6 +23,8 @@ from mnemic.actors.protocol.snapshot import SnapshotSource
 _Conversation = tuple[str, str]
 _LOOKED_UP = 512
 """So many identities are looked up at once."""
+_MOST_AHEAD = 20_000
+"""So many items of a transcript are read once more: a second's work, in which no hook's record is taken in."""
 
 
 class GoneFolders:
@@ -90,7 +92,7 @@ class GoneFolders:
         counts: Counter[bytes] = Counter()
         said: list[tuple[bytes, _Conversation, str]] = []
         with closing(reread()) as source:
-            for item in source:
+            for item in islice(source, _MOST_AHEAD):
                 if not isinstance(item, Event) or not item.cwd or item.scope is not None or unstorable_reason(item):
                     continue
                 conversation, place = (item.assistant, root_session(item.session)), self._keeping.folder_scope(item.cwd)
