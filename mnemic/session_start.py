@@ -17,7 +17,7 @@ from pathlib import Path
 from mnemic.actors.brief.brief import BRIEFING_NOTE, BriefSettings, briefed, briefing_record, encode_note
 from mnemic.actors.brief.compose import compose_session_start, session_start_reasons
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed
-from mnemic.actors.protocol.changes import RecordDelivery, ScopeRef
+from mnemic.actors.protocol.changes import RecordDelivery
 from mnemic.actors.protocol.errors import BadSettings, MindLocked, MnemicError
 from mnemic.hooks.read.hook_reply import hook_reply
 from mnemic.runtime.capture.pauses import session_notices
@@ -26,7 +26,7 @@ from mnemic.runtime.files.foreign import parse_toml
 from mnemic.runtime.minds.homes import is_locked_mind, mind_folder, mind_options, open_mind
 from mnemic.runtime.minds.projects import resolve_scope
 from mnemic.runtime.store.read.brief import read_briefing_sources
-from mnemic.runtime.store.read.scopes import scope_path_of
+from mnemic.runtime.store.read.scopes import has_project, scope_path_of
 from mnemic.runtime.store.schema import check_schema, connect, translate_errors
 
 _LOCKED = (
@@ -151,9 +151,7 @@ def _has_scope(home: Path, mind: str, project: str) -> bool:
         folder, keys = open_mind(home, mind)
     except MindLocked:
         return False
-    with translate_errors(folder.store), closing(connect(folder.store, keys, words_only=True)) as connection:
-        check_schema(connection, folder.store)
-        return scope_path_of(connection, ScopeRef(path="", project=project, found="git")) is not None
+    return has_project(folder.store, keys, project)
 
 
 def _spool_note(home: Path, mind: str, change: RecordDelivery) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import msgspec
 
-from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import MindLocked, MnemicError
 from mnemic.runtime.api.reports import pluralize
@@ -23,7 +22,7 @@ from mnemic.runtime.minds.projects import home_repository, printable_path
 from mnemic.runtime.spool.files import measure_backlog, read_losses
 from mnemic.runtime.store.high_water import lost_transactions
 from mnemic.runtime.store.read.capture import count_memories, spool_offsets
-from mnemic.runtime.store.read.scopes import scope_path_of
+from mnemic.runtime.store.read.scopes import project_scope
 from mnemic.runtime.store.schema import check_schema, connect, translate_errors
 
 
@@ -80,8 +79,8 @@ def _look_into(folder: MindFolder, keys: Keys, summary: MindSummary) -> None:
         summary.memories, summary.captured_at = count_memories(connection)
         summary.waiting_bytes = measure_backlog(folder.spool, spool_offsets(connection)).size_bytes
         if (repository := home_repository()) is not None:
-            place = ScopeRef(path="", project=printable_path(repository), found="git")
-            summary.home_scope = scope_path_of(connection, place)
+            found = project_scope(connection, printable_path(repository))
+            summary.home_scope = None if found is None else found[1]
         missing = sum(one.count for one in lost_transactions(connection) if not one.power_cut)
     if missing:
         told = f"{pluralize(missing, 'transaction')} that {'was' if missing == 1 else 'were'} acknowledged"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import platform
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
@@ -18,7 +17,6 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.contract import Actor, Clock
 from mnemic.actors.protocol.errors import ActorRefused, InvalidValue, MnemicError, StoreError, UnreadableRecord
 from mnemic.actors.protocol.events import HookEvent, HookRecord
@@ -43,6 +41,7 @@ from mnemic.runtime.models.encoders import encoder_from_settings, may_use_torch
 from mnemic.runtime.secrets.secrets import drop_private, load_scrub
 from mnemic.runtime.spool.spool import Spool
 from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.read.scopes import has_project
 from mnemic.runtime.store.store import Store, TransactionMetadata
 
 _log = logging.getLogger("mnemic.projects")
@@ -116,7 +115,7 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
                 resolve_scope,
                 home=home,
                 passed_over=_log_once(home),
-                is_project=lambda project: _has_scope(self.folder.store, keys, project),
+                is_project=partial(has_project, self.folder.store, keys),
             ),
             is_gone_folder=is_gone_folder,
             is_ignored_folder=is_ignored,
@@ -132,12 +131,6 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
             extract=_load_extractor(self.settings, "binder.extractor", "mine:triples"),
             extract_statements=_load_extractor(self.settings, "knowledge.extractor", "mine:statements"),
         )
-
-
-def _has_scope(store: Path, keys: Keys, project: str) -> bool:
-    """Whether a mind has a scope for a project; it is asked seldom, and opens the store for that."""
-    with closing(open_reader(store, keys)) as reader, reader.snapshot() as snapshot:
-        return snapshot.scope_path_of(ScopeRef(path="", project=project, found="git")) is not None
 
 
 def _log_once(home: Path) -> PassedOver:

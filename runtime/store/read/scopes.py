@@ -7,6 +7,8 @@ What an assistant is told at its start is read with this too, so that nothing is
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import apsw
@@ -15,7 +17,8 @@ import msgspec
 from mnemic.actors.protocol.changes import RenameScope, ScopeRef
 from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.scopes import SCOPES_AUTHOR, SCOPES_UNDO_AUTHOR, ScopeChange, ScopeInfo
-from mnemic.runtime.store.schema import SAID_OR_KEPT
+from mnemic.runtime.keys.keys import Keys
+from mnemic.runtime.store.schema import SAID_OR_KEPT, check_schema, connect, translate_errors
 
 _decode = msgspec.msgpack.Decoder(ScopeChange).decode
 
@@ -110,6 +113,13 @@ def project_scope(connection: apsw.Connection, project: str) -> tuple[int, str] 
             "SELECT s.id, s.path FROM projects p JOIN scopes s ON s.id = p.scope WHERE p.project = ?", (project,)
         ).fetchone()
     return None if found is None else (int(found[0]), str(found[1]))
+
+
+def has_project(store: Path, keys: Keys, project: str) -> bool:
+    """Whether a mind has a scope for a project; it is asked seldom, and opens the store for that."""
+    with translate_errors(store), closing(connect(store, keys, words_only=True)) as connection:
+        check_schema(connection, store)
+        return project_scope(connection, project) is not None
 
 
 def has_folder_name(connection: apsw.Connection, path: str) -> bool:
