@@ -88,6 +88,8 @@ class FileEdits(msgspec.Struct, frozen=True, kw_only=True):
     """The block, or the whole."""
     label: str = ""
     """What the whole is, in a few words."""
+    inside: Path | None = None
+    """The folder that it must lie in, behind any link; ``None`` where its user's own links lead anywhere."""
 
 
 def apply_edits(text: str, file: FileEdits, assistant: str) -> str:

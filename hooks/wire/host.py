@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -43,6 +44,8 @@ class Place(msgspec.Struct, frozen=True):
     def folder(self, environment: Mapping[str, str]) -> Path:
         """Where it is."""
         named = environment.get(self.variable)
+        if named and self.variable.startswith("XDG_") and not os.path.isabs(named):  # as that specification has it
+            named = None
         return (Path(named).absolute() if named else Path(environment["HOME"]) / self.otherwise) / self.inside
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import difflib
 import json
 import re
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from mnemic.hooks.wire.commands import ASSISTANTS, Wiring
 from mnemic.hooks.wire.edits import Default, Edit, FileEdits, Item, Member, read_settings
 from mnemic.hooks.wire.host import INSTRUCTIONS, READ_ONLY_TOOLS, Host, OffSwitch, Place, hook_edits
 from mnemic.hooks.wire.settings_formats import value_at
+from mnemic.runtime.files.programs import find_program
 
 
 def _server(table: str, assistant: str, wiring: Wiring, **more: Any) -> Member:
@@ -351,7 +351,7 @@ def select_hosts(names: Sequence[str], environment: Mapping[str, str]) -> tuple[
 def absence_reason(host: Host, environment: Mapping[str, str]) -> str:
     """Why a host seems not to be here; empty where it is."""
     folder = host.folder(environment)
-    if folder.is_dir() or shutil.which(host.program, path=environment.get("PATH", "")):
+    if folder.is_dir() or find_program(host.program, environment):
         return ""
     return f"there is no {_short(folder, environment)}, and no {host.program} in $PATH"
 

@@ -1,7 +1,8 @@
 """Plans, shows as a diff, applies and undoes the changes to assistants' settings files.
 
-A file is written whole or not at all, under its own mode, behind whatever link leads to it, and only if it is still
-what the plan was made from. What was in it is kept once, before the first change, until it is taken back. Taking back
+A file is written whole or not at all, under its own mode, behind whatever link leads to it (a user's settings may lie
+among their dotfiles; what an export writes must not leave its folder), and only if it is still what the plan was made
+from. What was in it is kept once, before the first change, until it is taken back. Taking back
 removes what an install put there; where nothing else has changed by then but white space, the file gets its bytes from
 before. Below stands `mnemic.hooks.wire.edits`; above is the command.
 """
@@ -19,7 +20,13 @@ from types import MappingProxyType
 
 import msgspec
 
-from mnemic.actors.protocol.errors import BadConfiguration, InvalidSettings, MnemicError, StoreReadOnly
+from mnemic.actors.protocol.errors import (
+    BadConfiguration,
+    InvalidSettings,
+    InvalidValue,
+    MnemicError,
+    StoreReadOnly,
+)
 from mnemic.hooks.wire.codex_trust import with_trusted_hooks
 from mnemic.hooks.wire.commands import Wiring
 from mnemic.hooks.wire.edits import (
@@ -290,9 +297,22 @@ def _without_space(text: str, file: FileEdits) -> str:
 # --- files -----------------------------------------------------------------------------------------------------------
 
 
+def _target(file: FileEdits) -> Path:
+    """Where a file really lies, behind whatever link leads to it.
+
+    Raises:
+        InvalidValue: a link leads out of the folder that it must lie in.
+    """
+    target = Path(os.path.realpath(file.path))
+    if file.inside is not None and not target.is_relative_to(os.path.realpath(file.inside)):
+        why = f"a link leads to {target}, out of {file.inside}"
+        raise InvalidValue(name="the file", value=str(file.path), why=why, expected="the path that you mean")
+    return target
+
+
 def _read(file: FileEdits) -> bytes | None:
     try:
-        return read_regular(file.path, MOST_SETTINGS_BYTES)
+        return read_regular(_target(file), MOST_SETTINGS_BYTES)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -353,7 +373,7 @@ def _write(change: FileChange) -> None:
     """
     if _read(change.file) != change.before:
         raise BadConfiguration(path=str(change.path), why="somebody else wrote to it at this very moment")
-    target = Path(os.path.realpath(change.path))
+    target = _target(change.file)
     try:
         if change.after is None:
             change.path.unlink()

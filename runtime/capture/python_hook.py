@@ -54,7 +54,7 @@ def main(arguments: Sequence[str], clock: Clock) -> None:
         _print(f"mnemic-hook {__version__} in Python, spool format 1\n".encode())
         return
     payload, is_all = read_input(0)  # in any case: the host is not to be left writing to nobody
-    if not command.home:
+    if not os.path.isabs(command.home):  # the working folder says neither what runs nor where it lies
         return
     home = Path(command.home)
     try:

@@ -568,6 +568,8 @@ class HookContract:
             ["codex", "tool"],
             ["codex", "tool", "--home"],
             ["codex", "tool", "--home", ""],
+            ["codex", "tool", "--home", "."],
+            ["codex", "tool", "--home=../home"],
             ["codex", "tool", "--home", "/dev/null"],
             ["codex", "tool", "--home", "{home}", "--mind", "another"],
             ["codex", "tool", "--home", "{home}", "--mind", "../default"],

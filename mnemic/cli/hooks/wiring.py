@@ -6,7 +6,6 @@ commands (`mnemic.cli.hooks.commands`), which print what comes back, or put it i
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -35,6 +34,7 @@ from mnemic.hooks.wire.wiring import (
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.capture.hook_files import install_hook_files, required_hook_files
 from mnemic.runtime.client.launcher import ensure_running
+from mnemic.runtime.files.programs import find_program
 from mnemic.runtime.minds.homes import mind_folder
 from mnemic.runtime.serve.drainer import notify_queued
 
@@ -236,7 +236,7 @@ def _wire(
         backups = apply_install(host, changes, wiring, record)
     if host.name == "codex" and not write and changes_any:  # asked for its hooks, Codex writes to its own folder
         marks = "Codex runs no hook that is not trusted: --apply marks these as trusted in config.toml"
-        can_ask = shutil.which("codex", path=wiring.environment.get("PATH", "")) is not None
+        can_ask = find_program("codex", wiring.environment) is not None
         result.notes.append(marks if can_ask else _TRUST_BY_HAND)
     elif host.name == "codex" and write:
         try:

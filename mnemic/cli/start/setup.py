@@ -66,6 +66,11 @@ def setup(chosen: CommandContext, yes: bool, allow: tuple[str, ...], backfill: b
     folder = mind_folder(chosen.home, chosen.mind).path
     mind: dict[str, Any] = {"mind": chosen.mind, "folder": str(folder), "is_new": known is None}
     mind["memories"] = known.memories if known is not None else 0
+    if (home_scope := None if known is None else known.home_scope) is not None:
+        mind |= {
+            "home_scope": home_scope,
+            "home_scope_move": command_line(chosen, "scope", "move", home_scope, "FOLDER"),
+        }
     mind["has_recovery"] = None if known is None else known.has_recovery
     mind["rekey"] = command_line(chosen, "rekey", "--recovery")
     view = wiring_view(wired, chosen.home) | {"mind": mind, "backfill": None, "completions": complete(write=False)}
@@ -193,6 +198,9 @@ def mind_lines(view: dict[str, Any]) -> Iterator[Line]:
         yield f"the mind {mind['mind']!r} is there{held}; its keys stay as they are"
         if mind["has_recovery"] is False:
             yield [("  it has no recovery key: ", "yellow"), (f"`{mind['rekey']}` prints one", "")]
+    if "home_scope" in mind:
+        yield [("  your home folder is a git repository and a project: ", "yellow"), (mind["home_scope"], "bold")]
+        yield f"  what lies below it in no nearer repository belongs to it; `{mind['home_scope_move']}` ends that"
 
 
 def plan_lines(view: dict[str, Any]) -> Iterator[Line]:

@@ -15,8 +15,9 @@ import pytest
 from mnemic.actors.protocol.errors import AmbiguousFormat, SourceUnreadable
 from mnemic.actors.protocol.events import Event, MalformedLine
 from mnemic.actors.protocol.ports import Source
-from mnemic.hooks.imports import archive, json_values
+from mnemic.hooks.imports import json_values
 from mnemic.hooks.read.formats import find_sources, open_transcript
+from mnemic.runtime.files import foreign
 from tests.hooks.imports.exports import (
     claude_conversation,
     claude_message,
@@ -303,7 +304,7 @@ def test_a_list_of_files_without_an_end_is_refused(tmp_path: Path, monkeypatch: 
     many = {f"{number}.png": "" for number in range(2_000)}
     path = zipped(tmp_path / "a.zip", many | {"conversations.json": [gpt_pier()]})
     assert len(read(path)[1]) == 3
-    monkeypatch.setattr(archive, "MOST_DIRECTORY_BYTES", 66_000)
+    monkeypatch.setattr(foreign, "MOST_DIRECTORY_BYTES", 66_000)
     assert "it is a damaged zip file: its list of files is longer than 66,000 bytes" in why_refused(path)
 
 
