@@ -5,9 +5,7 @@ Below stands `mnemic.hooks.wire.hosts`, which names the versions that the tests 
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +15,7 @@ import msgspec
 from mnemic.hooks.hosts.opencode_database import UNTRIED
 from mnemic.hooks.wire.host import Host
 from mnemic.hooks.wire.hosts import absence_reason
+from mnemic.runtime.files.programs import find_program
 
 _ANSWERS_S = 5.0
 _VERSION = re.compile(r"(?<![\w.])v?(\d{1,6}\.\d{1,6}(?:\.[\w.+-]{1,40})?)")
@@ -31,12 +30,6 @@ class HostVersion(msgspec.Struct, frozen=True):
     """The version; ``None`` where it is not known."""
     why: str = ""
     """Why it is not."""
-
-
-def find_program(program: str, environment: Mapping[str, str]) -> str | None:
-    """The absolute path of a program in ``$PATH``; never one in the folder that this runs in."""
-    folders = [one for one in environment.get("PATH", "").split(os.pathsep) if os.path.isabs(one)]
-    return shutil.which(program, path=os.pathsep.join(folders)) if folders else None
 
 
 def ask_version(host: Host, environment: Mapping[str, str]) -> HostVersion:

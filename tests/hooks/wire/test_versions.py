@@ -10,7 +10,8 @@ import pytest
 from mnemic.hooks.hosts.opencode_database import UNTRIED
 from mnemic.hooks.wire import versions
 from mnemic.hooks.wire.hosts import HOSTS
-from mnemic.hooks.wire.versions import HostVersion, ask_version, ask_versions, find_program, untried_note, version_notes
+from mnemic.hooks.wire.versions import HostVersion, ask_version, ask_versions, untried_note, version_notes
+from mnemic.runtime.files.programs import find_program
 from tests.paths import ROOT
 
 NPM = {
