@@ -64,9 +64,8 @@ def check_permissions(target: Target) -> Iterator[Check]:
     """Whether nobody else may read or write what is the home's, and whether all of it is its owner's."""
     foreign = list(_foreign(target))
     if foreign:
-        files, (path, user) = pluralize(len(foreign), "file"), foreign[0]
-        owner = _user(target.home.stat().st_uid)
-        told = f"{files} in the home belong to another user than {owner}, such as {path} ({user})"
+        (path, user), owner = foreign[0], _user(target.home.stat().st_uid)
+        told = f"files in the home that do not belong to {owner}: {len(foreign)}, such as {path} ({user}'s)"
         remedy = f"A command ran as {user}. `sudo chown -R {owner} {shlex.quote(str(target.home))}` gives them back."
         yield Check("permissions", "wrong", told, remedy)
         return
