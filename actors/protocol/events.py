@@ -62,6 +62,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     """Whether its host says that nobody sits in front of the session: a program started it."""
     subagent: bool = False
     """Whether an agent asked for the session."""
+    undelivered: bool = False
+    """Whether it waited in the host's queue when this was read: its hook may still tell of the same occurrence."""
 
 
 class MalformedLine(msgspec.Struct, frozen=True):
