@@ -2,8 +2,9 @@
 
 Written against Claude Code 2.1.197 (real sessions in the tests) and lenient towards others: hosts add line types every
 week. A line with a ``message`` of the user or the assistant is taken whatever its type; an attachment is taken where it
-holds a user's words or text that a hook gave the model; a prompt that waited in the queue when the session ended is taken at the end; every other line is
-bookkeeping and skipped. What is this memory's own, its tools and what it told, is not taken at all.
+holds a user's words or text that a hook gave the model; a prompt that waited in the queue when the session ended is
+taken at the end; every other line is bookkeeping and skipped. What is this memory's own, its tools and what it told, is
+not taken at all.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from mnemic.hooks.read.lines import (
     parse_time_us,
     render_call,
 )
+from mnemic.hooks.read.media import media_name, name_media
 from mnemic.hooks.read.own_text import strip_own_output
 from mnemic.hooks.read.records import is_headless_claude
 
@@ -272,7 +274,6 @@ def _block(block: object) -> str:
     text = block.get("text")
     if isinstance(text, str):
         return text
-    source = block.get("source")
-    if isinstance(source, dict) and "data" in source:
-        return f"[{block.get('type')}: {source.get('media_type')}]"
-    return render_call(str(block.get("type")), {name: value for name, value in block.items() if name != "type"})
+    if (name := media_name(block)) is not None:
+        return name
+    return render_call(str(block.get("type")), name_media({name: block[name] for name in block if name != "type"}))

@@ -210,7 +210,6 @@ def test_what_of_it_cannot_be_understood_is_said_and_the_words_are_kept(
     ],
 )
 def test_properties_that_are_not_known_stand_in_the_first_note(notes: Any, front: str, kept: str) -> None:
-    head = "Berth\n" if "Berth" in front and not front.startswith("---\n{") else ""
     first, second = notes(f"{front}Words.\n\n# More\n\nwords\n", name="Berth.md")
     assert to_text(first.text).removeprefix("Berth\n") == f"{kept}\n\nWords."
     assert kept not in to_text(second.text)
