@@ -1,8 +1,8 @@
 """Names what is no text in a tool's answer: an image, a sound or a file, which hosts pass on as base64.
 
 A block of MCP (``{"type": "image", "data": …, "mimeType": …}``, ``resource`` with a ``blob``), one of Anthropic's
-(``source``), one of OpenAI's (``image_url``) and a ``data:`` URL each become their name, such as ``[image: image/png]``.
-All hosts' adapters use it, so that a hook and a transcript give the same text.
+(``source``), one of OpenAI's (``image_url``) and a ``data:`` URL each become their name, like
+``[image: image/png]``. All hosts' adapters use it, so that a hook and a transcript give the same text.
 """
 
 from __future__ import annotations
