@@ -97,7 +97,7 @@ class TranscriptQueue:
         return changes
 
     def queue_failed(self, snapshot: Snapshot, context: Context) -> list[Change]:
-        """What has the transcripts taken in again that could not be read; of those that are gone, nothing is to come."""
+        """What has transcripts taken in again that could not be read; of those that are gone, nothing is to come."""
         now = context.clock.now_us()
         changes: list[Change] = []
         for path, format in snapshot.failed_transcripts():

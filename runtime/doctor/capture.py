@@ -59,11 +59,7 @@ def read_again(target: Target) -> str:
         again = mind.retry_quarantined()
         mind.drain_spool()
     told = f"understood {again.readmitted} of the records now, and read {again.queued} transcripts again"
-    return (
-        f"{told}; {pluralize(again.gone, 'transcript')} that is gone is not asked for any longer"
-        if again.gone
-        else told
-    )
+    return f"{told}; dropped {pluralize(again.gone, 'transcript')} of files that are gone" if again.gone else told
 
 
 def restore_spool_config(target: Target) -> str:
