@@ -90,7 +90,8 @@ def setup(chosen: CommandContext, yes: bool, allow: tuple[str, ...], backfill: b
             again = command_line(chosen, "setup")
             say("told", told=f"nothing was written to their settings; `{again}` asks again")
             fresh = []
-        kept = {name: one for name, one in wired.transcripts.items() if name in fresh or backfill}
+        offered = {*fresh, *(name for name, host in view["hosts"].items() if host["failed"] and agreed)}
+        kept = {name: one for name, one in wired.transcripts.items() if name in offered or backfill}
         if kept:
             say("offer", transcripts={name: view["transcripts"][name] for name in kept})
             if backfill is None and asks:
