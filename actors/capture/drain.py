@@ -27,6 +27,7 @@ from mnemic.actors.protocol.changes import (
     AdvanceSpool,
     Change,
     DiscardSpoolFile,
+    FinishTranscript,
     IgnoreSession,
     QuarantineRecord,
     RecordDelivery,
@@ -225,9 +226,9 @@ class SpoolDrainer:
             again = self._queueing.queue_failed(snapshot, context)
         if again:
             apply_changes(again, idempotency_key("retry", context.trace), context)
-        return QuarantineRetried(
-            readmitted=readmitted, after=waiting[-1].row if waiting else message.after, queued=len(again), more=False
-        )
+        gone = sum(isinstance(one, FinishTranscript) for one in again)
+        after = waiting[-1].row if waiting else message.after
+        return QuarantineRetried(readmitted=readmitted, after=after, queued=len(again) - gone, gone=gone, more=False)
 
     # --- a part ------------------------------------------------------------------------------------------------------
 

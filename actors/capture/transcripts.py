@@ -328,8 +328,9 @@ class _OpenTranscript:
         return msgspec.structs.replace(section, cwd=self._folder)
 
     def count(self, item: Event, first: bytes) -> None:
-        """Note that hooks have to count on after the last item, if they may tell it too: not with a disambiguator, and
-        no document.
+        """Note that hooks have to count on after the last item, if they may tell it too: not with a disambiguator, no
+        document, and not what is still to be delivered.
         """
-        if item.host_id is None and item.disambiguator is None and not self._are_documents:
+        may_be_told = item.host_id is None and item.disambiguator is None and not self._are_documents
+        if may_be_told and not item.undelivered:
             self.counts[first] = self._occurred[first]

@@ -71,6 +71,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     """Minutes east of UTC of the clock it was said by, where the source tells them."""
     reported_as: tuple[Kind, Role] | None = None
     """Kind and role under which a hook reports the same text; they make the identity, in place of `kind` and `role`."""
+    undelivered: bool = False
+    """Whether it waited in the host's queue when this was read: its hook may still tell of the same occurrence."""
 
 
 def author_of(role: str) -> Author:

@@ -84,7 +84,7 @@ def begins_export(data: bytes) -> bool:
 
 def _parse_export(data: bytes) -> Json:
     """The exported session that the bytes are. Raises `InvalidInput`."""
-    document = parse(data + b"\n", first=True)
+    document = parse(data + b"\n")
     if document is None:
         raise InvalidInput("it is empty")
     if not is_export(document):

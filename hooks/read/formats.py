@@ -20,7 +20,16 @@ from mnemic.hooks.imports.archive import ZIP_BEGINNINGS
 from mnemic.hooks.imports.importers import IMPORTERS, recognize
 from mnemic.hooks.read.database import read_beginning
 from mnemic.hooks.read.generic import JSON_REASON, GenericReader, TextSource, is_generic, names_session
-from mnemic.hooks.read.lines import BOM, InvalidInput, Json, LineReader, LineSource, RawLines, is_json_document, parse
+from mnemic.hooks.read.lines import (
+    InvalidInput,
+    Json,
+    LineReader,
+    LineSource,
+    RawLines,
+    is_json_document,
+    parse,
+    without_padding,
+)
 from mnemic.hooks.read.markdown import FORMAT as MARKDOWN
 from mnemic.hooks.read.markdown import SUFFIXES, MarkdownSource
 from mnemic.hooks.read.names import GEMINI_DOCUMENT, TRANSCRIPTS, looks_like_session, matches
@@ -174,7 +183,7 @@ def _detect(raw: RawLines) -> str:
             why = "it is a zip file that holds no export known here, such as a conversations.json of ChatGPT or Claude"
             raise _ambiguous(raw, why)
         try:
-            value = parse(line, first=number == 1)
+            value = parse(line)
         except InvalidInput:
             value = {}  # a torn or damaged line says nothing; the next one may
         if value is None:
@@ -184,7 +193,7 @@ def _detect(raw: RawLines) -> str:
                 if name != "jsonl" or names_session(value):
                     return name
                 generic = True
-        if blank and not lines_expected and not line.removeprefix(BOM).lstrip().startswith(b"{"):
+        if blank and not lines_expected and not without_padding(line).startswith(b"{"):
             return _text_or_ambiguous(raw)
         blank, fields = False, fields or list(value)
     if generic:

@@ -24,6 +24,8 @@ Json = dict[str, Any]
 """A parsed line."""
 
 BOM = b"\xef\xbb\xbf"
+_PADDING = b"\0 \t\r\n\v\f"
+"""What may stand around a record: white space, and the NULs that a file system puts where a machine went down."""
 _CHUNK_BYTES = 1 << 20
 FILE_ARGUMENTS = ("file_path", "absolute_path", "filePath", "notebook_path", "path", "target_file")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -136,7 +138,7 @@ class LineSource:
             read = self.position_bytes + len(raw)
             self.position_bytes = read if self.size_bytes is None else min(read, self.size_bytes)  # it may be packed
             try:
-                line = parse(raw, first=number == 1)
+                line = parse(raw)
                 if line is not None:
                     yield from self._reader.read(line)
             except Exception as error:  # whatever it is about this line, the others are kept
@@ -159,16 +161,20 @@ def malformed_line(number: int, error: Exception) -> MalformedLine:
     return MalformedLine(line=number, why=f"reading it failed ({type(error).__name__})")
 
 
-def parse(raw: bytes, first: bool = False) -> Json | None:
+def without_padding(raw: bytes) -> bytes:
+    """A line without what stands around its record: white space, NULs and a byte order mark."""
+    return raw.strip(_PADDING).removeprefix(BOM).strip(_PADDING)
+
+
+def parse(raw: bytes) -> Json | None:
     """Parse one raw line; ``None`` for a blank one. Raises `InvalidInput`.
 
     The standard library's parser, because others refuse the lone surrogates that transcripts hold.
     """
-    if first:
-        raw = raw.removeprefix(BOM)
-    if not raw.strip():
+    record = without_padding(raw)
+    if not record:
         return None
-    value = parse_json(raw, torn="" if raw.endswith(b"\n") else " (the last line, perhaps still being written)")
+    value = parse_json(record, torn="" if raw.endswith(b"\n") else " (the last line, perhaps still being written)")
     if not isinstance(value, dict):
         raise InvalidInput("not a JSON object")
     return value

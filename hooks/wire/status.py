@@ -226,11 +226,16 @@ def capture_blockers(wiring: Wiring, clock: Clock) -> list[str]:
 
 
 def wiring_checks(
-    home: Path, environment: Mapping[str, str], clock: Clock, arrived: Mapping[str, str] | None = None
+    home: Path,
+    environment: Mapping[str, str],
+    clock: Clock,
+    arrived: Mapping[str, str] | None = None,
+    paused: str = "",
 ) -> Iterator[Check]:
     """How each host is wired that is here or was wired.
 
     Args:
+        paused: the sentence of a pause that another check tells of.
         arrived: the last trial event of each host that reached the store, where that is known.
 
     Raises:
@@ -240,6 +245,7 @@ def wiring_checks(
     if record.hosts:
         yield executable_state(home)
     for host, status in examine_present(home, environment, clock, record):
+        status.wrong = [why for why in status.wrong if why != paused]
         if status.plugin and not (status.installed or status.wired or status.wrong):
             yield Check(f"hooks {host.name}", "ok", f"{host.title}: by its plugin", "")
         elif status.installed or status.wired or status.wrong:

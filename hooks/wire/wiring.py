@@ -85,13 +85,16 @@ def plan_install(host: Host, wiring: Wiring, files: list[FileEdits] | None = Non
         InvalidSettings: one of the files is not what its host reads.
     """
     wiring.check_path()
-    changes = []
     files = host.file_edits(wiring) if files is None else files
-    found_here = _calls_home(host, files, wiring)  # a home that was restored finds its own there, and has no record
-    for file in files:
+    edited: list[tuple[FileEdits, bytes | None, bytes]] = []
+    for file in files:  # first of all: it says what to add by hand
         before = _read(file)
         with naming_parse_errors(file):
             after = apply_edits(_text(before, file), file, host.name).encode("utf-8", "surrogateescape")
+        edited.append((file, before, after))
+    found_here = _calls_home(host, files, wiring)  # a home that was restored finds its own there, and has no record
+    changes = []
+    for file, before, after in edited:
         base = None if found_here and _holds_edits(_text(before, file), file, host, wiring) else before
         changes.append(FileChange(file=file, before=before, after=after, base=base))
     return changes

@@ -11,6 +11,7 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +50,8 @@ class Pause(msgspec.Struct, frozen=True, kw_only=True):
         ending = f"nothing is captured. `mnemic resume{self.mind_options}` ends that."
         if self.read_error:
             return f"The memory is paused, because {self.read_error}: {ending[:-1]}, or says what is in the way."
-        ends = "until somebody resumes" if self.until is None else f"until {_iso_seconds(self.until)}"
-        return f"The memory is paused, since {_iso_seconds(self.since)} and {ends}: {ending}"
+        ends = "until somebody resumes" if self.until is None else f"until {_local_minute(self.until)}"
+        return f"The memory is paused, since {_local_minute(self.since)} and {ends}: {ending}"
 
 
 def current_pause(mind: Path, now: int) -> Pause | None:
@@ -139,8 +140,12 @@ def session_notices(mind: Path, now: int, *, unkept: bool = False) -> tuple[str,
 # --- the file --------------------------------------------------------------------------------------------------------
 
 
-def _iso_seconds(at: int) -> str | None:
-    return to_iso(at // 1_000_000 * 1_000_000)
+def _local_minute(at: int) -> str | None:
+    """A time as its owner's clock shows it; as its number where no calendar holds it."""
+    try:
+        return datetime.fromtimestamp(at // 1_000_000).strftime("%Y-%m-%d %H:%M")
+    except (OverflowError, OSError, ValueError):
+        return to_iso(at)
 
 
 def _is_active(span: PauseSpan, now: int) -> bool:

@@ -93,7 +93,7 @@ def leave_lines(view: dict[str, Any]) -> Iterator[Line]:
             yield from ([(f"    {command}", "cyan")] for command in service["commands"])
     yield view["process"]
     gone = "removed" if view["applied"] else "would remove"
-    yield from (f"{gone} {path}" for path in (*view["completions"], *view["removed"], *view["erased"]))
+    yield from (f"{gone} {path}" for path in (*view["completions"], *view["link"], *view["removed"], *view["erased"]))
     if not view["applied"]:
         yield from ("--erase-data would remove, for good:", *remains) if view["erase_data"] else ()
         return

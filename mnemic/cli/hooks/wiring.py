@@ -141,7 +141,8 @@ def install(
     hosts, left_out = select_hosts(names, environment)
     record = InstallRecord(wiring.home, clock)
     found = {host.name: HostResult(title=host.title) for host in hosts}
-    result = WiringResult(applied=write, hosts=found, left_out=left_out)
+    kept = {one.assistant: one for one in existing_transcripts(hosts, environment)}
+    result = WiringResult(applied=write, hosts=found, left_out=left_out, transcripts=kept)
     if allow is not None:
         _change_rights(named_hosts(names), tuple(allow), record, result, write)
     alone = len(names) == 1 and "all" not in names and not any(host.allow is not None for host in result.hosts.values())
@@ -176,9 +177,7 @@ def install(
             with _collecting_failure(one, alone):
                 _wire(host, planned[host.name], one, wirings[host.name], record, write)
                 one.allow = list(rights) if is_new and rights else one.allow
-    done = [host for host in hosts if not result.hosts[host.name].failed]
-    result.transcripts = {one.assistant: one for one in existing_transcripts(done, environment)}
-    result.unread_files = unread_sessions(done, environment)
+    result.unread_files = unread_sessions(hosts, environment)
     return result
 
 

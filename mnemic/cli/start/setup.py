@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from mnemic.actors.protocol.errors import ModelMissing
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
@@ -24,6 +25,7 @@ from mnemic.cli.hooks.lines import (
 from mnemic.cli.keys import init_lines, make_mind, told_lines, warn_made
 from mnemic.cli.start.completions import as_view, install_completions
 from mnemic.cli.start.overview import assistants_here, command_line, next_lines, worth_trying
+from mnemic.cli.start.shell_link import install_link
 from mnemic.cli.terminal.endings import describe_end
 from mnemic.cli.terminal.interrupts import Terminated, ask
 from mnemic.cli.terminal.output import Line, columns, filled
@@ -60,6 +62,10 @@ def setup(chosen: CommandContext, yes: bool, allow: tuple[str, ...], backfill: b
     def complete(*, write: bool) -> dict[str, Any] | None:
         return as_view(install_completions(chosen.home, os.environ, write=write))
 
+    def link(*, write: bool) -> dict[str, Any] | None:
+        made = install_link(chosen.home, os.environ, write=write)
+        return None if made is None else dict(msgspec.to_builtins(made))
+
     asks = not yes and not chosen.as_json and sys.stdin.isatty()
     wired = wire(write=False)
     known = summarize_mind(chosen.home, chosen.mind, CLOCK)
@@ -76,6 +82,7 @@ def setup(chosen: CommandContext, yes: bool, allow: tuple[str, ...], backfill: b
     view = wiring_view(wired, chosen.home) | {"mind": mind, "backfill": None, "completions": complete(write=False)}
     fresh = [name for name, host in view["hosts"].items() if _changes(host)]
     view["wired"] = [name for name, host in view["hosts"].items() if not host["failed"] and name not in fresh]
+    view["link"] = link(write=False)
     if not (yes or asks):
         chosen.print_answer(view | {"stage": "shown"}, stage_lines)
         sys.exit(1 if wired.has_failed else 0)
@@ -97,13 +104,17 @@ def setup(chosen: CommandContext, yes: bool, allow: tuple[str, ...], backfill: b
             wired = wire(write=True)
             view |= {**wiring_view(wired, chosen.home), "applied": True}
             view["wired"] = [name for name, host in view["hosts"].items() if not host["failed"]]
+        if agreed and view["link"] and (not asks or _is_wanted(f"Put a link to it at {view['link']['path']}?")):
+            view["link"] = link(write=True)
+            say("link")
         if agreed:
             say("wired", fresh=fresh)
         else:
             again = command_line(chosen, "setup")
             say("told", told=f"nothing was written to their settings; `{again}` asks again")
             fresh = []
-        kept = {name: one for name, one in wired.transcripts.items() if name in fresh or backfill}
+        offered = {*fresh, *(name for name, host in view["hosts"].items() if host["failed"] and agreed)}
+        kept = {name: one for name, one in wired.transcripts.items() if name in offered or backfill}
         if kept:
             say("offer", transcripts={name: view["transcripts"][name] for name in kept})
             if backfill is None and asks:
@@ -125,11 +136,12 @@ def setup(chosen: CommandContext, yes: bool, allow: tuple[str, ...], backfill: b
     chosen.print_answer(view | {"stage": "next"}, stage_lines)
     if chosen.as_json and "recovery" in view["mind"]:
         warn_made(opened_to_others)
-    sys.exit(1 if wired.has_failed or (view["completions"] or {}).get("failed") else 0)
+    left = any((view[name] or {}).get("failed") for name in ("completions", "link"))
+    sys.exit(1 if wired.has_failed or left else 0)
 
 
-def _is_wanted() -> bool:
-    return bool(ask(lambda: click.confirm("Wire them?", default=True)))
+def _is_wanted(question: str = "Wire them?") -> bool:
+    return bool(ask(lambda: click.confirm(question, default=True)))
 
 
 def _changes(host: dict[str, Any]) -> bool:
@@ -248,7 +260,10 @@ def wired_lines(view: dict[str, Any]) -> Iterator[Line]:
 
 
 def completion_lines(view: dict[str, Any], *, done: bool) -> Iterator[Line]:
-    """By which file the user's shell completes `mnemic`, where that changes."""
+    """By which link a new shell finds `mnemic`, and by which file it completes it, where that changes."""
+    if view["link"] and not done:
+        what = "a link, since a new shell finds no mnemic"
+        yield f"{what}: {short_path(view['link']['path'], columns() - len(what) - 2)}"
     file = view["completions"]
     if file is None or file["change"] == "unchanged":
         return
@@ -262,6 +277,16 @@ def completion_lines(view: dict[str, Any], *, done: bool) -> Iterator[Line]:
         if file["note"]:
             yield [("  zsh looks there once this stands in your .zshrc, above what calls compinit:", "dim")]
             yield f"  {file['note']}"
+
+
+def link_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What became of the link by which new shells find `mnemic`."""
+    link = view["link"]
+    if link["failed"]:
+        yield [("no link was made: ", "red"), (link["failed"], "")]
+    else:
+        yield [("linked: ", "green"), (short_path(link["path"], columns() - 8), "bold")]
+        yield from [f"  {link['note']}"] if link["note"] else []
 
 
 def offer_lines(view: dict[str, Any]) -> Iterator[Line]:
@@ -285,6 +310,7 @@ _STAGES: dict[str, Callable[[dict[str, Any]], Iterator[Line]]] = {
     "mind": mind_lines,
     "plan": plan_lines,
     "wired": wired_lines,
+    "link": link_lines,
     "offer": offer_lines,
     "backfill": backfill_lines,
     "told": told_lines,

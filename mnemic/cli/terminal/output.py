@@ -179,7 +179,9 @@ def local_day(at: str | None, unknown: str = "undated") -> str:
 
 
 def cut(text: str, width: int) -> str:
-    """As much of a text as fits into so many columns, whole words, an ellipsis at its end where that is not all."""
+    """As much of a text as fits into so many columns, an ellipsis at its end where that is not all: whole words, of a
+    path whole names.
+    """
     from rich.cells import cell_len, set_cell_size
 
     text = escape_controls(text)
@@ -187,7 +189,8 @@ def cut(text: str, width: int) -> str:
         return text
     kept = set_cell_size(text, max(0, width - 1)).rstrip()
     words = kept if text[len(kept) : len(kept) + 1].isspace() else kept.rpartition(" ")[0]
-    return f"{words if len(words) > len(kept) // 2 else kept}…"
+    names = kept[: kept.rfind("/") + 1]
+    return f"{next((one for one in (words, names) if len(one) > len(kept) // 2), kept)}…"
 
 
 def cut_front(text: str, width: int) -> str:
@@ -250,10 +253,23 @@ def hit_lines(number: int, hit: dict[str, Any], *, full: bool = False) -> Iterat
             yield [("    why: " + ", ".join(f"{name} {share:.2f}" for name, share in hit["why"].items()), "dim")]
         yield from ([(f"    {note}", "dim")] for note in notes)
         return
-    yield from (f"    {line}" for line in filled(hit["text"], width, 1 if notes else 2))
+    shown = new_text(hit["text"]) if hit["kind"] == "tool_call" else hit["text"]
+    yield from (f"    {line}" for line in filled(shown, width, 1 if notes else 2))
     if notes:
         more = f" (+{len(notes) - 1}: --full)" if len(notes) > 1 else ""
         yield [(f"    {cut(notes[0], width - len(more))}{more}", "dim")]
+
+
+def new_text(call: str) -> str:
+    """A call of a tool as a line or two tell it: of one that replaces a text, the tool, the file and the new text."""
+    for old, new in (("old_string", "new_string"), ("oldString", "newString")):
+        before, is_edit, rest = call.partition(f"\n{old}: ")
+        _, has_new, put = rest.partition(f"\n{new}: ")
+        if is_edit and has_new:
+            tool, *arguments = before.split("\n")
+            named = (one.partition(": ") for one in arguments)
+            return " ".join([tool, *(value for name, _, value in named if name.lower().endswith("path")), "->", put])
+    return call
 
 
 def _fit_style(score: float) -> str:

@@ -214,6 +214,25 @@ def test_a_zip_that_is_damaged_is_read_as_far_as_it_goes(tmp_path: Path) -> None
 # --- hostile ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("form", ["file", "folder", "zip"])
+def test_an_export_of_deepseek_is_said_to_be_one_with_what_to_do(tmp_path: Path, form: str) -> None:
+    message = {"model": "deepseek-chat", "fragments": [{"type": "REQUEST", "content": "when is high tide"}]}
+    mapping = {"root": {"id": "root", "message": None}, "1": {"id": "1", "parent": "root", "message": message}}
+    conversation = {"id": "a1", "title": "Tides", "inserted_at": "2025-02-01T10:00:00+08:00", "mapping": mapping}
+    folder = tmp_path / "deepseek"
+    folder.mkdir()
+    file = folder / "conversations.json"
+    file.write_text(json.dumps([conversation]))
+    path = {"file": file, "folder": folder, "zip": tmp_path / "deepseek.zip"}[form]
+    if form == "zip":
+        with zipfile.ZipFile(path, "w") as archived:
+            archived.write(file, "conversations.json")
+    for format in ("auto", "chatgpt", "claude-export"):
+        assert "it is an export of DeepSeek, for which there is no reader; write its messages as lines of JSON" in (
+            why_refused(path, format)
+        )
+
+
 def test_a_bomb_of_four_gigabytes_is_refused_before_it_is_unpacked(tmp_path: Path, read_bytes: list[int]) -> None:
     data = bomb(4_000)
     path = crafted(tmp_path / "a.zip", {"name": b"conversations.json", "data": data, "length": 4_000 * MIB})
