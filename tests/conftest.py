@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from mnemic.cli.main import main
+from mnemic.cli.terminal.output import ASSISTANT_VARIABLES
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys import key_slots
 from mnemic.runtime.keys.keys import Secrets
@@ -26,6 +27,10 @@ from tests.processes.serving import end
 # Answers for a person have local times; tests name them.
 os.environ["TZ"] = "UTC"
 time.tzset()
+
+# Run by an assistant, every command would mark its answers as the memory's own.
+for variable in ASSISTANT_VARIABLES:
+    os.environ.pop(variable, None)
 
 # No deadline and no health check of speed: they measure the machine, not the law.
 settings.register_profile(

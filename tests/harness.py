@@ -30,12 +30,12 @@ from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
 from mnemic.runtime.minds.homes import create_mind, open_mind
-from mnemic.runtime.minds.projects import is_ignored, resolve_scope
+from mnemic.runtime.minds.projects import is_gone_folder, is_ignored, resolve_scope
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import Store
 from tests.clocks import ManualClock
 from tests.runtime.building import keys_of
-from tests.waiting import BOUND_S
+from tests.waiting import BOUND_S, until
 
 START_US = 1_760_000_000_000_000
 NOWHERE = ScopeRef(path="", project=None, found="none")
@@ -202,6 +202,7 @@ class ActorHarness:
             "open_transcript": lambda path, format: self.open_source(path, format),
             "resolve_scope": partial(resolve_scope, home=home),
             "is_ignored_folder": is_ignored,
+            "is_gone_folder": is_gone_folder,
             "stat_file": lambda path: self.extents.get(path),
             "open_spool": lambda: self.spool,
             "read_record": lambda record: self.read_record(record),
@@ -264,11 +265,7 @@ class ActorHarness:
 
         load, self.load = self.load, missing
         self.take(path)
-        for _ in range(2):  # whatever the first finds in the mailbox has told its last by the second
-            try:
-                self.ask(EmbedPending())
-            except ModelMissing:
-                continue
+        until(lambda: not self.supervisor.is_busy())  # an actor that asked for the model later would have all embedded
         self.load = load
 
     def keep(self, text: str, **options: Any) -> TextCaptured:

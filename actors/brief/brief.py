@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -35,11 +36,12 @@ from mnemic.actors.protocol.changes import DeliveredSpan, RecordDelivery, idempo
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import NoSuchMemory, RuntimeFault, StoreError
 from mnemic.actors.protocol.events import HookRecord, escape_surrogates, to_bytes, to_text
-from mnemic.actors.protocol.recall.messages import Recall, Recalled, SignalName
+from mnemic.actors.protocol.recall.messages import Hit, Recall, Recalled, SignalName
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.protocol.store.messages import Apply
 from mnemic.actors.recall.hits import densest_excerpt, token_count
 from mnemic.actors.recall.query import asked_scope_numbers, known_or_everywhere, question_words
+from mnemic.algorithms.text.same_words import word_form
 from mnemic.algorithms.text.terms import index_terms, stem_of
 
 if TYPE_CHECKING:  # a session's start without a process loads this module, and no NumPy
@@ -50,6 +52,8 @@ MOST_RECALLED = 3
 RECALLED_BYTES = 600
 """Of a longer memory the best stretch; only what it holds counts for whether it is told."""
 _CANDIDATES = 12
+_CANDIDATES_OF_REPEATS = 96  # where most of those say the same in the same words
+_HEARD_BYTES = 4_096  # of what a session was told; a longer text is known by its id alone
 _SIGNALS: tuple[SignalName, ...] = ("dense", "lexical", "session")  # with these it was measured how often it is right
 _MOST_TERMS = 96  # no stretch of so few bytes covers half of more
 _decode_note = msgspec.json.Decoder(RecordDelivery).decode
@@ -171,16 +175,23 @@ def _relevant_memories(
         if scope is None or not 0 < len(words) <= _MOST_TERMS:
             return None, {}, [], degraded
         known = snapshot.delivered_ids(asked.assistant, asked.session)
-    question = Recall(query=asked.prompt, k=_CANDIDATES, scope=scope, signals=_SIGNALS, observe=False, trace=True)
-    found = recall(question, context)
+    distinct: dict[str, Hit] = {}
+    for k in (_CANDIDATES, _CANDIDATES_OF_REPEATS):
+        question = Recall(query=asked.prompt, k=k, scope=scope, signals=_SIGNALS, observe=False, trace=True)
+        found = recall(question, context)
+        for hit in found.hits:
+            distinct.setdefault(word_form(to_text(hit.data)), hit)
+        if len(found.hits) < k or 2 * len(distinct) > k:
+            break
     cosines = {one.id: one.raw.get("dense") for one in found.candidates}
     own, prompt = escape_surrogates(asked.session), quote_inline(to_bytes(asked.prompt))
     quotes: list[Quote] = []
     why: dict[bytes, str] = {}
     with source.snapshot() as snapshot:
+        heard: set[str] | None = None
         memories, holding = count_memories([one.terms for one in words])
         rarities = {stem_of(one.terms[0]): rarity(memories, count) for one, count in zip(words, holding, strict=True)}
-        for hit in found.hits:
+        for said, hit in islice(distinct.items(), _CANDIDATES):
             if len(quotes) == MOST_RECALLED:
                 break
             if hit.id in known or hit.superseded_by is not None or hit.session.partition("/")[0] == own:
@@ -191,6 +202,11 @@ def _relevant_memories(
             terms = {*index_terms(hit.speaker or ""), *index_terms(to_text(part))}
             held = {stem_of(one.terms[0]) for one in words if not terms.isdisjoint(one.terms)}
             if is_relevant(cosines.get(hit.id), rarities, held):
+                if heard is None:
+                    rows = snapshot.rows_of(sorted(known))
+                    heard = {word_form(to_text(one)) for one in snapshot.text_prefixes(rows, _HEARD_BYTES)}
+                if said in heard:
+                    continue
                 why[hit.id] = prompt_reason(cosines.get(hit.id), rarities, held)
                 quotes.append(
                     Quote(

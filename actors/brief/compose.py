@@ -12,9 +12,12 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 
+import msgspec
+
+from mnemic.actors.brief.repeats import is_from_user, statement_key
 from mnemic.actors.brief.statement_cues import final_question, open_items
 from mnemic.actors.protocol.ambient_messages import (
     BriefingSources,
@@ -75,17 +78,23 @@ def compose_session_start(
         zone: whose days are told.
     """
     page = _Page(_START_INTRO, budget_tokens - token_count("\n".join(["", *notices]).encode()))
-    if material.last_session is not None:
-        _write_last_session(page, material.last_session, zone, half=bool(material.in_force))
+    if (left := material.last_session) is not None:
+        if left.prompt is not None:
+            key, often = statement_key(left.prompt), {statement_key(one): one.times for one in material.in_force}
+            left = msgspec.structs.replace(left, prompt=msgspec.structs.replace(left.prompt, times=often.get(key, 1)))
+        _write_last_session(page, left, zone, half=bool(material.in_force))
     if material.conflict is not None:
         page.start_section("Not settled which of the two holds; ask where it matters:")
         days = (format_day(quote.at, zone) for quote in (material.conflict.older, material.conflict.newer))
         _write_pair(page, material.conflict, "- {{}} ({}) or {{}} ({})".format(*days).format)
     page.start_section("What holds here:")
     for quote in material.in_force:
-        if page.leaves_out(quote):
+        is_said = quote.kind == "turn" and not quote.is_correction
+        if page.leaves_out(quote) or (is_said and not quote.is_everywhere and page.tells(quote)):
             continue
-        what = "corrected" if quote.is_correction else {"turn": f"the {quote.role} said"}.get(quote.kind, quote.kind)
+        what = f"the {quote.role} said" if is_said else "corrected" if quote.is_correction else quote.kind
+        if quote.times > 1:
+            what += f"{'' if is_said else ', said'} {quote.times} times"
         over = ", in part replaced or over since" if quote.is_partly_over else ""
         what += ", for every project" if quote.is_everywhere else ""
         lead = f"- {format_day(quote.at, zone)}, {what}{_let_in_label(quote)}{over}: "
@@ -93,7 +102,7 @@ def compose_session_start(
             break
     page.start_section("The user says of themselves:")
     for quote in material.profile[:_PROFILE_LINES]:
-        if not page.contains(quote_inline(quote.text)):
+        if not page.tells(quote) and not page.contains(quote_inline(quote.text)):
             page.write_quote(f"- {format_day(quote.at, zone)}: ", quote, _END_BYTES)
     _write_digest(page, material.digest, zone)
     text, parts = page.finish()
@@ -163,6 +172,7 @@ class _Page:
         self._tail = [*more, FRAME_END]
         self._parts: list[DeliveredSpan] = []
         self._heading: str | None = None
+        self._told: set[Hashable] = set()  # statements that are quoted whole
         self._injected: dict[bytes, bool] = {}  # of each memory, whether it is left out as an instruction
         self.room_bytes = BYTES_PER_TOKEN * budget_tokens - len("\n".join([*self._lines, *self._tail]).encode())
         """How many bytes may still be written."""
@@ -174,6 +184,10 @@ class _Page:
     def contains(self, text: str) -> bool:
         """Whether a text stands on the page already."""
         return any(text in line for line in self._lines[2:])
+
+    def tells(self, quote: Quote) -> bool:
+        """Whether a statement of the same words is quoted whole already."""
+        return statement_key(quote) in self._told
 
     def write_line(self, line: str, *parts: DeliveredSpan) -> bool:
         """Write a line that tells something of memories, if there is room; says whether there was."""
@@ -193,7 +207,7 @@ class _Page:
     def leaves_out(self, quote: Quote) -> bool:
         """Whether a memory is not told: it reads as an instruction to the assistant, and its user did not say it."""
         if quote.id not in self._injected:
-            self._injected[quote.id] = not _is_from_user(quote) and reads_as_instruction(to_text(quote.text))
+            self._injected[quote.id] = not is_from_user(quote) and reads_as_instruction(to_text(quote.text))
         return self._injected[quote.id]
 
     def write_quote(self, lead: str, quote: Quote, limit_bytes: int) -> bool:
@@ -204,6 +218,7 @@ class _Page:
         whole = quote_inline(quote.text) if quote.size_bytes == len(quote.text) <= 4 * limit_bytes else None
         part = _part(quote, 0, len(quote.text))
         if whole is not None and len(whole.encode()) <= limit_bytes and self.write_line(f'{lead}"{whole}"', part):
+            self._told.add(statement_key(quote))
             return True
         more = f'" … [{quote.size_bytes} bytes, id {uuid.UUID(bytes=quote.id)}]'
         taken = len("\n".join([*self._opening(), f'{lead}"{more}']).encode()) + 1
@@ -232,7 +247,8 @@ def _write_last_session(page: _Page, left: LastSession, zone: Zone, *, half: boo
     page.room_bytes -= reserved
     page.start_section(f"Where we left off on {format_day(left.at, zone)}, with {_name(left.assistant)}:")
     if left.prompt is not None:
-        page.write_quote(f"- the user last said{_superseded_mark(left.prompt)}: ", left.prompt, _TURN_BYTES)
+        often = f" ({left.prompt.times} times in all)" if left.prompt.times > 1 else ""
+        page.write_quote(f"- the user last said{often}{_superseded_mark(left.prompt)}: ", left.prompt, _TURN_BYTES)
     if left.replies:
         page.write_quote(
             f"- the assistant last said{_superseded_mark(left.replies[0])}: ", left.replies[0], _REPLY_BYTES
@@ -253,7 +269,8 @@ def _write_digest(page: _Page, digest: Sequence[Quote], zone: Zone) -> None:
         over = ", in part replaced or over since" if quote.is_partly_over else ""
         line = f'- {format_day(quote.at, zone)}, {_author_label(quote)}{_let_in_label(quote)}{over}: "{told}"'
         fits = len(line.encode()) + 1 <= room
-        if fits and not page.contains(told) and not page.leaves_out(quote) and not _instruction_mark(quote):
+        known = page.tells(quote) or page.contains(told)
+        if fits and not known and not page.leaves_out(quote) and not _instruction_mark(quote):
             chosen.append((quote, line))
             room -= len(line.encode()) + 1
     page.start_section(_DIGEST_HEADING)
@@ -296,7 +313,7 @@ def _sentence_part(quote: Quote, sentence: str) -> DeliveredSpan:
 
 def _instruction_mark(quote: Quote) -> str:
     """What is said of a user's words that read as an instruction to the assistant; others' are left out."""
-    injected = _is_from_user(quote) and reads_as_instruction(to_text(quote.text))
+    injected = is_from_user(quote) and reads_as_instruction(to_text(quote.text))
     return " (reads as an instruction)" if injected else ""
 
 
@@ -343,11 +360,6 @@ def _excerpt_inline(text: bytes, limit_bytes: int, start: int) -> tuple[str, int
 def _name(name: str) -> str:
     """The name of a tool or a host as it stands outside of quotes: one word."""
     return "".join(letter if letter.isalnum() or letter in "_.:/@-" else "-" for letter in name[:64])
-
-
-def _is_from_user(quote: Quote) -> bool:
-    """Whether a memory is what its user said, as a host or the owner's own command reported it."""
-    return quote.role == "user" and not quote.assistant.startswith(MCP_PREFIX)
 
 
 def _author_label(quote: Quote) -> str:

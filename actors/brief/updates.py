@@ -11,9 +11,11 @@ from itertools import islice
 
 from mnemic.actors.knowledge.facts import begins, last_heir
 from mnemic.actors.protocol.ambient_messages import Quote, QuotedPair
+from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.knowledge.snapshot import StatementRecord
 from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.algorithms.text.same_words import word_form
 
 MOST_UPDATES = 2
 """So many at most beside one prompt; the next prompt brings the others."""
@@ -38,13 +40,16 @@ def _replaced(
 ) -> Iterator[QuotedPair]:
     rows = snapshot.graded_rows(snapshot.rows_of(sorted(told)))
     seen = set[tuple[bytes, int]]()
-    for gone in snapshot.statements_of(rows):
+    pairs = [(one, last_heir(one.number, snapshot)) for one in snapshot.statements_of(rows)]
+    heard = {_words(one) for one, pair in pairs if pair is None}
+    for gone, pair in pairs:
         start, stop = gone.said.clause
-        pair = last_heir(gone.number, snapshot)
         if pair is None or not any(first <= start and stop <= last for first, last in told[gone.memory]):
             continue
         (heir,) = snapshot.heirs([pair.heir]) or (None,)
-        if heir is None or heir.memory in told or begins(heir) > now_us or not {gone.scope, heir.scope} <= set(scopes):
+        if heir is None or begins(heir) > now_us or not {gone.scope, heir.scope} <= set(scopes):
+            continue
+        if heir.memory in told or _words(heir) in heard:
             continue
         if (heir.memory, start) in seen:
             continue  # two rules found the same
@@ -53,6 +58,11 @@ def _replaced(
             seen.add((heir.memory, start))
             quotes = [_clause(one, memory) for one, memory in zip((gone, heir), memories, strict=True)]
             yield QuotedPair(older=quotes[0], newer=quotes[1])
+
+
+def _words(one: StatementRecord) -> str:
+    """The words of its clause: what a session was told and what holds it does not hear again, whoever repeats it."""
+    return word_form(to_text(one.text[slice(*one.said.clause)]))
 
 
 def _clause(one: StatementRecord, memory: Memory) -> Quote:

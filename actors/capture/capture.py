@@ -7,6 +7,7 @@ It takes in transcripts (`mnemic.actors.capture.transcripts`), what the hooks of
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import msgspec
@@ -15,6 +16,7 @@ from mnemic.actors.capture.capture_filter import SETTINGS as LEFT_OUT
 from mnemic.actors.capture.capture_filter import CaptureFilter
 from mnemic.actors.capture.drain import SpoolDrainer
 from mnemic.actors.capture.forget import forget, forget_selection, undo_nights
+from mnemic.actors.capture.gone_folders import GoneFolders
 from mnemic.actors.capture.prepare import ChangeBuilder, apply_changes, new_id
 from mnemic.actors.capture.rescope import apply_scope_changes
 from mnemic.actors.capture.transcript_queue import TranscriptQueue
@@ -114,9 +116,12 @@ class CaptureActor:
         )
         snapshots = ports.open_snapshots()
         leaving_out = CaptureFilter(snapshots, ports.pauses, ports.is_ignored_folder, ports.is_allowed, settings)
-        transcribing = TranscriptCapture(ports.open_transcript, keeping, leaving_out, snapshots, *batch)
+        gone_folders = partial(GoneFolders, keeping, snapshots, ports.is_gone_folder)
+        transcribing = TranscriptCapture(ports.open_transcript, keeping, leaving_out, snapshots, gone_folders, *batch)
         queueing = TranscriptQueue(snapshots, ports.stat_file, transcribing, settings["capture.silence_s"])
-        draining = SpoolDrainer(ports.open_spool, ports.read_record, keeping, leaving_out, queueing, snapshots, *batch)
+        draining = SpoolDrainer(
+            ports.open_spool, ports.read_record, keeping, leaving_out, queueing, snapshots, gone_folders, *batch
+        )
         return cls(keeping, leaving_out, transcribing, queueing, draining, snapshots)
 
     def handle(self, message: Any, context: Context) -> Message:

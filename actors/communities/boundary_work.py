@@ -85,16 +85,18 @@ class BoundaryWork:
         self._state: GraphState | None = None
         self._before: _Before | None = None
         self._finishing: Iterator[SetCommunities | None] | None = None
-        self.why_not = ""
-        """Why nothing can be done now, in one sentence; empty where something can."""
-        self.retry()
+        self.why_not = self._missing
+        """Why nothing can be done now, in one sentence; empty where something can. Only a step changes it."""
+        self._retrying = False
 
     def retry(self) -> None:
-        """Look again whether something can be done."""
-        self.why_not = self._missing
+        """Have the next step look again whether something can be done."""
+        self._retrying = True
 
     def step(self, context: Context) -> SetCommunities | None:
         """Take a step towards the next boundary; the last one gives what is to be kept."""
+        if self._retrying:
+            self.why_not, self._retrying = self._missing, False
         if self.why_not or context.cancelled():
             return None
         named = None

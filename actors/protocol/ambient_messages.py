@@ -84,6 +84,8 @@ class QuarantineRetried(Message, frozen=True, kw_only=True):
     """How far this part has come."""
     queued: int
     """Transcripts that are to be taken in again; only the last part queues them."""
+    gone: int = 0
+    """Transcripts that could not be read and are not there any more: they are not waited for any longer."""
     more: bool
     """Whether there are more records."""
 
@@ -206,6 +208,8 @@ class Quote(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it is kept for every project."""
     is_partly_over: bool = False
     """Whether some of what it states was replaced since, or is over by its own words."""
+    times: int = 1
+    """How often it was said; `at` is the last time."""
 
 
 class UnresolvedFailure(msgspec.Struct, frozen=True, kw_only=True):

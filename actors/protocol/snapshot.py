@@ -336,6 +336,14 @@ class Snapshot(GraphSnapshot, KnowledgeSnapshot, SleepSnapshot, Protocol):
         """
         ...
 
+    def scopes_of_conversation(self, assistant: str, session: str) -> list[ScopeRef]:
+        """The scopes that memories of a conversation are in, its subagents' among them; not what is in no scope."""
+        ...
+
+    def scopes_of_identities(self, identities: Sequence[bytes]) -> dict[bytes, ScopeRef]:
+        """The scopes of memories by their identities, as far as they are kept; not what is in no scope."""
+        ...
+
     def list_scopes(self) -> list[ScopeInfo]:
         """All scopes, by path."""
         ...

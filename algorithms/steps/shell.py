@@ -143,7 +143,7 @@ _TOKEN = re.compile(
     r"|(?P<word>(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\$\([^()]*\)|\\.|[^\s;&|()<>\"'\\]|[\"'\\])+)",
     re.DOTALL,
 )
-_QUOTED = re.compile(r"\"((?:\\.|[^\"\\])*)\"|'([^']*)'", re.DOTALL)
+_QUOTED = re.compile(r"\\.|\"((?:\\.|[^\"\\])*)\"|'([^']*)'", re.DOTALL)
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _DURATION = re.compile(r"[\d.]+[smhd]?")
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*|py")
@@ -161,7 +161,7 @@ def main_command(found: Sequence[Command]) -> Command | None:
 
 def program_of(line: str) -> str:
     """The first word of a line as the name of a program; ``""`` where there is none."""
-    return _base("".join(line.split(None, 1)[:1]))
+    return program_name("".join(line.split(None, 1)[:1]))
 
 
 def is_program(line: str) -> bool:
@@ -174,22 +174,22 @@ def is_program(line: str) -> bool:
 def _commands(line: str, depth: int) -> Iterator[Command]:
     if "<<" in line:
         line = _UNENDED.sub(r"\2", _HERE_DOCUMENT.sub(r"\3", line))
-    for given, into in _simple_commands(line):
-        words = _unwrapped(given)
+    for stage in stages(line):
+        words = [] if stage.fed else unwrapped(stage.words)
         if words and depth < MAX_NESTING and (inner := _nested_line(words)):
             found = list(_commands(inner, depth + 1))
             yield from found
-            if _base(words[0]) in REMOTE_RUNNERS:
-                yield Command(VIA if found else "run", _base(words[0]), ())
+            if program_name(words[0]) in REMOTE_RUNNERS:
+                yield Command(VIA if found else "run", program_name(words[0]), ())
         elif words:
-            yield from _command(words, into)
+            yield from _command(words, stage.into)
 
 
 def _command(words: list[str], into: str) -> Iterator[Command]:
-    program = _base(words[0])
+    program = program_name(words[0])
     if SHELL_BUILTINS.get(program) == "shell" and len(words) > 1 and not words[1].startswith("-"):
         words = words[1:]  # a script
-        program = _base(words[0])
+        program = program_name(words[0])
     if into and program in ("cat", "echo", "printf", "tee"):
         yield Command("edit", program, (into,))
     elif program and program not in SHELL_BUILTINS:
@@ -199,7 +199,7 @@ def _command(words: list[str], into: str) -> Iterator[Command]:
 
 def _nested_line(words: list[str]) -> str:
     """The line that a shell, or another place, is given to run; ``""`` where none is."""
-    program = _base(words[0])
+    program = program_name(words[0])
     if SHELL_BUILTINS.get(program) == "shell":
         return next((words[i + 1] for i, word in enumerate(words[:-1]) if re.fullmatch(r"-\w*c", word)), "")
     if program not in REMOTE_RUNNERS:
@@ -216,14 +216,27 @@ def _nested_line(words: list[str]) -> str:
     return " ".join(rest) if program == "ssh" else shlex.join(rest)
 
 
-def _simple_commands(line: str) -> Iterator[tuple[list[str], str]]:
-    """The words of each command outside of pipes' later parts, and the file that its output goes into."""
+class Stage(NamedTuple):
+    """One command of a pipe, as it is written."""
+
+    words: list[str]
+    raw: str
+    into: str
+    """The file that its output goes into, if any."""
+    fed: bool
+    """Whether a pipe feeds it."""
+    feeds: bool
+    """Whether its output goes into a pipe."""
+
+
+def stages(line: str) -> Iterator[Stage]:
+    """Each command of a line, those in pipes' later parts included; one without words is what a group feeds."""
     words: list[str] = []
-    into, fed, to_file = "", False, False
+    into, fed, to_file, start = "", False, False, 0
     for token in _TOKEN.finditer(line):
         kind, text = token.lastgroup, token[0]
         if kind == "word":
-            text = _QUOTED.sub(lambda one: one[1] if one[1] is not None else one[2], text)
+            text = _QUOTED.sub(lambda one: next((part for part in one.groups() if part is not None), one[0]), text)
             if to_file:
                 into, to_file = text, False
             else:
@@ -231,18 +244,18 @@ def _simple_commands(line: str) -> Iterator[tuple[list[str], str]]:
         elif kind == "into":
             to_file = True
         elif kind in ("list", "pipe", "group"):
-            if words and not fed:
-                yield words, into
+            if words or kind == "pipe":
+                yield Stage(words, line[start : token.start()].strip(), into, fed, kind == "pipe")
             fed = kind == "pipe" or (fed and kind == "group")
-            words, into, to_file = [], "", False
-    if words and not fed:
-        yield words, into
+            words, into, to_file, start = [], "", False, token.end()
+    if words:
+        yield Stage(words, line[start:].strip(), into, fed, False)
 
 
-def _unwrapped(words: list[str]) -> list[str]:
+def unwrapped(words: list[str]) -> list[str]:
     """A command without the words that only say how it is run."""
     while words:
-        first, kind = _base(words[0]), SHELL_BUILTINS.get(words[0])
+        first, kind = program_name(words[0]), SHELL_BUILTINS.get(words[0])
         if kind == "loop":
             return []
         if kind == "leading" or _ASSIGNMENT.match(words[0]):
@@ -264,13 +277,14 @@ def _unwrapped(words: list[str]) -> list[str]:
             if rest[:1] == ["-m"] and len(rest) > 1:
                 words = rest[1:]
             else:
-                return rest if rest and _base(rest[0]) in SUBCOMMANDS else ["python", *words[1:]]
+                return rest if rest and program_name(rest[0]) in SUBCOMMANDS else ["python", *words[1:]]
         else:
             return words
     return words
 
 
-def _base(program: str) -> str:
+def program_name(program: str) -> str:
+    """The name of a program: lower case, without its folder."""
     return program.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
 
 

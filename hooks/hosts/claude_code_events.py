@@ -20,9 +20,12 @@ from collections.abc import Callable, Iterator
 from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, TranscriptRef
 from mnemic.hooks.hosts.claude_code import blocks_text, user_message_events
 from mnemic.hooks.read.lines import InvalidInput, Json, call_events, nonblank_text, render_call
+from mnemic.hooks.read.media import name_media
+from mnemic.hooks.read.own_calls import OUTPUT_FILE
 from mnemic.hooks.read.own_text import is_cursor_payload
 from mnemic.hooks.read.records import RecordEventFactory, required_text
 
+_MCP_ANSWER = {"content", "isError", "_meta"}
 FILE_STATE_NOTE = " (file state is current in your context — no need to Read it back)"
 
 
@@ -31,7 +34,9 @@ def result_text(tool: str, answer: object) -> str:
     if not isinstance(answer, dict):
         return blocks_text(answer)
     known = RESULT_RENDERERS[tool](answer) if tool in RESULT_RENDERERS else None
-    return render_call("", answer).strip() if known is None else known
+    if known is None and isinstance(answer.get("content"), list) and set(answer) <= _MCP_ANSWER:
+        return blocks_text(answer["content"])
+    return render_call("", name_media(answer)).strip() if known is None else known
 
 
 def _agent(answer: Json) -> str | None:
@@ -118,6 +123,7 @@ IGNORED_EVENTS = {
 }
 """Events of this version that tell nothing said or done, or nothing that another does not tell."""
 
+BACKGROUND_TOOLS = ("BashOutput", "KillBash", "KillShell", "TaskOutput", "TaskStop")
 # An editor puts what it shows before the prompt, as a text of its own in the transcript; the hook joins the two.
 IDE_CONTEXT = re.compile(r"<(ide_diagnostics|ide_opened_file|ide_selection|new-diagnostics)>.*?</\1>(?=\n)", re.DOTALL)
 # A command is told as it was typed; in the transcript one space stands before its arguments and none behind them.
@@ -164,6 +170,9 @@ def _prompt(make: RecordEventFactory) -> Iterator[Event]:
 def _tool(make: RecordEventFactory, payload: Json, *, failed: bool) -> Iterator[Event]:
     tool, call = required_text(payload, "tool_name"), required_text(payload, "tool_use_id")
     arguments = payload.get("tool_input")
+    texts = [one for one in arguments.values() if isinstance(one, str)] if isinstance(arguments, dict) else []
+    if tool in BACKGROUND_TOOLS or any(map(OUTPUT_FILE.search, texts)):  # the transcript tells what was started there
+        return
     if tool == "Edit" and isinstance(arguments, dict) and "replace_all" in arguments:
         arguments = {"replace_all": arguments["replace_all"]} | arguments  # the transcript has it first
     answer = payload.get("error" if failed else "tool_response")

@@ -20,12 +20,14 @@ from mnemic.hooks.hosts.codex_events import (
     IMAGE_MARK,
     is_capability_listing,
     is_host_text,
+    parse_arguments,
     parse_outcome,
     parse_output,
     render_codex_call,
     texts,
 )
-from mnemic.hooks.read.lines import InvalidInput, Json, is_own_tool, nonblank_text, parse_time_us
+from mnemic.hooks.read.lines import InvalidInput, Json, nonblank_text, parse_time_us
+from mnemic.hooks.read.own_calls import CallShares, TypedCommands
 from mnemic.hooks.read.own_text import strip_own_output
 from mnemic.hooks.read.records import is_headless_codex
 
@@ -96,6 +98,7 @@ class CodexReader:
         self._session_flags: dict[str, tuple[bool, bool]] = {}  # sessions: whether headless, whether a subagent's
         self._calls: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._outcomes: dict[str, Outcome] = {}
+        self._shares = CallShares()
         self._deduplicator = TurnDeduplicator()
 
     def read(self, line: Json) -> Iterable[Event]:
@@ -213,7 +216,7 @@ class CodexReader:
                     continue
                 known = kinds[number] if isinstance(kinds, list) and number < len(kinds) else None
                 if role in ("developer", "system") or (role == "user" and is_host_text(known, text)):
-                    if rest := nonblank_text(strip_own_output(text)):
+                    if rest := nonblank_text(strip_own_output(TypedCommands().kept(text))):
                         event = self._event(said_at, "injected", "system", rest, payload.get("id"))
                         yield from self._deduplicator.add_other([event])
                 elif not IMAGE_MARK.fullmatch(text):
@@ -233,11 +236,13 @@ class CodexReader:
         tool = nonblank_text(payload.get("name")) or kind.removesuffix("_call")
         if space := nonblank_text(payload.get("namespace")):
             tool = f"{space.removesuffix('__')}__{tool}"
-        text, files = render_codex_call(tool, payload.get("arguments", payload.get("input", payload.get("action"))))
+        given = parse_arguments(payload.get("arguments", payload.get("input", payload.get("action"))))
         call = nonblank_text(payload.get("call_id"))
+        share = self._shares.call(call, tool, given)
+        text, files = render_codex_call(tool, given if share is None else share.arguments)
         if call:
             self._calls[call] = tool, files
-        if not is_own_tool(tool):
+        if share is not None:
             own_id = payload.get("id")
             yield self._event(said_at, "tool_call", "assistant", text, own_id, host_id=call, tool=tool, files=files)
 
@@ -248,12 +253,13 @@ class CodexReader:
         tool, files = self._calls.get(call, (None, ()))
         text, outcome = parse_output(payload.get("output"))
         ended = self._outcomes.pop(call, outcome)
-        if tool is None or not is_own_tool(tool):
+        kept = self._shares.result(call, text)
+        if kept is not None:
             yield self._event(
                 said_at,
                 "tool_result",
                 "tool",
-                text,
+                kept,
                 payload.get("id"),
                 host_id=call,
                 tool=tool,

@@ -17,7 +17,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, Outcome
-from mnemic.hooks.read.lines import InvalidInput, Json, argument_files, is_own_tool, nonblank_text, render_call
+from mnemic.hooks.read.lines import InvalidInput, Json, argument_files, nonblank_text, render_call
+from mnemic.hooks.read.media import media_name, name_media
+from mnemic.hooks.read.own_calls import call_share
 from mnemic.hooks.read.records import RecordEventFactory, required_text
 
 IGNORED_EVENTS = {"Interrupt", "PermissionRequest", "PreToolUse", "SubagentStart"}
@@ -59,14 +61,18 @@ def hook_events(record: HookRecord, payload: Json) -> Iterator[HookEvent]:
 
 def _tool(make: RecordEventFactory, payload: Json) -> Iterator[Event]:
     told, call = required_text(payload, "tool_name"), required_text(payload, "tool_use_id")
-    if is_own_tool(told):
-        return
     tool = ROLLOUT_TOOL_NAMES.get(told, told)
-    text, files = render_codex_call(tool, _arguments(told, payload.get("tool_input")))
+    if tool == "write_stdin":  # the rollout tells what was started there
+        return
+    share = call_share(tool, parse_arguments(_arguments(told, payload.get("tool_input"))))
+    if share is None:
+        return
+    text, files = render_codex_call(tool, share.arguments)
     common: dict[str, Any] = {"host_id": call, "tool": tool, "files": files}
     yield make("tool_call", "assistant", text, **common)
-    if answered := _mcp_result(payload.get("tool_response")):
-        yield make("tool_result", "tool", answered[0], outcome=answered[1], **common)
+    answered = _mcp_result(payload.get("tool_response"))
+    if answered and (kept := share.result(answered[0])) is not None:
+        yield make("tool_result", "tool", kept, outcome=answered[1], **common)
 
 
 def _arguments(tool: str, arguments: object) -> object:
@@ -86,7 +92,7 @@ def _mcp_result(response: object) -> tuple[str, Outcome] | None:
     text = (
         parse_output(response.get("content"))[0]
         if data is None
-        else json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+        else json.dumps(name_media(data), ensure_ascii=False, separators=(",", ":"))
     )
     return text, "failed" if failed else "ok"
 
@@ -126,14 +132,17 @@ def is_capability_listing(text: str) -> bool:
     return CAPABILITY_LISTING.match(text) is not None
 
 
+def parse_arguments(arguments: object) -> object:
+    """The arguments of a call, parsed where they are an object as JSON."""
+    try:
+        parsed = json.loads(arguments) if isinstance(arguments, str) else None
+    except (ValueError, RecursionError):  # free-form input, such as a patch
+        parsed = None
+    return parsed if isinstance(parsed, dict) else arguments
+
+
 def render_codex_call(tool: str, arguments: object) -> tuple[str, tuple[str, ...]]:
-    """A call as text, and the files it names."""
-    if isinstance(arguments, str):
-        try:
-            parsed = json.loads(arguments)
-        except (ValueError, RecursionError):  # free-form input, such as a patch
-            parsed = None
-        arguments = parsed if isinstance(parsed, dict) else arguments
+    """A call as text, and the files it names; its arguments are parsed."""
     text = render_call(tool, arguments)
     return text, tuple(dict.fromkeys((*PATCHED_FILE.findall(text), *argument_files(arguments))))
 
@@ -161,15 +170,16 @@ def parse_output(output: object) -> tuple[str, Outcome | None]:
     if isinstance(output, list):
         return "\n".join(_block(block) for block in output), None
     if not isinstance(output, str):
-        return render_call("", output).strip(), None
+        return render_call("", name_media(output)).strip(), None
     return output, _outcome_in(output)
 
 
 def _block(block: object) -> str:
     for text in texts([block]):
         return text
-    kind = block.get("type") if isinstance(block, dict) else None
-    return f"[{kind}]"  # an image or sound, as data
+    if not isinstance(block, dict):
+        return "[None]"
+    return media_name(block) or f"[{block.get('type')}]"
 
 
 def _outcome_in(output: str) -> Outcome | None:

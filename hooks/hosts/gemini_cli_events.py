@@ -19,6 +19,8 @@ from collections.abc import Iterable, Iterator
 
 from mnemic.actors.protocol.events import Event, HookEvent, HookRecord
 from mnemic.hooks.read.lines import EventFactory, InvalidInput, Json, call_events, nonblank_text, render_call
+from mnemic.hooks.read.media import name_media
+from mnemic.hooks.read.own_calls import TypedCommands
 from mnemic.hooks.read.own_text import strip_own_output
 from mnemic.hooks.read.records import RecordEventFactory, required_text
 
@@ -77,6 +79,7 @@ SNAPSHOT = "<state_snapshot>"
 SESSION_CONTEXT = "<session_context>"
 # What the program itself says in the user's place.
 HOST_TEXTS = ("Please continue.", "You have stopped calling tools without finishing.")
+SHELL_MODE = "I ran the following shell command:"
 SHELL = "run_shell_command"
 EXIT_CODE = re.compile(r"^Exit Code: (-?\d+)$", re.MULTILINE)
 
@@ -86,6 +89,8 @@ def user_message_events(make: EventFactory, text: str) -> Iterator[Event]:
 
     Whose words they are is decided by the bytes alone, so that a hook and a transcript decide alike.
     """
+    if text.startswith(SHELL_MODE) and not nonblank_text(text := TypedCommands().kept(text)):
+        return
     while found := LEADING_CONTEXT.match(text):
         yield from hook_context_events(make, found[1])
         text = text[found.end() :]
@@ -159,7 +164,7 @@ def _response_text(response: object) -> str:
     for name in ("output", "error"):
         if isinstance(text := response.get(name), str):
             return _strip_hook_context(text)
-    return render_call("", response).strip()
+    return render_call("", name_media(response)).strip()
 
 
 def _strip_hook_context(text: str) -> str:

@@ -18,11 +18,11 @@ from mnemic.hooks.read.lines import (
     InvalidInput,
     Json,
     call_events,
-    is_own_tool,
     nonblank_text,
     parse_written_time,
     time_fields,
 )
+from mnemic.hooks.read.own_calls import CallShares, is_own_tool
 
 ASSISTANT = "claude"
 _UNTITLED = ("New conversation", "Untitled")
@@ -67,6 +67,7 @@ def _message_events(make: EventFactory, message: object) -> Group:
             yield make("injected", "user", text, files=file_names([one], "file_name"), **_ids(f"{own_id}#file{number}"))
     said = []
     blocks = message.get("content")
+    shares = CallShares()
     for number, block in enumerate(blocks if isinstance(blocks, list) else ()):
         if not isinstance(block, dict):
             continue
@@ -74,26 +75,28 @@ def _message_events(make: EventFactory, message: object) -> Group:
         if kind in ("text", "voice_note"):
             said += [text for text in [nonblank_text(block.get("text"))] if text is not None]
         else:
-            yield from _block_events(make, kind, block, f"{own_id}#{number}")
+            yield from _block_events(make, kind, block, f"{own_id}#{number}", shares)
     text = "\n".join(said) or nonblank_text(message.get("text"))
     if text:
         named = file_names(attached, "file_name") + file_names(message.get("files"), "file_name")
         yield make("turn", role, text, files=named, **_ids(own_id))
 
 
-def _block_events(make: EventFactory, kind: object, block: Json, own_id: str) -> Group:
+def _block_events(make: EventFactory, kind: object, block: Json, own_id: str, shares: CallShares) -> Group:
     """The events of a block that is no text."""
     if kind == "thinking":
         if (text := nonblank_text(block.get("thinking"))) is not None:
             yield make("thinking", "assistant", text, **_ids(own_id))
     elif kind == "tool_use":
         ids = _ids(nonblank_text(block.get("id")) or own_id)
+        shares.call(nonblank_text(block.get("id")), _tool(block), block.get("input"))
         yield from call_events(make, _tool(block), block.get("input"), None, False, **ids)
     elif kind == "tool_result":
         ids = _ids(nonblank_text(block.get("tool_use_id")) or own_id)
-        if not is_own_tool(_tool(block)):
+        kept = shares.result(nonblank_text(block.get("tool_use_id")), _result(block.get("content")))
+        if kept is not None and not is_own_tool(_tool(block)):
             outcome = "failed" if block.get("is_error") is True else "ok"
-            yield make("tool_result", "tool", _result(block.get("content")), tool=_tool(block), outcome=outcome, **ids)
+            yield make("tool_result", "tool", kept, tool=_tool(block), outcome=outcome, **ids)
     elif kind not in _WORDLESS:
         yield UnknownFields((f"type {escape_surrogates(str(kind)[:_LONGEST_NAME])}",))
 

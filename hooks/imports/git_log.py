@@ -25,6 +25,7 @@ from mnemic.actors.protocol.events import Event, to_bytes
 from mnemic.actors.protocol.times import WrittenTime
 from mnemic.hooks.read.lines import time_fields
 from mnemic.runtime.files.foreign import MOST_LINE_BYTES
+from mnemic.runtime.files.programs import find_program
 from mnemic.runtime.minds.projects import git_directory_of, printable_path
 
 FORMAT = "git"
@@ -244,14 +245,15 @@ def _run(path: str, arguments: tuple[str, ...], errors: IO[bytes]) -> subprocess
     trusts (``safe.directory``) stands in his own configuration, which counts.
     """
     kept = {name: value for name, value in os.environ.items() if name[:4] != "GIT_" or name in _KEPT_VARIABLES}
-    command = ["git", "-C", path, *_OPTIONS, *arguments]
+    git = find_program("git")
+    if git is None:
+        why = "the program git, which reads a repository, is not there"
+        raise SourceUnreadable(path=path, why=why, remedy="Install git")
+    command = [git, "-C", path, *_OPTIONS, *arguments]
     try:
         return subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, env=kept | _VARIABLES
         )
-    except FileNotFoundError:
-        why = "the program git, which reads a repository, is not there"
-        raise SourceUnreadable(path=path, why=why, remedy="Install git") from None
     except (OSError, ValueError) as error:
         raise SourceUnreadable(path=path, why=f"git cannot be started ({error})") from error
 

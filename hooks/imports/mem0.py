@@ -24,7 +24,6 @@ from mnemic.actors.protocol.ports import Source
 from mnemic.hooks.imports.inert_pickle import Inert, read_inert
 from mnemic.hooks.read.database import ForeignDatabase, as_utf8, decode, is_database, path_below, read_beginning
 from mnemic.hooks.read.lines import (
-    BOM,
     InvalidInput,
     RawLines,
     malformed_line,
@@ -32,6 +31,7 @@ from mnemic.hooks.read.lines import (
     parse_json,
     parse_written_time,
     time_fields,
+    without_padding,
 )
 from mnemic.runtime.files.foreign import open_regular
 
@@ -211,7 +211,7 @@ class _ExportSource:
     def __iter__(self) -> Iterator[SourceItem]:
         data = self._raw.read()
         try:
-            found = parse_json(data.removeprefix(BOM))
+            found = parse_json(without_padding(data))
         except InvalidInput as bad:
             raise SourceUnreadable(path=self._raw.path, why=str(bad)) from None
         memories = found.get("results") if isinstance(found, dict) else found

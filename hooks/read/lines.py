@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO, Protocol
 
@@ -16,6 +15,7 @@ from mnemic.actors.protocol.contract import raise_location
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import Event, Kind, MalformedLine, Role, SourceItem, UnknownFields, to_bytes
 from mnemic.actors.protocol.times import WrittenTime, read_time
+from mnemic.hooks.read.own_calls import call_share
 from mnemic.runtime.files.foreign import MOST_LINE_BYTES
 
 _log = logging.getLogger("mnemic.capture")
@@ -24,12 +24,10 @@ Json = dict[str, Any]
 """A parsed line."""
 
 BOM = b"\xef\xbb\xbf"
+_PADDING = b"\0 \t\r\n\v\f"
+"""What may stand around a record: white space, and the NULs that a file system puts where a machine went down."""
 _CHUNK_BYTES = 1 << 20
 FILE_ARGUMENTS = ("file_path", "absolute_path", "filePath", "notebook_path", "path", "target_file")
-# Hosts put the server's name before the tool's, and one or two lines between; Cursor says `MCP:` and the tool alone.
-OWN_TOOL = re.compile(
-    r"(?:mcp_(?!_)(?:\w+_)?)?mnemic_.|.*_mnemic__.|MCP:(?:mnemic:|memory_(?:capture|facts|forget|get|recall|settle|shape|sleep|status)$)"
-)
 
 
 class InvalidInput(ValueError):
@@ -136,9 +134,10 @@ class LineSource:
     def __iter__(self) -> Iterator[SourceItem]:
         number = 0
         for number, raw in enumerate(self._raw, 1):
-            self.position_bytes += len(raw)
+            read = self.position_bytes + len(raw)
+            self.position_bytes = read if self.size_bytes is None else min(read, self.size_bytes)  # it may be packed
             try:
-                line = parse(raw, first=number == 1)
+                line = parse(raw)
                 if line is not None:
                     yield from self._reader.read(line)
             except Exception as error:  # whatever it is about this line, the others are kept
@@ -161,16 +160,20 @@ def malformed_line(number: int, error: Exception) -> MalformedLine:
     return MalformedLine(line=number, why=f"reading it failed ({type(error).__name__})")
 
 
-def parse(raw: bytes, first: bool = False) -> Json | None:
+def without_padding(raw: bytes) -> bytes:
+    """A line without what stands around its record: white space, NULs and a byte order mark."""
+    return raw.strip(_PADDING).removeprefix(BOM).strip(_PADDING)
+
+
+def parse(raw: bytes) -> Json | None:
     """Parse one raw line; ``None`` for a blank one. Raises `InvalidInput`.
 
     The standard library's parser, because others refuse the lone surrogates that transcripts hold.
     """
-    if first:
-        raw = raw.removeprefix(BOM)
-    if not raw.strip():
+    record = without_padding(raw)
+    if not record:
         return None
-    value = parse_json(raw, torn="" if raw.endswith(b"\n") else " (the last line, perhaps still being written)")
+    value = parse_json(record, torn="" if raw.endswith(b"\n") else " (the last line, perhaps still being written)")
     if not isinstance(value, dict):
         raise InvalidInput("not a JSON object")
     return value
@@ -256,14 +259,15 @@ def call_events(
 ) -> Iterator[Event]:
     """A tool call and, where it is there, its result, under the host's ids of it.
 
-    Nothing where the tool is this memory's own: taken in, recall would find its own echo.
+    Nothing where the call is this memory's own: taken in, recall would find its own echo.
     """
-    if is_own_tool(tool):
+    share = call_share(tool, arguments)
+    if share is None:
         return
     common: dict[str, Any] = {"tool": tool, "files": argument_files(arguments), **ids}
-    yield make("tool_call", "assistant", render_call(tool, arguments), **common)
-    if result is not None:
-        yield make("tool_result", "tool", result, outcome="failed" if failed else "ok", **common)
+    yield make("tool_call", "assistant", render_call(tool, share.arguments), **common)
+    if result is not None and (kept := share.result(result)) is not None:
+        yield make("tool_result", "tool", kept, outcome="failed" if failed else "ok", **common)
 
 
 def argument_files(arguments: object) -> tuple[str, ...]:
@@ -271,8 +275,3 @@ def argument_files(arguments: object) -> tuple[str, ...]:
     if not isinstance(arguments, dict):
         return ()
     return tuple(value for name in FILE_ARGUMENTS if (value := nonblank_text(arguments.get(name))))
-
-
-def is_own_tool(tool: str) -> bool:
-    """Whether a tool is this memory's own, as any host names it (``mcp__mnemic__memory_recall``)."""
-    return OWN_TOOL.match(tool) is not None

@@ -56,6 +56,25 @@ def strip_own_output(text: str) -> str:
     return remove_block(OWN_FRAME.sub("", text))
 
 
+# The command marks its answers by whole lines; a host may number them, write them as JSON, escape them, or cut a long
+# answer, and with it one of the marks.
+_START, _STOP = r"(?:<|&lt;)mnemic-memory(?:>|&gt;)", r"(?:<|&lt;)/mnemic-memory(?:>|&gt;)"
+_EOL = r"[ \t]*(?:\\r)?(?:\\n)?(?:\r?\n)?"
+_MARKED = re.compile(
+    rf"{_START}[ \t]*(?:\\[nr]|\r?\n|\Z).*?(?:{_STOP}{_EOL}|\Z)"
+    rf"|\A(?:(?!{_START}).)*?(?:\A|\n|\\n){_STOP}[ \t]*(?:\\[nr]|\r?\n|\Z)",
+    re.DOTALL,
+)
+_BLOCK_IN_ANSWER = re.compile(rf"{_BEGIN}[ \t]*(?:\\[nr]|\r?\n)(?:(?!{_BEGIN}).)*?{_END}{_EOL}", re.DOTALL)
+
+
+def cut_marked(text: str) -> tuple[str, int]:
+    """A tool's answer without what is this memory's own, and the number of stretches that its command printed."""
+    if _BEGIN in text:
+        text = _BLOCK_IN_ANSWER.sub("", text)
+    return _MARKED.subn("", text) if "mnemic-memory" in text else (text, 0)
+
+
 def is_cursor_payload(payload: dict[str, Any]) -> bool:
     """Whether Cursor wrote a payload: every one of it has these fields, and none of Claude Code's has."""
     return "cursor_version" in payload or payload.keys() >= {"conversation_id", "generation_id"}

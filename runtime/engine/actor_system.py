@@ -36,12 +36,13 @@ from mnemic.runtime.files.writable import unwritable_reason
 from mnemic.runtime.keys.key_slots import is_locked, read_keys_by_file
 from mnemic.runtime.keys.keys import Keys, random_id
 from mnemic.runtime.minds.homes import MindFolder, read_key_header
-from mnemic.runtime.minds.projects import PassedOver, is_ignored, resolve_scope
+from mnemic.runtime.minds.projects import PassedOver, is_gone_folder, is_ignored, resolve_scope
 from mnemic.runtime.minds.scope_trust import unconfirmed_sentence
 from mnemic.runtime.models.encoders import encoder_from_settings, may_use_torch
 from mnemic.runtime.secrets.secrets import drop_private, load_scrub
 from mnemic.runtime.spool.spool import Spool
 from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.read.scopes import has_project
 from mnemic.runtime.store.store import Store, TransactionMetadata
 
 _log = logging.getLogger("mnemic.projects")
@@ -113,7 +114,13 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
             open_snapshots=lambda: open_reader(self.folder.store, keys, self.zone),
             load_encoder=lambda: (self.load_encoder or encoder_from_settings)(self.settings),
             open_transcript=_load_function(self.open_transcript),
-            resolve_scope=partial(resolve_scope, home=home, passed_over=_log_once(home)),
+            resolve_scope=partial(
+                resolve_scope,
+                home=home,
+                passed_over=_log_once(home),
+                is_project=partial(has_project, self.folder.store, keys),
+            ),
+            is_gone_folder=is_gone_folder,
             is_ignored_folder=is_ignored,
             pauses=lambda: read_pauses(self.folder.path),
             unwritable=lambda: unwritable_reason(self.folder.path),

@@ -19,6 +19,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
+from contextlib import ExitStack
 from typing import Any, ClassVar, Protocol
 
 import msgspec
@@ -208,6 +209,14 @@ class Engine(ABC):
         """End a quarantine: the actor is made anew before its next message."""
         self._mailboxes[name].renew(0.0, None)
 
+    def is_idle(self) -> bool:
+        """Whether no actor handles a message and none waits for one: nothing happens until somebody sends one."""
+        mailboxes = tuple(self._mailboxes.values())
+        with ExitStack() as held:  # all at once: what one actor is done with, another may have got by then
+            for mailbox in mailboxes:
+                held.enter_context(mailbox.held())
+            return all(mailbox.is_idle for mailbox in mailboxes)
+
     def mailbox_size(self, name: str) -> int:
         """How many messages wait in its mailbox."""
         return self._mailboxes[name].size
@@ -274,6 +283,7 @@ class _Mailbox:
         self._changed = threading.Condition()  # over the queue, the current message and whether more are taken
         self._queue: deque[_QueuedMessage] = deque()
         self._current: _QueuedMessage | None = None
+        self._handling = False  # from the moment it is taken out, until its answer is there
         self._stopping = threading.Event()
         # A process that is told to end does not wait for a thread that hangs.
         self._thread = threading.Thread(target=self._run, name=f"mnemic-{name}", daemon=True)
@@ -282,6 +292,14 @@ class _Mailbox:
     @property
     def size(self) -> int:
         return len(self._queue)
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._queue and not self._handling
+
+    def held(self) -> threading.Condition:
+        """What nothing is put in or taken out under."""
+        return self._changed
 
     def enqueue(self, envelope: Envelope, timeout_s: float, own: bool) -> PendingReply:
         letter = _QueuedMessage(envelope)
@@ -316,6 +334,7 @@ class _Mailbox:
         """Handle and answer one message after the other until the mailbox is stopped and empty."""
         while (letter := self._take()) is not None:
             self._process(letter)
+            self._handling = False
             del letter  # what was answered is held no longer
             self._current = None
         self._close_actor()
@@ -325,13 +344,17 @@ class _Mailbox:
             while not self._queue and not self._stopping.is_set():
                 self._changed.wait()
             self._current = self._queue.popleft() if self._queue else None
+            self._handling = self._current is not None
             return self._current
 
     def _process(self, letter: _QueuedMessage) -> None:
         if not letter.answer.set_running_or_notify_cancel():
             return  # nobody waits for it any more
         try:
-            answer = self._handle(letter.envelope)
+            try:
+                answer = self._handle(letter.envelope)
+            finally:
+                self._handling = False
         except MnemicError as error:
             self._reject(letter, error)
         else:

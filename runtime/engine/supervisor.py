@@ -53,7 +53,6 @@ class _ActorState:
         self.kind = f"{kind.__module__}:{kind.__qualname__}"
         self.history = FailureHistory()
         self.handled = 0
-        self.working = False  # whether it has taken up a message and is not done with it
         self.resting = False  # whether it has failed, and had no message since
         self.failing = False  # whether the message it has now has failed
 
@@ -194,7 +193,7 @@ class Supervisor:
 
     def is_busy(self) -> bool:
         """Whether an actor works, or has something to do."""
-        return any(self._actors[name].working or self._engine.mailbox_size(name) for name in tuple(self._started))
+        return not self._engine.is_idle()
 
     def start_ticking(self, tick_s: float = 1.0, on_idle_exit: Callable[[], None] | None = None) -> None:
         """Look at the clock every so often, in a thread of its own: sleep when it is time.
@@ -229,7 +228,7 @@ class Supervisor:
     def make_context(self, actor: str, envelope: Envelope) -> Context:
         """What an actor is given with a message."""
         state = self._actors[actor]
-        state.working, state.resting = True, False
+        state.resting = False
 
         def ask(message: Any, timeout_s: float) -> Any:
             if envelope.deadline is not None:
@@ -265,7 +264,7 @@ class Supervisor:
         state = self._actors[actor]
         outcome = "failure" if state.failing else "ok" if error is None else error.code
         state.handled += 1
-        state.working = state.failing = False
+        state.failing = False
         kind = type(envelope.message).__name__
         self._observer.handled(actor, kind, outcome, took_s)
         level = outcome_level(outcome, took_s)

@@ -325,6 +325,16 @@ class EngineContract:
         until(lambda: engine.mailbox_size("probe") < 3)
         assert self.ask(engine, Say(6)) == (0, 1, 2, 5, 6)
 
+    def test_an_engine_is_idle_once_no_actor_has_a_message(self, engine: Any, gates: Callable[[], Gate]) -> None:
+        assert engine.is_idle()
+        self.start(engine, Watch(engine))
+        assert engine.is_idle()
+        go_on = self.occupy(engine, gates)
+        assert not engine.is_idle()
+        go_on.open()
+        self.ask(engine, Say(0))
+        assert engine.is_idle()
+
     def test_a_message_to_an_actor_that_was_never_started_is_refused(self, engine: Any) -> None:
         with pytest.raises(ActorStopped):
             self.ask(engine, Say(0))

@@ -35,6 +35,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.events import HookRecord
+from mnemic.hooks.read.records import read_record
 from mnemic.runtime.capture.pauses import pause, resume
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys.keys import Keys
@@ -42,6 +43,7 @@ from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.spool.files import Losses, read_losses
 from mnemic.runtime.spool.spool import Spool
 from tests.clocks import ManualClock
+from tests.hooks.shells import HOSTS, MARKED, MEMORY, hook_payload
 from tests.runtime.keys.test_keys_core_dumps import allow_cores
 from tests.runtime.spooling import drain, on_disk
 from tests.waiting import BOUND_S, until
@@ -159,6 +161,14 @@ def fill(path: Path) -> None:
     """Write a file until there is no room for more."""
     with path.open("wb", buffering=0) as file, pytest.raises(OSError, match="No space left"):
         deque(map(file.write, repeat(bytes(4096))), maxlen=0)
+
+
+def given_to_another(path: Path) -> list[str]:
+    """Give a file to another user; returns what stands before a command that root's rights are taken from."""
+    if os.geteuid() or shutil.which("setpriv") is None:
+        pytest.skip("only root can give a file to another user, and setpriv takes its rights from a command")
+    os.chown(path, 65534, 65534)
+    return ["setpriv", "--bounding-set", "-dac_override,-dac_read_search,-fowner"]
 
 
 def unread(pipe: int) -> int:
@@ -566,6 +576,8 @@ class HookContract:
             ["codex", "tool"],
             ["codex", "tool", "--home"],
             ["codex", "tool", "--home", ""],
+            ["codex", "tool", "--home", "."],
+            ["codex", "tool", "--home=../home"],
             ["codex", "tool", "--home", "/dev/null"],
             ["codex", "tool", "--home", "{home}", "--mind", "another"],
             ["codex", "tool", "--home", "{home}", "--mind", "../default"],
@@ -634,6 +646,15 @@ class HookContract:
     def test_it_says_which_format_it_writes(self, place: Place) -> None:
         assert finished([*self.command, "--version"], b"", place.home).endswith(b"spool format 1\n")
         assert place.files() == []
+
+    @pytest.mark.parametrize("host", HOSTS)
+    @pytest.mark.parametrize("printed", [MEMORY, MARKED])
+    def test_of_the_memorys_own_command_in_a_shell_nothing_is_captured(
+        self, place: Place, host: str, printed: str
+    ) -> None:
+        event, payload = hook_payload(host, "cd /src && ./.venv/bin/mnemic recall mast | head -3", printed)
+        place.run(json.dumps(payload).encode(), assistant=host, event=event)
+        assert read_record(place.one()) == []
 
     # --- silence -----------------------------------------------------------------------------------------------------
 
@@ -836,6 +857,38 @@ class HookContract:
             os.utime(place.home / "run" / "hook-start", (at_s, at_s))
             place.run(payload, "--ask", event="prompt")
             until(lambda: started.read_bytes() == b"x" * count)  # noqa: B023
+
+    def test_a_stamp_of_another_user_is_replaced_and_keeps_no_process_from_starting(self, place: Place) -> None:
+        started, stamp = place.home / "started", place.home / "run" / "hook-start"
+        place.programs(serve=script(f"open({str(started)!r}, 'w').write('x')"))
+        stamp.parent.mkdir(mode=0o700, exist_ok=True)
+        stamp.touch(0o600)
+        before = given_to_another(stamp)
+        old_s = CLOCK.now_us() / 1e6 - 3600
+        os.utime(stamp, (old_s, old_s))
+        place.run(b"one", before=before)
+        until(lambda: started.exists() and started.read_text() == "x")
+        assert stamp.stat().st_uid == os.geteuid()
+        assert stamp.stat().st_mtime > old_s + 1
+
+    def test_a_session_s_file_of_another_user_is_passed_over_and_nothing_is_lost(self, place: Place) -> None:
+        place.run(b'{"session_id":"s"} one')
+        (file,) = place.files()
+        place.run(b'{"session_id":"s"} two', before=given_to_another(file))
+        assert len(place.files()) == 2
+        assert {one.payload for one in place.taken()} == {b'{"session_id":"s"} one', b'{"session_id":"s"} two'}
+        assert place.losses().lost == 0
+
+    def test_in_a_home_of_another_user_nothing_is_kept_asked_counted_or_started(
+        self, place: Place, noticing: Callable[[], bool]
+    ) -> None:
+        for path in (place.home, *place.home.rglob("*")):
+            given_to_another(path)
+        before = files_of(place.home)
+        with serving(place.home, said(b"an answer")) as heard:
+            assert place.run(b"one", "--ask", event="session-start") == b""
+        assert (heard, place.files(), place.losses().lost, noticing()) == ([], [], 0, False)
+        assert {path: data for path, data in files_of(place.home).items() if path in before} == before
 
     @pytest.mark.parametrize(
         "answer",

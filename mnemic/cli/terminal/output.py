@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 Line = str | Sequence[tuple[str, str]]
 """A line of an answer: a text, or parts of one, each with its style as `rich` names it (``bold``, ``dim``, ``red``)."""
 
+# Claude Code: https://code.claude.com/docs/en/env-vars. Gemini CLI: https://geminicli.com/docs/tools/shell. The others
+# document none, and were seen to set these; some tools set AI_AGENT, whoever they are.
+ASSISTANT_VARIABLES = (
+    *("AI_AGENT", "CLAUDECODE", "CODEX_CI", "CODEX_SANDBOX", "CODEX_THREAD_ID", "CURSOR_AGENT", "GEMINI_CLI"),
+    "OPENCODE",
+)
+"""Variables that assistants set in the shells they run commands in."""
 PIPE_COLUMNS = 80
 """What an answer is laid out for where there is no terminal, unless $COLUMNS says otherwise."""
 SHORT_ID = 8
@@ -42,8 +49,11 @@ class OutputFailed(MnemicError):
 # --- lines -----------------------------------------------------------------------------------------------------------
 
 
-def print_lines(lines: Iterable[Line]) -> None:
+def print_lines(lines: Iterable[Line], *, marked: bool = False) -> None:
     """Print an answer. On a terminal what is longer than a line is continued below its own start, words whole.
+
+    Args:
+        marked: whether to put it between marks in an assistant's shell, by which capture leaves it out.
 
     Raises:
         OutputFailed: standard output cannot be written.
@@ -51,13 +61,29 @@ def print_lines(lines: Iterable[Line]) -> None:
     """
     show = _print_styled(_console(sys.stdout)) if sys.stdout.isatty() else lambda line: click.echo(plain(line))
     try:
-        for line in lines:
+        for line in _marked(lines) if marked and in_assistants_shell(os.environ) else lines:
             show(line)
     except BrokenPipeError:
         raise
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left would fail again at exit
         raise OutputFailed(why=error.strerror) from error
+
+
+def in_assistants_shell(environment: Mapping[str, str]) -> bool:
+    """Whether an assistant runs the command and reads what it prints."""
+    return any(environment.get(name) for name in ASSISTANT_VARIABLES)
+
+
+def _marked(lines: Iterable[Line]) -> Iterator[Line]:
+    """An answer between the marks of this memory's own words; no memory's text can end it."""
+    from mnemic.actors.brief.compose import FRAME_END, FRAME_START
+
+    yield FRAME_START
+    for line in lines:
+        parts = [(line, "")] if isinstance(line, str) else line
+        yield [(part.replace("mnemic-memory>", "mnemic-memory›"), style) for part, style in parts]
+    yield FRAME_END
 
 
 def _console(stream: TextIO) -> Console:
@@ -155,7 +181,9 @@ def local_day(at: str | None, unknown: str = "undated") -> str:
 
 
 def cut(text: str, width: int) -> str:
-    """As much of a text as fits into so many columns, whole words, an ellipsis at its end where that is not all."""
+    """As much of a text as fits into so many columns, an ellipsis at its end where that is not all: whole words, of a
+    path whole names.
+    """
     from rich.cells import cell_len, set_cell_size
 
     text = escape_controls(text)
@@ -163,7 +191,8 @@ def cut(text: str, width: int) -> str:
         return text
     kept = set_cell_size(text, max(0, width - 1)).rstrip()
     words = kept if text[len(kept) : len(kept) + 1].isspace() else kept.rpartition(" ")[0]
-    return f"{words if len(words) > len(kept) // 2 else kept}…"
+    names = kept[: kept.rfind("/") + 1]
+    return f"{next((one for one in (words, names) if len(one) > len(kept) // 2), kept)}…"
 
 
 def cut_front(text: str, width: int) -> str:
@@ -226,10 +255,23 @@ def hit_lines(number: int, hit: dict[str, Any], *, full: bool = False) -> Iterat
             yield [("    why: " + ", ".join(f"{name} {share:.2f}" for name, share in hit["why"].items()), "dim")]
         yield from ([(f"    {note}", "dim")] for note in notes)
         return
-    yield from (f"    {line}" for line in filled(hit["text"], width, 1 if notes else 2))
+    shown = new_text(hit["text"]) if hit["kind"] == "tool_call" else hit["text"]
+    yield from (f"    {line}" for line in filled(shown, width, 1 if notes else 2))
     if notes:
         more = f" (+{len(notes) - 1}: --full)" if len(notes) > 1 else ""
         yield [(f"    {cut(notes[0], width - len(more))}{more}", "dim")]
+
+
+def new_text(call: str) -> str:
+    """A call of a tool as a line or two tell it: of one that replaces a text, the tool, the file and the new text."""
+    for old, new in (("old_string", "new_string"), ("oldString", "newString")):
+        before, is_edit, rest = call.partition(f"\n{old}: ")
+        _, has_new, put = rest.partition(f"\n{new}: ")
+        if is_edit and has_new:
+            tool, *arguments = before.split("\n")
+            named = (one.partition(": ") for one in arguments)
+            return " ".join([tool, *(value for name, _, value in named if name.lower().endswith("path")), "->", put])
+    return call
 
 
 def _fit_style(score: float) -> str:

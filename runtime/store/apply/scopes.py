@@ -50,7 +50,7 @@ def _make_way(context: ApplyContext, path: str, at: int) -> tuple[RenameScope, S
     if change is None:
         return None
     undo = _rename(context, change, at).undo
-    assert undo is not None
+    assert isinstance(undo, RenameScope)
     return change, undo
 
 

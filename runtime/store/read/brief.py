@@ -8,12 +8,13 @@ the store, and no clock is read: the same state gives the same material.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import apsw
 import msgspec
 
+from mnemic.actors.brief.repeats import Said, merge_repeats
 from mnemic.actors.brief.statement_cues import MAX_STATEMENT_CHARS, directive_start
 from mnemic.actors.knowledge.facts import MOSTLY, is_mostly, open_pairs, over_clauses, share_over
 from mnemic.actors.protocol.ambient_messages import (
@@ -25,7 +26,7 @@ from mnemic.actors.protocol.ambient_messages import (
     QuotedPair,
     UnresolvedFailure,
 )
-from mnemic.actors.protocol.events import escape_surrogates
+from mnemic.actors.protocol.events import MCP_PREFIX, escape_surrogates
 from mnemic.actors.protocol.knowledge.snapshot import StatementRecord
 from mnemic.actors.protocol.scopes import EVERYWHERE
 from mnemic.actors.protocol.sleep.changes import DIGEST_STAGES, PROFILE_STAGE, SourceSpan
@@ -42,8 +43,10 @@ _MAX_STATEMENTS = 40
 """So many things that hold, at most, are told of: more than any budget has room for."""
 _MAX_PERSONAL = 8
 """So many things that the user said of themselves, at most."""
-_MAX_SCANNED = 400
-"""So many of the newest texts that hold a telling word are read for them."""
+_MAX_SCANNED = 4_000
+"""So many of the newest memories that hold a telling word are looked at for them."""
+_MAX_READ = 400
+"""So many different texts of these are read."""
 _REPLIES = 3
 """So many of a session's last replies may say what is left to do."""
 _STEPS = 200
@@ -130,16 +133,16 @@ class _BriefingQuery:
         self._in_project = f"{_is_in(own)} AND m.retired_at IS NULL"
         self._is_everywhere = _is_in(everywhere)
         self._within = f"{_is_in(self._scopes)} AND m.retired_at IS NULL"
+        self._statement = f"{_QUOTED}, m.session, m.superseded_by, {self._is_everywhere}, coalesce(m.said_at, -m.id)"
         self._kinds: dict[int, str] = {}  # of sessions seen: "own", "subagent" or ""
+        self._assistants: dict[int, str] = {}  # of sessions seen
 
     def collect(self) -> BriefingSources:
         """All of it."""
-        held = {
-            quote.id: quote for quotes in (self._decisions_and_notes(), self._user_statements()) for quote in quotes
-        }
+        held = merge_repeats(chain(self._decisions_and_notes(), self._user_statements()))
         return BriefingSources(
             last_session=self._last_session(),
-            in_force=tuple(held.values())[:_MAX_STATEMENTS],
+            in_force=tuple(held[:_MAX_STATEMENTS]),
             conflict=self._conflict(),
             digest=tuple(self._digest()),
             profile=tuple(islice(self._profile(), _MAX_PERSONAL)),
@@ -225,40 +228,53 @@ class _BriefingQuery:
 
     # --- what holds --------------------------------------------------------------------------------------------------
 
-    def _decisions_and_notes(self) -> Iterator[Quote]:
+    def _decisions_and_notes(self) -> Iterator[Said]:
         """Decisions, notes, corrections that stand; those for every project first, then decisions and corrections."""
         rows: list[Any] = self._db.execute(
             "WITH kept(id, corrects) AS (SELECT id, max(corrects) FROM ("
             f"SELECT m.id, 0 AS corrects FROM memories m WHERE m.kind IN ('decision', 'note') AND {self._within}"
             " UNION ALL SELECT superseded_by, 1 FROM memories WHERE superseded_by IS NOT NULL) GROUP BY id)"
-            f" SELECT {_QUOTED}, m.session, kept.corrects, m.superseded_by, {self._is_everywhere}"
-            f" FROM kept JOIN memories m ON m.id = kept.id WHERE {self._within}"
+            f" SELECT {self._statement}, kept.corrects FROM kept JOIN memories m ON m.id = kept.id WHERE {self._within}"
             f" ORDER BY {self._is_everywhere} DESC, m.kind != 'decision' AND NOT kept.corrects, {SAID_OR_KEPT} DESC,"
             f" m.id DESC LIMIT {_MAX_SCANNED}"
         ).fetchall()
-        over = self._over([row[0] for row in rows])
-        for row in rows:
-            if not over.get(row[0]) and self._is_current(row[0], row[8]) and self._is_briefable_session(row[6]):
-                quote = self._quote(row, corrects=bool(row[7]), session=row[6])
-                yield msgspec.structs.replace(quote, is_partly_over=row[0] in over, is_everywhere=bool(row[9]))
+        yield from self._current_statements(rows)
 
-    def _user_statements(self) -> Iterator[Quote]:
+    def _user_statements(self) -> Iterator[Said]:
         """Turns of the user's that state something standing, and stand; those for every project, then newest first."""
         rows: list[Any] = self._db.execute(
-            f"SELECT {_QUOTED}, m.session, m.superseded_by, {self._is_everywhere} FROM memories m WHERE m.cued = 1"
-            f" AND {self._within} ORDER BY {self._is_everywhere} DESC, {SAID_OR_KEPT} DESC, m.id DESC"
-            f" LIMIT {_MAX_SCANNED}"
+            f"SELECT {self._statement}, 0 FROM memories m WHERE m.cued = 1 AND {self._within}"
+            f" ORDER BY {self._is_everywhere} DESC, {SAID_OR_KEPT} DESC, m.id DESC LIMIT {_MAX_SCANNED}"
         ).fetchall()
-        over = self._over([row[0] for row in rows])
+        for one in self._current_statements(rows):
+            quote = one.quote
+            if quote.size_bytes <= min(4 * MAX_STATEMENT_CHARS, len(quote.text)):
+                start = directive_start(quote.text.decode("utf-8", "surrogatepass"))
+                if start is not None:
+                    yield one._replace(quote=msgspec.structs.replace(quote, start=start))
+
+    def _current_statements(self, rows: list[Any]) -> Iterator[Said]:
+        """Of each text the first memory, where that holds: one that was replaced brings back no other of the same text.
+
+        Args:
+            rows: columns as `_statement` has them, and whether the memory corrects another.
+        """
+        equal: dict[tuple[int, str, bool], list[Any]] = {}
         for row in rows:
-            if not over.get(row[0]) and self._is_current(row[0], row[7]) and self._is_briefable_session(row[6]):
+            if self._is_briefable_session(row[6]):
+                key = row[2], row[4], self._assistants[row[6]].startswith(MCP_PREFIX)
+                if key in equal or len(equal) < _MAX_READ:
+                    equal.setdefault(key, []).append(row)
+        over = self._over([same[0][0] for same in equal.values()])
+        for row, *others in equal.values():
+            if not over.get(row[0]) and self._is_current(row[0], row[7]):
                 quote = msgspec.structs.replace(
-                    self._quote(row, session=row[6]), is_partly_over=row[0] in over, is_everywhere=bool(row[8])
+                    self._quote(row, corrects=bool(row[10]), session=row[6]),
+                    is_partly_over=row[0] in over,
+                    is_everywhere=bool(row[8]),
+                    at=max(one[3] for one in (row, *others)),
                 )
-                if quote.size_bytes <= min(4 * MAX_STATEMENT_CHARS, len(quote.text)):
-                    start = directive_start(quote.text.decode("utf-8", "surrogatepass"))
-                    if start is not None:
-                        yield msgspec.structs.replace(quote, start=start)
+                yield Said(quote, frozenset(one[9] for one in (row, *others)))
 
     def _over(self, rows: list[int]) -> dict[int, bool]:
         """Of memories that state what was replaced or is over by its own words, whether that is most of them."""
@@ -327,6 +343,7 @@ class _BriefingQuery:
     def _session_kind(self, session: int) -> str:
         if session not in self._kinds:
             assistant, name = next(self._db.execute("SELECT assistant, name FROM sessions WHERE id = ?", (session,)))
+            self._assistants[session] = assistant
             parent = name.rpartition("/")[0]
             known = "SELECT 1 FROM sessions WHERE assistant = ? AND name = ?"
             if (assistant, name) == self._own:

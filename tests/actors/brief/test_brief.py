@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from mnemic.actors.brief import brief
 from mnemic.actors.brief.brief import MOST_RECALLED, RECALLED_BYTES, BriefSettings, answer_brief
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed
 from mnemic.actors.protocol.changes import ScopeRef
@@ -132,6 +133,34 @@ def test_three_at_most_are_told_the_surest_first(actor_system: ActorHarness) -> 
     for number in range(5):
         keep(actor_system, f"the harbour keeps copper lantern {number} there", session=f"old{number}")
     assert len(prompted(actor_system).memories) == MOST_RECALLED
+
+
+def test_what_was_said_often_is_told_to_a_session_once_and_leaves_room_to_the_rest(
+    actor_system: ActorHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(brief, "_CANDIDATES", 4)
+    said = f"from now on {LANTERN}"  # on each day another matter to a recall
+    for day in range(6):
+        text = said if day % 2 else f"Please, {said}!"
+        actor_system.keep(text, place=PLACE, session=f"old{day}", said_at=START_US + day * 86_400_000_000)
+    copper = keep(actor_system, "a copper lantern of the harbour is lent to the pilot, who keeps it", session="lent")
+    first = prompted(actor_system)
+    assert len(first.memories) == 2
+    assert copper in first.memories
+    assert prompted(actor_system) == Briefed(text="", memories=(), tokens=0)
+
+
+def test_what_a_start_told_once_of_many_is_not_told_again_beside_a_prompt(actor_system: ActorHarness) -> None:
+    for day in range(5):
+        said_at = START_US + day * 86_400_000_000
+        keep(actor_system, f"From now on {LANTERN}.", session=f"old{day}", said_at=said_at)
+    keep(actor_system, "Thanks.", session="last", said_at=START_US + 9 * 86_400_000_000)
+    told = started(actor_system)
+    assert f'- 2025-10-13, the user said 5 times: "From now on {LANTERN}."' in told.text
+    assert prompted(actor_system).memories == ()
+    keep(actor_system, f"from now on {LANTERN}", session="later", said_at=START_US + 10 * 86_400_000_000)
+    assert prompted(actor_system).memories == ()
+    assert len(prompted(actor_system, session="another").memories) == 1
 
 
 def test_what_the_session_holds_itself_is_not_told_it(actor_system: ActorHarness) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -264,6 +265,44 @@ def test_days_are_told_by_the_clock_on_the_wall() -> None:
         assert f"- {day}, the user" in compose_prompt([quote("a")], BUDGET_TOKENS, zone=zone)[0]
 
 
+def test_what_was_said_often_is_told_once_with_how_often_and_leaves_its_room_to_the_rest() -> None:
+    rule = "Always run the linter before you commit."
+    holds = (
+        quote(rule, 1, times=34),
+        quote("always run the linter before you commit", 2),
+        quote("the port is 3000", 3, kind="decision", times=2),
+        quote("the port is 3400", 4, kind="decision"),
+        quote("so it is", 5, is_correction=True, times=3),
+    )
+    again = (quote(f"Please {rule}", 6),)
+    material = BriefingSources(last_session=None, in_force=holds, profile=again, digest=again)
+    assert told(material) == [
+        "What holds here:",
+        f'- 2025-10-09, the user said 34 times: "{rule}"',
+        '- 2025-10-09, decision, said 2 times: "the port is 3000"',
+        '- 2025-10-09, decision: "the port is 3400"',
+        '- 2025-10-09, corrected, said 3 times: "so it is"',
+    ]
+
+
+def test_what_the_user_said_last_is_not_told_again_as_what_holds() -> None:
+    rule = "Always run the linter before you commit."
+    material = BriefingSources(last_session=left(rule, "Done."), in_force=(quote(rule, 9, times=34),))
+    assert told(material) == [
+        "Where we left off on 2025-10-09, with codex:",
+        f'- the user last said (34 times in all): "{rule}"',
+        '- the assistant last said: "Done."',
+    ]
+    corrects = msgspec.structs.replace(material, in_force=(quote(rule, 9, is_correction=True),))
+    assert told(corrects)[-1] == f'- 2025-10-09, corrected: "{rule}"', "which tells more"
+
+
+def test_a_rule_that_is_cut_off_where_it_was_said_last_is_told_as_what_holds() -> None:
+    said = f"{'so much before. ' * 60}From now on use tabs. {'and after. ' * 60}"
+    held = quote(said, 9, start=said.index("From"))
+    assert "From now on use tabs." in told(BriefingSources(last_session=left(said), in_force=(held,)))[-1]
+
+
 def test_a_long_text_is_cut_to_what_matters_in_it_with_the_id_that_gives_the_whole() -> None:
     text = "so much before. " * 40 + "\nFrom now on use tabs. " + "and after. " * 40
     (line,) = told(BriefingSources(last_session=None, in_force=(quote(text, 7, start=text.index("From")),)))[1:]
@@ -274,7 +313,7 @@ def test_a_long_text_is_cut_to_what_matters_in_it_with_the_id_that_gives_the_who
 
 def test_where_there_is_little_room_the_newest_of_what_holds_is_told_and_half_is_kept_for_it() -> None:
     material = BriefingSources(
-        last_session=left("p" * 400, "r" * 700), in_force=tuple(quote("h" * 200, 9 + n) for n in range(9))
+        last_session=left("p" * 400, "r" * 700), in_force=tuple(quote(f"{n}" * 200, 9 + n) for n in range(9))
     )
     lines = told(material, 350)
     assert lines[0].startswith("Where we left off")
@@ -364,12 +403,13 @@ def test_what_reads_as_an_instruction_is_left_out_and_counted() -> None:
 
 
 def test_what_its_user_said_is_told_and_said_to_read_as_an_instruction() -> None:
-    material = BriefingSources(last_session=left(INJECTED), in_force=(quote(INJECTED, 9),))
+    other = INJECTED.upper() + " Do."
+    material = BriefingSources(last_session=left(INJECTED), in_force=(quote(other, 9),))
     assert told(material) == [
         "Where we left off on 2025-10-09, with codex:",
         f'- the user last said (reads as an instruction): "{INJECTED}"',
         "What holds here:",
-        f'- 2025-10-09, the user said (reads as an instruction): "{INJECTED}"',
+        f'- 2025-10-09, the user said (reads as an instruction): "{other}"',
     ]
     beside, _ = compose_prompt([quote(INJECTED), quote(INJECTED, 2, role="assistant")], BUDGET_TOKENS)
     assert beside.count(INJECTED) == 1

@@ -127,4 +127,24 @@ def test_words_that_were_not_given_were_not_told(mind: ActorHarness) -> None:
 def test_what_tells_of_the_past_in_a_decision_that_stands_leaves_it_out_of_nothing(mind: ActorHarness) -> None:
     say(mind, "Decision: our CI is Jenkins.", session="a")
     say(mind, "Decision: we used to run the regression suite on old agents in the basement. Our CI is GitHub.", 9)
-    assert "GitHub" in holds(brief(mind, "new"))
+    assert "GitHub" in brief(mind, "new").text
+
+
+def test_what_stands_for_it_is_heard_once_however_often_it_is_said(mind: ActorHarness) -> None:
+    say(mind, OLD, session="a")
+    brief(mind, "running")
+    say(mind, NEW, 9, session="b")
+    assert "Postgres 17" in prompt(mind, "running").text
+    for number, text in enumerate((NEW, "decision: our database becomes Postgres 17!", f"Also, {NEW}")):
+        say(mind, text, 20 + number, session=f"c{number}")
+        assert prompt(mind, "running").text == ""
+
+
+def test_what_is_taken_back_is_told_though_the_session_heard_it_before(mind: ActorHarness) -> None:
+    say(mind, OLD, session="a")
+    brief(mind, "running")
+    say(mind, NEW, 9, session="b")
+    assert "since 2025-10-18" in prompt(mind, "running").text
+    say(mind, "Decision: our database becomes SQLite.", 20, session="c")
+    assert "SQLite" in prompt(mind, "running").text.partition("since 2025-10-29")[2]
+    assert prompt(mind, "running").text == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from mnemic.actors.communities import boundary_work
 from mnemic.actors.communities.boundary_work import BoundaryWork
+from mnemic.actors.communities.communities import CommunitiesActor
 from mnemic.actors.protocol.capture.messages import Forget, Recover
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.communities.messages import (
@@ -21,10 +23,11 @@ from mnemic.actors.protocol.communities.messages import (
     CommunityProgress,
     ListCommunities,
     UpdateCommunities,
+    UpdateMore,
 )
-from mnemic.actors.protocol.errors import ModelMissing
+from mnemic.actors.protocol.errors import DeviceExhausted, ModelMissing
 from mnemic.actors.protocol.recall.messages import Recall
-from mnemic.actors.protocol.store.messages import Rebuild
+from mnemic.actors.protocol.store.messages import Committed, Rebuild
 from mnemic.algorithms.graph import backends, mosaic
 from tests.harness import NOWHERE, ActorHarness, turns
 from tests.waiting import until
@@ -105,6 +108,14 @@ def subject_of(text: str) -> str:
     return next(subject for subject, words in SUBJECTS.items() if text.split()[0] in words.split())
 
 
+def without_meaning(home: Path) -> ActorHarness:
+    """Three memories that cannot be embedded yet, though the model is there."""
+    one = ActorHarness(home, sources={"a": turns(f"text {number}" for number in range(3))})
+    one.encoder.chokes_on = lambda text: DeviceExhausted(implementation="bag", why="it is held up")
+    one.take_quietly("a")
+    return one
+
+
 def _missing() -> Any:
     raise ModelMissing(path="/nowhere", why="it is gone")
 
@@ -172,14 +183,35 @@ def test_without_a_model_sessions_are_what_hangs_together(tmp_path: Path) -> Non
 
 
 def test_what_waits_for_its_meaning_is_waited_for(tmp_path: Path) -> None:
-    said = turns(f"text {number}" for number in range(3))
-    with ActorHarness(tmp_path, sources={"a": said}) as one:
-        one.take_quietly("a")
+    with without_meaning(tmp_path) as one:
         progress = one.ask(UpdateCommunities(mark="asked"))
         assert (progress.done, progress.pending) == (0, 0)
         assert "meaning" in progress.why_not
         assert "meaning" in " ".join(one.ask(ListCommunities()).degraded)
+        one.encoder.chokes_on = lambda text: None
         assert up_to_date(one).done == 1
+
+
+def test_the_reason_for_waiting_is_told_until_a_step_finds_that_it_is_over(tmp_path: Path) -> None:
+    class Asking:
+        trace = "t"
+        tell = list[Any]().append
+
+        def ask(self, message: Any, timeout_s: float = 60.0) -> Any:
+            return one.ask(message)
+
+        def cancelled(self) -> bool:
+            return False
+
+    context: Any = Asking()
+    with without_meaning(tmp_path) as one, closing(CommunitiesActor.make(one.ports)) as actor:
+        why_not = actor.handle(UpdateCommunities(mark="asked"), context).why_not
+        actor.handle(Committed(seq=seq(one)), context)
+        assert why_not in actor.handle(ListCommunities(), context).degraded
+        one.encoder.chokes_on = lambda text: None
+        one.embed()
+        actor.handle(UpdateMore(), context)
+        assert why_not not in actor.handle(ListCommunities(), context).degraded
 
 
 def test_what_got_its_meaning_late_is_joined_by_whoever_goes_on_as_by_whoever_begins_anew(tmp_path: Path) -> None:
@@ -470,7 +502,7 @@ def test_a_graph_that_is_loaded_at_each_boundary_is_the_one_that_was_changed(
 
     def stepping(self: Any, context: Any) -> Any:
         self.why_not = "held back" if held else ""
-        found = step(self, context)
+        found = None if held else step(self, context)
         if found is not None and loads:
             self._state = None
         return found

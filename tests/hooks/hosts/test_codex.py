@@ -11,7 +11,7 @@ import pytest
 
 from mnemic.actors.protocol.events import to_text
 from mnemic.hooks.hosts.codex import MAX_HELD_EVENTS
-from mnemic.hooks.read.lines import is_own_tool
+from mnemic.hooks.read.own_calls import is_own_tool
 
 MAIN = "rollout-2026-11-21T23-39-06-01a2007a-543b-7ce0-a412-b59ce53ae4fd.jsonl"
 SUBAGENT = "rollout-2026-11-21T23-39-22-01a2007a-9106-7550-b662-ccc1b7dfc47f.jsonl"

@@ -119,6 +119,20 @@ def test_calls_of_this_memory_itself_are_left_out() -> None:
     assert read(claude_conversation(claude_message("c", "assistant", "", content=blocks), name="")) == []
 
 
+@pytest.mark.parametrize("call", ["t1", None])
+def test_this_memorys_command_in_a_shell_is_left_out_with_its_answer(call: str | None) -> None:
+    blocks = []
+    for line, printed in (("mnemic recall mast", "14.2 m"), ("make", "built")):
+        given = {"type": "tool_use", "id": call, "name": "start_process", "input": {"command": line}}
+        answer = {"type": "tool_result", "tool_use_id": call, "name": "start_process", "content": printed}
+        blocks += [given, answer]
+    _, *events = read(claude_conversation(claude_message("c1", "assistant", "", content=blocks)))
+    assert [told(one) for one in events] == [
+        ("tool_call", "assistant", "start_process\ncommand: make"),
+        ("tool_result", "tool", "built"),
+    ]
+
+
 def test_a_project_becomes_notes_by_section() -> None:
     fees = "# Fees\n\n40 a month.\n\n# Depth\n\n3 m.\n"
     project = {

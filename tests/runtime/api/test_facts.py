@@ -210,6 +210,13 @@ def test_a_thing_is_shown_with_what_holds_first_and_what_it_is_named_beside(mind
     assert len(mind.entity("database", k=1).memories) == 1
 
 
+def test_a_thing_that_only_statements_are_about_was_named_on_no_day(mind: Mind) -> None:
+    mind.remember("the cutoff is at 9", scope="boat")
+    shown = mind.entity("cutoff", scope="boat")
+    assert (shown.entity.memories, shown.entity.last_at) == (0, None)
+    assert len(shown.facts) == 1
+
+
 def test_names_that_somebody_merges_are_one_thing_until_that_is_taken_back(mind: Mind) -> None:
     merged = mind.merge_entities("SQLite", "Postgres 17")
     assert (merged.changed, merged.entity.name, merged.entity.also_called) == (True, "Postgres 17", ("SQLite",))

@@ -192,6 +192,33 @@ def test_a_release_between_two_looks_at_a_quarantine_harms_nobody() -> None:
         made.stop("probe")
 
 
+class Pausing(_Mailbox):
+    """A mailbox whose thread pauses between taking a message out and handing it to the actor."""
+
+    taken, go_on = threading.Event(), threading.Event()
+
+    def _process(self, letter: Any) -> None:
+        self.taken.set()
+        assert self.go_on.wait(BOUND_S)
+        super()._process(letter)
+
+
+def test_an_engine_whose_actor_has_taken_a_message_and_not_begun_is_not_idle() -> None:
+    made = EmbeddedEngine(ManualClock(0), stop_timeout_s=BOUND_S)
+    mailbox = made._mailboxes["probe"] = Pausing("probe", ProbeActor, 10, Watch(made), ManualClock(0))
+    try:
+        answer = made.send("probe", letter(Say(1)), timeout_s=BOUND_S)
+        assert mailbox.taken.wait(BOUND_S)
+        assert made.mailbox_size("probe") == 0
+        assert not made.is_idle()
+        mailbox.go_on.set()
+        assert answer.get() == (1,)
+        assert made.is_idle()
+    finally:
+        mailbox.go_on.set()
+        made.stop("probe")
+
+
 def test_an_actors_own_error_is_no_death_whatever_its_name() -> None:
     made = EmbeddedEngine(ManualClock(0), stop_timeout_s=BOUND_S)
     watch = Watch(made)

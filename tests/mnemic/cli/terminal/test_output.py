@@ -12,15 +12,19 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from mnemic.cli.terminal.output import (
+    ASSISTANT_VARIABLES,
     filled,
     hit_lines,
     local_day,
     local_minute,
+    new_text,
     plain,
     print_lines,
     progress_bars,
     searched_scope,
 )
+from mnemic.hooks.read.lines import render_call
+from mnemic.hooks.read.own_text import cut_marked
 
 
 class Terminal(io.StringIO):
@@ -105,6 +109,34 @@ def test_words_are_cut_nowhere(words: list[str]) -> None:
     assert len(kept) == len(words) or rows[-1].endswith("…")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"file_path": "/a/b.py", "old_string": "x = 1", "new_string": "x = 2\ny: 3"}, "Edit /a/b.py -> x = 2\ny: 3"),
+        (
+            {"replace_all": False, "file_path": "b.py", "old_string": "x", "new_string": "", "more": 1},
+            "Edit b.py -> \nmore: 1",
+        ),
+        ({"filePath": "b.py", "oldString": "x", "newString": "y"}, "Edit b.py -> y"),
+        ({"file_path": "b.py", "old_string": "x"}, "Edit\nfile_path: b.py\nold_string: x"),
+        ({"command": "ls"}, "Edit\ncommand: ls"),
+    ],
+)
+def test_of_an_edit_the_file_and_the_new_text_are_told(arguments: dict[str, Any], told: str) -> None:
+    assert new_text(render_call("Edit", arguments)) == told
+
+
+def test_below_a_hit_that_is_an_edit_stands_the_new_text_and_no_name_of_a_path_is_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("mnemic.cli.terminal.output.columns", lambda: 60)
+    path = "/home/ada/projects/korb/src/payments/providers/mollie_client.py"
+    edit = render_call("Edit", {"file_path": path, "old_string": "retries = 3 " * 20, "new_string": "retries = 5"})
+    _, first, second = (plain(line) for line in hit_lines(1, HIT | {"kind": "tool_call", "text": edit}))
+    assert first == "    Edit /home/ada/projects/korb/src/payments/providers/"
+    assert second == "    mollie_client.py -> retries = 5"
+
+
 def test_times_are_local_and_to_the_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()
@@ -143,3 +175,19 @@ def test_on_a_terminal_a_long_line_goes_on_below_its_start_and_nothing_in_it_ste
 )
 def test_where_was_looked_is_told(scope: str | tuple[str, ...], found: str, told: str) -> None:
     assert searched_scope(scope, found) == told
+
+
+@pytest.mark.parametrize("variable", ASSISTANT_VARIABLES)
+def test_in_an_assistants_shell_an_answer_is_marked_and_no_memory_ends_it(
+    variable: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = ["the mast", [("</mnemic-memory>", "bold"), (" high", "")]]
+    print_lines(lines, marked=True)
+    assert capsys.readouterr().out == "the mast\n</mnemic-memory> high\n"
+    monkeypatch.setenv(variable, "1")
+    print_lines(lines, marked=True)
+    told = capsys.readouterr().out
+    assert told == "<mnemic-memory>\nthe mast\n</mnemic-memory› high\n</mnemic-memory>\n"
+    assert cut_marked(f"one\n{told}two") == ("one\ntwo", 1)
+    print_lines(["{}"])
+    assert capsys.readouterr().out == "{}\n"

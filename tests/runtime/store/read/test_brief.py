@@ -298,6 +298,65 @@ def test_the_quote_starts_where_the_standing_sentence_does(actor_system: ActorHa
     assert material(actor_system).in_force[0].start == 10
 
 
+def often(actor_system: ActorHarness, **fields: Any) -> list[tuple[str, int, int]]:
+    """What holds: the words, how often they were said, and when last."""
+    found = material(actor_system, **fields).in_force
+    return [(to_text(quote.text), quote.times, (quote.at or 0) - START_US) for quote in found]
+
+
+def test_what_was_said_often_takes_one_place_of_what_holds(actor_system: ActorHarness) -> None:
+    rule, others = "Always run the linter.", [f"Rule: shelf {number}." for number in range(39)]
+    keep(actor_system, *(event(text, at, session=text) for at, text in enumerate(others)))
+    keep(actor_system, *(event(rule, 100 + at, session=f"rule {at}") for at in range(450)))
+    assert often(actor_system) == [(rule, 450, 549), *((text, 1, at) for at, text in reversed([*enumerate(others)]))]
+
+
+def test_the_same_words_count_as_said_again_and_another_number_or_name_does_not(actor_system: ActorHarness) -> None:
+    said = ["Always use port 3000.", "please always use port 3000", "ALWAYS use port 3000!", "Always use port 3400."]
+    keep(actor_system, *(event(text, at, session=text) for at, text in enumerate(said)))
+    assert often(actor_system) == [(said[3], 1, 3), (said[2], 3, 2)]
+
+
+def test_lines_that_a_fork_copied_were_said_once(actor_system: ActorHarness) -> None:
+    for session in ("one", "a fork", "a fork of it"):
+        keep(actor_system, event("Always run the linter.", 1, session=session), reply("I will.", 2, session=session))
+        keep(actor_system, event("Decision: SQLite.", 3, session=session, kind="decision"))
+    keep(actor_system, event("Always run the linter.", 9, session="two"))
+    assert often(actor_system) == [("Decision: SQLite.", 1, 3), ("Always run the linter.", 2, 9)]
+
+
+def test_what_nobody_dated_counts_each_time(actor_system: ActorHarness) -> None:
+    keep(actor_system, *(event("Always run the linter.", said_at=None, session=f"{n}") for n in range(3)))
+    ((_, times, last_at),) = often(actor_system)
+    assert (times, last_at >= 0) == (3, True)
+
+
+def test_the_users_own_words_stand_for_what_an_assistant_kept_of_them(actor_system: ActorHarness) -> None:
+    kept = {"place": PLACE, "kind": "note", "assistant": "mcp:codex"}
+    actor_system.keep("always run the linter", **kept, role="assistant", said_at=START_US + 8)
+    actor_system.keep("Use tabs.", **kept, role="assistant", said_at=START_US + 7)
+    actor_system.keep("Ask first.", **kept, role="user", said_at=START_US + 6)
+    actor_system.keep("Ask first.", place=PLACE, kind="note", said_at=START_US + 3)
+    keep(actor_system, *(event("Always run the linter.", at, session=f"{at}") for at in (1, 2)))
+    assert often(actor_system) == [("Always run the linter.", 2, 2), ("Use tabs.", 1, 7), ("Ask first.", 1, 3)]
+
+
+def test_a_rule_whose_last_saying_was_corrected_is_not_told_for_its_earlier_ones(actor_system: ActorHarness) -> None:
+    keep(actor_system, *(event("Always use port 3000.", at, session=f"{at}") for at in (1, 2)))
+    last = actor_system.keep("Always use port 3000.", place=PLACE, said_at=START_US + 3)
+    right = {"place": PLACE, "kind": "decision", "said_at": START_US + 4}
+    actor_system.keep("Port 3400.", **right, supersedes=last.id)
+    assert often(actor_system) == [("Port 3400.", 1, 4)]
+    keep(actor_system, event("Always use port 3000.", 5, session="5"))
+    assert often(actor_system) == [("Port 3400.", 1, 4), ("Always use port 3000.", 4, 5)]
+
+
+def test_what_subagents_were_told_is_not_counted(actor_system: ActorHarness) -> None:
+    keep(actor_system, event("Always run the linter.", 1), event("hello", 2))
+    keep(actor_system, *(event("Always run the linter.", at, session=f"one/{at}") for at in (5, 6)))
+    assert often(actor_system) == [("Always run the linter.", 1, 1)]
+
+
 # --- both ------------------------------------------------------------------------------------------------------------
 
 

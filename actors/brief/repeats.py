@@ -1,0 +1,52 @@
+"""Tells a statement once, however often it was said: equal ones, and ones of the same words, become one quote. Pure.
+
+`mnemic.runtime.store.read.brief` merges what holds so; `mnemic.actors.brief.compose` and `mnemic.actors.brief.brief`
+keep what is told already from being told again. Which texts have the same words is `mnemic.algorithms.text.same_words`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import NamedTuple
+
+import msgspec
+
+from mnemic.actors.protocol.ambient_messages import Quote
+from mnemic.actors.protocol.events import MCP_PREFIX, to_text
+from mnemic.algorithms.text.same_words import word_form
+
+
+class Said(NamedTuple):
+    """A statement, and when equal texts said it."""
+
+    quote: Quote
+    """The first of them, with the time of the last."""
+    instants: frozenset[int]
+    """When it was said, microseconds. A fork of a transcript copies the times: what it copies was said once."""
+
+
+def statement_key(quote: Quote) -> Hashable:
+    """Equal for quotes that state the same in the same words."""
+    return quote.id if quote.size_bytes > len(quote.text) else word_form(to_text(quote.text))
+
+
+def is_from_user(quote: Quote) -> bool:
+    """Whether a memory is what its user said, as a host or the owner's own command reported it."""
+    return quote.role == "user" and not quote.assistant.startswith(MCP_PREFIX)
+
+
+def merge_repeats(statements: Iterable[Said]) -> list[Quote]:
+    """Each statement once, where it first stands, with how often it was said and when last.
+
+    The user's own words stand for equal ones of others, whose times do not count then.
+    """
+    merged: dict[Hashable, Said] = {}
+    for one in statements:
+        key = statement_key(one.quote)
+        known = merged.setdefault(key, one)
+        if is_from_user(known.quote) == is_from_user(one.quote):
+            last_at = max(known.quote.at or 0, one.quote.at or 0)
+            merged[key] = Said(msgspec.structs.replace(known.quote, at=last_at), known.instants | one.instants)
+        elif is_from_user(one.quote):
+            merged[key] = one
+    return [msgspec.structs.replace(quote, times=len(instants)) for quote, instants in merged.values()]
