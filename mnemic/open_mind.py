@@ -86,7 +86,8 @@ def mind_over(
 def _find_sources(path: str, format: str) -> tuple[Sequence[str], int]:
     from mnemic.hooks.read.formats import find_sources
 
-    return find_sources(path, format)
+    found = find_sources(path, format)
+    return found.paths, found.notes_left
 
 
 def _hook_reply(*given: Any) -> bytes:

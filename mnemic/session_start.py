@@ -26,7 +26,7 @@ from mnemic.runtime.files.foreign import parse_toml
 from mnemic.runtime.minds.homes import is_locked_mind, mind_folder, mind_options, open_mind
 from mnemic.runtime.minds.projects import resolve_scope
 from mnemic.runtime.store.read.brief import read_briefing_sources
-from mnemic.runtime.store.read.scopes import scope_path_of
+from mnemic.runtime.store.read.scopes import has_project, scope_path_of
 from mnemic.runtime.store.schema import LATEST_SCHEMA, check_schema, connect, translate_errors
 
 _LOCKED = (
@@ -100,11 +100,12 @@ def brief_without_server(home: Path, mind: str, asked: Brief, noted: Note = lamb
         connection.execute("BEGIN")  # one state, whatever is written meanwhile
         if check_schema(connection, folder.store) < LATEST_SCHEMA:  # the process that was started brings it up to date
             return _NOTHING
-        material = read_briefing_sources(connection, asked, SystemClock().now_us())
-        text, parts = compose_session_start(material, budget, asked.notices)
+        clock = SystemClock()
+        material = read_briefing_sources(connection, asked, clock.now_us(), clock)
+        text, parts = compose_session_start(material, budget, asked.notices, clock)
         if parts:
             where = scope_path_of(connection, asked.place)
-            noted(briefing_record(asked, where, text, parts, session_start_reasons(material)))
+            noted(briefing_record(asked, where, text, parts, session_start_reasons(material, clock)))
         connection.execute("ROLLBACK")
     return briefed(text, parts)
 
@@ -140,10 +141,19 @@ def _reply(
         event,
         cwd,
         payload,
-        partial(resolve_scope, home=home),
+        partial(resolve_scope, home=home, is_project=partial(_has_scope, home, mind)),
         lambda asked: brief_without_server(home, mind, asked, noted),
         told_first,
     )
+
+
+def _has_scope(home: Path, mind: str, project: str) -> bool:
+    """Whether a mind has a scope for a project; of one that is locked nothing is told anyway."""
+    try:
+        folder, keys = open_mind(home, mind)
+    except MindLocked:
+        return False
+    return has_project(folder.store, keys, project)
 
 
 def _spool_note(home: Path, mind: str, change: RecordDelivery) -> None:

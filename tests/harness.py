@@ -30,7 +30,7 @@ from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
 from mnemic.runtime.minds.homes import create_mind, open_mind
-from mnemic.runtime.minds.projects import is_ignored, resolve_scope
+from mnemic.runtime.minds.projects import is_gone_folder, is_ignored, resolve_scope
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import Store
 from tests.clocks import ManualClock
@@ -202,6 +202,7 @@ class ActorHarness:
             "open_transcript": lambda path, format: self.open_source(path, format),
             "resolve_scope": partial(resolve_scope, home=home),
             "is_ignored_folder": is_ignored,
+            "is_gone_folder": is_gone_folder,
             "stat_file": lambda path: self.extents.get(path),
             "open_spool": lambda: self.spool,
             "read_record": lambda record: self.read_record(record),
@@ -220,7 +221,7 @@ class ActorHarness:
 
     def reader(self) -> Any:
         """A reader of the store."""
-        return open_reader(self.folder.store, self.keys)
+        return open_reader(self.folder.store, self.keys, self.clock)
 
     def look(self, what: Callable[[Any], Any]) -> Any:
         """Look at the store's newest snapshot."""

@@ -9,15 +9,21 @@ makes the folder of the version that is about to be released.
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mnemic.runtime.keys.key_slots import read_keys_by_file
+from mnemic.runtime.keys.keys import Keys
+from mnemic.runtime.store.schema import LATEST_SCHEMA, check_schema, connect
 from mnemic.runtime.version import __version__
-from tests.paths import FIXTURES
+from tests.paths import FIXTURES, ROOT
 from tests.processes.faces import Outcome
 
 RELEASES = sorted(path for path in (FIXTURES / "releases").iterdir() if (path / "expected.json").exists())
@@ -45,6 +51,10 @@ class Left:
         assert ended.code == 0, (arguments, ended)
         return ended.out
 
+    def keys(self) -> Keys:
+        """The keys of its mind."""
+        return read_keys_by_file(self.key, self.key.with_name("mind.json"))
+
     def wrong_answers(self, home: Path | None = None) -> list[str]:
         """What is not answered as it was, sentence by sentence."""
         wrong = []
@@ -53,6 +63,12 @@ class Left:
             wrong += [f"{one['command']} does not say {text!r}: {out}" for text in one["says"] if text not in out]
             wrong += [f"{one['command']} says {text!r}: {out}" for text in one["lacks"] if text in out]
         return wrong
+
+
+def tables(path: Path, keys: Keys) -> dict[str, Any]:
+    """All rows of the tables that hold what was kept."""
+    with closing(connect(path, keys)) as db:
+        return {name: db.execute(f"SELECT * FROM {name}").fetchall() for name in ("memories", "log", "texts", "scopes")}
 
 
 def _compact(line: str) -> str:
@@ -123,3 +139,24 @@ def test_a_night_says_whose_words_it_holds_and_taking_the_night_back_says_the_sa
         left.run("sleep", "undo")
         assert labels() == before
         assert json.loads(left.run("sleep", "--stage", "labels"))["changes"] == 0
+
+
+def test_its_store_of_before_is_kept_beside_and_comes_back_by_what_the_page_says(left: Left, tmp_path: Path) -> None:
+    mind = left.home / "minds" / "default"
+    keys = left.keys()
+    with closing(connect(mind / "store.db", keys)) as db:
+        schema = int(db.execute("PRAGMA user_version").get)
+    if schema == LATEST_SCHEMA:
+        pytest.skip("this release has the newest schema")
+    before = tables(mind / "store.db", keys)
+    left.run("status")
+    copy = mind / f"store.schema-{schema}.db"
+    assert tables(copy, keys) == before
+    (script,) = re.findall(
+        r"```sh\n(cd HOME/minds/default\n.*?)```", (ROOT / "docs/upgrade.md").read_text("utf-8"), re.S
+    )
+    followed = script.replace("HOME", str(left.home)).replace("schema-1", f"schema-{schema}")
+    subprocess.run(["sh", "-e", "-c", followed], check=True)
+    assert tables(mind / "store.db", keys) == before
+    with closing(connect(mind / "store.db", keys)) as db:
+        assert check_schema(db, mind / "store.db", known=schema) == schema, "the version of before opens it"

@@ -7,6 +7,7 @@ It takes in transcripts (`mnemic.actors.capture.transcripts`), what the hooks of
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import msgspec
@@ -15,6 +16,7 @@ from mnemic.actors.capture.capture_filter import SETTINGS as LEFT_OUT
 from mnemic.actors.capture.capture_filter import CaptureFilter
 from mnemic.actors.capture.drain import SpoolDrainer
 from mnemic.actors.capture.forget import forget, forget_selection, undo_nights
+from mnemic.actors.capture.gone_folders import GoneFolders
 from mnemic.actors.capture.labels import mend_labels
 from mnemic.actors.capture.prepare import ChangeBuilder, apply_changes, new_id
 from mnemic.actors.capture.rescope import apply_scope_changes
@@ -44,6 +46,7 @@ from mnemic.actors.protocol.scopes import ChangeScopes, ForgetSelection
 from mnemic.actors.protocol.sleep.messages import UndoNights
 from mnemic.actors.protocol.snapshot import SnapshotSource
 from mnemic.actors.protocol.store.messages import BackupNoted, NoteBackup
+from mnemic.actors.protocol.times import MINUTES_A_DAY
 
 OWNER = "direct"
 """Who gives a text as its `CaptureText.assistant` where no assistant does, but the owner of the mind: that is always
@@ -124,9 +127,12 @@ class CaptureActor:
         )
         snapshots = ports.open_snapshots()
         leaving_out = CaptureFilter(snapshots, ports.pauses, ports.is_ignored_folder, ports.is_allowed, settings)
-        transcribing = TranscriptCapture(ports.open_transcript, keeping, leaving_out, snapshots, *batch)
+        gone_folders = partial(GoneFolders, keeping, snapshots, ports.is_gone_folder)
+        transcribing = TranscriptCapture(ports.open_transcript, keeping, leaving_out, snapshots, gone_folders, *batch)
         queueing = TranscriptQueue(snapshots, ports.stat_file, transcribing, settings["capture.silence_s"])
-        draining = SpoolDrainer(ports.open_spool, ports.read_record, keeping, leaving_out, queueing, snapshots, *batch)
+        draining = SpoolDrainer(
+            ports.open_spool, ports.read_record, keeping, leaving_out, queueing, snapshots, gone_folders, *batch
+        )
         return cls(keeping, leaving_out, transcribing, queueing, draining, snapshots, ports.is_own_echo)
 
     def handle(self, message: Any, context: Context) -> Message:
@@ -186,6 +192,7 @@ class CaptureActor:
             text=message.text,
             speaker=message.speaker,
             said_at=context.now if message.said_at is None else message.said_at,
+            utc_offset_min=message.utc_offset_min,
         )
         identity = self._keeping.identity(event, message.occurrence)
         if message.supersedes is not None:  # who goes back to an earlier word says something new
@@ -225,5 +232,12 @@ def _validate_text(message: CaptureText) -> None:
     if message.said_at is not None and not 0 <= abs(message.said_at) < 1 << 62:
         raise InvalidValue(
             name="said_at", value=message.said_at, why="no calendar holds it", expected="microseconds since 1970"
+        )
+    if message.utc_offset_min is not None and not -MINUTES_A_DAY < message.utc_offset_min < MINUTES_A_DAY:
+        raise InvalidValue(
+            name="utc_offset_min",
+            value=message.utc_offset_min,
+            why="no clock differs from UTC by a day",
+            expected="minutes east of UTC, such as 120",
         )
     check_fields(message)

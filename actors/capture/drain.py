@@ -18,6 +18,7 @@ import msgspec
 
 from mnemic.actors.brief.brief import BRIEFING_NOTE, decode_note, drop_missing
 from mnemic.actors.capture.capture_filter import CaptureFilter, root_session, session_mode_changes
+from mnemic.actors.capture.gone_folders import GoneFolders
 from mnemic.actors.capture.prepare import ChangeBuilder, apply_changes, unstorable_reason
 from mnemic.actors.capture.transcript_queue import TranscriptQueue
 from mnemic.actors.capture.transcripts import OccurrenceCounter
@@ -26,6 +27,7 @@ from mnemic.actors.protocol.changes import (
     AdvanceSpool,
     Change,
     DiscardSpoolFile,
+    FinishTranscript,
     IgnoreSession,
     QuarantineRecord,
     RecordDelivery,
@@ -137,6 +139,7 @@ class SpoolDrainer:
         leaving_out: CaptureFilter,
         queueing: TranscriptQueue,
         snapshots: SnapshotSource,
+        gone_folders: Callable[[], GoneFolders],
         batch_records: int,
         batch_bytes: int,
     ) -> None:
@@ -147,6 +150,8 @@ class SpoolDrainer:
         self._leaving_out = leaving_out
         self._queueing = queueing
         self._snapshots = snapshots
+        self._gone_folders = gone_folders
+        self._folders = gone_folders()
         self._batch_records = batch_records
         self._batch_bytes = batch_bytes
         self._keys: set[bytes] = set()  # of the parts that were taken in since nothing was left
@@ -186,6 +191,7 @@ class SpoolDrainer:
         """Try again what was set aside: the next few records, each for itself; then transcripts that failed."""
         with self._snapshots.snapshot() as snapshot:
             waiting = snapshot.quarantined_records(message.after, _RETRY_BATCH_RECORDS)
+        self._folders = self._gone_folders()
         readmitted = 0
         for one in waiting:
             record = HookRecord(
@@ -220,13 +226,14 @@ class SpoolDrainer:
             again = self._queueing.queue_failed(snapshot, context)
         if again:
             apply_changes(again, idempotency_key("retry", context.trace), context)
-        return QuarantineRetried(
-            readmitted=readmitted, after=waiting[-1].row if waiting else message.after, queued=len(again), more=False
-        )
+        gone = sum(isinstance(one, FinishTranscript) for one in again)
+        after = waiting[-1].row if waiting else message.after
+        return QuarantineRetried(readmitted=readmitted, after=after, queued=len(again) - gone, gone=gone, more=False)
 
     # --- a part ------------------------------------------------------------------------------------------------------
 
     def _capture_part(self, part: SpoolBatch, start: int, tears: int, context: Context) -> Drained:
+        self._folders = self._gone_folders()
         understood: list[_Interpretation] = []
         aside: list[Change] = []
         left_out = 0
@@ -316,7 +323,7 @@ class SpoolDrainer:
         why = unstorable_reason(event)
         if why is not None:
             return why
-        place = self._keeping.resolve_scope(event, None, anyway=True)
+        place = self._folders.resolve_scope(event, None, anyway=True)
         if self._leaving_out.excludes_session_kind(event) or self._leaving_out.excludes_project(place, event.cwd):
             kept.left_out += 1
             if event.headless:  # not every host's transcript says so

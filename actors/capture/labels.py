@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from mnemic.actors.capture.kept_days import with_local_day
 from mnemic.actors.capture.prepare import apply_changes
 from mnemic.actors.protocol.capture.messages import LabelsMended, MendLabels
 from mnemic.actors.protocol.changes import AddMemory, Change, MemoryLabels, Relabel, idempotency_key
@@ -79,7 +80,9 @@ def mend_labels(message: MendLabels, source: SnapshotSource, is_own_echo: EchoTe
         left = snapshot.unlabelled_count() - len(kept)
     if not kept:
         return LabelsMended(changed=0, pending=0)
-    labels = tuple(mended_labels(one, is_own_echo) for one in kept)
+    labels = tuple(
+        with_local_day(mended_labels(one, is_own_echo), one.assistant, one.recorded_at, context.clock) for one in kept
+    )
     changed = sum(map(_differs, kept, labels))
     begun: tuple[Change, ...] = (BeginNight(run=message.run, reason=message.reason),) if changed else ()
     key = idempotency_key("labels", message.run, *(one.memory for one in labels))
@@ -89,7 +92,8 @@ def mend_labels(message: MendLabels, source: SnapshotSource, is_own_echo: EchoTe
 
 def _differs(kept: KeptText, labels: MemoryLabels) -> bool:
     """Whether labels say something else than what their absence stood for."""
-    return msgspec.structs.replace(kept.labels, author=author_of(kept.labels.role)) != labels
+    was = msgspec.structs.replace(kept.labels, author=author_of(kept.labels.role), utc_offset_min=labels.utc_offset_min)
+    return was != labels
 
 
 def taken_back(relabelled: Sequence[Relabel]) -> list[Change]:

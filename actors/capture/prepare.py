@@ -129,7 +129,9 @@ class ChangeBuilder:
             files=tuple(escape_surrogates(file) for file in event.files),
             scrubbed=scrubbed.found,
             author=event.author or ("assistant" if event.subagent and event.role == "user" else author_of(event.role)),
-            utc_offset_min=event.utc_offset_min,
+            utc_offset_min=context.clock.utc_offset_min(context.now if event.said_at is None else event.said_at)
+            if event.utc_offset_min is None
+            else event.utc_offset_min,
             formerly=formerly,
         )
         if not self._keep_originals or {kind for kind, _ in scrubbed.found} <= {"private"}:

@@ -28,6 +28,8 @@ _log = logging.getLogger("mnemic.capture")
 
 _MIN_POSTPONE_US = 60_000_000
 """A session that says something every few seconds puts its transcript off no more often than so."""
+_NEVER_SEEN = 0
+"""When a transcript was written that was not there whenever a hook told of it."""
 
 
 class TranscriptQueue:
@@ -90,30 +92,36 @@ class TranscriptQueue:
             waits = state is not None and state.due_at is not None and state.format == at.format
             if waits and not at.ended and abs(due_at - state.due_at) < _MIN_POSTPONE_US:  # type: ignore[operator, union-attr]
                 continue
-            changes.append(_queue_change(path, at.format, due_at, said_at if extent is None else extent.changed_at))
+            seen = state if extent is None else extent
+            changes.append(_queue_change(path, at.format, due_at, _NEVER_SEEN if seen is None else seen.changed_at))
         return changes
 
     def queue_failed(self, snapshot: Snapshot, context: Context) -> list[Change]:
-        """What has the transcripts taken in again that could not be read, where they are still there."""
+        """What has transcripts taken in again that could not be read; of those that are gone, nothing is to come."""
         now = context.clock.now_us()
         changes: list[Change] = []
         for path, format in snapshot.failed_transcripts():
             extent = self._measure(path)
-            if extent is not None:
-                changes.append(_queue_change(path, format, now, extent.changed_at))
+            changes.append(
+                FinishTranscript(path=path, size_bytes=0)
+                if extent is None
+                else _queue_change(path, format, now, extent.changed_at)
+            )
         return changes
 
     def capture_due(self, context: Context) -> Drained:
         """Take in the next part of the transcript that is due and was written last, if one is."""
         with self._snapshots.snapshot() as snapshot:
             due, next_due_at = snapshot.due_transcript(context.clock.now_us()), snapshot.next_due_at()
+            state = None if due is None else snapshot.transcript(escape_surrogates(due[0]))
         if due is None:
             return Drained(next_due_at=next_due_at)
         path, format = due
         skip, unkept = self._partly_read.pop(path, (0, ""))
         extent = self._measure(path)  # before: what is written meanwhile has changed it since
-        if extent is None:
-            return self._finish(path, 0, f"{path} is no file that can be read", context)
+        if extent is None:  # a session that closes without a prompt names a transcript and writes none
+            was_there = state is not None and state.changed_at != _NEVER_SEEN
+            return self._finish(path, 0, f"{path} was there and is gone" if was_there else "", context)
         try:
             taken = self._transcribing.capture_part(
                 CaptureTranscript(path=path, format=format, scope=None, skip=skip), context, by_itself=True

@@ -17,6 +17,7 @@ import msgspec
 
 from mnemic.actors.capture.capture_filter import CaptureFilter, session_mode_changes
 from mnemic.actors.capture.documents import Document
+from mnemic.actors.capture.gone_folders import GoneFolders
 from mnemic.actors.capture.labels import relabel_told
 from mnemic.actors.capture.prepare import ChangeBuilder, apply_changes, unstorable_reason
 from mnemic.actors.protocol.capture.messages import CaptureTranscript, TranscriptCaptured
@@ -30,11 +31,18 @@ from mnemic.actors.protocol.changes import (
 )
 from mnemic.actors.protocol.contract import Context, raise_location
 from mnemic.actors.protocol.errors import MnemicError, SourceUnreadable
-from mnemic.actors.protocol.events import DOCUMENT_FORMATS, Event, MalformedLine, SourceItem, UnknownFields
+from mnemic.actors.protocol.events import (
+    DOCUMENT_FORMATS,
+    Event,
+    MalformedLine,
+    SourceItem,
+    UnknownFields,
+    in_world_time,
+)
 from mnemic.actors.protocol.ports import Source, TranscriptOpener
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.protocol.store.messages import AddOutcome
-from mnemic.actors.protocol.times import is_ahead
+from mnemic.actors.protocol.times import UTC_ZONE, Zone, is_ahead
 
 _log = logging.getLogger("mnemic.capture")
 
@@ -99,6 +107,7 @@ class TranscriptCapture:
         keeping: ChangeBuilder,
         leaving_out: CaptureFilter,
         snapshots: SnapshotSource,
+        gone_folders: Callable[[Callable[[], Source] | None], GoneFolders],
         batch_events: int,
         batch_bytes: int,
     ) -> None:
@@ -106,6 +115,7 @@ class TranscriptCapture:
         self._keeping = keeping
         self._leaving_out = leaving_out
         self._snapshots = snapshots
+        self._gone_folders = gone_folders
         self._batch_events = batch_events
         self._batch_bytes = batch_bytes
         self._readings: dict[tuple[str, str, str | None], _OpenTranscript] = {}
@@ -128,17 +138,15 @@ class TranscriptCapture:
         if reading is None or reading.items_read != message.skip:
             if reading is not None:
                 reading.source.close()
-            reading = _OpenTranscript(
-                self._open(message.path, message.format), self._keeping, self._snapshots, message.folder
-            )
+            reading = self._begin(message)
             if message.skip and reading.source.size_bytes is None:
                 reading.source.close()
                 raise SourceUnreadable(path=message.path, why="the reading broke off, and a pipe cannot be read again")
         reading.is_excluded = lambda event, at: self._leaving_out.excludes_transcript_event(
-            event, self._keeping.resolve_scope(event, message.scope, anyway=by_itself), at, by_itself=by_itself
+            event, reading.folders.resolve_scope(event, message.scope, anyway=by_itself), at, by_itself=by_itself
         )
         try:
-            reading.now = context.now
+            reading.now, reading.zone = context.now, context.clock
             for item, first, _ in reading.items(message.skip):  # earlier parts have taken them; their memories are kept
                 if isinstance(item, Event):
                     reading.count(item, first)
@@ -152,6 +160,12 @@ class TranscriptCapture:
         else:
             self._readings[name] = reading
         return taken
+
+    def _begin(self, message: CaptureTranscript) -> _OpenTranscript:
+        source = self._open(message.path, message.format)
+        reread = None if source.size_bytes is None else lambda: self._open(message.path, source.format)
+        folders = self._gone_folders(reread)
+        return _OpenTranscript(source, self._keeping, self._snapshots, message.folder, folders)
 
     def close(self) -> None:
         """Let go of the transcripts that are half read."""
@@ -177,7 +191,7 @@ class TranscriptCapture:
                 malformed.append((item.line, item.why))
             elif item is not None:
                 reading.count(item, first)
-                place = self._keeping.resolve_scope(item, message.scope, anyway=by_itself)
+                place = reading.folders.resolve_scope(item, message.scope, anyway=by_itself)
                 kept_by: tuple[Change, ...] = ()
                 try:
                     if not isinstance(place, str):
@@ -246,8 +260,17 @@ def _defect(error: Exception) -> str:
 class _OpenTranscript:
     """A transcript that is being read, and how often each text occurred in it."""
 
-    def __init__(self, source: Source, keeping: ChangeBuilder, snapshots: SnapshotSource, folder: str | None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        keeping: ChangeBuilder,
+        snapshots: SnapshotSource,
+        folder: str | None,
+        folders: GoneFolders,
+    ) -> None:
         self.source = source
+        self.folders = folders
+        """Finds scopes."""
         self.documents: dict[str, Document] = {}
         """What is known of each document that was read, by its session."""
         self._are_documents = source.format in DOCUMENT_FORMATS
@@ -262,6 +285,8 @@ class _OpenTranscript:
         """Whether an event is left out; it is told when it happened, as far as the transcript has said."""
         self.now = 0
         """When it is read: what claims to be said long after is undated."""
+        self.zone: Zone = UTC_ZONE
+        """Where it is read: what names no offset was said by its clocks."""
         self._items = iter(source)
         self._keeping = keeping
         self._said_at: int | None = None
@@ -284,6 +309,7 @@ class _OpenTranscript:
             if isinstance(item, Event) and (why := unstorable_reason(item)) is not None:
                 item = MalformedLine(line=self.items_read, why=f"{NOT_KEPT_PREFIX}{why}")
             if isinstance(item, Event):
+                item = in_world_time(item, self.zone)
                 if is_ahead(item.said_at, self.now):
                     item = msgspec.structs.replace(item, said_at=None)
                 self._said_at = self._said_at if item.said_at is None else item.said_at
@@ -326,8 +352,9 @@ class _OpenTranscript:
         return msgspec.structs.replace(section, cwd=self._folder)
 
     def count(self, item: Event, first: bytes) -> None:
-        """Note that hooks have to count on after the last item, if they may tell it too: not with a disambiguator, and
-        no document.
+        """Note that hooks have to count on after the last item, if they may tell it too: not with a disambiguator, no
+        document, and not what is still to be delivered.
         """
-        if item.host_id is None and item.disambiguator is None and not self._are_documents:
+        may_be_told = item.host_id is None and item.disambiguator is None and not self._are_documents
+        if may_be_told and not item.undelivered:
             self.counts[first] = self._occurred[first]

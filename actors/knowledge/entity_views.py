@@ -167,7 +167,7 @@ class EntityNames:
             kind=_kind(kinds),
             memories=len(rows),
             also_called=tuple({entity_key(one): one for one in reversed(also)}.values())[::-1],
-            last_at=max((one.said_at for one in found), default=0),
+            last_at=max((one.said_at for one in found), default=None),
         )
         return Thing(key, numbers, entity, rows)
 

@@ -84,6 +84,8 @@ class QuarantineRetried(Message, frozen=True, kw_only=True):
     """How far this part has come."""
     queued: int
     """Transcripts that are to be taken in again; only the last part queues them."""
+    gone: int = 0
+    """Transcripts that could not be read and are not there any more: they are not waited for any longer."""
     more: bool
     """Whether there are more records."""
 

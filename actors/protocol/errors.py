@@ -263,9 +263,9 @@ class NoSuchMemory(BadInput):
     remedy = "Take the id from `mnemic log`, or from a hit of a recall."
 
     @classmethod
-    def of(cls, memory: bytes) -> Self:
+    def of(cls, memory: bytes, **more: str) -> Self:
         """The error for an id as it is kept, written as answers write ids."""
-        return cls(id=str(uuid.UUID(bytes=memory)) if len(memory) == 16 else memory.hex())
+        return cls(**more, id=str(uuid.UUID(bytes=memory)) if len(memory) == 16 else memory.hex())
 
 
 class AmbiguousId(BadInput):

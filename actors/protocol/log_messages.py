@@ -316,7 +316,7 @@ class UseCounted(Message, frozen=True, kw_only=True):
     """Answer to `CountUse`."""
 
     weeks: tuple[Time, ...]
-    """When each week starts, Monday at midnight UTC; the newest first."""
+    """The Monday on which each week starts, by the machine's calendar, as its midnight in UTC; the newest first."""
     all: tuple[Use, ...]
     """Everything in each of them."""
     projects: tuple[ProjectUse, ...]

@@ -248,6 +248,10 @@ def _no_pauses() -> Sequence[PauseSpan]:
     return ()
 
 
+def _never_gone(folder: str) -> bool:
+    return False
+
+
 def _always_writable() -> str | None:
     return None
 
@@ -284,6 +288,8 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     """Takes out of texts what must not be kept."""
     is_ignored_folder: Callable[[str | None], bool]
     """Whether the project of a folder has asked that nothing of it be remembered by itself."""
+    is_gone_folder: Callable[[str], bool] = _never_gone
+    """Whether a folder of this machine is not there any more."""
     pauses: Callable[[], Sequence[PauseSpan]] = _no_pauses
     """All pauses of the mind, as they are now; raises `mnemic.actors.protocol.errors.PausesUnreadable`."""
     is_allowed: Callable[[Sequence[str], Sequence[str]], bool] = _allow_all

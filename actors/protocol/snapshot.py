@@ -28,6 +28,7 @@ from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.actors.protocol.scopes import ScopeChange, ScopeInfo, Selection, Surveyed
 from mnemic.actors.protocol.sleep.snapshot import SleepSnapshot
 from mnemic.actors.protocol.store.messages import Counts
+from mnemic.actors.protocol.times import MINUTE_US
 from mnemic.algorithms.retrieval.term_codes import TermTotals
 
 if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
@@ -67,6 +68,13 @@ class Columns(NamedTuple):
     """``(n,) int64``: system time, microseconds."""
     dated: NDArray[np.int64]
     """``(n,) int64``: 1 where the source gave the time it was said, else 0."""
+    utc_offset_min: NDArray[np.int64]
+    """``(n,) int64``: minutes east of UTC of the clock it was said by."""
+
+    @property
+    def local_at(self) -> NDArray[np.int64]:
+        """``(n,) int64``: when each was said, microseconds since 1970 as the clock showed them that it was said by."""
+        return self.said_at + self.utc_offset_min * MINUTE_US
 
 
 class MemoryAttributes(NamedTuple):
@@ -352,6 +360,14 @@ class Snapshot(GraphSnapshot, KnowledgeSnapshot, SleepSnapshot, Protocol):
         """The path of a place's scope, its project's own or the one that was merged into; ``None`` where no memory is
         in it.
         """
+        ...
+
+    def scopes_of_conversation(self, assistant: str, session: str) -> list[ScopeRef]:
+        """The scopes that memories of a conversation are in, its subagents' among them; not what is in no scope."""
+        ...
+
+    def scopes_of_identities(self, identities: Sequence[bytes]) -> dict[bytes, ScopeRef]:
+        """The scopes of memories by their identities, as far as they are kept; not what is in no scope."""
         ...
 
     def list_scopes(self) -> list[ScopeInfo]:

@@ -139,7 +139,7 @@ def _around(text: bytes, limit: int, start: int, terms: Sequence[str]) -> tuple[
     line = text.rfind(b"\n", back, place) + 1
     first = place if back and not line else line
     first = character_start(text, min(first, len(text) - limit), 1)  # a stretch at the end is as long as any
-    return text[first : character_start(text, min(first + limit, len(text)), -1)], first
+    return text[first : _word_end(text, first, min(first + limit, len(text)))], first
 
 
 def densest_excerpt(text: bytes, limit: int, weights: Mapping[str, float]) -> tuple[bytes, int]:
@@ -182,7 +182,16 @@ def densest_excerpt(text: bytes, limit: int, weights: Mapping[str, float]) -> tu
     space = text.find(b" ", back, start)
     start = back if not back else start if space < 0 else space + 1
     start = character_start(text, min(start, len(text) - limit), 1)
-    return text[start : character_start(text, min(start + limit, len(text)), -1)], start
+    return text[start : _word_end(text, start, min(start + limit, len(text)))], start
+
+
+def _word_end(text: bytes, start: int, stop: int) -> int:
+    """Where the last whole word of a stretch ends; of one that is mostly one word, its last whole character."""
+    stop = character_start(text, stop, -1)
+    if stop == len(text) or text[stop - 1 : stop].isspace() or text[stop : stop + 1].isspace():
+        return stop
+    end = max(text.rfind(space, start, stop) for space in (b" ", b"\n"))
+    return end if end > (start + stop) // 2 else stop
 
 
 def character_start(text: bytes, at: int, step: int) -> int:

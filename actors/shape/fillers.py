@@ -17,6 +17,7 @@ from mnemic.actors.protocol.shape.messages import Answer, RolesListed, RoleView
 from mnemic.actors.protocol.snapshot import MOST_SHIFT, Snapshot, filler_term
 from mnemic.actors.shape.about import TextQuery
 from mnemic.actors.shape.community_role import COMMUNITY, community_role, topics_of_records
+from mnemic.actors.shape.file_names import one_name_a_file, without_last_parts
 from mnemic.actors.shape.patterns import AFTER, SESSION, STEP_ROLES, THEN
 from mnemic.actors.shape.shape_index import FillerTable, ShapeIndex, merge_case
 from mnemic.hd.codebook import draw_hypervector
@@ -230,12 +231,14 @@ class ShapeSearch:
             having = topics_of_records(self.snapshot, self.index.records[tier].row[sample.indices])
         else:
             having = self.fill(tier, role, sample)
+        if role == "file":
+            having = one_name_a_file(having, sample.weights)
         confidence = {name: float(sample.weights @ probability) for name, probability in having.items()}
         first = {name: _first(probability) for name, probability in having.items()}
         # of equal ones that of the best memory: what is told first of several roles then goes together where it can
         best = sorted(having, key=lambda name: (-round(confidence[name], _DIGITS), first[name], name))
         if role == "file":
-            best = _without_last_parts(best, confidence)
+            best = without_last_parts(best, confidence, _TIE_TOLERANCE)
         found = [self._answer(tier, role, name, sample, having[name], well) for name in best[:k]]
         read = [one for one in found if one.support]
         told = [one for one in read if one.confidence >= _MIN_CONFIDENCE]
@@ -343,16 +346,6 @@ def _first(probability: Floats) -> int:
     """The first record that probably has a filler; one after all of them, where none has."""
     has = probability > 0.5
     return int(has.argmax()) if has.any() else len(has)
-
-
-def _without_last_parts(names: Sequence[str], confidence: dict[str, float]) -> list[str]:
-    """Files without names that are only the last part of a path that is told, too: both are bound of each file."""
-    longer: dict[str, float] = {}
-    for name in names:
-        _, slash, last = name.rpartition("/")
-        if slash:
-            longer[last.lower()] = max(longer.get(last.lower(), 0.0), confidence[name])
-    return [name for name in names if longer.get(name.lower(), 0.0) <= confidence[name] - _TIE_TOLERANCE or "/" in name]
 
 
 _SAMPLES = 5

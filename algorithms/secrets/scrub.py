@@ -166,6 +166,8 @@ def _find_shaped(text: bytes, rules: SecretRules) -> Iterator[Finding]:
         rule, value = rules.shaped_rules[group - FIRST_RULE_GROUP], text[start:end]
         if rule.entropy and (entropy_bits(value) < rule.entropy or is_template(value)):
             return ()
+        if rule.value is not None and not rule.value.fullmatch(value):
+            return ()
         return (Finding(start, end, rule.rank, rule.id),)
 
     return _findings(text, rules.shaped, judge)

@@ -2,8 +2,9 @@
 
 Written against Claude Code 2.1.197 (real sessions in the tests) and lenient towards others: hosts add line types every
 week. A line with a ``message`` of the user or the assistant is taken whatever its type; an attachment is taken where it
-holds a user's words or text that a hook gave the model; every other line is bookkeeping and skipped. What is this
-memory's own, its tools and what it told, is not taken at all.
+holds a user's words or text that a hook gave the model; a prompt that waited in the queue when the session ended is
+taken at the end; every other line is bookkeeping and skipped. What is this memory's own, its tools and what it told, is
+not taken at all.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from mnemic.actors.protocol.events import Event
+import msgspec
+
+from mnemic.actors.protocol.events import Event, to_text
 from mnemic.algorithms.text.voices import voice_of
 from mnemic.hooks.read.lines import (
     EventFactory,
@@ -23,6 +26,7 @@ from mnemic.hooks.read.lines import (
     parse_time_us,
     render_call,
 )
+from mnemic.hooks.read.media import media_name, name_media
 from mnemic.hooks.read.own_calls import CallShares, TypedCommands
 from mnemic.hooks.read.own_text import strip_own_output
 from mnemic.hooks.read.records import is_headless_claude
@@ -44,6 +48,7 @@ SLASH_COMMAND = re.compile(
     r"(?:\s*<command-args>(.*)</command-args>)?\s*",
     re.DOTALL,
 )
+_MOST_QUEUED = 64  # a person types no more while an assistant works
 # Hooks whose plain output the model reads; what others print is for the user.
 CONTEXT_HOOKS = ("SessionStart", "UserPromptSubmit")
 
@@ -54,6 +59,48 @@ def is_claude(line: Json) -> bool:
     return isinstance(line.get("type"), str) and any(mark in line for mark in marks)
 
 
+class PromptQueue:
+    """Prompts typed while the assistant worked, as the host's ``queue-operation`` lines tell of them.
+
+    One is delivered as an attachment or as the next message, and then stands in the transcript as such. What is still
+    queued at the end was never delivered: the session was killed.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[str, Json]] = []
+        self._taken_off: list[str] = []  # by an operation: their message may follow
+        self._place: Json = {}
+
+    def operate(self, line: Json) -> None:
+        """Follow one operation; one that names no text takes off the oldest."""
+        operation, text = line.get("operation"), nonblank_text(line.get("content"))
+        if operation == "enqueue":
+            self._waiting = [*self._waiting, (text, line)][-_MOST_QUEUED:] if text else self._waiting
+        elif operation == "popAll":  # back into the field in which the user types
+            self._waiting.clear()
+        elif operation in ("dequeue", "remove") and self._waiting:
+            texts = [waiting for waiting, _ in self._waiting]
+            place = texts.index(text) if text in texts else 0
+            self._taken_off = [*self._taken_off, self._waiting.pop(place)[0].strip()][-_MOST_QUEUED:]
+
+    def deliver(self, line: Json, events: Iterable[Event]) -> Iterator[Event]:
+        """Pass the events of a message; a prompt that it delivers waits no longer."""
+        if not line.get("isSidechain"):
+            self._place = {name: line[name] for name in ("cwd", "gitBranch", "entrypoint") if name in line}
+        for event in events:
+            if (self._waiting or self._taken_off) and event.kind in ("turn", "injected") and event.role != "assistant":
+                text = to_text(event.text).strip()
+                if text in self._taken_off:
+                    self._taken_off.remove(text)
+                elif place := [place for place, (waiting, _) in enumerate(self._waiting) if waiting.strip() == text]:
+                    del self._waiting[place[0]]
+            yield event
+
+    def finish(self) -> Iterator[tuple[str, Json]]:
+        """What was never delivered, each with its line, which says no folder: the session's."""
+        return ((text, self._place | line) for text, line in self._waiting)
+
+
 class ClaudeReader:
     """Reads a transcript's lines; remembers which call was whose, and which branch a nameless subagent's line is on."""
 
@@ -62,23 +109,28 @@ class ClaudeReader:
         self._sidechains: dict[str, str] = {}
         self._shares = CallShares()
         self._typed = TypedCommands()
+        self._queue = PromptQueue()
 
     def read(self, line: Json) -> Iterable[Event]:
         """Events of one line. Raises `InvalidInput` where a message or attachment lacks what it must have."""
         message = line.get("message")
         if isinstance(message, dict) and message.get("role") in ("user", "assistant"):
-            return self._message(line, self._without_own_commands(message))
+            return self._queue.deliver(line, self._message(line, self._without_own_commands(message)))
         if line.get("type") in ("user", "assistant"):
             raise InvalidInput("a message without its role")
         if line.get("type") == "attachment":
-            return self._attachment(line)
+            return self._queue.deliver(line, self._attachment(line))
+        if line.get("type") == "queue-operation":
+            self._queue.operate(line)
         if not isinstance(line.get("type"), str):
             raise InvalidInput("a line without its type")
         return ()
 
     def finish(self) -> Iterable[Event]:
-        """Nothing is held back."""
-        return ()
+        """Prompts that were queued and never delivered."""
+        for text, line in self._queue.finish():
+            for event in user_message_events(self._event_factory(line), [text]):
+                yield msgspec.structs.replace(event, undelivered=True)
 
     def _message(self, line: Json, message: Json) -> Iterator[Event]:
         content = message.get("content")
@@ -253,7 +305,6 @@ def _block(block: object) -> str:
     text = block.get("text")
     if isinstance(text, str):
         return text
-    source = block.get("source")
-    if isinstance(source, dict) and "data" in source:
-        return f"[{block.get('type')}: {source.get('media_type')}]"
-    return render_call(str(block.get("type")), {name: value for name, value in block.items() if name != "type"})
+    if (name := media_name(block)) is not None:
+        return name
+    return render_call(str(block.get("type")), name_media({name: block[name] for name in block if name != "type"}))

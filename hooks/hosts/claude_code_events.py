@@ -20,10 +20,12 @@ from collections.abc import Callable, Iterator
 from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, TranscriptRef
 from mnemic.hooks.hosts.claude_code import blocks_text, user_message_events
 from mnemic.hooks.read.lines import InvalidInput, Json, call_events, nonblank_text, render_call
+from mnemic.hooks.read.media import name_media
 from mnemic.hooks.read.own_calls import OUTPUT_FILE
 from mnemic.hooks.read.own_text import is_cursor_payload
 from mnemic.hooks.read.records import RecordEventFactory, required_text
 
+_MCP_ANSWER = {"content", "isError", "_meta"}
 FILE_STATE_NOTE = " (file state is current in your context — no need to Read it back)"
 
 
@@ -32,7 +34,9 @@ def result_text(tool: str, answer: object) -> str:
     if not isinstance(answer, dict):
         return blocks_text(answer)
     known = RESULT_RENDERERS[tool](answer) if tool in RESULT_RENDERERS else None
-    return render_call("", answer).strip() if known is None else known
+    if known is None and isinstance(answer.get("content"), list) and set(answer) <= _MCP_ANSWER:
+        return blocks_text(answer["content"])
+    return render_call("", name_media(answer)).strip() if known is None else known
 
 
 def _agent(answer: Json) -> str | None:

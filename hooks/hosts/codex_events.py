@@ -18,6 +18,7 @@ from typing import Any
 
 from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, Outcome
 from mnemic.hooks.read.lines import InvalidInput, Json, argument_files, nonblank_text, render_call
+from mnemic.hooks.read.media import media_name, name_media
 from mnemic.hooks.read.own_calls import call_share
 from mnemic.hooks.read.records import RecordEventFactory, required_text
 from mnemic.hooks.read.speakers import prompt_event
@@ -92,7 +93,7 @@ def _mcp_result(response: object) -> tuple[str, Outcome] | None:
     text = (
         parse_output(response.get("content"))[0]
         if data is None
-        else json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+        else json.dumps(name_media(data), ensure_ascii=False, separators=(",", ":"))
     )
     return text, "failed" if failed else "ok"
 
@@ -170,15 +171,16 @@ def parse_output(output: object) -> tuple[str, Outcome | None]:
     if isinstance(output, list):
         return "\n".join(_block(block) for block in output), None
     if not isinstance(output, str):
-        return render_call("", output).strip(), None
+        return render_call("", name_media(output)).strip(), None
     return output, _outcome_in(output)
 
 
 def _block(block: object) -> str:
     for text in texts([block]):
         return text
-    kind = block.get("type") if isinstance(block, dict) else None
-    return f"[{kind}]"  # an image or sound, as data
+    if not isinstance(block, dict):
+        return "[None]"
+    return media_name(block) or f"[{block.get('type')}]"
 
 
 def _outcome_in(output: str) -> Outcome | None:

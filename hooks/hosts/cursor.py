@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from mnemic.actors.protocol.events import Event, HookEvent, HookRecord
 from mnemic.hooks.read.lines import InvalidInput, Json, call_events, nonblank_text, render_call
+from mnemic.hooks.read.media import name_media
 from mnemic.hooks.read.records import RecordEventFactory, required_text
 from mnemic.hooks.read.speakers import prompt_event
 
@@ -77,10 +78,13 @@ def _answer_text(answer: object) -> str:
     """What a tool answered, as text; nothing of it is left out."""
     if answer is None or isinstance(answer, str):
         return answer or ""
+    answer = name_media(answer)
     if isinstance(answer, dict):
         blocks = answer.get("content")
-        if isinstance(blocks, list) and all(isinstance(block, dict) and "text" in block for block in blocks):
-            return "\n".join(str(block["text"]) for block in blocks)
+        if isinstance(blocks, list) and all(
+            isinstance(one, str) or (isinstance(one, dict) and "text" in one) for one in blocks
+        ):
+            return "\n".join(one if isinstance(one, str) else str(one["text"]) for one in blocks)
         if set(answer) <= {"exitCode", "stdout", "stderr"} and isinstance(answer.get("stdout"), str):
             return "\n".join(str(part) for name in ("stdout", "stderr") if (part := answer.get(name)))
     return render_call("", answer).strip()

@@ -2,8 +2,11 @@
 
 A line is the session's header, a message, or a change (``$set``, ``$rewindTo``). The last message is written anew as
 it grows (its calls come later), so of lines with one id the last counts. ``$set`` repeats what is kept of the history
-after a resumption or a compression, under other ids: of that only a compression's summary is new. Which folder it is
-only the session's first message says. Written against 0.61.0 (a real session in the tests).
+after a resumption or a compression, under other ids: of that a compression's summary is new, and words that no line
+told. Which folder it is only the session's first message says. Written against 0.61.0 (a real session in the tests).
+
+Earlier versions kept a session as one JSON document, ``session-*.json``: a header that holds its messages. It is read
+as the lines that Gemini CLI makes of it once such a session is resumed.
 
 A session's subagents, whose transcripts lie beside it, are read with it: its hooks don't tell them apart, and how often
 a call of the same bytes occurred can only be counted over all of them. Results that were cut short are read from the
@@ -12,13 +15,17 @@ files that hold them whole.
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import os.path
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
 
 from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import Event, SourceItem
+from mnemic.actors.protocol.events import Event, SourceItem, to_bytes
 from mnemic.hooks.hosts.gemini_cli_events import (
     hook_context_events,
     is_compression_summary,
@@ -28,12 +35,24 @@ from mnemic.hooks.hosts.gemini_cli_events import (
     tool_events,
     user_message_events,
 )
-from mnemic.hooks.read.lines import EventFactory, InvalidInput, Json, LineSource, RawLines, nonblank_text, parse_time_us
+from mnemic.hooks.read.lines import (
+    BOM,
+    EventFactory,
+    InvalidInput,
+    Json,
+    LineSource,
+    RawLines,
+    nonblank_text,
+    parse,
+    parse_time_us,
+)
 from mnemic.runtime.files.foreign import open_regular, read_below
 
 ASSISTANT = "gemini-cli"
-MESSAGE_TYPES = ("user", "gemini", "info", "error", "warning")
+SPOKEN_TYPES = ("user", "gemini")
+MESSAGE_TYPES = (*SPOKEN_TYPES, "info", "error", "warning")
 WORKSPACE_FOLDER = re.compile(r"\*\*Workspace Directories:\*\*\s*\n\s*- (.+)")
+DOCUMENT_BEGINNING = re.compile(rb'\s*\{\s*"sessionId"\s*:\s*"[^"]*"\s*,\s*"projectHash"\s*:')
 TRUNCATED_OUTPUT = re.compile(r"Output too large\. Showing first .*? For full output see: ([^\n]+)\n")
 
 ReadFullOutput = Callable[[str], str | None]
@@ -45,6 +64,11 @@ def is_gemini(line: Json) -> bool:
     if isinstance(line.get("sessionId"), str) and isinstance(line.get("projectHash"), str):
         return True
     return isinstance(line.get("$set"), dict) or isinstance(line.get("$rewindTo"), str)
+
+
+def begins_document(data: bytes) -> bool:
+    """Whether bytes begin as a session that is one document, or as the header of one in lines."""
+    return DOCUMENT_BEGINNING.match(data.removeprefix(BOM)) is not None
 
 
 class GeminiReader:
@@ -60,6 +84,7 @@ class GeminiReader:
         self._pending_message: Json | None = None
         self._failure: Exception | None = None  # of a message that was held back
         self._emitted_ids: set[str] = set()
+        self._told: Counter[bytes] = Counter()  # texts of messages, by what they hash to
         self._summaries: set[str] = set()
 
     def read(self, line: Json) -> Iterable[Event]:
@@ -98,6 +123,7 @@ class GeminiReader:
         if held is None:
             return []
         self._emitted_ids.add(held["id"])
+        self._told[_text_hash(held)] += 1
         try:
             return list(self._message(held))
         except Exception as error:  # the line that is read now is to be kept before it is told
@@ -125,16 +151,34 @@ class GeminiReader:
         if self._session is None:
             raise InvalidInput("no session was named before it")
         events: list[Event] = []
+        repeated: Counter[bytes] = Counter()
+        follows_summary = False
         for message in messages if isinstance(messages, list) else []:
             if not isinstance(message, dict):
                 continue
             text = "".join(message_texts(message.get("content")))
             if self._cwd is None and (found := WORKSPACE_FOLDER.search(text)):
                 self._cwd = found[1].strip()
-            if is_compression_summary(message) and text not in self._summaries:
-                self._summaries.add(text)
-                events += [*self._flush(), *user_message_events(self._event_factory(message), text)]
+            repeated[words := _text_hash(message)] += 1
+            if is_compression_summary(message):
+                if text not in self._summaries:
+                    self._summaries.add(text)
+                    events += [*self._flush(), *user_message_events(self._event_factory(message), text)]
+            elif not follows_summary and text.strip() and self._is_untold(message, words, repeated[words]):
+                events += self._flush()
+                self._pending_message = message
+                events += self._flush()
+            follows_summary = is_compression_summary(message)  # which the host itself answers, in the model's place
         return events
+
+    def _is_untold(self, message: Json, words: bytes, times: int) -> bool:
+        """Whether no line told a message that a change holds: neither its id nor, so many times, its words."""
+        own_id, pending = nonblank_text(message.get("id")), self._pending_message
+        if own_id is None or own_id in self._emitted_ids or message.get("type") not in SPOKEN_TYPES:
+            return False
+        if pending is None:
+            return times > self._told[words]
+        return own_id != pending["id"] and times > self._told[words] + (_text_hash(pending) == words)
 
     def _message(self, message: Json) -> Iterator[Event]:
         make = self._event_factory(message)
@@ -156,11 +200,13 @@ class GeminiReader:
                 yield from self._call(message, call)
 
     def _call(self, message: Json, call: Json) -> Iterator[Event]:
-        result = call.get("result")
+        tool, result = nonblank_text(call.get("name")), call.get("result")
+        if tool is None:
+            raise InvalidInput("a tool call without its name")
         text = None if result is None else self._full_result(result_text(result))
         make = self._event_factory(message, self._tool_session, call.get("timestamp"))
         failed = call.get("status") not in (None, "success")
-        yield from tool_events(make, call["name"], call.get("args"), text, failed, nonblank_text(call.get("id")))
+        yield from tool_events(make, tool, call.get("args"), text, failed, nonblank_text(call.get("id")))
 
     def _full_result(self, text: str) -> str:
         found = TRUNCATED_OUTPUT.match(text)
@@ -184,14 +230,21 @@ def _dicts_in(message: Json, name: str) -> Iterator[Json]:
     yield from (value for value in (values if isinstance(values, list) else []) if isinstance(value, dict))
 
 
+def _text_hash(message: Json) -> bytes:
+    """What a message's words hash to, with who said them."""
+    text = "".join(message_texts(message.get("content")))
+    return sha256(to_bytes(f"{message.get('type')}\0{text.strip()}")).digest()
+
+
 def _thought(thought: Json) -> str:
     parts = (nonblank_text(thought.get("subject")), nonblank_text(thought.get("description")))
     return "\n".join(part for part in parts if part)
 
 
-SESSION_FILE = re.compile(r"session-.*-(?P<begin>[^-]{8})\.jsonl")
+SESSION_FILE = re.compile(r"session-.*-(?P<begin>[^-]{8})\.jsonl?")
 OUTPUTS_FOLDER = "tool-outputs"
 _MOST_OUTPUT_BYTES = 1 << 26
+_BEGINNING_BYTES = 256
 
 
 class GeminiSource:
@@ -240,7 +293,26 @@ class GeminiSource:
 
 def _source(raw: RawLines) -> LineSource:
     path = "" if raw.path == "-" else os.path.abspath(raw.path)
-    return LineSource(ASSISTANT, raw, GeminiReader(path, lambda named: _read_full_output(path, named)))
+    return LineSource(ASSISTANT, _as_lines(raw), GeminiReader(path, lambda named: _read_full_output(path, named)))
+
+
+def _as_lines(raw: RawLines) -> RawLines:
+    """The lines themselves; of a session that is one document, its header and each of its messages as a line."""
+    if not raw.peeked:
+        list(raw.peek(_BEGINNING_BYTES))
+    found = DOCUMENT_BEGINNING.match(b"".join(raw.peeked).removeprefix(BOM))
+    if found is None or b"\n" not in found[0].lstrip():  # a header on one line; messages in it are told with it
+        return raw
+    try:
+        document = parse(raw.read() + b"\n") or {}
+    except InvalidInput as bad:
+        raise SourceUnreadable(path=raw.path, why=str(bad)) from None
+    finally:
+        raw.close()
+    messages = document.pop("messages", None)
+    lines = [document, *(messages if isinstance(messages, list) else [])]
+    data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    return RawLines(raw.path, io.BytesIO(data), raw.size_bytes)
 
 
 def _subagent_files(path: str) -> list[str]:

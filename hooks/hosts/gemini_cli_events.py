@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 
 from mnemic.actors.protocol.events import Event, HookEvent, HookRecord
 from mnemic.hooks.read.lines import EventFactory, InvalidInput, Json, call_events, nonblank_text, render_call
+from mnemic.hooks.read.media import name_media
 from mnemic.hooks.read.own_calls import TypedCommands
 from mnemic.hooks.read.own_text import strip_own_output
 from mnemic.hooks.read.records import RecordEventFactory, required_text
@@ -165,7 +166,7 @@ def _response_text(response: object) -> str:
     for name in ("output", "error"):
         if isinstance(text := response.get(name), str):
             return _strip_hook_context(text)
-    return render_call("", response).strip()
+    return render_call("", name_media(response)).strip()
 
 
 def _strip_hook_context(text: str) -> str:

@@ -4,9 +4,7 @@ The plugin passes them on as OpenCode gives them, so every event has an id that 
 everything else its part's. Written against 1.18.33 (a real session in the tests); https://opencode.ai/docs/sdk#types
 names the fields.
 
-The database, ``~/.local/share/opencode/opencode.db``, holds every session in one file of SQLite; a path may name one of
-them, behind a ``#``. Nothing is written; OpenCode may write meanwhile. Sessions come newest first, so that a
-reading that breaks off has what counts most, and goes on behind it even when new ones came.
+`mnemic.hooks.hosts.opencode_database` reads the database, which OpenCode 2 has tables of its own in.
 """
 
 from __future__ import annotations
@@ -17,7 +15,6 @@ from typing import Any
 
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, MalformedLine
-from mnemic.hooks.read.database import ForeignDatabase, is_database
 from mnemic.hooks.read.lines import (
     BOM,
     EventFactory,
@@ -49,9 +46,11 @@ def hook_events(record: HookRecord, payload: Json) -> Iterator[HookEvent]:
         parts = payload.get("parts")
         if not isinstance(parts, list):
             raise InvalidInput("parts are missing")
-        yield from _prompt_events(
+        yield from prompt_events(
             make, _required_object(payload, "message"), [part for part in parts if isinstance(part, dict)]
         )
+    elif event == "reply" and "part" not in payload:  # OpenCode 2: its database has what was said by then
+        yield from make.transcript_events(ended=True)
     elif event in ("reply", "tool", "tool-failed"):
         message = payload.get("message")
         yield from _part_events(make, message if isinstance(message, dict) else {}, _required_object(payload, "part"))
@@ -86,7 +85,7 @@ def begins_export(data: bytes) -> bool:
 
 def _parse_export(data: bytes) -> Json:
     """The exported session that the bytes are. Raises `InvalidInput`."""
-    document = parse(data + b"\n", first=True)
+    document = parse(data + b"\n")
     if document is None:
         raise InvalidInput("it is empty")
     if not is_export(document):
@@ -112,22 +111,22 @@ class ExportSource:
             raise SourceUnreadable(path=self._raw.path, why=str(bad)) from None
         self.position_bytes = len(data)
         info = document["info"]
-        session, cwd = _session_name(info["id"], info.get("parentID")), nonblank_text(info.get("directory"))
+        session, cwd = session_name(info["id"], info.get("parentID")), nonblank_text(info.get("directory"))
         for number, message in enumerate(document["messages"], 1):
             message = message if isinstance(message, dict) else {}
-            yield from _message_events(number, session, cwd, message.get("info"), message.get("parts"))
+            yield from message_events(number, session, cwd, message.get("info"), message.get("parts"))
 
     def close(self) -> None:
         """Let go of the file."""
         self._raw.close()
 
 
-def _session_name(own_id: str, parent: object) -> str:
+def session_name(own_id: str, parent: object) -> str:
     """The session of a conversation: a subagent's stands below that of who sent it."""
     return f"{parent}/{own_id}" if nonblank_text(parent) else own_id
 
 
-def _message_events(
+def message_events(
     number: int, session: str, cwd: str | None, info: object, parts: object
 ) -> Iterator[Event | MalformedLine]:
     """The events of one message, in order."""
@@ -146,7 +145,7 @@ def _message_events(
     usable = [part for part in parts if isinstance(part, dict)]
     try:
         if info.get("role") == "user":
-            yield from _prompt_events(make, info, usable)
+            yield from prompt_events(make, info, usable)
         elif info.get("role") == "assistant":
             for part in usable:
                 yield from _part_events(make, info, part)
@@ -156,7 +155,7 @@ def _message_events(
         yield malformed_line(number, error)
 
 
-def _prompt_events(make: EventFactory, info: Json, parts: Iterable[Json]) -> Iterator[Event]:
+def prompt_events(make: EventFactory, info: Json, parts: Iterable[Json]) -> Iterator[Event]:
     """What stands in the user's place: what the host or a plugin put there, and what was typed, as one turn."""
     typed = []
     for part in parts:
@@ -206,78 +205,3 @@ def _message_ids(named: Json) -> dict[str, Any]:
     if own_id is None:
         raise InvalidInput("a message or part without its id")
     return {"host_id": own_id, "source_id": own_id}
-
-
-DATABASE = "opencode.db"
-TABLES = ("session", "message", "part")
-ID_AND_DATA = "coalesce(CAST(id AS TEXT), ''), coalesce(CAST(data AS BLOB), x'')"
-SESSION_FILTER = "(?1 IS NULL OR id = ?1)"
-
-
-def parse_database_path(path: str) -> tuple[str, str | None] | None:
-    """The database a path stands for, and the one session of it that is meant; ``None`` where it is none."""
-    if path == "-":
-        return None
-    if is_database(path):
-        return path, None
-    file, mark, session = path.rpartition("#")
-    return (file, session) if mark and session and is_database(file) else None
-
-
-class DatabaseSource:
-    """An opened database; fulfils `mnemic.actors.protocol.ports.Source`."""
-
-    format = ASSISTANT
-
-    def __init__(self, file: str, session: str | None) -> None:
-        """Open it.
-
-        Raises:
-            SourceUnreadable: it is damaged, locked, or no database of OpenCode.
-        """
-        self._session = session
-        self._read_bytes = 0
-        self.position_bytes = 0
-        self._database = ForeignDatabase(file, TABLES)
-        self.size_bytes = self._database.size_bytes  # by which it is known, session or not
-        try:
-            total = "SELECT total(length(CAST(data AS BLOB))) FROM part WHERE (?1 IS NULL OR session_id = ?1)"
-            self._parts_bytes = int(self._database.rows(total, session)[0][0])
-        except SourceUnreadable:
-            self.close()
-            raise
-
-    def __iter__(self) -> Iterator[Event | MalformedLine]:
-        number = 0
-        sessions = (
-            "SELECT coalesce(CAST(id AS TEXT), ''), parent_id, directory FROM session"
-            f" WHERE {SESSION_FILTER} ORDER BY time_created DESC, id DESC"
-        )
-        for own_id, parent, folder in self._database.rows(sessions, self._session):
-            for info, parts in self._messages(own_id):
-                number += 1
-                yield from _message_events(number, _session_name(own_id, parent), nonblank_text(folder), info, parts)
-        self.position_bytes = self.size_bytes or 0
-
-    def _messages(self, session: str) -> Iterator[tuple[Json | None, list[object]]]:
-        messages = f"SELECT {ID_AND_DATA} FROM message WHERE session_id = ?1 ORDER BY time_created, id"
-        of_message = f"SELECT {ID_AND_DATA} FROM part WHERE message_id = ?1 ORDER BY id"
-        for own_id, data in self._database.rows(messages, session):
-            parts: list[object] = []
-            for part_id, part in self._database.rows(of_message, own_id):
-                self._read_bytes += len(part)
-                parts.append(_object(part_id, part))
-            self.position_bytes = (self.size_bytes or 0) * self._read_bytes // max(1, self._parts_bytes)
-            yield _object(own_id, data), parts
-
-    def close(self) -> None:
-        """Let go of the database."""
-        self._database.close()
-
-
-def _object(own_id: str, data: bytes) -> Json | None:
-    try:
-        value = parse(data + b"\n")
-    except InvalidInput:
-        return None
-    return None if value is None else {**value, "id": own_id}

@@ -2,11 +2,14 @@
 // model. Installed by `mnemic hooks install --assistant opencode` (which fills in the two values below) and removed by
 // `mnemic hooks uninstall`. Whatever goes wrong here, OpenCode goes on as if it were not there.
 //
+// OpenCode 1 calls `server` of the default export (or `Mnemic`), OpenCode 2 `setup`. No test has run OpenCode 2: `setup`
+// follows its published source, packages/plugin/src/promise.
+//
 // Each call of the executable gets one JSON object on its standard input: session_id (`<parent>/<child>` for a
 // subagent's), cwd, hook_event_name, transcript_path (OpenCode's database, with the session behind a #), and what
 // belongs to the event, as OpenCode gave it; and headless, where nobody sits in front of it (`opencode run`).
 import { spawn } from "node:child_process"
-import { existsSync } from "node:fs"
+import { existsSync, readdirSync, statSync } from "node:fs"
 import { homedir } from "node:os"
 import { isAbsolute, join } from "node:path"
 
@@ -54,29 +57,30 @@ const run = (event, payload, asked) =>
     child.stdin.end(JSON.stringify(payload))
   })
 
+/** When a database was written to last; it is written to its log first. */
+const writtenMs = (path) =>
+  Math.max(...[path, `${path}-wal`].map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0))
+
+/** OpenCode's database: the one that is named, else of `opencode.db` and those of other channels the newest. */
 const database = () => {
   const data = join(process.env.XDG_DATA_HOME || join(homedir(), ".local", "share"), "opencode")
-  const named = process.env.OPENCODE_DB || "opencode.db"
-  const path = isAbsolute(named) ? named : join(data, named)
-  return existsSync(path) ? path : null
+  const named = process.env.OPENCODE_DB
+  if (named) {
+    const path = isAbsolute(named) ? named : join(data, named)
+    return existsSync(path) ? path : null
+  }
+  try {
+    const names = readdirSync(data).filter((name) => name.startsWith("opencode") && name.endsWith(".db"))
+    const paths = names.map((name) => join(data, name))
+    return paths.sort((one, other) => writtenMs(other) - writtenMs(one))[0] ?? null
+  } catch {
+    return null // there is none yet
+  }
 }
 
-export const Mnemic = async ({ client, directory }) => {
-  const sessions = new Map() // id -> {parent, cwd, source: why it is to be told what is known, or null}
-  const messages = new Map() // id of an assistant's message -> what OpenCode says of it
-  const handed = new Set() // ids of parts that were handed over
+/** What hands events of these sessions over, one behind the other; `drained` waits for what is on its way. */
+const handing = (sessions, directory) => {
   let queue = Promise.resolve()
-
-  const learn = (info, source) => {
-    const known = sessions.get(info.id) ?? { source }
-    sessions.set(info.id, { ...known, parent: info.parentID ?? null, cwd: info.directory ?? directory })
-    return sessions.get(info.id)
-  }
-  const look = async (id) => {
-    if (sessions.has(id)) return sessions.get(id)
-    const found = await within(Promise.resolve(client?.session?.get({ path: { id } })), LOOKUP_MS, null)
-    return sessions.get(id) ?? learn({ ...(found?.data ?? {}), id }, "resume")
-  }
   /** Hand one event over, behind those before it. */
   const hand = (event, id, more, asked = false) => {
     const session = sessions.get(id) ?? { parent: null, cwd: directory }
@@ -93,7 +97,39 @@ export const Mnemic = async ({ client, directory }) => {
     queue = answer.then(() => {}, () => {})
     return asked ? within(answer, ANSWER_MS, "") : Promise.resolve("")
   }
+  /** Hand over that every session has ended that no other one started. */
+  const end = async () => {
+    for (const [id, session] of sessions) if (!session.parent) hand("session-end", id, { reason: "exit" })
+    await within(queue, EXIT_MS, null)
+  }
+  return { hand, end }
+}
 
+/** What is done for the memory must not reach OpenCode, not even as an error. */
+const quietly = async (work) => {
+  try {
+    await work()
+  } catch {
+    // the transcript is the safety net for whatever was missed here
+  }
+}
+
+export const Mnemic = async ({ client, directory }) => {
+  const sessions = new Map() // id -> {parent, cwd, source: why it is to be told what is known, or null}
+  const messages = new Map() // id of an assistant's message -> what OpenCode says of it
+  const handed = new Set() // ids of parts that were handed over
+  const { hand, end } = handing(sessions, directory)
+
+  const learn = (info, source) => {
+    const known = sessions.get(info.id) ?? { source }
+    sessions.set(info.id, { ...known, parent: info.parentID ?? null, cwd: info.directory ?? directory })
+    return sessions.get(info.id)
+  }
+  const look = async (id) => {
+    if (sessions.has(id)) return sessions.get(id)
+    const found = await within(Promise.resolve(client?.session?.get({ path: { id } })), LOOKUP_MS, null)
+    return sessions.get(id) ?? learn({ ...(found?.data ?? {}), id }, "resume")
+  }
   /** Show the user a line, where there is a place for it; nobody waits for that. */
   const show = (message) =>
     within(Promise.resolve(client?.tui?.showToast({ body: { message, variant: "info" } })), LOOKUP_MS, null)
@@ -132,15 +168,6 @@ export const Mnemic = async ({ client, directory }) => {
     },
     "message.part.updated": ({ part }) => handPart(part),
   }
-  /** What a listener does must not reach OpenCode, not even as an error. */
-  const quietly = async (work) => {
-    try {
-      await work()
-    } catch {
-      // the transcript is the safety net for whatever was missed here
-    }
-  }
-
   return {
     event: ({ event }) => quietly(() => listeners[event.type]?.(event.properties)),
     "chat.message": (input, output) =>
@@ -162,10 +189,73 @@ export const Mnemic = async ({ client, directory }) => {
         output.parts.push({ id, sessionID, messageID, type: "text", text, synthetic: true })
       }),
     "experimental.session.compacting": (input) => quietly(() => hand("compaction", input.sessionID, {})),
-    dispose: () =>
-      quietly(async () => {
-        for (const [id, session] of sessions) if (!session.parent) hand("session-end", id, { reason: "exit" })
-        await within(queue, EXIT_MS, null)
-      }),
+    dispose: () => quietly(end),
   }
 }
+
+/** What OpenCode 2 calls. Its database is read at the end of every turn; live are prompts, and what is told with them. */
+const setup = async (context) => {
+  const sessions = new Map() // id -> {parent, cwd, source: why it is to be told what is known, or null, told, found}
+  const { hand, end } = handing(sessions, context.location?.directory)
+
+  const learn = (id, info, source) => {
+    const cwd = info.location?.directory ?? context.location?.directory
+    sessions.set(id, { parent: info.parentID ?? null, cwd, source, told: "", found: "" })
+    return sessions.get(id)
+  }
+  const look = async (id) => {
+    if (sessions.has(id)) return sessions.get(id)
+    const found = await within((async () => context.session.get({ sessionID: id }))(), LOOKUP_MS, null)
+    return sessions.get(id) ?? learn(id, found?.data ?? found ?? {}, "resume")
+  }
+  const ended = async ({ sessionID }) => hand((await look(sessionID)).parent ? "subagent" : "reply", sessionID, {})
+  const listeners = {
+    "session.created": (data) => sessions.has(data.sessionID) || learn(data.sessionID, data, "startup"),
+    "session.moved": async ({ sessionID, location }) => ((await look(sessionID)).cwd = location.directory),
+    "session.compaction.ended": async ({ sessionID }) => {
+      ;(await look(sessionID)).source = "compact"
+      await hand("compacted", sessionID, {})
+    },
+    "session.execution.succeeded": ended,
+    "session.execution.failed": ended,
+    "session.execution.interrupted": ended,
+    "session.deleted": async ({ sessionID }) => {
+      await hand("session-end", sessionID, { reason: "deleted" })
+      sessions.delete(sessionID)
+    },
+  }
+
+  await context.session.hook("prompt", ({ sessionID, messageID, prompt }) =>
+    quietly(async () => {
+      if (!prompt.text?.trim()) return
+      const session = await look(sessionID)
+      const source = session.parent ? null : session.source
+      const asks = ASK_ON_PROMPT && !session.parent
+      session.source = null
+      const message = { id: messageID, role: "user" }
+      const parts = [{ id: messageID, type: "text", text: prompt.text }]
+      const start = source ? hand("session-start", sessionID, { source }, true) : null
+      const found = hand("prompt", sessionID, { message, parts }, asks)
+      if (start) session.told = answered(await start).context
+      session.found = asks ? answered(await found).context : ""
+    }),
+  )
+  await context.session.hook("context", (request) =>
+    quietly(() => {
+      const { told, found } = sessions.get(request.sessionID) ?? {}
+      for (const text of [told, found]) if (text) request.system.push({ type: "text", text })
+    }),
+  )
+  const events = context.event.subscribe()[Symbol.asyncIterator]()
+  quietly(async () => {
+    for (let next = await events.next(); !next.done; next = await events.next())
+      await quietly(() => listeners[next.value.type]?.(next.value.data))
+  })
+  return () =>
+    quietly(async () => {
+      await end()
+      events.return?.()
+    })
+}
+
+export default { id: "mnemic", server: Mnemic, setup }

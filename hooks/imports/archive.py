@@ -19,10 +19,8 @@ from typing import BinaryIO, Literal, NamedTuple, cast
 
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.hooks.read.lines import BOM
-from mnemic.runtime.files.foreign import open_below, open_regular
+from mnemic.runtime.files.foreign import bounded_reads, open_below, open_regular
 
-MOST_DIRECTORY_BYTES = 1 << 24
-"""How long a zip's list of files may be, some 200,000 files; in memory it takes ten times as much."""
 MOST_RATIO = 200
 """How much a file in a zip may unpack to, by its packed length; JSON comes to 20, and `deflate` can do 1,032."""
 _FREE_BYTES = 1 << 20
@@ -136,23 +134,9 @@ def _export(path: str, parts: Iterable[Part], names: Iterable[str]) -> Export:
 # --- zip files -------------------------------------------------------------------------------------------------------
 
 
-class _Bounded:
-    """A zip file's bytes, of which no more is read at once than its list of files may be long."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self.tell, self.seek, self.close = stream.tell, stream.seek, stream.close
-        self.seekable = stream.seekable
-
-    def read(self, size: int = -1) -> bytes:
-        if size > MOST_DIRECTORY_BYTES:
-            raise zipfile.BadZipFile(f"its list of files is longer than {MOST_DIRECTORY_BYTES:,} bytes")
-        return self._stream.read(size)
-
-
 def _open_zip(path: str, stream: BinaryIO) -> Export | None:
     try:
-        archive = zipfile.ZipFile(cast(BinaryIO, _Bounded(stream)))
+        archive = zipfile.ZipFile(bounded_reads(stream))
     except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError) as error:
         raise SourceUnreadable(path=path, why=f"it is a damaged zip file: {error}") from None
     listed = [one for one in archive.infolist() if "\0" not in one.orig_filename]

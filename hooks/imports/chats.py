@@ -23,6 +23,12 @@ from mnemic.hooks.read.lines import InvalidInput, malformed_line, parse
 
 CHAT_FORMATS = (CHATGPT, CLAUDE)
 """The formats read here; the first one owns a zip that nobody can look into."""
+_DEEPSEEK_KEY = "inserted_at"
+"""The key by which a conversation of DeepSeek differs from one of ChatGPT, whose ``mapping`` it has too."""
+_DEEPSEEK_REASON = (
+    "it is an export of DeepSeek, for which there is no reader; write its messages as lines of JSON with a session, a"
+    " role and a text, and capture that file"
+)
 _DAMAGES = (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error, RuntimeError)
 """What reading a damaged file raises; ``zipfile`` says some of it as a plain RuntimeError."""
 
@@ -40,6 +46,8 @@ def is_chat_export(path: str, format: ChatFormat) -> bool:
         return False
     try:
         return _find_format(export, CHAT_FORMATS[0]) is format
+    except SourceUnreadable:  # likewise of an export that is known and not read
+        return format is CHAT_FORMATS[0]
     finally:
         export.close()
 
@@ -55,7 +63,11 @@ def open_chat_export(path: str, format: ChatFormat) -> ChatSource:
     export = open_export(path)
     if export is None:
         raise SourceUnreadable(path=path, why="there is no conversations.json in it")
-    found = _find_format(export, format)
+    try:
+        found = _find_format(export, format)
+    except SourceUnreadable:
+        export.close()
+        raise
     if found is not None and found is not format:
         export.close()
         raise SourceUnreadable(path=path, why=f"it is an export of another program; name --format {found.name}")
@@ -67,16 +79,22 @@ def _find_format(export: Export, unreadable: ChatFormat) -> ChatFormat | None:
 
     Args:
         unreadable: whose it is where neither tells, since it is damaged: reading it says so.
+
+    Raises:
+        SourceUnreadable: it is DeepSeek's.
     """
     by_key = {format.key: format for format in CHAT_FORMATS}
     is_damaged = False
     for part in export.conversations:
         try:
             with part.open() as stream:
-                key = has_key(next(chunks(stream), b""), by_key)
+                head = next(chunks(stream), b"")
+                key = has_key(head, by_key)
         except _DAMAGES:
             is_damaged = True
             continue
+        if key == CHATGPT.key and has_key(head, (_DEEPSEEK_KEY,)):
+            raise SourceUnreadable(path=export.path, why=_DEEPSEEK_REASON)
         if key is not None:
             return by_key[key]
     beside = (format for format in CHAT_FORMATS if format.names & export.names)

@@ -21,15 +21,18 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import Author, Event, to_bytes
+from mnemic.actors.protocol.times import WrittenTime
+from mnemic.hooks.read.lines import time_fields
 from mnemic.runtime.files.foreign import MOST_LINE_BYTES
+from mnemic.runtime.files.programs import find_program
 from mnemic.runtime.minds.projects import git_directory_of, printable_path
 
 FORMAT = "git"
-_HEADER = "%H%x00%P%x00%at%x00%aN%x00%ae%x00%B"
+_HEADER = "%H%x00%P%x00%at %ai%x00%aN%x00%ae%x00%B"
 _MOST_FILES = 256
 """Of a commit that changed more, the first are kept: a first commit may bring along tens of thousands."""
 _NAMED_FILES = 12
@@ -138,7 +141,7 @@ class GitSource:
             source_id=commit,
             speaker=_decode(author).strip() or None,
             author=whose,
-            said_at=_time_us(at),
+            **_time_fields(at),
             cwd=self._top or self._session,
             branch=branch,
             files=tuple(os.path.join(self._top or "", name) for _, name in changed if _is_below(name)),
@@ -258,25 +261,33 @@ def _run(path: str, arguments: tuple[str, ...], errors: IO[bytes]) -> subprocess
     trusts (``safe.directory``) stands in his own configuration, which counts.
     """
     kept = {name: value for name, value in os.environ.items() if name[:4] != "GIT_" or name in _KEPT_VARIABLES}
-    command = ["git", "-C", path, *_OPTIONS, *arguments]
+    git = find_program("git")
+    if git is None:
+        why = "the program git, which reads a repository, is not there"
+        raise SourceUnreadable(path=path, why=why, remedy="Install git")
+    command = [git, "-C", path, *_OPTIONS, *arguments]
     try:
         return subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, env=kept | _VARIABLES
         )
-    except FileNotFoundError:
-        why = "the program git, which reads a repository, is not there"
-        raise SourceUnreadable(path=path, why=why, remedy="Install git") from None
     except (OSError, ValueError) as error:
         raise SourceUnreadable(path=path, why=f"git cannot be started ({error})") from error
 
 
-def _time_us(seconds: bytes) -> int | None:
-    """When a commit was written; a time that no calendar holds is none."""
+def _time_fields(written: bytes) -> dict[str, Any]:
+    """When a commit was written, and by which clock (``1738548000 2025-02-02 18:00:00 -0800``); a time that no calendar
+    holds is none.
+    """
+    seconds, *_, zone = written.split(b" ")
     try:
         at = int(seconds)
+        hours, minutes = int(zone[1:3]), int(zone[3:5])
     except ValueError:
-        return None
-    return at * 1_000_000 if abs(at) < _LATEST_S else None
+        return {}
+    if abs(at) >= _LATEST_S:
+        return {}
+    offset = (60 * hours + minutes) * (-1 if zone[:1] == b"-" else 1)
+    return time_fields(WrittenTime(at * 1_000_000, offset or None, is_local=False))
 
 
 def _decode(data: bytes) -> str:

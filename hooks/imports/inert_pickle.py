@@ -15,6 +15,7 @@ from typing import Any
 from mnemic.hooks.read.lines import InvalidInput
 
 _MARK = object()
+_MOST_STEPS = 1 << 17  # a vector has up to 65,536 numbers; each takes microseconds
 _CONSTANTS: dict[str, Any] = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
 _EMPTY = ("EMPTY_TUPLE", "EMPTY_LIST", "EMPTY_DICT", "EMPTY_SET")
 _TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
@@ -41,7 +42,9 @@ def read_inert(data: bytes) -> Any:
     """
     machine = _Machine()
     try:
-        for opcode, argument, _ in pickletools.genops(data):
+        for number, (opcode, argument, _) in enumerate(pickletools.genops(data)):
+            if number >= _MOST_STEPS:
+                raise InvalidInput(f"it has more than {_MOST_STEPS:,} parts")
             machine.step(opcode.name, argument)
         return machine.pop()
     except (ValueError, IndexError, KeyError, TypeError, AttributeError, struct.error) as error:

@@ -23,7 +23,7 @@ _FILLER = re.compile(rb'[^"\[\]{}]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"\[\]{}]*+)*
 _STRING_REST = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _KEY_OR_BRACKET = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)(?:"(\s*+:)?|\\?\Z)|[\[\]{}]', re.DOTALL)
 """A bracket, or a string, which may be cut off at the end: else each quote in it were looked at to the end again."""
-_BLANK = b" \t\r\n,"
+_BLANK = b" \t\r\n,\0"
 _NO_OBJECT = "not a JSON object"
 
 

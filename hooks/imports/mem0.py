@@ -24,13 +24,14 @@ from mnemic.actors.protocol.ports import Source
 from mnemic.hooks.imports.inert_pickle import Inert, read_inert
 from mnemic.hooks.read.database import ForeignDatabase, as_utf8, decode, is_database, path_below, read_beginning
 from mnemic.hooks.read.lines import (
-    BOM,
     InvalidInput,
     RawLines,
     malformed_line,
     nonblank_text,
     parse_json,
-    parse_time_us,
+    parse_written_time,
+    time_fields,
+    without_padding,
 )
 from mnemic.runtime.files.foreign import open_regular
 
@@ -210,7 +211,7 @@ class _ExportSource:
     def __iter__(self) -> Iterator[SourceItem]:
         data = self._raw.read()
         try:
-            found = parse_json(data.removeprefix(BOM))
+            found = parse_json(without_padding(data))
         except InvalidInput as bad:
             raise SourceUnreadable(path=self._raw.path, why=str(bad)) from None
         memories = found.get("results") if isinstance(found, dict) else found
@@ -252,7 +253,7 @@ def _memory_items(own_id: object, text: object, fields: Mapping[str, Any]) -> It
         source_id=own_id,
         disambiguator=own_id,
         speaker=actor or (agent if role == "assistant" else user),
-        said_at=_time_us(fields, "updated_at") or _time_us(fields, "created_at"),
+        **_time_fields(fields),
     )
 
 
@@ -265,5 +266,7 @@ def _author(role: object, told: object, actor: str | None, user: str | None) -> 
     return "owner" if actor in (None, user) else "other"
 
 
-def _time_us(fields: Mapping[str, Any], name: str) -> int | None:
-    return parse_time_us(fields.get(name))
+def _time_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """When it was said. The offset is not its user's: mem0 stamps by the clock of California, or by UTC."""
+    written = parse_written_time(fields.get("updated_at")) or parse_written_time(fields.get("created_at"))
+    return time_fields(written and written._replace(utc_offset_min=None))

@@ -89,7 +89,7 @@ class ForeignDatabase:
         self._database = _connect(file)
         self._database.set_progress_handler(self._is_endless, _STEPS_BETWEEN_LOOKS)
         try:
-            self._require_tables(tables)
+            self.require_tables(tables)
         except SourceUnreadable:
             self.close()
             raise
@@ -98,8 +98,16 @@ class ForeignDatabase:
         self._steps_left -= _STEPS_BETWEEN_LOOKS
         return self._steps_left < 0
 
-    def _require_tables(self, tables: Sequence[str]) -> None:
-        """See that what is read are tables that hold what they give: a view or a virtual table computes it."""
+    def has(self, name: str) -> bool:
+        """Whether something of this name is there, a table or not."""
+        return bool(self.rows("SELECT 1 FROM sqlite_schema WHERE name = ?1", name))
+
+    def require_tables(self, tables: Sequence[str]) -> None:
+        """See that what is read are tables that hold what they give: a view or a virtual table computes it.
+
+        Raises:
+            SourceUnreadable: one of them is not there, or is none.
+        """
         stored = (
             "SELECT 1 FROM sqlite_schema AS s WHERE name = ?1 AND type = 'table' AND sql LIKE 'CREATE TABLE%'"
             " AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(s.name) WHERE hidden <> 0)"

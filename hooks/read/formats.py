@@ -13,26 +13,34 @@ from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.ports import Source
 from mnemic.hooks.hosts.claude_code import ClaudeReader, is_claude
 from mnemic.hooks.hosts.codex import CodexReader, is_codex
-from mnemic.hooks.hosts.gemini_cli import GeminiSource, is_gemini
-from mnemic.hooks.hosts.opencode import (
-    DATABASE,
-    DatabaseSource,
-    ExportSource,
-    begins_export,
-    is_export,
-    parse_database_path,
-)
+from mnemic.hooks.hosts.gemini_cli import GeminiSource, begins_document, is_gemini
+from mnemic.hooks.hosts.opencode import ExportSource, begins_export, is_export
+from mnemic.hooks.hosts.opencode_database import DatabaseSource, parse_database_path
 from mnemic.hooks.imports.archive import ZIP_BEGINNINGS
 from mnemic.hooks.imports.importers import IMPORTERS, recognize
+from mnemic.hooks.read.database import read_beginning
 from mnemic.hooks.read.generic import JSON_REASON, GenericReader, TextSource, is_generic, names_session
-from mnemic.hooks.read.lines import BOM, InvalidInput, Json, LineReader, LineSource, RawLines, is_json_document, parse
+from mnemic.hooks.read.lines import (
+    InvalidInput,
+    Json,
+    LineReader,
+    LineSource,
+    RawLines,
+    is_json_document,
+    parse,
+    without_padding,
+)
 from mnemic.hooks.read.markdown import FORMAT as MARKDOWN
 from mnemic.hooks.read.markdown import SUFFIXES, MarkdownSource
+from mnemic.hooks.read.names import GEMINI_DOCUMENT, TRANSCRIPTS, looks_like_session, matches
+from mnemic.hooks.read.packed import SUFFIX as PACKED
+from mnemic.hooks.read.packed import unpack
 from mnemic.runtime.files.foreign import open_regular
 
 DETECTION_BYTES = 1 << 20
 """How far ``auto`` looks for a line it knows. Host lines of 100 KB are common, and the first may be torn."""
 _SHOWN_NAMES, _SHOWN_LETTERS = 8, 40
+_BEGINNING_BYTES = 1024
 
 
 def _lines(name: str, reader: Callable[[], LineReader]) -> Callable[[RawLines], Source]:
@@ -93,6 +101,8 @@ class FoundSources(NamedTuple):
     """The files that are taken in, sorted."""
     notes_left: int
     """How many Markdown files lie beside transcripts, and are not taken."""
+    unread: list[str]
+    """Files that look like sessions, and that no reader takes, sorted."""
 
 
 def find_sources(path: str, format: str) -> FoundSources:
@@ -102,29 +112,30 @@ def find_sources(path: str, format: str) -> FoundSources:
     Transcripts go alone because the folders in which assistants keep them hold Markdown of the assistants' own.
     """
     if format in IMPORTERS or (format == "auto" and recognize(path)):
-        return FoundSources([path], 0)
-    transcripts, notes = _walk(path)
+        return FoundSources([path], 0, [])
+    transcripts, notes, unread = _walk(path)
     if format == MARKDOWN or (format == "auto" and not transcripts):
-        return FoundSources(notes or transcripts, 0)
-    return FoundSources(transcripts, len(notes) if format == "auto" else 0)
+        return FoundSources(notes or transcripts, 0, unread)
+    return FoundSources(transcripts, len(notes) if format == "auto" else 0, unread)
 
 
 def find_transcripts(path: str) -> list[str]:
-    """The transcripts a path stands for: a folder's ``*.jsonl`` and ``opencode.db`` at any depth, sorted; anything else
-    is itself, and so is a folder below that cannot be listed: `open_transcript` says why.
+    """The transcripts a path stands for: those of a folder at any depth, by their names, sorted; anything else is
+    itself, and so is a folder below that cannot be listed: `open_transcript` says why.
     """
     return _walk(path)[0]
 
 
-def _walk(path: str) -> tuple[list[str], list[str]]:
-    """The transcripts and the Markdown files in a folder; anything else is a transcript itself.
+def _walk(path: str) -> tuple[list[str], list[str], list[str]]:
+    """The transcripts in a folder, its Markdown files, and what looks like a session and is not read; anything else is
+    a transcript itself.
 
     The path may be a link. Below it none is followed: somebody else may have put it there, and what it leads to is not
     what was named. What lies in hidden folders, and what packages bring along, are nobody's notes.
     """
     if path == "-" or not os.path.isdir(path):
-        return [path], []
-    found, notes, folders = [], [], [(path, True)]
+        return [path], [], []
+    found, notes, unread, folders = [], [], [], [(path, True)]
     while folders:  # no recursion, as in `os.walk`: folders may be nested deeper than Python's calls
         folder, may_hold_notes = folders.pop()
         try:
@@ -135,17 +146,21 @@ def _walk(path: str) -> tuple[list[str], list[str]]:
                         folders.append((entry.path, may_hold_notes and not is_hidden))
                     elif not entry.is_file(follow_symlinks=False):
                         continue
-                    elif _is_transcript_name(entry.name):
+                    elif _is_transcript(entry):
                         found.append(entry.path)
+                    elif looks_like_session(entry.name):
+                        unread.append(entry.path)
                     elif may_hold_notes and entry.name.endswith(SUFFIXES):
                         notes.append(entry.path)
         except OSError:
             found.append(folder)
-    return sorted(found), sorted(notes)
+    return sorted(found), sorted(notes), sorted(unread)
 
 
-def _is_transcript_name(name: str) -> bool:
-    return name.endswith(".jsonl") or name == DATABASE
+def _is_transcript(entry: os.DirEntry[str]) -> bool:
+    if matches(entry.name, (GEMINI_DOCUMENT,)):
+        return begins_document(read_beginning(entry.path, _BEGINNING_BYTES))
+    return matches(entry.name, TRANSCRIPTS)
 
 
 def _session_of(raw: RawLines) -> str | None:
@@ -160,7 +175,7 @@ def _detect(raw: RawLines) -> str:
     """
     if raw.path.endswith(SUFFIXES):
         return MARKDOWN
-    lines_expected = raw.path.endswith((".jsonl", ".json"))
+    lines_expected = raw.path.removesuffix(PACKED).endswith((".jsonl", ".json"))
     blank, generic = True, False
     fields: list[str] = []
     for number, line in enumerate(raw.peek(DETECTION_BYTES), 1):
@@ -168,7 +183,7 @@ def _detect(raw: RawLines) -> str:
             why = "it is a zip file that holds no export known here, such as a conversations.json of ChatGPT or Claude"
             raise _ambiguous(raw, why)
         try:
-            value = parse(line, first=number == 1)
+            value = parse(line)
         except InvalidInput:
             value = {}  # a torn or damaged line says nothing; the next one may
         if value is None:
@@ -178,7 +193,7 @@ def _detect(raw: RawLines) -> str:
                 if name != "jsonl" or names_session(value):
                     return name
                 generic = True
-        if blank and not lines_expected and not line.removeprefix(BOM).lstrip().startswith(b"{"):
+        if blank and not lines_expected and not without_padding(line).startswith(b"{"):
             return _text_or_ambiguous(raw)
         blank, fields = False, fields or list(value)
     if generic:
@@ -187,6 +202,8 @@ def _detect(raw: RawLines) -> str:
         return "jsonl" if lines_expected else "text"
     if begins_export(b"".join(raw.peeked)):  # one JSON object over many lines
         return "opencode"
+    if begins_document(b"".join(raw.peeked)):
+        return "gemini-cli"
     if not fields and is_json_document(b"".join(raw.peeked)):
         raise _ambiguous(raw, JSON_REASON)
     raise _ambiguous(raw, f"none of its first lines is a line of one{_has_fields(fields)}")
@@ -221,4 +238,4 @@ def _open(path: str) -> RawLines:
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise SourceUnreadable(path=path, why=getattr(error, "strerror", None) or str(error)) from error
     state = os.fstat(stream.fileno())
-    return RawLines(path, stream, state.st_size, state.st_mtime_ns // 1000)
+    return RawLines(path, unpack(stream, state.st_size), state.st_size, state.st_mtime_ns // 1000)

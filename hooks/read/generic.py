@@ -25,7 +25,8 @@ from mnemic.actors.protocol.events import (
     escape_surrogates,
     to_bytes,
 )
-from mnemic.hooks.read.lines import InvalidInput, Json, RawLines, is_json_document, parse_time_us
+from mnemic.actors.protocol.times import WrittenTime
+from mnemic.hooks.read.lines import InvalidInput, Json, RawLines, is_json_document, parse_written_time, time_fields
 
 ASSISTANT = "generic"
 OUTCOMES: tuple[str, ...] = get_args(Outcome)
@@ -96,7 +97,7 @@ class GenericReader:
             source_id=own_id,
             speaker=speaker,
             author=whose,
-            said_at=None if said_at is None else _time_us(name, said_at),
+            **({} if said_at is None else time_fields(_written_time(name, said_at))),
             scope=_text(line, "scope"),
             tool=_text(line, "tool"),
             outcome=_one_of(line, "outcome", OUTCOMES, _text(line, "outcome")),
@@ -179,14 +180,15 @@ def _part_text(part: object) -> str | None:
     return None
 
 
-def _time_us(name: str, value: object) -> int:
-    """A time as microseconds since 1970 UTC. Raises `InvalidInput`."""
+def _written_time(name: str, value: object) -> WrittenTime:
+    """A time, in figures or as ISO 8601. Raises `InvalidInput`."""
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MOST_MILLISECONDS:
-        return round(value * (1_000_000 if abs(value) < _MOST_SECONDS else 1000))
-    moment = parse_time_us(value)
-    if moment is None:
+        at = round(value * (1_000_000 if abs(value) < _MOST_SECONDS else 1000))
+        return WrittenTime(at, None, is_local=False)
+    written = parse_written_time(value)
+    if written is None:
         raise InvalidInput(f"{name} is no time: neither ISO 8601 nor seconds or milliseconds since 1970")
-    return moment
+    return written
 
 
 def _text(line: Json, name: str) -> str | None:

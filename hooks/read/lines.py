@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime, timedelta
 from typing import Any, BinaryIO, Protocol
 
 from mnemic.actors.protocol.contract import raise_location
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import Event, Kind, MalformedLine, Role, SourceItem, UnknownFields, to_bytes
+from mnemic.actors.protocol.times import WrittenTime, read_time
 from mnemic.hooks.read.own_calls import call_share
 from mnemic.runtime.files.foreign import MOST_LINE_BYTES
 
@@ -24,9 +24,10 @@ Json = dict[str, Any]
 """A parsed line."""
 
 BOM = b"\xef\xbb\xbf"
+_PADDING = b"\0 \t\r\n\v\f"
+"""What may stand around a record: white space, and the NULs that a file system puts where a machine went down."""
 _CHUNK_BYTES = 1 << 20
 FILE_ARGUMENTS = ("file_path", "absolute_path", "filePath", "notebook_path", "path", "target_file")
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class InvalidInput(ValueError):
@@ -133,9 +134,10 @@ class LineSource:
     def __iter__(self) -> Iterator[SourceItem]:
         number = 0
         for number, raw in enumerate(self._raw, 1):
-            self.position_bytes += len(raw)
+            read = self.position_bytes + len(raw)
+            self.position_bytes = read if self.size_bytes is None else min(read, self.size_bytes)  # it may be packed
             try:
-                line = parse(raw, first=number == 1)
+                line = parse(raw)
                 if line is not None:
                     yield from self._reader.read(line)
             except Exception as error:  # whatever it is about this line, the others are kept
@@ -158,16 +160,20 @@ def malformed_line(number: int, error: Exception) -> MalformedLine:
     return MalformedLine(line=number, why=f"reading it failed ({type(error).__name__})")
 
 
-def parse(raw: bytes, first: bool = False) -> Json | None:
+def without_padding(raw: bytes) -> bytes:
+    """A line without what stands around its record: white space, NULs and a byte order mark."""
+    return raw.strip(_PADDING).removeprefix(BOM).strip(_PADDING)
+
+
+def parse(raw: bytes) -> Json | None:
     """Parse one raw line; ``None`` for a blank one. Raises `InvalidInput`.
 
     The standard library's parser, because others refuse the lone surrogates that transcripts hold.
     """
-    if first:
-        raw = raw.removeprefix(BOM)
-    if not raw.strip():
+    record = without_padding(raw)
+    if not record:
         return None
-    value = parse_json(raw, torn="" if raw.endswith(b"\n") else " (the last line, perhaps still being written)")
+    value = parse_json(record, torn="" if raw.endswith(b"\n") else " (the last line, perhaps still being written)")
     if not isinstance(value, dict):
         raise InvalidInput("not a JSON object")
     return value
@@ -207,16 +213,26 @@ def is_json_document(data: bytes) -> bool:
 
 
 def parse_time_us(value: object) -> int | None:
-    """ISO 8601 as microseconds since 1970 UTC (no zone means UTC); ``None`` where it is no time."""
+    """A host's ISO 8601 as microseconds since 1970 UTC, by which hosts stamp; ``None`` where it is no time."""
+    written = parse_written_time(value)
+    return None if written is None else written.at
+
+
+def parse_written_time(value: object) -> WrittenTime | None:
+    """ISO 8601 as a person or another program wrote it; ``None`` where it is no time."""
     if not isinstance(value, str):
         return None
     try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
+        return read_time(value)
+    except (ValueError, OverflowError):
         return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return (moment - EPOCH) // timedelta(microseconds=1)
+
+
+def time_fields(written: WrittenTime | None) -> Json:
+    """The fields of an `Event` that tell when it was said: local where no offset was written."""
+    if written is None:
+        return {}
+    return {"said_at": written.at, "utc_offset_min": written.utc_offset_min, "is_local": written.is_local}
 
 
 def nonblank_text(value: object) -> str | None:

@@ -11,18 +11,20 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import json
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Container, Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import Event, MalformedLine, to_bytes
+from mnemic.actors.protocol.times import WrittenTime
 from mnemic.hooks.read.generic import ASSISTANT
-from mnemic.hooks.read.lines import RawLines, parse_time_us
+from mnemic.hooks.read.lines import RawLines, parse_written_time, time_fields
 from mnemic.hooks.read.note_links import Link, ResolveLink, linked_files, relative_resolver
 from mnemic.hooks.read.own_text import remove_block
 from mnemic.runtime.files.foreign import parse_toml
@@ -37,6 +39,7 @@ _TOML = re.compile(r"\+\+\+[ \t]*\r?\n((?:.*\n)*?)\+\+\+[ \t]*(?:\r?\n|\Z)")
 _FIELD = re.compile(r"[\w-]+[ \t]*:")
 _SOURCES = ("source", "url", "source_url", "source-url")
 """Where clippers of web pages write the page's address."""
+_EMPTY = re.compile(r"[\w-]+[ \t]*:\s*(?:\"\"|''|\[\]|\{\}|null|~)?\s*")
 _DATES = ("date", "created", "updated")
 _OFFSET = re.compile(r"[ \t]+(?=[+-]\d\d:?\d\d$)")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -64,12 +67,14 @@ class FrontMatter(NamedTuple):
     """What else it is called."""
     permalink: str = ""
     """The name by which notes of basic-memory are linked."""
-    said_at: int | None = None
-    """World time, microseconds since 1970 UTC."""
     is_clipping: bool = False
     """Whether it was clipped from the web: its words are not its owner's."""
     author: str = ""
     """Whose words it says that they are."""
+    written: WrittenTime | None = None
+    """When it was written."""
+    others: tuple[str, ...] = ()
+    """Lines of its other properties, as they stand."""
     why: str = ""
     """What of it cannot be understood, in a clause."""
 
@@ -123,12 +128,13 @@ def read_notes(raw: RawLines, data: bytes, resolve: ResolveLink) -> Iterator[Eve
     if front.is_clipping:
         name = front.author.replace("[[", "").replace("]]", "")
         whose = {"author": "other", "speaker": name} if name else {"author": "unknown", "speaker": None}
-    said_at, seen = _said_at(front, file, raw.changed_at), Counter[str]()
+    when, seen = time_fields(_written_time(front, file, raw.changed_at)), Counter[str]()
     about = [
         f"{name}: {', '.join(words)}" for name, words in (("tags", front.tags), ("aliases", front.aliases)) if words
-    ]
+    ] + [*front.others]
     beside = text[: len(text) - len(body)]  # its links are the first note's
-    for section in sections(body):
+    only_properties = [Section((), ("",), 0)] if front.others else []
+    for section in list(sections(body)) or only_properties:
         path = _SEPARATOR.join(_titled(section.path, front.title, file.stem if file else ""))
         seen[path] += 1
         name = path if seen[path] == 1 else f"{path} ({seen[path]})"
@@ -141,8 +147,8 @@ def read_notes(raw: RawLines, data: bytes, resolve: ResolveLink) -> Iterator[Eve
                 role="user",
                 text=to_bytes("\n\n".join(filter(None, (head, part)))),
                 source_id=name if number == 1 else f"{name} #{number}",
-                said_at=said_at,
                 **whose,
+                **when,
                 cwd=str(file.parent) if file else None,
                 files=linked_files(session, (beside, part), resolve) if file else (),
             )
@@ -159,12 +165,12 @@ def _titled(path: Sequence[str], title: str, name: str) -> Sequence[str]:
     return path if not root or path[:1] == (root,) else (root, *path)
 
 
-def _said_at(front: FrontMatter, file: PurePath | None, changed_at: int | None) -> int | None:
-    if front.said_at is not None:
-        return front.said_at
+def _written_time(front: FrontMatter, file: PurePath | None, changed_at: int | None) -> WrittenTime | None:
+    if front.written is not None:
+        return front.written
     day = _DAY.match(file.stem) if file else None
-    named = parse_time_us(day[0]) if day else None
-    return changed_at if named is None else named
+    named = parse_written_time(day[0]) if day else None
+    return WrittenTime(changed_at, None, is_local=False) if named is None and changed_at is not None else named
 
 
 # --- sections --------------------------------------------------------------------------------------------------------
@@ -226,38 +232,90 @@ def split_front_matter(text: str) -> tuple[FrontMatter, str]:
     toml, found = _TOML.match(text, 0, _MOST_FRONT_LETTERS), _YAML.match(text, 0, _MOST_FRONT_LETTERS)
     if toml is not None:
         try:
-            return _front_matter(parse_toml(to_bytes(toml[1].replace("\r\n", "\n")))), text[toml.end() :]
+            values = parse_toml(to_bytes(toml[1].replace("\r\n", "\n")))
         except ValueError as error:
-            return FrontMatter(why=str(error)), text[toml.end() :]
+            return FrontMatter(why=str(error), others=_full_lines(toml[1])), text[toml.end() :]
+        front = _front_matter(values)
+        others = {
+            name: value for name, value in values.items() if value not in ("", [], {}) and name not in _used(front)
+        }
+        lines = (f"{name}: {_as_line(value)}" for name, value in others.items())
+        return front._replace(others=tuple(lines)), text[toml.end() :]
     if found is None:
         return FrontMatter(), text
     import yaml  # as needed: 30 ms
 
     rest = text[found.end() :]
+    loader = yaml.BaseLoader(found[1])  # it makes strings, lists and maps alone
     try:
-        values = yaml.load(found[1], Loader=yaml.BaseLoader)  # it makes strings, lists and maps alone
+        node = loader.get_single_node()
+        values = {} if node is None else loader.construct_document(node)
     except (yaml.YAMLError, RecursionError) as error:
+        if not _FIELD.match(found[1]):
+            return FrontMatter(), text
         why = getattr(error, "problem", None) or type(error).__name__
-        return (FrontMatter(why=f"it is no YAML ({why})"), rest) if _FIELD.match(found[1]) else (FrontMatter(), text)
-    if not isinstance(values, dict) and found[1].strip():
+        return FrontMatter(why=f"it is no YAML ({why})", others=_full_lines(found[1])), rest
+    finally:
+        loader.dispose()
+    if not isinstance(values, dict):
         return FrontMatter(), text
-    return _front_matter(values or {}), rest
+    front = _front_matter(values)
+    pairs = (
+        [] if node is None else [(key.value, key.start_mark.index, value.end_mark.index) for key, value in node.value]
+    )
+    return front._replace(others=_other_lines(found[1], pairs, _used(front))), rest
+
+
+def _other_lines(text: str, pairs: Iterable[tuple[Any, int, int]], used: Container[str]) -> tuple[str, ...]:
+    """Lines of YAML but those that hold nothing beside used and empty properties; comments and repeated names stay.
+
+    Args:
+        pairs: the name of each property, and where it begins and ends.
+        used: names of properties that stand elsewhere in what is kept of the file.
+    """
+    lines = re.findall(r".*\n", text)
+    starts = [0, *accumulate(map(len, lines))]
+    left: dict[bool, set[int]] = {True: set(), False: set()}
+    for name, start, end in pairs:
+        while end > start + 1 and text[end - 1].isspace():  # a block ends where the next one begins
+            end -= 1
+        first, last = bisect_right(starts, start) - 1, bisect_right(starts, end - 1)
+        is_told = (isinstance(name, str) and name in used) or _EMPTY.fullmatch("".join(lines[first:last])) is not None
+        left[is_told].update(range(first, last))
+    return _full_lines("".join(line for number, line in enumerate(lines) if number not in left[True] - left[False]))
+
+
+def _full_lines(text: str) -> tuple[str, ...]:
+    return tuple(line.rstrip() for line in text.split("\n") if line.strip())
+
+
+def _used(front: FrontMatter) -> frozenset[str]:
+    """Names of the properties that stand elsewhere in what is kept of the file."""
+    fields = {"title": front.title, "tags": front.tags, "aliases": front.aliases, "permalink": front.permalink}
+    return frozenset(name for name, value in fields.items() if value).union(_DATES if front.written is not None else ())
+
+
+def _as_line(value: Any) -> str:
+    """A value of TOML on one line."""
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return ", ".join(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _front_matter(values: dict[Any, Any]) -> FrontMatter:
     title, link = values.get("title"), values.get("permalink")
     name, date = next(((name, values[name]) for name in _DATES if values.get(name)), ("", None))
     written = date.isoformat() if isinstance(date, datetime.date) else date  # as TOML has it; a datetime is one
-    said_at = parse_time_us(_OFFSET.sub("", written.strip())) if isinstance(written, str) else None
+    when = parse_written_time(_OFFSET.sub("", written.strip())) if isinstance(written, str) else None
     return FrontMatter(
         title=" ".join(title.split()) if isinstance(title, str) else "",
         tags=tuple(one.lstrip("#") for one in _words(values.get("tags"), r"[,\s]+")),
         aliases=_words(values.get("aliases"), ","),
         permalink=link.strip() if isinstance(link, str) else "",
-        said_at=said_at,
         is_clipping=any(_is_address(values.get(one)) for one in _SOURCES),
         author=", ".join(_words(values.get("author"), ",")),
-        why=f"its {name} is no ISO 8601 time" if name and said_at is None else "",
+        written=when,
+        why=f"its {name} is no ISO 8601 time" if name and when is None else "",
     )
 
 

@@ -13,8 +13,8 @@ from contextlib import closing
 import msgspec
 
 from mnemic.actors.protocol.errors import BadInput
-from mnemic.actors.protocol.events import Event, MalformedLine, SourceItem
-from mnemic.actors.protocol.times import to_iso
+from mnemic.actors.protocol.events import Event, MalformedLine, SourceItem, UnknownFields, in_world_time
+from mnemic.actors.protocol.times import Zone, to_iso
 from mnemic.hooks.read.formats import find_sources, open_transcript
 
 MOST_REASONS = 5
@@ -47,6 +47,10 @@ class SourcePreview(msgspec.Struct, kw_only=True):
     """How many lines, conversations or messages cannot be read."""
     reasons: list[tuple[str, int, str]] = msgspec.field(default_factory=list)
     """The first of those: the file, the number in it, and why."""
+    unknown_fields: dict[str, int] = msgspec.field(default_factory=dict)
+    """Fields, and kinds of messages, that mean nothing here, and in how many lines they stand."""
+    notes: list[str] = msgspec.field(default_factory=list)
+    """What has to be known of how it is read."""
 
 
 class CapturePreview(msgspec.Struct, kw_only=True):
@@ -60,16 +64,19 @@ class CapturePreview(msgspec.Struct, kw_only=True):
     """Folders, as they were named, in which nothing is that would be taken."""
     notes_left: int = 0
     """How many Markdown files lie beside transcripts, and would not be taken."""
+    unread_files: list[str] = msgspec.field(default_factory=list)
+    """Files that look like sessions, and that no reader takes."""
 
 
 def preview_sources(
-    sources: Iterable[str], format: str, progress: Callable[[str, int, int | None], None]
+    sources: Iterable[str], format: str, progress: Callable[[str, int, int | None], None], zone: Zone
 ) -> CapturePreview:
     """Read sources, and tell what would be taken in; as a stream, so that nothing of them is held.
 
     Args:
         format: as in `mnemic.hooks.read.formats.open_transcript`.
         progress: told how many bytes of how many are read.
+        zone: by whose clocks it was said where no offset is named.
 
     Raises:
         BadInput: the only file cannot be read; of several, what cannot is in `failed`.
@@ -77,11 +84,12 @@ def preview_sources(
     told = CapturePreview()
     found: list[tuple[str, str]] = []
     for source in sources:
-        paths, left = find_sources(source, format)
-        told.notes_left += left
-        if not paths:
+        here = find_sources(source, format)
+        told.notes_left += here.notes_left
+        told.unread_files += here.unread
+        if not here.paths:
             told.empty.append(source)
-        found += [(source, path) for path in paths]
+        found += [(source, path) for path in here.paths]
     sizes = [os.path.getsize(path) if os.path.isfile(path) else 0 for _, path in found]
     tallies: dict[tuple[str, str], _Tally] = {}
     for number, (source, path) in enumerate(found):
@@ -91,8 +99,10 @@ def preview_sources(
                 before, total = sum(sizes[:number]), sum(sizes)
                 tally = tallies.setdefault((source, opened.format), _Tally(source, opened.format))
                 tally.told.files += 1
+                if (note := getattr(opened, "note", "")) and note not in tally.told.notes:
+                    tally.told.notes.append(note)
                 for count, item in enumerate(opened):
-                    tally.add(path, item)
+                    tally.add(path, in_world_time(item, zone) if isinstance(item, Event) else item)
                     if count % _ITEMS_BETWEEN_LOOKS == 0:
                         progress("read", before + opened.position_bytes, total)
                 progress("read", before + opened.position_bytes, total)
@@ -119,7 +129,10 @@ class _Tally:
             self.told.unreadable += 1
             if len(self.told.reasons) < MOST_REASONS:
                 self.told.reasons.append((path, item.line, item.why))
-        elif isinstance(item, Event) and item.text.strip():
+        elif isinstance(item, UnknownFields):
+            for name in item.names:
+                self.told.unknown_fields[name] = self.told.unknown_fields.get(name, 0) + 1
+        elif item.text.strip():
             self._sessions.add((item.assistant, item.session))
             self.told.memories += 1
             self.told.text_bytes += len(item.text)

@@ -75,7 +75,7 @@ def _read_headless(path: str) -> bool:
         OSError, ValueError: it cannot be read, or says nothing yet.
     """
     with open_regular(path) as file:
-        line = parse(file.readline(_FIRST_LINE_BYTES), first=True)
+        line = parse(file.readline(_FIRST_LINE_BYTES))
     meta = None if line is None else line.get("payload")
     if not isinstance(meta, dict):
         raise InvalidInput("a rollout without its first line")
@@ -150,7 +150,7 @@ def read_record(record: HookRecord) -> list[HookEvent]:
         UnreadableRecord: it cannot be understood; the reason quotes nothing of it.
     """
     try:
-        payload = parse(_escape_invalid_utf8(record.payload) + b"\n", first=True)
+        payload = parse(_escape_invalid_utf8(record.payload) + b"\n")
         if payload is None:
             raise InvalidInput("it is empty")
         if nonce := nonblank_text(payload.get("mnemic_check")):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import shutil
 import signal
 import subprocess
 import threading
@@ -20,6 +19,7 @@ import msgspec
 
 from mnemic.hooks.wire.commands import event_in_command
 from mnemic.hooks.wire.edits import FileEdits, Member
+from mnemic.runtime.files.programs import find_program
 
 _log = logging.getLogger("mnemic.hooks")
 
@@ -54,7 +54,7 @@ def with_trusted_hooks(files: list[FileEdits], trusted: Mapping[str, str]) -> li
 
 def list_codex_hooks(environment: Mapping[str, str]) -> list[CodexHook] | None:
     """The hooks of Mnemic's that Codex sees; ``None`` where there is no Codex to ask, or it does not answer."""
-    program = shutil.which("codex", path=environment.get("PATH", ""))
+    program = find_program("codex", environment)
     if program is None:
         return None
     folder = environment["HOME"]

@@ -18,6 +18,7 @@ from mnemic.hooks.read.own_text import put_block, remove_block
 from mnemic.hooks.wire.commands import Wiring, event_in_command
 from mnemic.hooks.wire.settings_formats import (
     MOST_SETTINGS_BYTES,
+    LossyEdit,
     ParseError,
     put_table,
     read_json,
@@ -88,6 +89,8 @@ class FileEdits(msgspec.Struct, frozen=True, kw_only=True):
     """The block, or the whole."""
     label: str = ""
     """What the whole is, in a few words."""
+    inside: Path | None = None
+    """The folder that it must lie in, behind any link; ``None`` where its user's own links lead anywhere."""
 
 
 def apply_edits(text: str, file: FileEdits, assistant: str) -> str:
@@ -105,16 +108,14 @@ def apply_edits(text: str, file: FileEdits, assistant: str) -> str:
             assert isinstance(edit, Member)
             text = put_table(text, edit.path, edit.value)
         return text
-    value = settings_in(text, file)
-    _put(value, file, assistant)
-    if value == settings_in(text, file):
-        return text
     try:
-        return rewrite_json(text, value, comments=file.format != "json")
-    except ParseError as error:
+        value = settings_in(text, file)
+        _put(value, file, assistant)
+        return text if value == settings_in(text, file) else rewrite_json(text, value, comments=file.format != "json")
+    except LossyEdit as error:
         added: dict[str, Any] = {}
         _put(added, file, assistant)
-        raise ParseError(f"{error}; add this to it by hand: {json.dumps(added, ensure_ascii=False)}") from None
+        raise ParseError(f"{error}; or add this to it by hand: {json.dumps(added, ensure_ascii=False)}") from None
 
 
 def _put(value: dict[str, Any], file: FileEdits, assistant: str) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -110,20 +111,37 @@ def plan_export(kind: Kind, path: Path, version: str) -> list[FileChange]:
         version: Mnemic's own.
 
     Raises:
-        InvalidValue: something else is there.
+        InvalidValue: something else is there, or a link leads out of the folder or the repository that it is in.
         InvalidSettings: a file that is there cannot be read.
     """
+    inside = _boundary(path if kind == "claude-code-plugin" else path.parent)
     if kind == "agents-md":
-        return plan_files([FileEdits(path=path, format="block", text=INSTRUCTIONS)])
+        return plan_files([FileEdits(path=path, format="block", text=INSTRUCTIONS, inside=inside)])
     if kind == "mcpb":
         if path.suffix != ".mcpb":
             raise InvalidValue(name="the bundle", value=str(path), why="it ends otherwise", expected="a name.mcpb")
-        whole = FileEdits(path=path, format="whole", label="an MCP bundle")
+        whole = FileEdits(path=path, format="whole", label="an MCP bundle", inside=inside)
         return plan_files([whole], {path: bundle(version)})
     _check_marketplace(path / _MARKETPLACE)
     texts = {_MARKETPLACE: _json(_marketplace())}
     texts |= {f"{PLUGIN_PLACE}/{name}": text for name, text in plugin_files().items()}
-    return plan_files([FileEdits(path=path / name, format="whole", text=text) for name, text in texts.items()])
+    return plan_files(
+        [FileEdits(path=path / name, format="whole", text=text, inside=inside) for name, text in texts.items()]
+    )
+
+
+def _boundary(folder: Path) -> Path:
+    """The folder that what is written to a folder must stay in: its repository, else itself.
+
+    Whoever made a repository may have put a link into it; a link on the way to it is its user's own.
+    """
+    found = None
+    for place in (*reversed(folder.parents), folder):
+        if found is not None and place.is_symlink():
+            break
+        if os.path.lexists(place / ".git"):
+            found = place
+    return found or folder
 
 
 def plugin_files() -> dict[str, str]:

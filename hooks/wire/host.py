@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from mnemic.hooks.read.names import looks_like_session, matches
 from mnemic.hooks.wire.commands import Wiring
 from mnemic.hooks.wire.edits import FileEdits, Format, Hook, read_settings
 from mnemic.hooks.wire.settings_formats import value_at
@@ -42,6 +44,8 @@ class Place(msgspec.Struct, frozen=True):
     def folder(self, environment: Mapping[str, str]) -> Path:
         """Where it is."""
         named = environment.get(self.variable)
+        if named and self.variable.startswith("XDG_") and not os.path.isabs(named):  # as that specification has it
+            named = None
         return (Path(named).absolute() if named else Path(environment["HOME"]) / self.otherwise) / self.inside
 
 
@@ -69,6 +73,8 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     """The command that starts it."""
     place: Place
     """Where its user-wide configuration is."""
+    tested: str = ""
+    """The version of it that the tests run; empty where they run none."""
     events: Mapping[str, str]
     """The events that are wired: as the hook's command line calls them, and as the host does."""
     files: Callable[[Wiring, Path], list[FileEdits]]
@@ -166,12 +172,7 @@ def existing_transcripts(hosts: Iterable[Host], environment: Mapping[str, str]) 
     """What each host has kept; a host that keeps none that can be read is not named."""
     found = []
     for host in hosts:
-        seen = [
-            ((str(path), host.name), *state)
-            for pattern in host.transcripts
-            for path in (host.transcripts_place or host.place).folder(environment).glob(pattern)
-            if (state := _modified_and_size(path)) is not None
-        ]
+        seen = [((str(path), host.name), *state) for path, state, is_read in _kept(host, environment) if is_read]
         if seen:
             newest = sorted(seen, key=lambda one: -one[1])
             since, until = (round(newest[place][1] * 1e6) for place in (-1, 0))
@@ -181,6 +182,27 @@ def existing_transcripts(hosts: Iterable[Host], environment: Mapping[str, str]) 
                 HostTranscripts(assistant=host.name, paths=paths, size_bytes=size_bytes, since=since, until=until)
             )
     return found
+
+
+def unread_sessions(hosts: Iterable[Host], environment: Mapping[str, str]) -> dict[str, list[str]]:
+    """What lies beside each host's transcripts, looks like a session, and is read by nothing: paths, sorted."""
+    found = {
+        host.name: sorted(str(path) for path, _, is_read in _kept(host, environment) if not is_read) for host in hosts
+    }
+    return {name: paths for name, paths in found.items() if paths}
+
+
+def _kept(host: Host, environment: Mapping[str, str]) -> Iterator[tuple[Path, tuple[float, int], bool]]:
+    """A host's transcripts, and what looks like one: the file, its time and length, and whether it is read."""
+    names: dict[str, list[str]] = {}
+    for pattern in host.transcripts:
+        below, _, name = pattern.rpartition("/")
+        names.setdefault(below, []).append(name)
+    for below, patterns in names.items():
+        for path in (host.transcripts_place or host.place).folder(environment).glob(f"{below}/*" if below else "*"):
+            is_read = matches(path.name, patterns)
+            if (is_read or looks_like_session(path.name)) and (state := _modified_and_size(path)) is not None:
+                yield path, state, is_read
 
 
 def _modified_and_size(path: Path) -> tuple[float, int] | None:

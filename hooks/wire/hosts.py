@@ -8,7 +8,6 @@ from __future__ import annotations
 import difflib
 import json
 import re
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from mnemic.hooks.wire.commands import ASSISTANTS, Wiring
 from mnemic.hooks.wire.edits import Default, Edit, FileEdits, Item, Member, read_settings
 from mnemic.hooks.wire.host import INSTRUCTIONS, READ_ONLY_TOOLS, Host, OffSwitch, Place, hook_edits
 from mnemic.hooks.wire.settings_formats import value_at
+from mnemic.runtime.files.programs import find_program
 
 
 def _server(table: str, assistant: str, wiring: Wiring, **more: Any) -> Member:
@@ -74,6 +74,7 @@ _CLAUDE_CODE = Host(
     name="claude-code",
     title="Claude Code",
     program="claude",
+    tested="2.1.197",
     place=Place("CLAUDE_CONFIG_DIR", ".claude"),
     events=_CLAUDE_EVENTS,
     files=_claude_files,
@@ -112,10 +113,13 @@ _CODEX = Host(
     name="codex",
     title="Codex",
     program="codex",
+    tested="0.169.0",
     place=Place("CODEX_HOME", ".codex"),
     events=_CODEX_EVENTS,
     files=_codex_files,
-    transcripts=("sessions/**/*.jsonl", "archived_sessions/**/*.jsonl"),
+    transcripts=tuple(
+        f"{folder}/**/{name}" for folder in ("sessions", "archived_sessions") for name in ("*.jsonl", "*.jsonl.zst")
+    ),
     off_switches=tuple(
         OffSwitch("config.toml", "toml", ("features", name), False) for name in ("hooks", "codex_hooks")
     ),
@@ -176,10 +180,11 @@ _GEMINI_CLI = Host(
     name="gemini-cli",
     title="Gemini CLI",
     program="gemini",
+    tested="0.61.0",
     place=Place("GEMINI_CLI_HOME", "", ".gemini"),
     events=_GEMINI_EVENTS,
     files=_gemini_files,
-    transcripts=("tmp/*/chats/**/*.jsonl",),
+    transcripts=("tmp/*/chats/**/*.jsonl", "tmp/*/chats/**/session-*.json"),
     off_switches=(
         OffSwitch("settings.json", "jsonc", ("hooksConfig", "enabled"), False),
         OffSwitch("settings.json", "jsonc", ("hooksConfig", "disabled"), "mnemic"),
@@ -237,7 +242,8 @@ _CURSOR = Host(
 # * MCP servers: https://opencode.ai/docs/mcp-servers
 # * `AGENTS.md`, and `~/.claude/CLAUDE.md` where it is missing: https://opencode.ai/docs/rules
 #
-# The plugin starts the hook's executable by itself, without a shell, and is silent where it is gone.
+# The plugin starts the hook's executable by itself, without a shell, and is silent where it is gone. OpenCode 2 reads
+# the same files and translates what is written for 1: https://opencode.ai/v2/docs/build/plugins/migrate-v1
 
 _SCHEMA = "https://opencode.ai/config.json"  # where it is missing, OpenCode writes it into the file itself
 _PLUGIN = Path(__file__).parents[1] / "hosts" / "opencode_plugin.js"
@@ -298,10 +304,11 @@ _OPENCODE = Host(
     name="opencode",
     title="OpenCode",
     program="opencode",
+    tested="1.18.33",
     place=Place("XDG_CONFIG_HOME", ".config", "opencode"),
     events={event: event for event in _CLAUDE_EVENTS},
     files=_opencode_files,
-    transcripts=("opencode.db",),
+    transcripts=("opencode*.db",),
     transcripts_place=Place("XDG_DATA_HOME", ".local/share", "opencode"),
     notes=_opencode_notes,
 )
@@ -344,7 +351,7 @@ def select_hosts(names: Sequence[str], environment: Mapping[str, str]) -> tuple[
 def absence_reason(host: Host, environment: Mapping[str, str]) -> str:
     """Why a host seems not to be here; empty where it is."""
     folder = host.folder(environment)
-    if folder.is_dir() or shutil.which(host.program, path=environment.get("PATH", "")):
+    if folder.is_dir() or find_program(host.program, environment):
         return ""
     return f"there is no {_short(folder, environment)}, and no {host.program} in $PATH"
 

@@ -32,6 +32,10 @@ class ParseError(Exception):
     """The text is not what its host reads, or cannot be edited; says why, and where."""
 
 
+class LossyEdit(ParseError):
+    """An edit would lose something of the text, such as a comment."""
+
+
 def value_at(value: Any, path: Sequence[str | int]) -> Any:
     """What is at a path in plain values; ``None`` where nothing is."""
     for key in path:
@@ -53,6 +57,7 @@ def read_json(text: str, *, comments: bool = False, trailing_commas: bool = Fals
         trailing_commas: whether its host reads a comma after the last entry.
 
     Raises:
+        LossyEdit: it has a comment, which its host does not read.
         ParseError: it is not JSON as its host reads it, or no object.
     """
     text = text.removeprefix("\ufeff")
@@ -65,6 +70,9 @@ def read_json(text: str, *, comments: bool = False, trailing_commas: bool = Fals
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
+        if not comments and (why := _comment_fault(text)):
+            read_json(text, comments=True, trailing_commas=trailing_commas)  # a fault of another kind goes first
+            raise LossyEdit(why) from None
         raise ParseError(str(error)) from None
     if not isinstance(value, dict):
         raise ParseError("it holds no object")
@@ -75,10 +83,10 @@ def rewrite_json(text: str, value: dict[str, Any], *, comments: bool = False) ->
     """What says a value in the layout of a text, which is JSON.
 
     Raises:
-        ParseError: it has comments.
+        LossyEdit: it has comments, or holds what only some programs write.
     """
-    if comments and any(found[0][0] == "/" for found in _COMMENT.finditer(text)):
-        raise ParseError("it has comments, which would be lost")
+    if comments and (why := _comment_fault(text)):
+        raise LossyEdit(why)
     mark, plain = ("\ufeff" if text.startswith("\ufeff") else ""), text.removeprefix("\ufeff")
     indent = re.search(r"\n([ \t]+)\S", text)
     on_lines = "\n" in plain.strip() or plain.strip("{} \t\r\n") == ""
@@ -88,9 +96,18 @@ def rewrite_json(text: str, value: dict[str, Any], *, comments: bool = False) ->
         written = json.dumps(value, ensure_ascii=False, indent=unit, separators=separators, allow_nan=False)
         written.encode("utf-8")
     except (ValueError, RecursionError) as error:  # a number or half a character that only some programs write
-        raise ParseError(str(error)) from None
+        raise LossyEdit(str(error)) from None
     ending = text[len(text.rstrip()) :] if plain else "\n"
     return mark + (written + ending.replace("\r\n", "\n")).replace("\n", "\r\n" if "\r\n" in text else "\n")
+
+
+def _comment_fault(text: str) -> str | None:
+    """Why a text that has a comment is not edited, and what to do; ``None`` where it has none."""
+    first = next((found.start() for found in _COMMENT.finditer(text) if found[0][0] == "/"), None)
+    if first is None:
+        return None
+    line = text.count("\n", 0, first) + 1
+    return f"line {line} has a comment, which an edit would lose: take it out"
 
 
 def _blank(comment: str) -> str:

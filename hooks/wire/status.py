@@ -17,11 +17,12 @@ import msgspec
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import InvalidSettings
+from mnemic.hooks.read.names import UNREAD_REMEDY, unread_sentence
 from mnemic.hooks.read.own_text import has_block, remove_block
 from mnemic.hooks.wire.codex_trust import list_codex_hooks
 from mnemic.hooks.wire.commands import Wiring, home_in_command, make_wiring
 from mnemic.hooks.wire.edits import FileEdits, Hook, Member, edit_states, hook_commands
-from mnemic.hooks.wire.host import Host
+from mnemic.hooks.wire.host import Host, unread_sessions
 from mnemic.hooks.wire.hosts import HOSTS, absence_reason, plugin_command
 from mnemic.hooks.wire.record import HostInstall, InstallRecord
 from mnemic.hooks.wire.wiring import naming_parse_errors, read_text
@@ -63,6 +64,8 @@ class HostStatus(msgspec.Struct, kw_only=True):
     """What keeps it from working, a sentence each."""
     notes: list[str] = msgspec.field(default_factory=list)
     """What can be known and is no fault."""
+    version: str | None = None
+    """What its program says its version is; ``None`` where it does not, or was not asked."""
     other_home: str | None = None
     """The home that its hooks call, where that is another one, and what they call is there."""
     plugin: bool = False
@@ -223,11 +226,16 @@ def capture_blockers(wiring: Wiring, clock: Clock) -> list[str]:
 
 
 def wiring_checks(
-    home: Path, environment: Mapping[str, str], clock: Clock, arrived: Mapping[str, str] | None = None
+    home: Path,
+    environment: Mapping[str, str],
+    clock: Clock,
+    arrived: Mapping[str, str] | None = None,
+    paused: str = "",
 ) -> Iterator[Check]:
     """How each host is wired that is here or was wired.
 
     Args:
+        paused: the sentence of a pause that another check tells of.
         arrived: the last trial event of each host that reached the store, where that is known.
 
     Raises:
@@ -237,6 +245,7 @@ def wiring_checks(
     if record.hosts:
         yield executable_state(home)
     for host, status in examine_present(home, environment, clock, record):
+        status.wrong = [why for why in status.wrong if why != paused]
         if status.plugin and not (status.installed or status.wired or status.wrong):
             yield Check(f"hooks {host.name}", "ok", f"{host.title}: by its plugin", "")
         elif status.installed or status.wired or status.wrong:
@@ -244,6 +253,8 @@ def wiring_checks(
         else:
             told = f"{host.title} is here, and nothing of it is remembered by itself"
             yield Check(f"hooks {host.name}", status.state, told, status.remedy)
+        for paths in unread_sessions([host], environment).values():
+            yield Check(f"transcripts {host.name}", "advice", unread_sentence(paths), UNREAD_REMEDY)
 
 
 def examine_present(

@@ -21,6 +21,7 @@ from mnemic.hooks.wire.host import Host
 from mnemic.hooks.wire.hosts import named_hosts, plugin_command
 from mnemic.hooks.wire.record import InstallRecord
 from mnemic.hooks.wire.status import HostStatus, capture_blockers, examine_host, recorded_wiring
+from mnemic.hooks.wire.versions import ask_versions, version_notes
 from mnemic.hooks.wire.wiring import read_text
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.keys.keys import random_id
@@ -52,7 +53,9 @@ def check_hosts(
     base = make_wiring(home, environment)
     record = InstallRecord(base.home, clock)
     found = []
-    for host in named_hosts(names):
+    hosts = named_hosts(names)
+    versions = ask_versions(hosts, environment)
+    for host in hosts:
         known = record.hosts.get(host.name)
         wiring = recorded_wiring(base, known)
         status = examine_host(host, wiring, clock, installed=known is not None)
@@ -61,6 +64,9 @@ def check_hosts(
             status.trial = _trial_event(host, wiring, clock, opened, nonce)
             if status.trial == "arrived":
                 status.asked, status.asked_ms = _trial_question(host, wiring, clock, nonce)
+        if asked := versions.get(host.name):
+            status.version = asked.version
+            status.notes += version_notes(host, asked)
         found.append(status)
     return found
 

@@ -1,7 +1,8 @@
 """Plans, shows as a diff, applies and undoes the changes to assistants' settings files.
 
-A file is written whole or not at all, under its own mode, behind whatever link leads to it, and only if it is still
-what the plan was made from. What was in it is kept once, before the first change, until it is taken back. Taking back
+A file is written whole or not at all, under its own mode, behind whatever link leads to it (a user's settings may lie
+among their dotfiles; what an export writes must not leave its folder), and only if it is still what the plan was made
+from. What was in it is kept once, before the first change, until it is taken back. Taking back
 removes what an install put there; where nothing else has changed by then but white space, the file gets its bytes from
 before. Below stands `mnemic.hooks.wire.edits`; above is the command.
 """
@@ -19,7 +20,13 @@ from types import MappingProxyType
 
 import msgspec
 
-from mnemic.actors.protocol.errors import BadConfiguration, InvalidSettings, MnemicError, StoreReadOnly
+from mnemic.actors.protocol.errors import (
+    BadConfiguration,
+    InvalidSettings,
+    InvalidValue,
+    MnemicError,
+    StoreReadOnly,
+)
 from mnemic.hooks.wire.codex_trust import with_trusted_hooks
 from mnemic.hooks.wire.commands import Wiring
 from mnemic.hooks.wire.edits import (
@@ -78,13 +85,16 @@ def plan_install(host: Host, wiring: Wiring, files: list[FileEdits] | None = Non
         InvalidSettings: one of the files is not what its host reads.
     """
     wiring.check_path()
-    changes = []
     files = host.file_edits(wiring) if files is None else files
-    found_here = _calls_home(host, files, wiring)  # a home that was restored finds its own there, and has no record
-    for file in files:
+    edited: list[tuple[FileEdits, bytes | None, bytes]] = []
+    for file in files:  # first of all: it says what to add by hand
         before = _read(file)
         with naming_parse_errors(file):
             after = apply_edits(_text(before, file), file, host.name).encode("utf-8", "surrogateescape")
+        edited.append((file, before, after))
+    found_here = _calls_home(host, files, wiring)  # a home that was restored finds its own there, and has no record
+    changes = []
+    for file, before, after in edited:
         base = None if found_here and _holds_edits(_text(before, file), file, host, wiring) else before
         changes.append(FileChange(file=file, before=before, after=after, base=base))
     return changes
@@ -290,9 +300,22 @@ def _without_space(text: str, file: FileEdits) -> str:
 # --- files -----------------------------------------------------------------------------------------------------------
 
 
+def _target(file: FileEdits) -> Path:
+    """Where a file really lies, behind whatever link leads to it.
+
+    Raises:
+        InvalidValue: a link leads out of the folder that it must lie in.
+    """
+    target = Path(os.path.realpath(file.path))
+    if file.inside is not None and not target.is_relative_to(os.path.realpath(file.inside)):
+        why = f"a link leads to {target}, out of {file.inside}"
+        raise InvalidValue(name="the file", value=str(file.path), why=why, expected="the path that you mean")
+    return target
+
+
 def _read(file: FileEdits) -> bytes | None:
     try:
-        return read_regular(file.path, MOST_SETTINGS_BYTES)
+        return read_regular(_target(file), MOST_SETTINGS_BYTES)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -353,7 +376,7 @@ def _write(change: FileChange) -> None:
     """
     if _read(change.file) != change.before:
         raise BadConfiguration(path=str(change.path), why="somebody else wrote to it at this very moment")
-    target = Path(os.path.realpath(change.path))
+    target = _target(change.file)
     try:
         if change.after is None:
             change.path.unlink()

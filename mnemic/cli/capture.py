@@ -16,6 +16,7 @@ from mnemic.actors.protocol.errors import InvalidValue, SourceUnreadable
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options, exit_where_failed
 from mnemic.cli.terminal.interrupts import interruptible_stdin
 from mnemic.cli.terminal.output import Line, local_day, progress_bars
+from mnemic.hooks.read.names import UNREAD_REMEDY, unread_sentence
 from mnemic.runtime.api.reports import format_size, made_way_lines, pluralize, unbound_warning
 
 _SOURCE_WORDS = {
@@ -35,7 +36,10 @@ _SESSION_WORDS = {
     "basic-memory": "note",
     "mempalace": "file",
 }
-_NOTHING_THERE = "nothing is there: in a folder, files named *.jsonl are taken, else those named *.md, and no links"
+_NOTHING_THERE = (
+    "nothing is there: in a folder, transcripts are taken (*.jsonl, *.jsonl.zst, opencode*.db, Gemini CLI's"
+    " session-*.json), else files named *.md, and no links"
+)
 
 
 @cli.command()
@@ -93,6 +97,7 @@ def capture(
     view = msgspec.structs.asdict(report) | {
         "advice": list(made_way_lines(report.made_way, why, command)),
         "exports_here": [] if report.files or report.failed else _exports_here(given),
+        "unread_files": _unread_files(given, format_),
         "took_s": round(took_s, 2),
     }
     chosen.print_answer(view, capture_lines)
@@ -109,6 +114,7 @@ def capture_lines(view: dict[str, Any]) -> Iterator[Line]:
         yield from _exports_here_lines(view)
     if view["notes_left"]:
         yield _notes_left_line(view)
+    yield from _unread_lines(view)
     if view["scopes"]:
         yield f"scopes: {', '.join(path or '(none)' for path in view['scopes'])}"
     yield from view["advice"]
@@ -130,10 +136,7 @@ def capture_lines(view: dict[str, Any]) -> Iterator[Line]:
     yield from _waiting_lines(view)
     if view["differing"]:
         yield f"{view['differing']} had an id that was kept before with another text; the first text stands"
-    if view["unknown_fields"]:
-        fields = sorted(view["unknown_fields"].items())
-        counted = ", ".join(f"{name} ({pluralize(number, 'line')})" for name, number in fields)
-        yield f"fields that mean nothing here, and were passed over: {counted}"
+    yield from _unknown_fields_lines(view)
     if view["malformed"]:
         yield f"{pluralize(view['malformed'], 'line')} could not be read:"
         yield from (f"  {path}:{line}: {why}" for path, line, why in view["malformed_lines"])
@@ -145,7 +148,7 @@ def _print_preview(chosen: CommandContext, sources: Sequence[str], format: str) 
 
     started = CLOCK.monotonic_s()
     with progress_bars(chosen.as_json) as progress:
-        told = preview_sources(sources, format, progress)
+        told = preview_sources(sources, format, progress, CLOCK)
     view = msgspec.to_builtins(told) | {
         "exports_here": _exports_here(told.empty),
         "took_s": round(CLOCK.monotonic_s() - started, 2),
@@ -167,6 +170,8 @@ def preview_lines(view: dict[str, Any]) -> Iterator[Line]:
         if one["unreadable"]:
             yield f"  {pluralize(one['unreadable'], 'line')} cannot be read:"
             yield from (f"    {path}:{line}: {why}" for path, line, why in one["reasons"])
+        yield from _unknown_fields_lines(one, "  ")
+        yield from ([("  ", ""), (note, "yellow")] for note in one["notes"])
     if view["empty"] and not view["sources"]:
         yield _NOTHING_THERE
     elif view["empty"]:
@@ -174,8 +179,28 @@ def preview_lines(view: dict[str, Any]) -> Iterator[Line]:
     yield from _exports_here_lines(view)
     if view["notes_left"]:
         yield _notes_left_line(view)
+    yield from _unread_lines(view)
     yield from _failed_lines(view)
     yield f"nothing was kept; the same command without --preview takes it in (read in {view['took_s']:.1f} s)"
+
+
+def _unread_files(sources: Sequence[str], format: str) -> list[str]:
+    """What looks like a session in folders that were captured, and was not read."""
+    from mnemic.hooks.read.formats import find_sources
+
+    return [path for source in sources if os.path.isdir(source) for path in find_sources(source, format).unread]
+
+
+def _unread_lines(view: dict[str, Any]) -> Iterator[Line]:
+    if view["unread_files"]:
+        yield [(unread_sentence(view["unread_files"]), "yellow"), (f". {UNREAD_REMEDY}", "")]
+
+
+def _unknown_fields_lines(view: dict[str, Any], indent: str = "") -> Iterator[Line]:
+    if view["unknown_fields"]:
+        fields = sorted(view["unknown_fields"].items())
+        counted = ", ".join(f"{name} ({pluralize(number, 'line')})" for name, number in fields)
+        yield f"{indent}fields that mean nothing here, and were passed over: {counted}"
 
 
 def _exports_here(folders: Sequence[str]) -> list[tuple[str, str]]:
@@ -324,7 +349,7 @@ def _is_pipe(path: str) -> bool:
 
 def _require_source(sources: Sequence[str], format: str) -> None:
     """Refuse an export, sources of which none is there, and the one that cannot be read, before a mind is made."""
-    from mnemic.hooks.hosts.opencode import parse_database_path
+    from mnemic.hooks.hosts.opencode_database import parse_database_path
     from mnemic.runtime.transfer.export_format import is_export
 
     for source in sources:

@@ -26,7 +26,15 @@ from mnemic.cli.terminal.output import Line, escape_controls, print_error, print
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.logs import log_to
 from mnemic.runtime.minds.ask_passphrase import is_interactive
-from mnemic.runtime.minds.homes import DEFAULT_MIND, default_home, expand_home, mind_folder, mind_options, missing_mind
+from mnemic.runtime.minds.homes import (
+    DEFAULT_MIND,
+    default_home,
+    expand_home,
+    mind_folder,
+    mind_options,
+    missing_mind,
+    require_absolute_home,
+)
 from mnemic.runtime.version import __version__
 
 if TYPE_CHECKING:
@@ -42,6 +50,8 @@ class CommandContext:
     """Where a command works and how it prints."""
 
     def __init__(self, home: str | None, mind: str | None, as_json: bool) -> None:
+        if not home:
+            require_absolute_home(os.environ)
         # $MNEMIC_HOME too: an assistant's settings give it as it stands there, and no shell has seen its ~.
         self.home = expand_home(Path(home) if home else default_home(os.environ))
         self._names_home = bool(home)

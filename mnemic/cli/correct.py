@@ -43,12 +43,10 @@ def remember(
         raise click.UsageError(f"--everywhere keeps it in the scope {EVERYWHERE!r}: --scope does not go with it")
     scope = EVERYWHERE if everywhere else scope
     words = _read_text(" ".join(text))
-    place = (
-        resolve_scope(None, chosen.working_folder(), home=chosen.home, passed_over=chosen.tell_passed_over)
-        if scope is None
-        else resolve_scope(normalize_scope_path(scope), None)
-    )
+    folder = chosen.working_folder() if scope is None else ""
+    named = None if scope is None else resolve_scope(normalize_scope_path(scope), None)
     with chosen.open(create=True) as mind:
+        place = named or mind.folder_place(folder, chosen.tell_passed_over)
         kept = mind.remember(words, kind=kind, session=session, scope=place)
         undo = mind.undo_command([kept.id])
         view = _captured_view(kept, mind.command) | {"scope_found": place.found, "undo": undo}

@@ -43,8 +43,8 @@ def experiment(context: click.Context) -> None:
 def run(chosen: CommandContext, spec: str, engine: str, address: str | None, out: str | None) -> None:
     """Run a spec, and write its report.
 
-    A file of TOML, or the name of one that ships: `mnemic experiment list` names them. What was run before is not run
-    again.
+    A path of TOML, with a slash or .toml in it, or the name of one that ships: `mnemic experiment list` names them. A
+    spec runs the code that it names. What was run before is not run again.
     """
     from mnemic.bench.harness.plot import check_plots
     from mnemic.experiment.report import as_json, make_report, report_lines, write_report

@@ -68,7 +68,8 @@ def status_lines(view: dict[str, Any]) -> Iterator[Line]:
     if view["last_night"] is not None:
         yield f"last night {night_line(view['last_night'])}"
     yield from _actor_lines(actor_system)
-    yield from degraded_lines(view["degraded"] or ["nothing"])
+    shown = view["paused"]["told"] if view["paused"] else None
+    yield from degraded_lines([one for one in view["degraded"] if one != shown] or ["nothing"])
 
 
 def _locked_status(chosen: CommandContext) -> None:
@@ -148,7 +149,7 @@ def usage_lines(use: dict[str, Any], found: dict[str, str]) -> Iterator[str]:
         yield f"  {name}: {_amount(project)}{how}"
     weeks = [week for week in use["weeks"] if week["memories"] or week["given"]]
     if weeks:
-        yield "by week, from Monday on (UTC):"
+        yield "by week, from Monday on:"
         yield from (f"  {week['from']}: {_amount(week)}" for week in weeks)
     if use["told_twice"]:
         times = pluralize(use["told_twice"], "time")
@@ -170,6 +171,7 @@ def _amount(use: dict[str, Any]) -> str:
 def doctor(chosen: CommandContext, mend: bool) -> None:
     """Look for what is wrong, and say what to do."""
     from mnemic.hooks.wire.status import wiring_checks
+    from mnemic.runtime.capture.pauses import current_pause
     from mnemic.runtime.doctor.checks import Check, Target
     from mnemic.runtime.doctor.doctor import examine, repair
 
@@ -185,7 +187,9 @@ def doctor(chosen: CommandContext, mend: bool) -> None:
                 progress=progress,
                 keys=keys,
             )
-            wiring = lambda target: wiring_checks(chosen.home, os.environ, CLOCK, target.trials)  # noqa: E731 - a name
+            held = current_pause(target.folder.path, CLOCK.now_us())
+            told = "" if held is None else held.sentence()
+            wiring = lambda target: wiring_checks(chosen.home, os.environ, CLOCK, target.trials, told)  # noqa: E731 - a name
             return target, examine(target, [("wiring", wiring)])
 
         target, checks = look()

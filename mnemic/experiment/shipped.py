@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from mnemic.actors.protocol.errors import InvalidValue
@@ -15,16 +16,20 @@ def shipped_specs() -> dict[str, Path]:
 
 
 def find_spec(named: str) -> Path:
-    """A spec by its name or its path.
+    """A shipped spec by its name, or a file by its path, which has a slash or ends in ``.toml``.
+
+    A spec can have any installed code run, so a bare name never runs a file that lies in the working folder.
 
     Raises:
         InvalidValue: there is none.
     """
-    path = Path(named).expanduser()
-    shipped = shipped_specs()
-    if path.is_file() or named not in shipped:
-        if not path.is_file():
-            expected = f"a file, or one of {', '.join(shipped)}"
-            raise InvalidValue(name="the spec", value=named, why="there is no such file", expected=expected)
-        return path
-    return shipped[named]
+    shipped, path = shipped_specs(), Path(named).expanduser()
+    if os.sep not in named and path.suffix != ".toml":
+        if named in shipped:
+            return shipped[named]
+        expected = f"one of {', '.join(shipped)}, or a file: ./{named}"
+        raise InvalidValue(name="the spec", value=named, why="no spec of that name ships", expected=expected)
+    if not path.is_file():
+        expected = f"the path of a file, or one of {', '.join(shipped)}"
+        raise InvalidValue(name="the spec", value=named, why="there is no such file", expected=expected)
+    return path

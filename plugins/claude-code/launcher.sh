@@ -5,6 +5,7 @@
 #   launcher.sh mcp ARGUMENT...                runs the MCP server
 #
 # No path of the machine on which it was written is in it: the home is $MNEMIC_HOME, else the platform's data folder.
+# Absolute paths alone count: nothing that lies in the working folder is run.
 
 missing='Mnemic is not set up on this machine, so nothing is remembered: install it, then run `mnemic setup`.'
 
@@ -12,14 +13,24 @@ home=$MNEMIC_HOME
 case $home in
 '' | '${'*)  # a host that was given no folder passes the name of the variable on
     home=$XDG_DATA_HOME
-    if [ -z "$home" ]; then
+    case $home in
+    /*) ;;
+    *)
         home=$HOME/.local/share
         [ -d "$HOME/Library/Application Support" ] && home="$HOME/Library/Application Support"
-    fi
+        ;;
+    esac
     home=$home/mnemic
     unset MNEMIC_HOME
     ;;
 '~/'*) home=$HOME/${home#??} ;;
+esac
+case $home in
+/*) ;;
+*)
+    home=
+    missing='MNEMIC_HOME (or HOME) is no absolute path, so nothing is remembered: give it one.'
+    ;;
 esac
 
 case $1 in
@@ -27,7 +38,7 @@ hook)
     # Where `mnemic hooks install` wired Claude Code, those hooks do all of it: each event would be kept and told twice.
     if grep -qs /bin/mnemic-hook "${CLAUDE_CONFIG_DIR:-$HOME/.claude}/settings.json"; then
         cat >/dev/null
-    elif [ -x "$home/bin/mnemic-hook" ]; then
+    elif [ -n "$home" ] && [ -x "$home/bin/mnemic-hook" ]; then
         shift
         "$home/bin/mnemic-hook" "$@" --home "$home" 2>/dev/null
     else
@@ -37,8 +48,10 @@ hook)
     exit 0
     ;;
 mcp)
-    for command in "$home/bin/mnemic" "$(command -v mnemic)" "$HOME/.local/bin/mnemic"; do
-        [ -x "$command" ] && exec "$command" "$@"
+    [ -n "$home" ] && for command in "$home/bin/mnemic" "$(command -v mnemic)" "$HOME/.local/bin/mnemic"; do
+        case $command in
+        /*) [ -x "$command" ] && exec "$command" "$@" ;;
+        esac
     done
     echo "$missing" >&2
     exit 1

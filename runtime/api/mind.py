@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -306,7 +305,13 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
 
     def folder_place(self, folder: str, passed_over: PassedOver | None = None) -> ScopeRef:
         """What a folder's project is, whether anything is known of it or not; `passed_over` as in `folder_scope`."""
-        return resolve_scope(None, folder, home=self._home, passed_over=passed_over)
+        return self._resolve_scope(None, folder, passed_over=passed_over)
+
+    def _resolve_scope(self, scope: str | None, folder: str | None, **more: Any) -> ScopeRef:
+        def is_project(project: str) -> bool:
+            return self._find_scope_path(ScopeRef(path="", project=project, found="git")) is not None
+
+        return resolve_scope(scope, folder, home=self._home, is_project=is_project, **more)
 
     @fields_as_parameters(Brief, "place", "notices")
     def brief(self, occasion: Occasion = "session-start", *, scope: ScopeRef | str, **asked: Any) -> Briefed:
@@ -335,7 +340,7 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
             unkept: whether the session's shell has switched the capture off.
         """
         told_first = self._notices(unkept=unkept)
-        locate = partial(resolve_scope, home=self._home)
+        locate = self._resolve_scope
         return self._ports.hook_reply(assistant, event, cwd, payload, locate, self._brief_after_drain, told_first)
 
     def session_briefing(self, place: ScopeRef, *, assistant: str, session: str, unkept: bool = False) -> Briefed:

@@ -18,7 +18,8 @@ import msgspec
 
 from mnemic.actors.protocol.errors import PausesUnreadable, StoreReadOnly
 from mnemic.actors.protocol.ports import PauseSpan
-from mnemic.actors.protocol.times import to_iso
+from mnemic.actors.protocol.times import to_iso, to_local_minute
+from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.files.atomic_replace import LOCKS_UNSUPPORTED, write_error
 from mnemic.runtime.files.writable import unwritable_reason
 from mnemic.runtime.keys.keys import replace_private
@@ -49,8 +50,8 @@ class Pause(msgspec.Struct, frozen=True, kw_only=True):
         ending = f"nothing is captured. `mnemic resume{self.mind_options}` ends that."
         if self.read_error:
             return f"The memory is paused, because {self.read_error}: {ending[:-1]}, or says what is in the way."
-        ends = "until somebody resumes" if self.until is None else f"until {_iso_seconds(self.until)}"
-        return f"The memory is paused, since {_iso_seconds(self.since)} and {ends}: {ending}"
+        ends = "until somebody resumes" if self.until is None else f"until {_local_minute(self.until)}"
+        return f"The memory is paused, since {_local_minute(self.since)} and {ends}: {ending}"
 
 
 def current_pause(mind: Path, now: int) -> Pause | None:
@@ -139,8 +140,12 @@ def session_notices(mind: Path, now: int, *, unkept: bool = False) -> tuple[str,
 # --- the file --------------------------------------------------------------------------------------------------------
 
 
-def _iso_seconds(at: int) -> str | None:
-    return to_iso(at // 1_000_000 * 1_000_000)
+def _local_minute(at: int) -> str | None:
+    """A time as its owner's clock shows it; as its number where no calendar holds it."""
+    try:
+        return to_local_minute(at, SystemClock())
+    except OverflowError:
+        return to_iso(at)
 
 
 def _is_active(span: PauseSpan, now: int) -> bool:

@@ -54,7 +54,7 @@ def main(arguments: Sequence[str], clock: Clock) -> None:
         _print(f"mnemic-hook {__version__} in Python, spool format 1\n".encode())
         return
     payload, is_all = read_input(0)  # in any case: the host is not to be left writing to nobody
-    if not command.home:
+    if not os.path.isabs(command.home):  # the working folder says neither what runs nor where it lies
         return
     home = Path(command.home)
     try:
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str], clock: Clock) -> None:
     off = disabled_by_environment(os.environ)
     unkept, untold = off in ("capture", "both"), off in ("recall", "both")
     session, cwd = session_and_folder(payload)
-    if cwd is not None and is_ignored(os.fsdecode(cwd)):
+    if _is_foreign(mind.path) or (cwd is not None and is_ignored(os.fsdecode(cwd))):
         return
     quiet = unkept or current_pause(mind.path, clock.now_us()) is not None
     kept = False
@@ -94,6 +94,16 @@ def main(arguments: Sequence[str], clock: Clock) -> None:
             _answer(command, home, clock, cwd or b"", payload, unkept)
         elif not quiet:
             _start_process(home, clock, only_if_silent=True)
+
+
+def _is_foreign(mind: Path) -> bool:
+    """Whether a mind belongs to another user: root's hooks in somebody's home would leave files there that its owner
+    cannot read.
+    """
+    try:
+        return mind.stat().st_uid != os.geteuid()
+    except OSError:  # there is none
+        return False
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -326,7 +336,11 @@ def _start_process(home: Path, clock: Clock, *, only_if_silent: bool = False) ->
     none = subprocess.DEVNULL
     with suppress(OSError):  # the home cannot be written, or what the installer wrote down is gone
         stamp.parent.mkdir(0o700, exist_ok=True)
-        stamp.touch(0o600)
+        try:
+            stamp.touch(0o600)
+        except PermissionError:  # another user's, in a folder of this one's
+            stamp.unlink()
+            stamp.touch(0o600)
         subprocess.Popen(serve, cwd="/", stdin=none, stdout=none, stderr=none, start_new_session=True)
 
 

@@ -8,11 +8,16 @@ then reads the card; who connects while it leaves has systemd start the next one
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+
+from mnemic.actors.protocol.errors import InvalidValue
+
+_log = logging.getLogger("mnemic.serve")
 
 SERVICE_SOCKET = "service.sock"
 """Its name in the home's ``run``."""
@@ -65,11 +70,22 @@ def release_waiting() -> Iterator[Callable[[], None]]:
 
 
 def _take_passed_socket() -> socket.socket | None:
-    """The socket that was passed to this very process; what says so is taken out of the environment."""
+    """The socket that was passed to this very process; what says so is taken out of the environment.
+
+    Raises:
+        InvalidValue: what was passed is no Unix socket that listens.
+    """
     told = {name: os.environ.pop(name, "") for name in _PASSED}
     if told["LISTEN_PID"] != str(os.getpid()) or told["LISTEN_FDS"] in ("", "0"):
         return None
-    os.set_inheritable(_FIRST_PASSED, False)
-    passed = socket.socket(fileno=_FIRST_PASSED)
-    passed.setblocking(False)
-    return passed
+    try:
+        os.set_inheritable(_FIRST_PASSED, False)
+        passed = socket.socket(fileno=_FIRST_PASSED)
+        if passed.family == socket.AF_UNIX and passed.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+            passed.setblocking(False)
+            return passed
+        passed.close()
+    except OSError as error:  # nothing is open there, or no socket
+        _log.debug("descriptor 3: %s", error.strerror)
+    why, expected = "descriptor 3 is no Unix socket that listens", "what a service manager passes, or none of it"
+    raise InvalidValue(name="LISTEN_FDS", value=told["LISTEN_FDS"], why=why, expected=expected)

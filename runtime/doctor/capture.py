@@ -58,7 +58,8 @@ def read_again(target: Target) -> str:
     with target.open_mind() as mind:
         again = mind.retry_quarantined()
         mind.drain_spool()
-    return f"understood {again.readmitted} of the records now, and read {again.queued} transcripts again"
+    told = f"understood {again.readmitted} of the records now, and read {again.queued} transcripts again"
+    return f"{told}; dropped {pluralize(again.gone, 'transcript')} of files that are gone" if again.gone else told
 
 
 def restore_spool_config(target: Target) -> str:
@@ -152,7 +153,9 @@ def _transcripts(counts: CaptureProgress) -> Check:
     shown = "; ".join(why if path in why else f"{path}: {why}" for path, why in failed)
     unread = pluralize(len(counts.transcripts_failed), "transcript")
     told = f"{unread} could not be read ({' '.join(shown.split())}); {told}"
-    return Check("transcripts", "advice", told, "--repair has those taken in again that are still there.", True)
+    return Check(
+        "transcripts", "advice", told, "--repair reads those again that are still there, and drops the others.", True
+    )
 
 
 def _names(files: tuple[str, ...]) -> str:

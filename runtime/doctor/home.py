@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import pwd
+import shlex
 import shutil
 import stat
 from collections.abc import Iterator
@@ -59,7 +61,14 @@ def check_trust(target: Target) -> Iterator[Check]:
 
 
 def check_permissions(target: Target) -> Iterator[Check]:
-    """Whether nobody else may read or write what is the home's."""
+    """Whether nobody else may read or write what is the home's, and whether all of it is its owner's."""
+    foreign = list(_foreign(target))
+    if foreign:
+        (path, user), owner = foreign[0], _user(target.home.stat().st_uid)
+        told = f"files in the home that do not belong to {owner}: {len(foreign)}, such as {path} ({user}'s)"
+        remedy = f"A command ran as {user}. `sudo chown -R {owner} {shlex.quote(str(target.home))}` gives them back."
+        yield Check("permissions", "wrong", told, remedy)
+        return
     found = list(_open_to_others(target))
     if not found:
         yield Check("permissions", "ok", "only you can read what is the home's")
@@ -80,6 +89,22 @@ def restrict_permissions(target: Target) -> str:
     for path, mode in changed:
         path.chmod(mode & 0o700)
     return f"took the others' rights from {pluralize(len(changed), 'file')}"
+
+
+def _foreign(target: Target) -> Iterator[tuple[Path, str]]:
+    """What lies in the home and belongs to another user than the home, with that user."""
+    for path in dict.fromkeys(_files(target)):
+        with suppress(FileNotFoundError):  # it went meanwhile
+            if (owner := path.lstat().st_uid) != target.home.stat().st_uid:
+                yield path, _user(owner)
+
+
+def _user(number: int) -> str:
+    """A user's name; the number of one who has none."""
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
 
 
 def _open_to_others(target: Target) -> Iterator[tuple[Path, int]]:

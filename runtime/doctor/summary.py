@@ -18,9 +18,11 @@ from mnemic.runtime.doctor.capture import losses_check
 from mnemic.runtime.keys.key_slots import slot_of
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, mind_folder, open_mind, read_key_header
+from mnemic.runtime.minds.projects import home_repository, printable_path
 from mnemic.runtime.spool.files import measure_backlog, read_losses
 from mnemic.runtime.store.high_water import lost_transactions
 from mnemic.runtime.store.read.capture import count_memories, spool_offsets
+from mnemic.runtime.store.read.scopes import project_scope
 from mnemic.runtime.store.schema import check_schema, connect, translate_errors
 
 
@@ -37,6 +39,8 @@ class MindSummary(msgspec.Struct, kw_only=True):
     """Whether a passphrase locks it: it is not looked into then."""
     has_recovery: bool | None = None
     """Whether a recovery key opens it; ``None`` where its card cannot be read."""
+    home_scope: str | None = None
+    """The scope of the git repository at the user's own home folder, where there are both."""
     paused: str = ""
     """Why nothing is captured, where its owner paused it."""
     wrong: list[str] = msgspec.field(default_factory=list)
@@ -74,6 +78,9 @@ def _look_into(folder: MindFolder, keys: Keys, summary: MindSummary) -> None:
         check_schema(connection, path)
         summary.memories, summary.captured_at = count_memories(connection)
         summary.waiting_bytes = measure_backlog(folder.spool, spool_offsets(connection)).size_bytes
+        if (repository := home_repository()) is not None:
+            found = project_scope(connection, printable_path(repository))
+            summary.home_scope = None if found is None else found[1]
         missing = sum(one.count for one in lost_transactions(connection) if not one.power_cut)
     if missing:
         told = f"{pluralize(missing, 'transaction')} that {'was' if missing == 1 else 'were'} acknowledged"

@@ -21,6 +21,7 @@ from mnemic.actors.protocol.contract import Actor, Clock
 from mnemic.actors.protocol.errors import ActorRefused, InvalidValue, MnemicError, StoreError, UnreadableRecord
 from mnemic.actors.protocol.events import HookEvent, HookRecord
 from mnemic.actors.protocol.ports import EchoTest, Encoder, Ports, RecordReader, TranscriptOpener, no_echo
+from mnemic.actors.protocol.times import Zone
 from mnemic.runtime.capture.allow_deny import AllowDenyRules
 from mnemic.runtime.capture.pauses import read_pauses
 from mnemic.runtime.clock import SystemClock
@@ -35,12 +36,13 @@ from mnemic.runtime.files.writable import unwritable_reason
 from mnemic.runtime.keys.key_slots import is_locked, read_keys_by_file
 from mnemic.runtime.keys.keys import Keys, random_id
 from mnemic.runtime.minds.homes import MindFolder, read_key_header
-from mnemic.runtime.minds.projects import PassedOver, is_ignored, resolve_scope
+from mnemic.runtime.minds.projects import PassedOver, is_gone_folder, is_ignored, resolve_scope
 from mnemic.runtime.minds.scope_trust import unconfirmed_sentence
 from mnemic.runtime.models.encoders import encoder_from_settings, may_use_torch
 from mnemic.runtime.secrets.secrets import drop_private, load_scrub
 from mnemic.runtime.spool.spool import Spool
 from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.read.scopes import has_project
 from mnemic.runtime.store.store import Store, TransactionMetadata
 
 _log = logging.getLogger("mnemic.projects")
@@ -78,6 +80,8 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
     """Loads what embeds, as settings say; `encoder_from_settings` where absent."""
     fence: str | None = None
     """Slot of the writer's fence; ``None`` where nothing is fenced."""
+    zone: Zone | None = None
+    """By which days are told; the machine's where absent."""
     locked_mind_keys: Keys | None = None
     """The keys of a mind that no key file opens; with them it does not pickle, and works in this process alone."""
 
@@ -109,10 +113,16 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
         return Ports(
             settings=self.settings,
             open_store=lambda: Store.open(self.folder.store, keys, self.stamp, self.fence),
-            open_snapshots=lambda: open_reader(self.folder.store, keys),
+            open_snapshots=lambda: open_reader(self.folder.store, keys, self.zone),
             load_encoder=lambda: (self.load_encoder or encoder_from_settings)(self.settings),
             open_transcript=_load_function(self.open_transcript),
-            resolve_scope=partial(resolve_scope, home=home, passed_over=_log_once(home)),
+            resolve_scope=partial(
+                resolve_scope,
+                home=home,
+                passed_over=_log_once(home),
+                is_project=partial(has_project, self.folder.store, keys),
+            ),
+            is_gone_folder=is_gone_folder,
             is_ignored_folder=is_ignored,
             pauses=lambda: read_pauses(self.folder.path),
             unwritable=lambda: unwritable_reason(self.folder.path),
@@ -188,6 +198,7 @@ def start_actor_system(
         is_own_echo=is_own_echo,
         load_encoder=load_encoder,
         fence=fence,
+        zone=clock,
         locked_mind_keys=keys if is_locked(read_key_header(folder)) else None,
     )
     return Supervisor(

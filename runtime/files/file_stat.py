@@ -9,8 +9,9 @@ from mnemic.actors.protocol.ports import FileStat
 
 
 def stat_transcript(path: str) -> FileStat | None:
-    """Look at a transcript; ``None`` where there is none that can be looked at, or what is there is no regular file.
+    """Look at a transcript; ``None`` where there is none.
 
+    What cannot be looked at, or is no regular file, is empty: whoever opens it is told why it cannot be read.
     Where it is a database, what it has not taken over from its write-ahead log counts too; and where one session of a
     database is named, behind a ``#``, it is measured with all others.
     """
@@ -27,8 +28,10 @@ def stat_transcript(path: str) -> FileStat | None:
 def _stat(path: str) -> FileStat | None:
     try:
         found = os.stat(path)
-    except (OSError, ValueError):  # ValueError: no file can have this name
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: no file can have this name
         return None
+    except OSError:
+        return FileStat(0, 0)
     if not stat.S_ISREG(found.st_mode):
-        return None
+        return FileStat(0, 0)
     return FileStat(found.st_size, found.st_mtime_ns // 1000)

@@ -11,10 +11,12 @@ import os
 import re
 import stat
 import tomllib
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 MOST_LINE_BYTES = 1 << 29
 """How much of a file is held at once: a line, or a document that can only be understood as a whole."""
+MOST_DIRECTORY_BYTES = 1 << 24
+"""How long a zip's list of files may be, some 200,000 files; in memory it takes ten times as much."""
 _READING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _MOST_DOTS = 16
 _STRING_OR_COMMENT = re.compile(
@@ -63,6 +65,23 @@ def _require_regular(descriptor: int, path: str | os.PathLike[str]) -> BinaryIO:
         os.close(descriptor)
         raise OSError(errno.EINVAL, "it is no regular file", os.fspath(path))
     return os.fdopen(descriptor, "rb")
+
+
+class _Bounded:
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.tell, self.seek, self.close = stream.tell, stream.seek, stream.close
+        self.seekable = stream.seekable
+
+    def read(self, size: int = -1) -> bytes:
+        if size > MOST_DIRECTORY_BYTES:
+            raise ValueError(f"its list of files is longer than {MOST_DIRECTORY_BYTES:,} bytes")
+        return self._stream.read(size)
+
+
+def bounded_reads(stream: BinaryIO) -> BinaryIO:
+    """A zip file's bytes, of which no more is read at once than its list of files may be long; more is `ValueError`."""
+    return cast(BinaryIO, _Bounded(stream))
 
 
 def read_regular(path: str | os.PathLike[str], most_bytes: int) -> bytes:

@@ -66,9 +66,22 @@ _LOSSES_BYTES = 64
 
 
 def default_home(environment: Mapping[str, str]) -> Path:
-    """``MNEMIC_HOME``, else the platform's folder for a user's data."""
+    """``MNEMIC_HOME``, else the platform's folder for a user's data; a relative ``XDG_DATA_HOME`` counts as none."""
     named = environment.get("MNEMIC_HOME")
-    return Path(named) if named else Path(platformdirs.user_data_dir("mnemic", appauthor=False))
+    folder = Path(named or platformdirs.user_data_dir("mnemic", appauthor=False))
+    return folder if named or folder.is_absolute() else Path("~/.local/share/mnemic").expanduser()
+
+
+def require_absolute_home(environment: Mapping[str, str]) -> None:
+    """Refuse a relative ``MNEMIC_HOME``: it is set for all folders, and would be another home in each.
+
+    Raises:
+        InvalidValue: it is one.
+    """
+    named = environment.get("MNEMIC_HOME", "")
+    if named and not named.startswith(("/", "~")):
+        expected = "an absolute path; --home takes a relative one"
+        raise InvalidValue(name="MNEMIC_HOME", value=named, why="it is no absolute path", expected=expected)
 
 
 def expand_home(home: Path) -> Path:

@@ -1,7 +1,8 @@
 """Which scope (project) a folder belongs to: by .mnemic.toml, by its git repository, or by its path.
 
 A project is its common git directory, so that worktrees and subfolders are one project and two folders of the same
-name are two; or, without one, the folder itself. A ``.mnemic.toml`` names a scope by hand, and counts only where the
+name are two; or, without one, the folder itself. A repository at the user's own home folder (dotfiles) holds all else
+and is no project, unless a scope exists for it. A ``.mnemic.toml`` names a scope by hand, and counts only where the
 home's owner confirmed that very scope for that very folder, since whoever may write into a folder can put one there.
 What was confirmed stands in the home; `mnemic.runtime.minds.scope_trust` writes it.
 
@@ -34,6 +35,8 @@ TRUST_VERSION = 1
 """Of its format."""
 PassedOver = Callable[[Path, str], None]
 """Told a folder and the scope that a file there names, which nobody confirmed."""
+IsProject = Callable[[str], bool]
+"""Whether a mind has a scope for a project."""
 
 _MOST_TRUST_BYTES = 1 << 24
 _MOST_SETTINGS_BYTES = 1 << 12  # it holds a key or two
@@ -52,6 +55,7 @@ def resolve_scope(
     anyway: bool = False,
     home: Path | None = None,
     passed_over: PassedOver | None = None,
+    is_project: IsProject = lambda project: False,
 ) -> ScopeRef:
     """The scope named, else the one of the folder as it is now, else none; with a home, fulfils
     `mnemic.actors.protocol.ports.ResolveScope`.
@@ -61,6 +65,7 @@ def resolve_scope(
             name is too long is none.
         home: where it stands which ``.mnemic.toml`` counts; without one, none does.
         passed_over: told of the nearest one that does not count, where it names a scope.
+        is_project: asked of the repository at the user's home folder alone, where one is met.
 
     Raises:
         InvalidValue: the scope is no path, here or in a ``.mnemic.toml`` of a folder that its owner trusts; or the
@@ -74,7 +79,7 @@ def resolve_scope(
             expected = f"a path of at most {_MOST_PATH_BYTES} bytes"
             raise InvalidValue(name="the folder", value=folder, why="no path is so long", expected=expected)
         folder = None
-    return _scope_of_folder(folder, home, passed_over, anyway=anyway) if folder else NO_SCOPE
+    return _scope_of_folder(folder, home, passed_over, is_project, anyway=anyway) if folder else NO_SCOPE
 
 
 def read_trusted(home: Path) -> dict[str, str]:
@@ -129,7 +134,26 @@ def git_directory_of(folder: str) -> tuple[str, bool] | None:
     return None if found is None else (printable_path(found[0]), found[1])
 
 
-def _scope_of_folder(folder: str, home: Path | None, passed_over: PassedOver | None, *, anyway: bool) -> ScopeRef:
+def home_repository() -> Path | None:
+    """The git directory of the repository at the user's own home folder; ``None`` where there is none."""
+    own = _user_home()
+    found = None if own is None else _git_directory(own)
+    return None if found is None else found[0]
+
+
+def _user_home() -> Path | None:
+    own = os.path.expanduser("~")
+    return _resolved(Path(own)) if os.path.isabs(own) else None
+
+
+def is_gone_folder(folder: str) -> bool:
+    """Whether a folder of this machine is not there any more; a path that is not absolute is of another machine."""
+    return os.path.isabs(folder) and not os.path.isdir(folder)
+
+
+def _scope_of_folder(
+    folder: str, home: Path | None, passed_over: PassedOver | None, is_project: IsProject, *, anyway: bool
+) -> ScopeRef:
     """The place of a folder, there or not. One that is no absolute path is of another machine, and not looked up."""
     path = Path(folder)
     if path.is_absolute():
@@ -153,6 +177,11 @@ def _scope_of_folder(folder: str, home: Path | None, passed_over: PassedOver | N
             found = _git_directory(place)
             if found is not None:
                 common, ours = found
+                own = _user_home()
+                if own in (place, common.parent) and not (ours and is_project(printable_path(common))):
+                    if place == own:
+                        continue
+                    ours = ours and common.name != ".git"  # a worktree of it is a folder by itself
                 if not ours:  # git would work there as in somebody else's repository; the folder is no part of that
                     path = place
                     break

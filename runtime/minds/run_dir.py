@@ -321,4 +321,4 @@ def _bind_socket(path: Path) -> socket.socket:
 def _short_runtime_folder() -> str:
     """A folder of this user's own for what runs, or the one for temporary files."""
     named = os.environ.get("XDG_RUNTIME_DIR", "")
-    return named if named and os.path.isdir(named) and len(os.fsencode(named)) < 60 else "/tmp"
+    return named if os.path.isabs(named) and os.path.isdir(named) and len(os.fsencode(named)) < 60 else "/tmp"

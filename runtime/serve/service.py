@@ -17,6 +17,7 @@ import msgspec
 
 from mnemic.actors.protocol.errors import BadConfiguration
 from mnemic.runtime.files.atomic_replace import write_error
+from mnemic.runtime.files.programs import find_program
 from mnemic.runtime.keys.keys import replace_private
 from mnemic.runtime.minds.run_dir import RunDir
 from mnemic.runtime.serve.units import Service, UnitFile, is_own, make_service, program_of
@@ -230,12 +231,18 @@ def _manager_state(service: Service) -> str:
 
 def _run(command: Sequence[str]) -> tuple[str, str]:
     """What a manager's command prints, and why it failed: a clause; empty where it did not."""
+    program = find_program(command[0])
+    if program is None:
+        return "", f"{command[0]} is not on this machine"
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=_COMMAND_TIMEOUT_S
+            [program, *command[1:]],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_COMMAND_TIMEOUT_S,
         )
-    except FileNotFoundError:
-        return "", f"{command[0]} is not on this machine"
     except subprocess.TimeoutExpired:
         return "", f"{command[0]} did not answer within {_COMMAND_TIMEOUT_S:g} s"
     said = done.stderr.strip().splitlines()

@@ -144,9 +144,16 @@ def _open_locked(spool: Path, stem: str, key: bytes, clock: Clock) -> int:
 
 
 def _open_file_locked(path: Path, key: bytes, clock: Clock, timeout_s: float) -> int | None:
-    """A file, made where there is none, open and locked; ``None`` where somebody else holds the lock for too long."""
+    """A file, made where there is none, open and locked; ``None`` where another user owns it or the lock is held for
+    too long.
+    """
     for _ in range(_MAX_REMOVALS):
-        descriptor = _open_to_append(path, key, clock)
+        try:
+            descriptor = _open_to_append(path, key, clock)
+        except PermissionError:
+            if not path.exists():
+                raise
+            return None  # another user's: the record goes into one beside it
         kept = False
         try:
             locked = _lock(descriptor, clock, timeout_s)

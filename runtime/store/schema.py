@@ -496,7 +496,9 @@ class EncryptedConnection(apsw.Connection):
         cached: Any = self.execute("PRAGMA cache_size").get
         pages: Any = self.execute("PRAGMA page_count").get
         try:
-            self.execute(f"PRAGMA cache_size = {pages}")  # so that reading drops none of those in memory
+            # So that reading drops none of those in memory. With one page less than it writes, SQLite spills into the
+            # damaged log and finds its own transaction malformed.
+            self.execute(f"PRAGMA cache_size = {2 * pages}")
             with translate_errors(Path(self.filename)):
                 self.execute("VACUUM")
         except DamagedStore as error:

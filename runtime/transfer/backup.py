@@ -27,7 +27,7 @@ import msgspec
 from mnemic.actors.protocol.errors import DamagedStore, DiskFailed, NewerSchema, NotABackup
 from mnemic.actors.protocol.typed import convert
 from mnemic.runtime.files.atomic_replace import fsync_path, write_error
-from mnemic.runtime.files.foreign import open_regular
+from mnemic.runtime.files.foreign import bounded_reads, open_regular
 from mnemic.runtime.keys.key_slots import KeyHeader, key_header_bytes, new_key_header, parse_key_header
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, read_key_header
@@ -285,7 +285,7 @@ def open_backup(path: Path) -> Iterator[BackupFile]:
         raise NotABackup(path=str(path), why=error.strerror or type(error).__name__) from error
     with file:
         with _read_as_backup(path):
-            archive = zipfile.ZipFile(file)
+            archive = zipfile.ZipFile(bounded_reads(file))
         with archive:
             card = _archive_card(path, archive)
             own, pauses = (

@@ -163,6 +163,14 @@ def fill(path: Path) -> None:
         deque(map(file.write, repeat(bytes(4096))), maxlen=0)
 
 
+def given_to_another(path: Path) -> list[str]:
+    """Give a file to another user; returns what stands before a command that root's rights are taken from."""
+    if os.geteuid() or shutil.which("setpriv") is None:
+        pytest.skip("only root can give a file to another user, and setpriv takes its rights from a command")
+    os.chown(path, 65534, 65534)
+    return ["setpriv", "--bounding-set", "-dac_override,-dac_read_search,-fowner"]
+
+
 def unread(pipe: int) -> int:
     """How many bytes of a pipe nobody has read."""
     return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
@@ -568,6 +576,8 @@ class HookContract:
             ["codex", "tool"],
             ["codex", "tool", "--home"],
             ["codex", "tool", "--home", ""],
+            ["codex", "tool", "--home", "."],
+            ["codex", "tool", "--home=../home"],
             ["codex", "tool", "--home", "/dev/null"],
             ["codex", "tool", "--home", "{home}", "--mind", "another"],
             ["codex", "tool", "--home", "{home}", "--mind", "../default"],
@@ -847,6 +857,38 @@ class HookContract:
             os.utime(place.home / "run" / "hook-start", (at_s, at_s))
             place.run(payload, "--ask", event="prompt")
             until(lambda: started.read_bytes() == b"x" * count)  # noqa: B023
+
+    def test_a_stamp_of_another_user_is_replaced_and_keeps_no_process_from_starting(self, place: Place) -> None:
+        started, stamp = place.home / "started", place.home / "run" / "hook-start"
+        place.programs(serve=script(f"open({str(started)!r}, 'w').write('x')"))
+        stamp.parent.mkdir(mode=0o700, exist_ok=True)
+        stamp.touch(0o600)
+        before = given_to_another(stamp)
+        old_s = CLOCK.now_us() / 1e6 - 3600
+        os.utime(stamp, (old_s, old_s))
+        place.run(b"one", before=before)
+        until(lambda: started.exists() and started.read_text() == "x")
+        assert stamp.stat().st_uid == os.geteuid()
+        assert stamp.stat().st_mtime > old_s + 1
+
+    def test_a_session_s_file_of_another_user_is_passed_over_and_nothing_is_lost(self, place: Place) -> None:
+        place.run(b'{"session_id":"s"} one')
+        (file,) = place.files()
+        place.run(b'{"session_id":"s"} two', before=given_to_another(file))
+        assert len(place.files()) == 2
+        assert {one.payload for one in place.taken()} == {b'{"session_id":"s"} one', b'{"session_id":"s"} two'}
+        assert place.losses().lost == 0
+
+    def test_in_a_home_of_another_user_nothing_is_kept_asked_counted_or_started(
+        self, place: Place, noticing: Callable[[], bool]
+    ) -> None:
+        for path in (place.home, *place.home.rglob("*")):
+            given_to_another(path)
+        before = files_of(place.home)
+        with serving(place.home, said(b"an answer")) as heard:
+            assert place.run(b"one", "--ask", event="session-start") == b""
+        assert (heard, place.files(), place.losses().lost, noticing()) == ([], [], 0, False)
+        assert {path: data for path, data in files_of(place.home).items() if path in before} == before
 
     @pytest.mark.parametrize(
         "answer",

@@ -128,7 +128,7 @@ def test_no_file_of_a_project_stops_the_capture_of_any(
         return {check["name"]: check["detail"] for check in checks if check["state"] != "ok"}
 
     with serving(made):
-        until(lambda: f"{transcript} is no file that can be read" in looked_at().get("transcripts", ""))
+        until(lambda: f"{transcript} cannot be read: it is no regular file" in looked_at().get("transcripts", ""))
     assert "records" not in looked_at()
 
 

@@ -153,6 +153,25 @@ def test_a_socket_that_was_passed_to_another_process_is_left_alone(monkeypatch: 
         assert "LISTEN_FDS" not in os.environ  # nor does a process that this one starts take it for its own
 
 
+@pytest.mark.parametrize("passed", ["nothing", "a file", "a socket that does not listen", "a port"])
+def test_what_is_no_socket_of_a_managers_is_refused_in_a_sentence(home: Path, passed: str) -> None:
+    making = {
+        "nothing": "os.closerange(3, 4)",
+        "a file": "os.dup2(os.open(sys.executable, os.O_RDONLY), 3)",
+        "a socket that does not listen": "one = socket.socket(socket.AF_UNIX); os.dup2(one.fileno(), 3)",
+        "a port": "one = socket.create_server(('127.0.0.1', 0)); os.dup2(one.fileno(), 3)",
+    }[passed]
+    line = (
+        f"import os, socket, sys; {making}; os.set_inheritable(3, True) if {passed != 'nothing'} else None;"
+        " os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='1'); os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    words = [sys.executable, "-c", line, *COMMAND, "serve", "--engine", "embedded", "--home", str(home)]
+    refused = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=BOUND_S, check=False)
+    assert (refused.returncode, refused.stdout) == (2, b"")
+    assert b"LISTEN_FDS cannot be '1': descriptor 3 is no Unix socket that listens" in refused.stderr
+    assert b"Traceback" not in refused.stderr
+
+
 @pytest.mark.system
 def test_a_service_whose_installation_was_replaced_leaves_and_the_manager_starts_the_next_one(
     home: Path, activate: Activate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -83,6 +83,8 @@ class CaptureText(Verb["TextCaptured"], frozen=True, kw_only=True):
     """Name of who spoke."""
     said_at: Time | None = None
     """When it was said; the time of the message where absent."""
+    utc_offset_min: int | None = None
+    """Minutes east of UTC of the clock it was said by; the machine's where absent."""
     supersedes: Id | None = None
     """Id of the memory that this one replaces."""
     occurrence: int = 1

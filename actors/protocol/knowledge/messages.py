@@ -186,8 +186,8 @@ class Entity(Message, frozen=True, kw_only=True):
     """How many memories name it."""
     also_called: tuple[str, ...] = ()
     """Its other names."""
-    last_at: Time
-    """World time it was named last."""
+    last_at: Time | None
+    """World time it was named last; ``None`` where no memory names it, but statements are about it."""
 
 
 class ListEntities(Verb["EntitiesListed"], frozen=True, kw_only=True):

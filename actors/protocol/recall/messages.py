@@ -237,7 +237,7 @@ class Memory(MemoryText, frozen=True, kw_only=True):
     """Name of who spoke."""
     author: str = "unknown"
     """Whose words it holds: ``owner``, ``assistant``, ``other`` or ``unknown``."""
-    utc_offset_min: int | None = None
+    utc_offset_min: int = 0
     """Minutes east of UTC of the clock it was said by."""
     branch: str | None
     """Git branch."""

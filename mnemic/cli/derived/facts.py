@@ -222,8 +222,8 @@ def _conflict(one: dict[str, Any]) -> Iterator[str]:
 
 def _entity(one: dict[str, Any]) -> str:
     also = f", also {', '.join(one['also_called'])}" if one["also_called"] else ""
-    memories, last = pluralize(one["memories"], "memory"), local_day(one["last_at"])
-    return f"{one['name']} ({one['kind']}{also}), {memories}, last on {last}"
+    last = f", last on {local_day(one['last_at'])}" if one["last_at"] else ""
+    return f"{one['name']} ({one['kind']}{also}), {pluralize(one['memories'], 'memory')}{last}"
 
 
 def _waiting(view: dict[str, Any]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mnemic.cli.terminal.output import Line, columns, cut_front, local_day
+from mnemic.hooks.read.names import UNREAD_REMEDY, unread_sentence
 from mnemic.runtime.api.reports import format_size, pluralize
 
 _SHORTEST_PATH = 24
@@ -38,6 +39,7 @@ def install_lines(view: dict[str, Any]) -> Iterator[Line]:
         yield f"{'put' if applied else 'would put'} into {paths[0].parent}: {', '.join(path.name for path in paths)}"
     yield from _closing_lines(view, "nothing to do: it is all there already", bool(view["executables"]))
     yield from transcript_lines(view["transcripts"])
+    yield from unread_lines(view)
 
 
 def uninstall_lines(view: dict[str, Any]) -> Iterator[Line]:
@@ -91,7 +93,7 @@ def leave_lines(view: dict[str, Any]) -> Iterator[Line]:
             yield from ([(f"    {command}", "cyan")] for command in service["commands"])
     yield view["process"]
     gone = "removed" if view["applied"] else "would remove"
-    yield from (f"{gone} {path}" for path in (*view["completions"], *view["removed"], *view["erased"]))
+    yield from (f"{gone} {path}" for path in (*view["completions"], *view["link"], *view["removed"], *view["erased"]))
     if not view["applied"]:
         yield from ("--erase-data would remove, for good:", *remains) if view["erase_data"] else ()
         return
@@ -119,6 +121,7 @@ def _block(name: str, host: dict[str, Any], applied: bool, done: str, *, diff: b
         why = ", its plugin does all of it" if host["by_plugin"] else ""
         yield [(name, "bold"), (f": nothing changes{why}", "green")]
     yield from other_home_lines(host)
+    yield from untried_lines(host)
     for file in changed:
         parts = ", ".join(file["parts"])
         what = f"without {parts}" if done == "undone" else parts or file["change"]
@@ -136,6 +139,12 @@ def other_home_lines(host: dict[str, Any]) -> Iterator[Line]:
     """Which home an assistant has filled so far, where that ends."""
     if host["other_home"]:
         yield [("  so far it fills another home: ", "yellow"), (host["other_home"], "")]
+
+
+def untried_lines(host: dict[str, Any]) -> Iterator[Line]:
+    """What of an assistant no test has run."""
+    if host["untried"]:
+        yield [("  ", ""), (host["untried"], "yellow")]
 
 
 def _closing_lines(view: dict[str, Any], nothing: str, changes: bool) -> Iterator[Line]:
@@ -170,8 +179,17 @@ def short_path(path: str, width: int) -> str:
 def transcript_lines(transcripts: dict[str, Any]) -> Iterator[Line]:
     """What assistants have kept from before, an assistant a line."""
     for name, one in transcripts.items():
-        files = pluralize(one["files"], "transcript") if name != "opencode" else "a database of sessions"
+        kept = (
+            ("database of sessions", "databases of sessions") if name == "opencode" else ("transcript", "transcripts")
+        )
+        files = pluralize(one["files"], *kept)
         yield f"{name} has {files} from before: {size_and_days([one])}, {minutes([one])} in the background"
+
+
+def unread_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What assistants have kept and nothing reads, an assistant a line."""
+    for name, paths in view["unread_files"].items():
+        yield [(f"{name}: {unread_sentence(paths)}", "yellow"), (f". {UNREAD_REMEDY}", "")]
 
 
 def size_and_days(transcripts: Iterable[dict[str, Any]]) -> str:

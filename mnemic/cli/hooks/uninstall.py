@@ -19,6 +19,7 @@ from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.cli.hooks.wiring import WiringResult, uninstall
 from mnemic.cli.start.completions import remove_completions
+from mnemic.cli.start.shell_link import remove_link
 from mnemic.hooks.wire.record import BACKUP
 from mnemic.runtime.capture.hook_files import installed_hook_files, remove_hook_files
 from mnemic.runtime.client.launcher import request_drain, wait_unpublished
@@ -110,6 +111,8 @@ class UninstallResult(msgspec.Struct, kw_only=True):
     """What became, or becomes, of the process that serves the home."""
     completions: list[Path]
     """The files by which shells complete `mnemic`: they go, or are gone."""
+    link: list[Path]
+    """The link by which shells find `mnemic`: it goes, or is gone."""
     removed: list[Path]
     """What was taken out of the home's ``bin``."""
 
@@ -125,14 +128,19 @@ def uninstall_home(home: Path, environment: Mapping[str, str], clock: Clock, *, 
     wired = uninstall(home, ["all"], environment, clock, write=write)
     service = remove_service(home, environment, write=write) if environment.get("HOME") else None
     completions = remove_completions(home, environment, write=write)
+    link = remove_link(home, environment, write=write)
     if not write:
         card = RunDir(home).read_info()
         serving = card is not None and card.is_alive()
         process = f"process {card.pid} would be asked to leave" if serving and card else "no process serves"
-        return UninstallResult(wiring=wired, service=service, process=process, completions=completions, removed=[])
+        return UninstallResult(
+            wiring=wired, service=service, process=process, completions=completions, link=link, removed=[]
+        )
     removed = remove_hook_files(home)  # first: from now on no hook starts a process
     process = _stop_server(home, clock)
-    return UninstallResult(wiring=wired, service=service, process=process, completions=completions, removed=removed)
+    return UninstallResult(
+        wiring=wired, service=service, process=process, completions=completions, link=link, removed=removed
+    )
 
 
 def _stop_server(home: Path, clock: Clock) -> str:
@@ -205,6 +213,7 @@ def uninstall_view(left: UninstallResult, home: Path) -> dict[str, Any]:
         "service": msgspec.to_builtins(left.service),
         "process": left.process,
         "completions": [str(path) for path in left.completions],
+        "link": [str(path) for path in left.link],
         "removed": [str(path) for path in left.removed],
         "remains": [{"path": str(path), "size_bytes": size} for path, size in remaining_files(home)],
     }

@@ -6,7 +6,6 @@ commands (`mnemic.cli.hooks.commands`), which print what comes back, or put it i
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -18,10 +17,11 @@ from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import MnemicError
 from mnemic.hooks.wire.codex_trust import list_codex_hooks, with_trusted_hooks
 from mnemic.hooks.wire.commands import Wiring, make_wiring
-from mnemic.hooks.wire.host import Host, HostTranscripts, existing_transcripts
+from mnemic.hooks.wire.host import Host, HostTranscripts, existing_transcripts, unread_sessions
 from mnemic.hooks.wire.hosts import named_hosts, select_hosts
 from mnemic.hooks.wire.record import HostInstall, InstallRecord
 from mnemic.hooks.wire.status import BOTH_WAYS, examine_host, recorded_wiring
+from mnemic.hooks.wire.versions import ask_version, untried_note
 from mnemic.hooks.wire.wiring import (
     FileChange,
     apply_install,
@@ -34,6 +34,7 @@ from mnemic.hooks.wire.wiring import (
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.capture.hook_files import install_hook_files, required_hook_files
 from mnemic.runtime.client.launcher import ensure_running
+from mnemic.runtime.files.programs import find_program
 from mnemic.runtime.minds.homes import mind_folder
 from mnemic.runtime.serve.drainer import notify_queued
 
@@ -72,6 +73,8 @@ class HostResult(msgspec.Struct):
     """Whether nothing is written because its plugin is enabled, which does all of it."""
     other_home: str | None = None
     """The home that it fills so far, where that is another one."""
+    untried: str = ""
+    """What of it no test has run, where its version may be one of those."""
     allow: list[str] | None = None
     """What it may do by MCP from then on beyond its own project; ``None`` where that stays."""
     failed: str | None = None
@@ -93,6 +96,8 @@ class WiringResult(msgspec.Struct, kw_only=True):
     """What is put into the home's ``bin``."""
     transcripts: dict[str, HostTranscripts] = msgspec.field(default_factory=dict)
     """The transcripts that the hosts have kept from before."""
+    unread_files: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    """Files of the hosts that look like sessions, and that no reader takes."""
 
     @property
     def has_failed(self) -> bool:
@@ -136,7 +141,8 @@ def install(
     hosts, left_out = select_hosts(names, environment)
     record = InstallRecord(wiring.home, clock)
     found = {host.name: HostResult(title=host.title) for host in hosts}
-    result = WiringResult(applied=write, hosts=found, left_out=left_out)
+    kept = {one.assistant: one for one in existing_transcripts(hosts, environment)}
+    result = WiringResult(applied=write, hosts=found, left_out=left_out, transcripts=kept)
     if allow is not None:
         _change_rights(named_hosts(names), tuple(allow), record, result, write)
     alone = len(names) == 1 and "all" not in names and not any(host.allow is not None for host in result.hosts.values())
@@ -154,6 +160,8 @@ def install(
             planned[host.name] = plan_install(host, wirings[host.name])
             seen = examine_host(host, wirings[host.name], clock, installed=host.name in record.hosts, ask_codex=False)
             result.hosts[host.name].other_home = seen.other_home
+            if host.name == "opencode":
+                result.hosts[host.name].untried = untried_note(host, ask_version(host, environment))
             notes = host.notes(wiring, host.folder(environment))
             result.hosts[host.name].notes = [*notes, BOTH_WAYS] if has_plugin else notes
     if not planned and not any(one.by_plugin for one in result.hosts.values()):
@@ -169,8 +177,7 @@ def install(
             with _collecting_failure(one, alone):
                 _wire(host, planned[host.name], one, wirings[host.name], record, write)
                 one.allow = list(rights) if is_new and rights else one.allow
-    done = [host for host in hosts if not result.hosts[host.name].failed]
-    result.transcripts = {one.assistant: one for one in existing_transcripts(done, environment)}
+    result.unread_files = unread_sessions(hosts, environment)
     return result
 
 
@@ -228,7 +235,7 @@ def _wire(
         backups = apply_install(host, changes, wiring, record)
     if host.name == "codex" and not write and changes_any:  # asked for its hooks, Codex writes to its own folder
         marks = "Codex runs no hook that is not trusted: --apply marks these as trusted in config.toml"
-        can_ask = shutil.which("codex", path=wiring.environment.get("PATH", "")) is not None
+        can_ask = find_program("codex", wiring.environment) is not None
         result.notes.append(marks if can_ask else _TRUST_BY_HAND)
     elif host.name == "codex" and write:
         try:

@@ -71,7 +71,7 @@ def install_completions(home: Path, environment: Mapping[str, str], *, write: bo
     It goes with the home that is meant where none is named. A file of that name that is somebody else's stays.
     """
     shell = _own_shell(environment)
-    if shell is None or not _is_usual(home, environment):
+    if shell is None or not is_usual_home(home, environment):
         return None
     path, wanted, failed = _path(shell, environment), script(shell).encode(), ""
     held = _read(path)
@@ -93,7 +93,7 @@ def remove_completions(home: Path, environment: Mapping[str, str], *, write: boo
     Raises:
         StoreReadOnly: one cannot be removed.
     """
-    if not environment.get("HOME") or not _is_usual(home, environment):
+    if not environment.get("HOME") or not is_usual_home(home, environment):
         return []
     paths = [path for path in (_path(shell, environment) for shell in SHELLS) if _MARK.encode() in (_read(path) or b"")]
     for path in paths if write else ():
@@ -109,7 +109,8 @@ def _own_shell(environment: Mapping[str, str]) -> str | None:
     return name if name in SHELLS and environment.get("HOME") else None
 
 
-def _is_usual(home: Path, environment: Mapping[str, str]) -> bool:
+def is_usual_home(home: Path, environment: Mapping[str, str]) -> bool:
+    """Whether a home is the one that is meant where none is named."""
     try:
         return expand_home(default_home(environment)) == home.absolute()
     except MnemicError:

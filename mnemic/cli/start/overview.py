@@ -42,6 +42,7 @@ def overview(chosen: CommandContext) -> dict[str, Any]:
     assistants, wrong = assistants_here(chosen)
     if mind is not None:
         wrong = [*dict.fromkeys([*_settings_or_model_wrong(chosen), *mind.wrong, *wrong])]
+        wrong = [one for one in wrong if one != mind.paused]
     view = {
         "version": __version__,
         "home": str(chosen.home),

@@ -8,14 +8,24 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from mnemic.actors.protocol.errors import ModelMissing
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
 from mnemic.cli.hooks.commands import ALLOW, BACKFILL, allowed, ask_backfill, run_backfill, wiring_view
-from mnemic.cli.hooks.lines import backfill_lines, minutes, other_home_lines, short_path, size_and_days
+from mnemic.cli.hooks.lines import (
+    backfill_lines,
+    minutes,
+    other_home_lines,
+    short_path,
+    size_and_days,
+    unread_lines,
+    untried_lines,
+)
 from mnemic.cli.keys import init_lines, make_mind, told_lines, warn_made
 from mnemic.cli.start.completions import as_view, install_completions
 from mnemic.cli.start.overview import assistants_here, command_line, next_lines, worth_trying
+from mnemic.cli.start.shell_link import install_link
 from mnemic.cli.terminal.endings import describe_end
 from mnemic.cli.terminal.interrupts import Terminated, ask
 from mnemic.cli.terminal.output import Line, columns, filled
@@ -52,17 +62,27 @@ def setup(chosen: CommandContext, yes: bool, allow: tuple[str, ...], backfill: b
     def complete(*, write: bool) -> dict[str, Any] | None:
         return as_view(install_completions(chosen.home, os.environ, write=write))
 
+    def link(*, write: bool) -> dict[str, Any] | None:
+        made = install_link(chosen.home, os.environ, write=write)
+        return None if made is None else dict(msgspec.to_builtins(made))
+
     asks = not yes and not chosen.as_json and sys.stdin.isatty()
     wired = wire(write=False)
     known = summarize_mind(chosen.home, chosen.mind, CLOCK)
     folder = mind_folder(chosen.home, chosen.mind).path
     mind: dict[str, Any] = {"mind": chosen.mind, "folder": str(folder), "is_new": known is None}
     mind["memories"] = known.memories if known is not None else 0
+    if (home_scope := None if known is None else known.home_scope) is not None:
+        mind |= {
+            "home_scope": home_scope,
+            "home_scope_move": command_line(chosen, "scope", "move", home_scope, "FOLDER"),
+        }
     mind["has_recovery"] = None if known is None else known.has_recovery
     mind["rekey"] = command_line(chosen, "rekey", "--recovery")
     view = wiring_view(wired, chosen.home) | {"mind": mind, "backfill": None, "completions": complete(write=False)}
     fresh = [name for name, host in view["hosts"].items() if _changes(host)]
     view["wired"] = [name for name, host in view["hosts"].items() if not host["failed"] and name not in fresh]
+    view["link"] = link(write=False)
     if not (yes or asks):
         chosen.print_answer(view | {"stage": "shown"}, stage_lines)
         sys.exit(1 if wired.has_failed else 0)
@@ -84,13 +104,17 @@ def setup(chosen: CommandContext, yes: bool, allow: tuple[str, ...], backfill: b
             wired = wire(write=True)
             view |= {**wiring_view(wired, chosen.home), "applied": True}
             view["wired"] = [name for name, host in view["hosts"].items() if not host["failed"]]
+        if agreed and view["link"] and (not asks or _is_wanted(f"Put a link to it at {view['link']['path']}?")):
+            view["link"] = link(write=True)
+            say("link")
         if agreed:
             say("wired", fresh=fresh)
         else:
             again = command_line(chosen, "setup")
             say("told", told=f"nothing was written to their settings; `{again}` asks again")
             fresh = []
-        kept = {name: one for name, one in wired.transcripts.items() if name in fresh or backfill}
+        offered = {*fresh, *(name for name, host in view["hosts"].items() if host["failed"] and agreed)}
+        kept = {name: one for name, one in wired.transcripts.items() if name in offered or backfill}
         if kept:
             say("offer", transcripts={name: view["transcripts"][name] for name in kept})
             if backfill is None and asks:
@@ -112,11 +136,12 @@ def setup(chosen: CommandContext, yes: bool, allow: tuple[str, ...], backfill: b
     chosen.print_answer(view | {"stage": "next"}, stage_lines)
     if chosen.as_json and "recovery" in view["mind"]:
         warn_made(opened_to_others)
-    sys.exit(1 if wired.has_failed or (view["completions"] or {}).get("failed") else 0)
+    left = any((view[name] or {}).get("failed") for name in ("completions", "link"))
+    sys.exit(1 if wired.has_failed or left else 0)
 
 
-def _is_wanted() -> bool:
-    return bool(ask(lambda: click.confirm("Wire them?", default=True)))
+def _is_wanted(question: str = "Wire them?") -> bool:
+    return bool(ask(lambda: click.confirm(question, default=True)))
 
 
 def _changes(host: dict[str, Any]) -> bool:
@@ -169,6 +194,7 @@ def shown_lines(view: dict[str, Any]) -> Iterator[Line]:
     yield from mind_lines(view)
     yield from plan_lines(view)
     yield from offer_lines(view)
+    yield from unread_lines(view)
     yield "nothing was written; --yes does it"
 
 
@@ -184,6 +210,9 @@ def mind_lines(view: dict[str, Any]) -> Iterator[Line]:
         yield f"the mind {mind['mind']!r} is there{held}; its keys stay as they are"
         if mind["has_recovery"] is False:
             yield [("  it has no recovery key: ", "yellow"), (f"`{mind['rekey']}` prints one", "")]
+    if "home_scope" in mind:
+        yield [("  your home folder is a git repository and a project: ", "yellow"), (mind["home_scope"], "bold")]
+        yield f"  what lies below it in no nearer repository belongs to it; `{mind['home_scope_move']}` ends that"
 
 
 def plan_lines(view: dict[str, Any]) -> Iterator[Line]:
@@ -205,6 +234,7 @@ def plan_lines(view: dict[str, Any]) -> Iterator[Line]:
             what, style = f"left as it is: {host['failed']}", "red"
         yield [(f"  {host['title']:<{width}}  ", "bold"), (what, style)]
         yield from other_home_lines(host)
+        yield from untried_lines(host)
     if changes:
         yield [("All else in them stays; `mnemic hooks install --diff` shows every line.", "dim")]
     yield from completion_lines(view, done=False)
@@ -226,10 +256,14 @@ def wired_lines(view: dict[str, Any]) -> Iterator[Line]:
     for note in dict.fromkeys(note for host in hosts.values() for note in host["notes"]):
         yield from ([(f"  {line}", "dim")] for line in filled(note, columns() - 2, _NOTE_LINES))
     yield from completion_lines(view, done=True)
+    yield from unread_lines(view)
 
 
 def completion_lines(view: dict[str, Any], *, done: bool) -> Iterator[Line]:
-    """By which file the user's shell completes `mnemic`, where that changes."""
+    """By which link a new shell finds `mnemic`, and by which file it completes it, where that changes."""
+    if view["link"] and not done:
+        what = "a link, since a new shell finds no mnemic"
+        yield f"{what}: {short_path(view['link']['path'], columns() - len(what) - 2)}"
     file = view["completions"]
     if file is None or file["change"] == "unchanged":
         return
@@ -243,6 +277,16 @@ def completion_lines(view: dict[str, Any], *, done: bool) -> Iterator[Line]:
         if file["note"]:
             yield [("  zsh looks there once this stands in your .zshrc, above what calls compinit:", "dim")]
             yield f"  {file['note']}"
+
+
+def link_lines(view: dict[str, Any]) -> Iterator[Line]:
+    """What became of the link by which new shells find `mnemic`."""
+    link = view["link"]
+    if link["failed"]:
+        yield [("no link was made: ", "red"), (link["failed"], "")]
+    else:
+        yield [("linked: ", "green"), (short_path(link["path"], columns() - 8), "bold")]
+        yield from [f"  {link['note']}"] if link["note"] else []
 
 
 def offer_lines(view: dict[str, Any]) -> Iterator[Line]:
@@ -266,6 +310,7 @@ _STAGES: dict[str, Callable[[dict[str, Any]], Iterator[Line]]] = {
     "mind": mind_lines,
     "plan": plan_lines,
     "wired": wired_lines,
+    "link": link_lines,
     "offer": offer_lines,
     "backfill": backfill_lines,
     "told": told_lines,

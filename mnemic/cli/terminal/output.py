@@ -9,12 +9,13 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.protocol.errors import BadTime, MnemicError
+from mnemic.actors.protocol.times import parse_time, to_local_minute
+from mnemic.runtime.clock import SystemClock
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,6 +35,7 @@ PIPE_COLUMNS = 80
 """What an answer is laid out for where there is no terminal, unless $COLUMNS says otherwise."""
 SHORT_ID = 8
 """So many digits of an id are printed, its last: the first ones are its time, and alike."""
+_CLOCK = SystemClock()
 _STEERING = ("Cc", "Cf", "Zl", "Zp")  # controls; what is unseen, or reorders what is seen; ends of lines
 
 
@@ -168,8 +170,8 @@ def local_minute(at: str | None, unknown: str = "undated") -> str:
     if at is None:
         return unknown
     try:
-        return datetime.fromisoformat(at).astimezone().strftime("%Y-%m-%d %H:%M")
-    except (ValueError, OverflowError):  # a time that no calendar holds is written as its number
+        return to_local_minute(parse_time(at, _CLOCK), _CLOCK)
+    except (BadTime, OverflowError):  # a time that no calendar holds is written as its number
         return at
 
 
@@ -179,7 +181,9 @@ def local_day(at: str | None, unknown: str = "undated") -> str:
 
 
 def cut(text: str, width: int) -> str:
-    """As much of a text as fits into so many columns, whole words, an ellipsis at its end where that is not all."""
+    """As much of a text as fits into so many columns, an ellipsis at its end where that is not all: whole words, of a
+    path whole names.
+    """
     from rich.cells import cell_len, set_cell_size
 
     text = escape_controls(text)
@@ -187,7 +191,8 @@ def cut(text: str, width: int) -> str:
         return text
     kept = set_cell_size(text, max(0, width - 1)).rstrip()
     words = kept if text[len(kept) : len(kept) + 1].isspace() else kept.rpartition(" ")[0]
-    return f"{words if len(words) > len(kept) // 2 else kept}…"
+    names = kept[: kept.rfind("/") + 1]
+    return f"{next((one for one in (words, names) if len(one) > len(kept) // 2), kept)}…"
 
 
 def cut_front(text: str, width: int) -> str:
@@ -263,10 +268,23 @@ def hit_lines(number: int, hit: dict[str, Any], *, full: bool = False) -> Iterat
             yield [("    why: " + ", ".join(f"{name} {share:.2f}" for name, share in hit["why"].items()), "dim")]
         yield from ([(f"    {note}", "dim")] for note in notes)
         return
-    yield from (f"    {line}" for line in filled(hit["text"], width, 1 if notes else 2))
+    shown = new_text(hit["text"]) if hit["kind"] == "tool_call" else hit["text"]
+    yield from (f"    {line}" for line in filled(shown, width, 1 if notes else 2))
     if notes:
         more = f" (+{len(notes) - 1}: --full)" if len(notes) > 1 else ""
         yield [(f"    {cut(notes[0], width - len(more))}{more}", "dim")]
+
+
+def new_text(call: str) -> str:
+    """A call of a tool as a line or two tell it: of one that replaces a text, the tool, the file and the new text."""
+    for old, new in (("old_string", "new_string"), ("oldString", "newString")):
+        before, is_edit, rest = call.partition(f"\n{old}: ")
+        _, has_new, put = rest.partition(f"\n{new}: ")
+        if is_edit and has_new:
+            tool, *arguments = before.split("\n")
+            named = (one.partition(": ") for one in arguments)
+            return " ".join([tool, *(value for name, _, value in named if name.lower().endswith("path")), "->", put])
+    return call
 
 
 def _fit_style(score: float) -> str:

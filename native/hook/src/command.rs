@@ -22,7 +22,7 @@ pub struct Command {
     pub event: Vec<u8>,
     /// Whether to print what the memory answers.
     pub ask: bool,
-    /// The home; without one nothing can be kept.
+    /// The home, an absolute path; without one nothing can be kept.
     pub home: Option<PathBuf>,
     /// The mind.
     pub mind: String,
@@ -55,7 +55,7 @@ impl Command {
             assistant: names.next().unwrap_or_default(),
             event: names.next().unwrap_or_default(),
             ask,
-            home: home.filter(|home| !home.as_os_str().is_empty()),
+            home: home.filter(|home| home.is_absolute()), // the working folder says neither what runs nor where it lies
             mind: mind.map_or_else(|| "default".to_owned(), |name| name.to_string_lossy().into_owned()),
             version,
         }
@@ -102,7 +102,9 @@ mod tests {
         let command = parse(&["--home"]);
         assert_eq!((command.assistant, command.event, command.home), (vec![], vec![], None));
         assert_eq!((command.ask, command.mind.as_str()), (false, "default"));
-        assert_eq!(parse(&["--home="]).home, None);
+        for relative in ["--home=", "--home=.", "--home=a/home", "--home=~/home"] {
+            assert_eq!(parse(&[relative]).home, None, "{relative}");
+        }
         assert!(parse(&["--version"]).version);
     }
 

@@ -13,7 +13,7 @@ use crate::command::{Command, USAGE, VERSION};
 use crate::folder;
 use crate::input;
 use crate::losses;
-use crate::mind::{folder_of, Address};
+use crate::mind::{folder_of, is_foreign, Address};
 use crate::programs::{self, Programs};
 use crate::quiet::{self, Off};
 use crate::record::{now_us, Seen};
@@ -50,7 +50,7 @@ pub fn run(command: Command) -> io::Result<()> {
     let read = input::read_stdin(|piece| payload.extend_from_slice(piece));
     let routing = Routing::of(&payload);
     let cwd = working_folder(routing.cwd.as_deref());
-    if cwd.as_deref().is_some_and(folder::silenced) {
+    if is_foreign(&mind) || cwd.as_deref().is_some_and(folder::silenced) {
         stake(None);
         return Ok(());
     }

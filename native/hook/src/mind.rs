@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use hmac::{Hmac, KeyInit, Mac};
@@ -17,6 +18,13 @@ pub fn folder_of(home: &Path, mind: &str) -> Option<PathBuf> {
     let plain = |character: char| character.is_ascii_alphanumeric() || "._-".contains(character);
     let named = mind.starts_with(|first: char| first.is_ascii_alphanumeric()) && mind.chars().all(plain);
     named.then(|| home.join("minds").join(mind))
+}
+
+/// Whether a mind belongs to another user: root's hooks in somebody's home would leave files there that its owner cannot read.
+pub fn is_foreign(mind: &Path) -> bool {
+    // SAFETY: a plain system call that cannot fail.
+    let own = unsafe { libc::geteuid() };
+    fs::metadata(mind).is_ok_and(|seen| seen.uid() != own)
 }
 
 /// The contents of a mind's `spool.json`.

@@ -97,7 +97,12 @@ pub fn started_lately(home: &Path, now: SystemTime) -> bool {
 /// Note a start in the stamp; returns whether no other hook did so at the same moment.
 fn noted(run: &Path, now: SystemTime) -> io::Result<bool> {
     let stamp = run.join("hook-start");
-    let file = match File::options().write(true).open(&stamp) {
+    let mut known = File::options().write(true).open(&stamp);
+    if known.as_ref().is_err_and(|error| error.kind() == ErrorKind::PermissionDenied) {
+        fs::remove_file(&stamp)?; // another user's, in a folder of this one's
+        known = Err(ErrorKind::NotFound.into());
+    }
+    let file = match known {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             match DirBuilder::new().mode(0o700).create(run) {
                 Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),

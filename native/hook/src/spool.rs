@@ -71,12 +71,16 @@ fn hold(folder: &Path, stem: &str, key_id: &[u8; 8], created_us: u64) -> io::Res
     Err(ErrorKind::WouldBlock.into())
 }
 
-/// A file, made where there is none, open and locked; `None` where somebody else holds the lock for too long.
+/// A file, made where there is none, open and locked; `None` where another user owns it or the lock is held for too long.
 fn lock(folder: &Path, name: &str, key_id: &[u8; 8], created_us: u64, patience: Duration) -> io::Result<Option<File>> {
     let path = folder.join(name);
     let since = Instant::now();
     for _ in 0..REMOVED {
-        let file = open(folder, &path, key_id, created_us)?;
+        let file = match open(folder, &path, key_id, created_us) {
+            // Another user's file: the record goes into one beside it.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied && path.exists() => return Ok(None),
+            opened => opened?,
+        };
         loop {
             match file.try_lock() {
                 Ok(()) => break,

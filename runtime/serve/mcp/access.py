@@ -9,15 +9,22 @@ of the assistant's.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mnemic.actors.capture.capture import OWNER
-from mnemic.actors.protocol.errors import OwnersChoice
+from mnemic.actors.protocol.errors import NoSuchMemory, OwnersChoice
 from mnemic.actors.protocol.events import MCP_PREFIX
 from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.actors.protocol.scopes import is_everywhere
 
+if TYPE_CHECKING:
+    from mnemic.runtime.api.mind import Mind
+
 _NOT_TOLD = "By MCP memories of other projects are not told"
+_MAYBE_ELSEWHERE = (
+    "Take the id from a hit of a recall; one of another project is not told here unless the owner of this memory allows"
+    " read-all"
+)
 
 
 class Access(NamedTuple):
@@ -37,14 +44,26 @@ class Access(NamedTuple):
         """Whether it may be told the memories of a scope; ``*`` is every scope."""
         return "read-all" in self.rights or self._is_own(scope) or is_everywhere(scope) or self.is_shared(scope)
 
-    def check_read(self, scope: str) -> None:
-        """Refuse what it may not be told.
+    def get(self, mind: Mind, ids: Sequence[bytes], *, writes: bool = False) -> tuple[Memory, ...]:
+        """Memories by their ids. One that it may not be told is as unknown as one that never was: nobody finds out by
+        trying which ids other projects have.
+
+        Args:
+            writes: whether it is to replace or forget them, which ``write-all`` allows wherever they are.
 
         Raises:
-            OwnersChoice: that is it.
+            NoSuchMemory: one of them is not there, or not for this caller.
         """
-        if not self.can_read(scope):
-            raise OwnersChoice(what=_NOT_TOLD, right="read-all")
+        if self.can_read("*"):
+            return mind.get(ids)
+        try:
+            memories = mind.get(ids)
+        except NoSuchMemory as error:
+            raise NoSuchMemory(**error.operands, remedy=_MAYBE_ELSEWHERE) from None
+        for memory in memories:
+            if not (self.can_read(memory.scope) or (writes and "write-all" in self.rights)):
+                raise NoSuchMemory.of(memory.id, remedy=_MAYBE_ELSEWHERE)
+        return memories
 
     def check_question(self, scopes: Sequence[str]) -> None:
         """Refuse a question that names a scope whose memories it may not be told: the whole of it.

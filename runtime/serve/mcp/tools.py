@@ -41,7 +41,7 @@ from mnemic.actors.protocol.recall.messages import GetMemories, Memory, Recall, 
 from mnemic.actors.protocol.scopes import suggest_scopes
 from mnemic.actors.protocol.shape.messages import Shape, pattern_texts, validate_shape
 from mnemic.actors.protocol.sleep.messages import Sleep
-from mnemic.actors.protocol.times import to_iso
+from mnemic.actors.protocol.times import offset_in, to_iso
 from mnemic.actors.recall.hits import character_start, delivered_span
 from mnemic.actors.shape.patterns import parse_pattern
 from mnemic.hd.roles import ROLES
@@ -223,7 +223,7 @@ def make_server(
         as_of known then. A text over hit_bytes is cut: memory_get gives it whole.
         """
         started = clock.monotonic_s()
-        asked = read_arguments(Recall, given)
+        asked = read_arguments(Recall, given, clock)
 
         def recall(mind: Mind, caller: Caller, progress: Progress | None) -> dict[str, Any]:
             place = None
@@ -270,7 +270,7 @@ def make_server(
         {after: edit, then: ?}. like: ids; pattern then says what differs. here: what helped before.
         """
         started = clock.monotonic_s()
-        asked = read_arguments(Shape, given)
+        asked = read_arguments(Shape, given, clock)
 
         def shape(mind: Mind, caller: Caller, progress: Progress | None) -> dict[str, Any]:
             path, found, unknown = _resolve_scope(mind, caller, scope, access)
@@ -308,8 +308,10 @@ def make_server(
         """Keep a text for good. supersedes: id of what it replaces."""
 
         def capture(mind: Mind, caller: Caller, _: Progress | None) -> dict[str, Any]:
-            told, rights = read_arguments(CaptureText, given), access(mind, caller)
-            replaced = mind.get([told["supersedes"]])[0] if "supersedes" in told else None
+            told, rights = read_arguments(CaptureText, given, clock), access(mind, caller)
+            if "said_at" in told:
+                told["utc_offset_min"] = offset_in(given["said_at"])
+            replaced = rights.get(mind, [told["supersedes"]], writes=True)[0] if "supersedes" in told else None
             for path in (scope, *(() if replaced is None else (replaced.scope,))):
                 rights.check_write(path, role=told["role"], said_at=told.get("said_at"), now=clock.now_us())
             newest = None if replaced is None else _newest(mind, replaced)
@@ -332,7 +334,8 @@ def make_server(
                 assistant=f"{MCP_PREFIX}{_assistant_name(context)}",
                 folder=caller.folder,
             )
-            alike = () if caller.switched_off == "recall" else kept.similar  # nothing is told to that session
+            untold = caller.switched_off == "recall" or not rights.can_read(kept.scope)
+            alike = () if untold else kept.similar
             similar = [similar_view(one, strict=True) for one in alike]
             if alike:
                 spans = map(delivered_span, alike)
@@ -381,13 +384,16 @@ def make_server(
         wanted = [parse_id(id)]
 
         def forget(mind: Mind, caller: Caller, _: Progress | None) -> dict[str, Any]:
-            (memory,), rights = mind.get(wanted), access(mind, caller)
+            rights = access(mind, caller)
+            (memory,) = rights.get(mind, wanted, writes=True)
             rights.check_write(memory.scope, now=clock.now_us())
             if not rights.can_replace(memory):
                 command = mind.command("forget", str(format_id(memory.id)))
                 what = f"By MCP nothing is forgotten that its user said or kept (who may, by `{command}`)"
                 raise OwnersChoice(what=what, right="write-all")
             (one,) = mind.forget(wanted, **read_arguments(Forget, given)).memories
+            if not rights.can_read(one.scope):  # it may forget there, and is told nothing
+                return {"retired": {"id": str(format_id(one.id))}, "undo": mind.undo_command(wanted)}
             shown = DeliveredSpan(memory=one.id, start=0, stop=len(one.data), why="it named this one to be forgotten")
             mind.note_delivery(_assistant_name(context), caller.session, [shown])
             return {"retired": to_json(one, strict=True), "undo": mind.undo_command(wanted)}
@@ -397,7 +403,7 @@ def make_server(
     @takes(ListFacts, "entity", "at", "history", "scope", scope=_SCOPE_PARAMETER)
     async def memory_facts(context: Context[Any, Any], *, scope: str | None, **given: Any) -> dict[str, Any]:
         """What holds, of a thing or all. at: a day. history: what held, too."""
-        asked = read_arguments(ListFacts, given)
+        asked = read_arguments(ListFacts, given, clock)
 
         def facts(mind: Mind, caller: Caller, _: Progress | None) -> dict[str, Any]:
             where = _resolve_scope(mind, caller, scope, access)
@@ -606,12 +612,10 @@ def _deliver_pages(
     """A page of each memory's text, and that it was given is kept; together they are no longer than one page.
 
     Raises:
-        OwnersChoice: one of them is not for this caller.
+        NoSuchMemory: one of them is not there, or not for this caller.
     """
     pages, parts = [], []
-    memories = mind.get(ids)
-    for memory in memories:
-        access.check_read(memory.scope)
+    memories = access.get(mind, ids)
     hidden = _hidden_ids(mind, access, memories)
     for memory in memories:
         page = _page(_without_links(memory, hidden), offset, limit)

@@ -16,7 +16,6 @@ from mnemic.actors.protocol.changes import (
     MergeScopes,
     MoveMemories,
     MoveProject,
-    Relabel,
     RenameScope,
     ScopeRef,
     SplitScope,
@@ -51,8 +50,7 @@ def _make_way(context: ApplyContext, path: str, at: int) -> tuple[RenameScope, S
     if change is None:
         return None
     undo = _rename(context, change, at).undo
-    assert undo is not None
-    assert not isinstance(undo, Relabel)
+    assert isinstance(undo, RenameScope)
     return change, undo
 
 

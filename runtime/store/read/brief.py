@@ -30,6 +30,7 @@ from mnemic.actors.protocol.events import MCP_PREFIX, escape_surrogates
 from mnemic.actors.protocol.knowledge.snapshot import StatementRecord
 from mnemic.actors.protocol.scopes import EVERYWHERE
 from mnemic.actors.protocol.sleep.changes import DIGEST_STAGES, PROFILE_STAGE, SourceSpan
+from mnemic.actors.protocol.times import Zone
 from mnemic.actors.sleep.profile import decode_profile
 from mnemic.runtime.store.read.knowledge import KnowledgeQueries
 from mnemic.runtime.store.read.scopes import scope_path_of, scopes_below
@@ -64,9 +65,10 @@ class BriefQueries:
     """What a snapshot tells of what an assistant should know; see `mnemic.actors.protocol.snapshot.Snapshot`."""
 
     _db: apsw.Connection
+    _zone: Zone
 
     def briefing_sources(self, asked: Brief, now_us: int) -> BriefingSources:
-        return read_briefing_sources(self._db, asked, now_us)
+        return read_briefing_sources(self._db, asked, now_us, self._zone)
 
     def delivered_ids(self, assistant: str, session: str) -> frozenset[bytes]:
         return frozenset(self.delivered_spans(assistant, session))
@@ -75,17 +77,18 @@ class BriefQueries:
         return read_delivered_spans(self._db, assistant, session)
 
 
-def read_briefing_sources(connection: apsw.Connection, asked: Brief, now_us: int) -> BriefingSources:
+def read_briefing_sources(connection: apsw.Connection, asked: Brief, now_us: int, zone: Zone) -> BriefingSources:
     """What there is to tell at the start of a session; of a project that is not known what is kept for every project.
 
     Args:
         now_us: the world time, microseconds: what was to hold until then is over.
+        zone: in which the days begin that statements name.
     """
     own = _scopes(connection, asked)
     everywhere = [number for number, _ in scopes_below(connection, EVERYWHERE) if number not in own]
     if not own and not everywhere:
         return NO_SOURCES
-    return _BriefingQuery(connection, asked, own, everywhere, now_us).collect()
+    return _BriefingQuery(connection, asked, own, everywhere, now_us, zone).collect()
 
 
 def read_delivered_spans(
@@ -109,7 +112,13 @@ class _BriefingQuery:
     """Gathers the material of one brief, within one read transaction of the caller's."""
 
     def __init__(
-        self, connection: apsw.Connection, asked: Brief, own: list[int], everywhere: list[int], now_us: int
+        self,
+        connection: apsw.Connection,
+        asked: Brief,
+        own: list[int],
+        everywhere: list[int],
+        now_us: int,
+        zone: Zone,
     ) -> None:
         """Gather for an assistant.
 
@@ -118,7 +127,7 @@ class _BriefingQuery:
             everywhere: of those that are kept for every project.
         """
         self._db = connection
-        self._knowledge = KnowledgeQueries(connection)
+        self._knowledge = KnowledgeQueries(connection, zone)
         self._own_scopes, self._scopes = own, [*own, *everywhere]
         self._now_us = now_us
         self._again = asked.repeat

@@ -37,6 +37,7 @@ from mnemic.actors.protocol.log_messages import (
 )
 from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.actors.protocol.scopes import asked_scopes
+from mnemic.actors.protocol.times import MINUTE_US, Zone
 from mnemic.runtime.store.schema import AUTHOR, SAID_OR_KEPT
 from mnemic.runtime.store.supersession import current_successor
 from mnemic.runtime.store.texts import text_prefix
@@ -51,7 +52,7 @@ _MONDAY_US = 4 * 24 * 3600 * 1_000_000
 
 
 def _week_sql(time: str) -> str:
-    """The number of the week that a time is in; SQLite rounds towards zero."""
+    """The number of the week that a local time, microseconds, is in; SQLite rounds towards zero."""
     since = f"({time} - {_MONDAY_US})"
     return f"(({since} - ((({since} % {_WEEK_US}) + {_WEEK_US}) % {_WEEK_US})) / {_WEEK_US})"
 
@@ -93,6 +94,7 @@ class LogQueries:
     """What a snapshot tells of what there is to see; see `mnemic.actors.protocol.snapshot.Snapshot`."""
 
     _db: apsw.Connection
+    _zone: Zone
 
     @abstractmethod
     def _load_memories(self, rows: Sequence[int], text_bytes: int | None = None) -> list[Memory]: ...
@@ -214,18 +216,22 @@ class LogQueries:
     def count_usage(self, asked: CountUse, now: int) -> UseCounted:
         """Memories, bytes and tokens given, in all and by project.
 
-        The weeks are the one of `now` (world time, microseconds) and those before it.
+        The weeks are the one of `now` (world time, microseconds) and those before it, by the days of who said it.
         """
-        this = (now - _MONDAY_US) // _WEEK_US
+        offset_min = self._zone.utc_offset_min(now)
+        said_at = f"{SAID_OR_KEPT} + coalesce(m.utc_offset_min, {offset_min}) * {MINUTE_US}"
+        given_at = f"at + {offset_min * MINUTE_US}"
+        this = (now + offset_min * MINUTE_US - _MONDAY_US) // _WEEK_US
         found: dict[str, dict[int, list[int]]] = {}
         kept: list[Any] = self._db.execute(
             "SELECT c.path, k.week, k.count, k.size FROM"
-            f" (SELECT m.scope AS scope, {_week_sql(SAID_OR_KEPT)} AS week,"
+            f" (SELECT m.scope AS scope, {_week_sql(said_at)} AS week,"
             " count(*) AS count, sum(t.size) AS size FROM memories m JOIN texts t ON t.id = m.text GROUP BY 1, 2) k"
             " JOIN scopes c ON c.id = k.scope"
         ).fetchall()
         given: list[Any] = self._db.execute(
-            f"SELECT scope, {_week_sql('at')}, count(*), sum(tokens) FROM givings WHERE assistant != '' GROUP BY 1, 2"
+            f"SELECT scope, {_week_sql(given_at)}, count(*), sum(tokens) FROM givings WHERE assistant != ''"
+            " GROUP BY 1, 2"
         ).fetchall()
         for first, rows in ((0, kept), (2, given)):
             for path, week, *numbers in rows:

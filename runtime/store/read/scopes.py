@@ -6,6 +6,9 @@ What an assistant is told at its start is read with this too, so that nothing is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import apsw
@@ -14,7 +17,8 @@ import msgspec
 from mnemic.actors.protocol.changes import Relabel, RenameScope, ScopeRef
 from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.scopes import SCOPES_AUTHOR, SCOPES_UNDO_AUTHOR, ScopeChange, ScopeInfo
-from mnemic.runtime.store.schema import SAID_OR_KEPT
+from mnemic.runtime.keys.keys import Keys
+from mnemic.runtime.store.schema import SAID_OR_KEPT, check_schema, connect, translate_errors
 
 _decode = msgspec.msgpack.Decoder(ScopeChange).decode
 _decode_undoable = msgspec.msgpack.Decoder(ScopeChange | Relabel).decode
@@ -27,6 +31,23 @@ class ScopeQueries:
 
     def scope_path_of(self, place: ScopeRef) -> str | None:
         return scope_path_of(self._db, place)
+
+    def scopes_of_conversation(self, assistant: str, session: str) -> list[ScopeRef]:
+        found: list[Any] = self._db.execute(
+            "SELECT DISTINCT s.path, s.project, s.found FROM sessions n JOIN memories m ON m.session = n.id"
+            " JOIN scopes s ON s.id = m.scope WHERE s.path != '' AND n.assistant = ?1"
+            " AND (n.name = ?2 OR (n.name > ?2 || '/' AND n.name < ?2 || '0')) ORDER BY s.path",  # 0 follows the slash
+            (assistant, session),
+        ).fetchall()
+        return [_place(*one) for one in found]
+
+    def scopes_of_identities(self, identities: Sequence[bytes]) -> dict[bytes, ScopeRef]:
+        query = (
+            "SELECT s.path, s.project, s.found FROM memories m JOIN scopes s ON s.id = m.scope"
+            " WHERE m.identity = ? AND s.path != ''"
+        )
+        found = ((one, self._db.execute(query, (one,)).fetchone()) for one in identities)
+        return {identity: _place(*place) for identity, place in found if place is not None}
 
     def list_scopes(self) -> list[ScopeInfo]:
         others: dict[int, list[str]] = {}
@@ -51,6 +72,11 @@ class ScopeQueries:
     def scope_undo(self) -> tuple[ScopeChange, ...]:
         rows = self._db.execute("SELECT undo FROM log WHERE seq = ? ORDER BY id DESC", (seq_to_undo(self._db),))
         return tuple(_decode(undo) for (undo,) in rows)
+
+
+def _place(path: str, project: str | None, found: str) -> ScopeRef:
+    """A scope as what is kept in it names it: one without a project is known by its path."""
+    return ScopeRef(path=path, project=project, found="named" if project is None else found)
 
 
 def seq_to_undo(connection: apsw.Connection) -> int | None:
@@ -88,6 +114,13 @@ def project_scope(connection: apsw.Connection, project: str) -> tuple[int, str] 
             "SELECT s.id, s.path FROM projects p JOIN scopes s ON s.id = p.scope WHERE p.project = ?", (project,)
         ).fetchone()
     return None if found is None else (int(found[0]), str(found[1]))
+
+
+def has_project(store: Path, keys: Keys, project: str) -> bool:
+    """Whether a mind has a scope for a project; it is asked seldom, and opens the store for that."""
+    with translate_errors(store), closing(connect(store, keys, words_only=True)) as connection:
+        check_schema(connection, store)
+        return project_scope(connection, project) is not None
 
 
 def has_folder_name(connection: apsw.Connection, path: str) -> bool:

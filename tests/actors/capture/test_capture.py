@@ -8,6 +8,7 @@ import tempfile
 import uuid
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.actors.capture.capture_filter import CaptureFilter
+from mnemic.actors.capture.gone_folders import GoneFolders
 from mnemic.actors.capture.prepare import ChangeBuilder, identity_of, new_id
 from mnemic.actors.capture.transcripts import TranscriptCapture
 from mnemic.actors.protocol.capture.messages import CaptureTranscript, Forget, TranscriptCaptured
@@ -26,7 +28,7 @@ from mnemic.actors.protocol.events import Event, MalformedLine, SourceItem, Unkn
 from mnemic.actors.protocol.ports import Scrubbed
 from mnemic.actors.protocol.store.messages import AddOutcome, Applied, Apply
 from mnemic.runtime.engine.settings import Settings
-from mnemic.runtime.minds.projects import is_ignored, resolve_scope
+from mnemic.runtime.minds.projects import is_gone_folder, is_ignored, resolve_scope
 from tests.clocks import ManualClock
 from tests.harness import START_US, ActorHarness, ListSource, turns
 from tests.runtime.building import keys_of
@@ -54,7 +56,8 @@ class EmptyStore:
 def transcribing(source: Callable[[], ListSource]) -> TranscriptCapture:
     snapshots: Any = EmptyStore()
     leaving_out = CaptureFilter(snapshots, lambda: (), is_ignored, lambda scopes, folders: True, Settings().values())
-    return TranscriptCapture(lambda path, format: source(), KEEPING, leaving_out, snapshots, 256, 1 << 20)
+    folders = partial(GoneFolders, KEEPING, snapshots, is_gone_folder)
+    return TranscriptCapture(lambda path, format: source(), KEEPING, leaving_out, snapshots, folders, 256, 1 << 20)
 
 
 def event(**fields: Any) -> Event:

@@ -12,7 +12,7 @@ from mnemic.actors.protocol.errors import AmbiguousFormat, InvalidValue, SourceU
 from mnemic.actors.protocol.ports import FileStat
 from mnemic.runtime.minds.projects import IGNORE_FILE
 from tests.actors.capture.test_drain import drained, opened, record, waiting
-from tests.harness import START_US, ActorHarness, ListSource, turns
+from tests.harness import START_US, ActorHarness, turns
 
 
 def queue(actor_system: ActorHarness, *paths: str) -> Queued:
@@ -153,16 +153,31 @@ def test_one_that_was_taken_as_it_is_now_is_not_queued_by_a_hook_either(tmp_path
         assert len(actor_system.opened) == 1
 
 
-def test_one_that_went_is_finished_with_the_reason(tmp_path: Path) -> None:
+def test_one_that_was_never_written_is_no_failure_and_is_taken_once_it_is_there(tmp_path: Path) -> None:
+    with opened(tmp_path, sources={"/a": turns(["one"])}) as actor_system:
+        for number, ended in enumerate([False, True, True]):
+            told = record([{"transcript": "/a", "ended": ended}], at=actor_system.clock.now_us())
+            actor_system.spool.write(told, file=b"%d" % number)
+            drained(actor_system)
+            assert (waiting(actor_system).transcripts_failed, actor_system.opened) == ((), [])
+        actor_system.extents["/a"] = FileStat(1, START_US)
+        actor_system.spool.write(record([{"transcript": "/a", "ended": True}]), file=b"9")
+        assert drained(actor_system).new == 1
+
+
+def test_one_that_was_there_and_went_is_told_of_until_a_repair_drops_it(tmp_path: Path) -> None:
     with opened(tmp_path) as actor_system:
-
-        def gone(path: str, format: str) -> ListSource:
-            raise SourceUnreadable(path=path, why="No such file or directory")
-
-        actor_system.open_source = gone
-        actor_system.spool.write(record([{"transcript": "/a", "ended": True}]))
+        actor_system.extents["/a"] = FileStat(1, START_US)
+        actor_system.spool.write(record([{"transcript": "/a", "ended": False}]))
         drained(actor_system)
-        assert "/a is no file that can be read" in waiting(actor_system).transcripts_failed[0][1]
+        del actor_system.extents["/a"]
+        actor_system.spool.write(record([{"transcript": "/a", "ended": True}]), file=b"2")
+        drained(actor_system)
+        assert waiting(actor_system).transcripts_failed == (("/a", "/a was there and is gone"),)
+        answer = actor_system.ask(RetryQuarantined())
+        assert (answer.queued, answer.gone) == (0, 1)
+        assert waiting(actor_system).transcripts_failed == ()
+        assert actor_system.ask(RetryQuarantined()).gone == 0
 
 
 def test_a_relative_path_is_refused_and_nothing_is_queued(tmp_path: Path) -> None:

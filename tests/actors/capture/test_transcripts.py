@@ -112,6 +112,24 @@ def test_a_hook_that_runs_just_after_its_transcript_was_read_tells_nothing_new(t
         assert drained(actor_system).known == 1
 
 
+@pytest.mark.parametrize("before", [[], ["wait"]], ids=["new words", "words said before"])
+def test_a_queued_prompt_that_was_read_and_is_delivered_after_all_is_one_memory(
+    tmp_path: Path, before: list[str]
+) -> None:
+    queued = [*turns(before), *turns(["wait"], undelivered=True)]
+    with opened(tmp_path, sources={"/a": queued}) as actor_system:
+        actor_system.take("/a")
+        actor_system.take("/a")
+        said = [text.encode() for text in [*before, "wait"]]
+        assert actor_system.texts() == said
+        actor_system.clock.advance(60)
+        actor_system.spool.write(record(["wait"], at=actor_system.clock.now_us()))
+        assert drained(actor_system).known == 1
+        actor_system.sources["/a"] = turns([*before, "wait"])
+        actor_system.take("/a")
+        assert actor_system.texts() == said
+
+
 def test_what_a_source_dates_itself_is_counted_by_nobody_else(tmp_path: Path) -> None:
     with opened(
         tmp_path, sources={"/a": [*turns(["one"], disambiguator="noon"), *turns(["two"], host_id="2")]}

@@ -51,10 +51,13 @@ def reply_as(mind: ActorHarness, session: str, text: str) -> bytes:
     return mind.keep(text, session=session, role="assistant", place=SHELF, assistant="claude").id
 
 
-def forget_labels(mind: ActorHarness) -> None:
+def forget_labels(mind: ActorHarness, **fields: Any) -> None:
     """Have all memories be as they were before memories had labels."""
     kept = mind.look(lambda snapshot: snapshot.load_memories(snapshot.memory_columns(0).row.tolist()))
     names = [name for name in MemoryLabels.__struct_fields__ if name not in ("memory", "author")]
-    before = (MemoryLabels(memory=one.id, author=None, **{name: getattr(one, name) for name in names}) for one in kept)
+    before = (
+        MemoryLabels(memory=one.id, author=None, **({name: getattr(one, name) for name in names} | fields))
+        for one in kept
+    )
     change = Relabel(labels=tuple(before))
     mind.ask(Apply(changes=(change,), key=b"before %d" % next(_runs), author="test", run="test"))

@@ -126,3 +126,11 @@ def test_what_the_memory_answered_in_a_shell_is_nobodys_word_any_more(tmp_path: 
             ("tool_call", "assistant", "assistant"),
             ("tool_result", "tool", "unknown"),
         ]
+
+
+def test_a_night_also_says_by_which_clock_it_was_said(mind: ActorHarness) -> None:
+    keep(mind, PLAIN)
+    forget_labels(mind, utc_offset_min=None)
+    assert night(mind, "first").changes == 0, "an offset says nothing of its words"
+    rows = mind.look(lambda snapshot: snapshot.load_memories(snapshot.memory_columns(0).row.tolist()))
+    assert [one.utc_offset_min for one in rows] == [0]

@@ -263,6 +263,69 @@ def test_texts_that_other_hooks_print_never_reached_the_model(table: Any, write:
     assert table(path) == ["injected system | remember"]
 
 
+def queue(operation: str, content: object = None) -> dict[str, Any]:
+    """A line that tells of the queue of prompts; it names no folder."""
+    told = {"type": "queue-operation", "operation": operation, "sessionId": "s", "timestamp": "2026-11-21T09:00:00Z"}
+    return told | ({} if content is None else {"content": content})
+
+
+def delivered(prompt: object, mode: str = "prompt") -> dict[str, Any]:
+    """A prompt that the model got while it worked."""
+    attachment = {"type": "queued_command", "prompt": prompt, "commandMode": mode}
+    return {"type": "attachment", "sessionId": "s", "uuid": "u", "attachment": attachment}
+
+
+NOTIFICATION = "<task-notification>\n<task-id>b1</task-id>\n</task-notification>"
+
+
+@pytest.mark.parametrize(
+    ("lines", "left"),
+    [
+        ([queue("enqueue", "one"), queue("enqueue", "two")], ["one", "two"]),
+        ([queue("enqueue", "one"), queue("dequeue"), line("user", "one")], []),
+        ([queue("enqueue", "one"), line("user", "one ")], []),
+        ([queue("enqueue", "one"), delivered("one")], []),
+        ([queue("enqueue", "one"), queue("remove"), delivered([{"type": "text", "text": "one"}])], []),
+        ([queue("enqueue", "one"), queue("enqueue", "two"), queue("remove", "two")], ["one"]),
+        ([queue("enqueue", "one"), queue("enqueue", "one"), queue("dequeue"), line("user", "one")], ["one"]),
+        ([queue("enqueue", "one"), queue("enqueue", "one"), line("user", "one")], ["one"]),
+        ([queue("enqueue", "one"), queue("popAll"), queue("enqueue", "two")], ["two"]),
+        ([queue("enqueue", "one"), line("assistant", "one")], ["one"]),
+        (
+            [
+                queue("enqueue", "/fix a"),
+                queue("dequeue"),
+                line(
+                    "user",
+                    "<command-message>fix</command-message>\n<command-name>/fix</command-name>\n<command-args>a</command-args>",
+                ),
+            ],
+            [],
+        ),
+        ([queue("enqueue"), queue("enqueue", ["one"]), queue("dequeue"), queue("new-in-3.0", "two")], []),
+        ([queue("enqueue", NOTIFICATION), delivered(NOTIFICATION, "task-notification")], []),
+    ],
+)
+def test_a_prompt_that_was_queued_and_never_delivered_is_a_turn(
+    read: Any, write: Any, lines: list[Any], left: list[str]
+) -> None:
+    events = read(write(line("user", "begin", cwd="/home/ana/shelf", gitBranch="main"), *lines))
+    pending = [event for event in events if event.undelivered]
+    assert [to_text(event.text) for event in pending] == left
+    assert all((event.kind, event.role, event.session) == ("turn", "user", "s") for event in pending)
+
+
+def test_a_queued_prompt_has_its_sessions_folder_and_its_own_time_and_a_hosts_text_stays_the_hosts(
+    read: Any, write: Any
+) -> None:
+    place = {"cwd": "/home/ana/shelf", "gitBranch": "main", "entrypoint": "sdk-cli"}
+    path = write(queue("enqueue", "one"), queue("enqueue", NOTIFICATION), line("user", "begin", **place))
+    begin, prompt, notification = read(path)
+    assert (prompt.cwd, prompt.branch, prompt.headless) == (begin.cwd, begin.branch, begin.headless)
+    assert prompt.said_at == 1_795_251_600_000_000
+    assert (notification.kind, notification.role) == ("injected", "system")
+
+
 def test_what_is_no_text_in_a_result_is_named(table: Any, write: Any) -> None:
     content = [
         {"type": "text", "text": "two pictures"},

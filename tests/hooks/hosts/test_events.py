@@ -68,7 +68,7 @@ ADDED = {
  1 tool_result tool exec_command | Chunk ID: 834b0d⏎Wall time: 0.5008 seconds⏎P
  1 tool_result tool mcp__probe__fail failed | Wall time: 0.0061 seconds⏎Output:⏎Error exec
  1 tool_result tool multi_agent_v1__spawn_agent ok | {"agent_id":"01a202cd-6e73-7420-87f7-42d70d1
- 1 tool_result tool view_image | [input_image]
+ 1 tool_result tool view_image | [image: image/png]
 """,
 }
 
@@ -87,7 +87,7 @@ tool_result Agent | isAsync: true⏎status: async_launched⏎agentId | Async age
 tool_call exec_command, its folder | /tmp | /home/ana/shelf
 tool_call exec_command | exec_command⏎cmd: echo x | exec_command⏎cmd: echo x⏎workdir: /tmp
 tool_result mcp__probe__recall | {"result":"PROBE-MEMORY-ANSWER for q"} | Wall time: 0.0047 seconds⏎Output:⏎{"result":
-tool_result mcp__probe__blocks | one q⏎[image]⏎two | Wall time: 0.0048 seconds⏎Output:⏎one q⏎[inp
+tool_result mcp__probe__blocks | one q⏎[image: image/png]⏎two | Wall time: 0.0048 seconds⏎Output:⏎one q⏎[ima
 tool_result mcp__probe__plain | plain q | Wall time: 0.0039 seconds⏎Output:⏎plain q
 """,
 }

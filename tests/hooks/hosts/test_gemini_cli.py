@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.capture.prepare import identity_of
-from mnemic.actors.protocol.errors import UnreadableRecord
+from mnemic.actors.protocol.errors import SourceUnreadable, UnreadableRecord
 from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, MalformedLine, TranscriptRef, to_text
 from mnemic.hooks import open_transcript
 from mnemic.hooks.hosts.gemini_cli_events import IGNORED_EVENTS
@@ -332,6 +332,98 @@ def test_the_last_line_of_a_message_counts_and_what_the_history_repeats_does_not
         "tool_call assistant glob | glob⏎pattern: *",
         "tool_result tool glob ok | a.py",
     ]
+
+
+def test_what_stands_in_a_change_alone_is_told_once_and_what_it_repeats_is_not(table: Any, write: Any) -> None:
+    history = [
+        message("user", [{"text": "The tide turns at six."}], "other-1"),
+        message("gemini", [{"text": "At six."}], "2"),
+        message("user", [{"text": "The tide turns at six."}], "other-3"),
+        message("user", [{"text": "The anchor is in locker 2."}], "4"),
+        message("info", "a note of the program's", "5"),
+        {"type": "user", "content": "no id"},
+    ]
+    path = write(
+        HEADER,
+        message("user", "The tide turns at six.", "1"),
+        message("gemini", "At six.", "2"),
+        {"$set": {"messages": history}},
+        {"$set": {"messages": history}},
+        message("user", "The anchor is in locker 2.", "4"),
+        message("user", "And the flag?", "6"),
+    )
+    assert table(path) == [
+        "turn user | The tide turns at six.",
+        "turn assistant | At six.",
+        "turn user | The tide turns at six.",
+        "turn user | The anchor is in locker 2.",
+        "turn user | And the flag?",
+    ]
+
+
+def test_what_the_host_says_to_a_compressions_summary_is_nobodys_word(table: Any, write: Any) -> None:
+    summary = message("user", "<state_snapshot>s</state_snapshot>", "1")
+    thanks = message("gemini", "Got it. Thanks for the additional context!", "2")
+    path = write(HEADER, {"$set": {"messages": [summary, thanks, message("user", "Go on.", "3")]}})
+    assert table(path) == ["summary system | <state_snapshot>s</state_snapshot>", "turn user | Go on."]
+
+
+CALL = {"id": "c", "name": "glob", "args": {"pattern": "*"}, "status": "success", "result": [{"text": "a.py"}]}
+DOCUMENT = {
+    **HEADER,
+    "messages": [
+        message("user", "yes", "1"),
+        message("gemini", "I will look.", "2", toolCalls=[CALL]),
+        message("user", "yes", "3"),
+    ],
+}
+TOLD = [
+    "turn user | yes",
+    "turn assistant | I will look.",
+    "tool_call assistant glob | glob⏎pattern: *",
+    "tool_result tool glob ok | a.py",
+    "turn user | yes",
+]
+
+
+@pytest.mark.parametrize("indent", [2, None])
+@pytest.mark.parametrize("format", ["auto", "gemini-cli"])
+@pytest.mark.parametrize("beginning", ["", "\ufeff"])
+def test_a_session_of_one_document_is_told_as_its_lines_are(
+    table: Any, tmp_path: Path, indent: int | None, format: str, beginning: str
+) -> None:
+    path = tmp_path / "session-1-aaaaaaaa.json"
+    path.write_text(beginning + json.dumps(DOCUMENT, indent=indent), "utf-8")
+    assert table(path, format) == TOLD
+    source = open_transcript(str(path), format)
+    assert [*source][-1].said_at is not None  # type: ignore[union-attr]
+    assert source.position_bytes == source.size_bytes == path.stat().st_size
+    source.close()
+
+
+def test_a_document_that_went_on_in_lines_is_the_same_session_twice(read: Any, write: Any, tmp_path: Path) -> None:
+    before = tmp_path / "session-1-aaaaaaaa.json"
+    before.write_text(json.dumps(DOCUMENT, indent=2), "utf-8")
+    after = write(HEADER, *DOCUMENT["messages"], {"$set": {"sessionId": "s"}}, message("user", "Go on.", "4"))
+    assert identities(read(before)).keys() < identities(read(after)).keys()
+
+
+def test_a_document_is_read_with_its_subagents_and_a_damaged_one_says_so(
+    table: Any, read: Any, write: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "session-1-aaaaaaaa.json"
+    path.write_text(json.dumps(DOCUMENT, indent=2), "utf-8")
+    write({**HEADER, "kind": "subagent"}, message("user", "Count."), name="aaaaaaaa-1/a.jsonl")
+    assert table(path) == [*TOLD, "turn user | Count."]
+    path.write_text(json.dumps({**DOCUMENT, "messages": [1, message("user", "x"), {"type": "user"}]}, indent=2))
+    assert table(path)[:3] == [
+        "malformed 2 | not a JSON object",
+        "malformed 4 | a message without its id",
+        "turn user | x",
+    ]
+    path.write_text(json.dumps(DOCUMENT, indent=2)[:-9])
+    with pytest.raises(SourceUnreadable, match="not JSON"):
+        read(path)
 
 
 def test_lines_that_lack_what_they_need_are_malformed_and_the_rest_goes_on(table: Any, write: Any) -> None:

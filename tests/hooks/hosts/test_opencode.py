@@ -367,12 +367,16 @@ def test_a_deleted_session_has_no_transcript() -> None:
     assert tell("session-end", reason="exit") == [TranscriptRef(path="/o.db#s", format="opencode", ended=True)]
 
 
+def test_a_reply_without_a_part_has_the_database_read_at_once() -> None:
+    assert tell("reply") == [TranscriptRef(path="/o.db#s", format="opencode", ended=True)]
+
+
 @pytest.mark.parametrize(
     ("event", "fields", "why"),
     [
         ("prompt", {}, "parts are missing"),
         ("prompt", {"parts": []}, "message is missing"),
-        ("reply", {}, "part is missing"),
+        ("reply", {"part": None}, "part is missing"),
         ("reply", {"part": {"type": "text", "text": "x"}}, "without its id"),
         ("tool", {"part": {"type": "tool"}}, "without its name or state"),
         ("after-dinner", {}, "no event of that name is known"),

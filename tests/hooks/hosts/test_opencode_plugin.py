@@ -6,6 +6,7 @@ The program itself is in the tests of real assistants; where there is no Node, t
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import stat
 import subprocess
@@ -287,3 +288,130 @@ def test_nothing_that_opencode_may_send_is_an_error_of_the_plugin(
     node: str, tmp_path: Path, step: tuple[Any, ...]
 ) -> None:
     Driven(node, tmp_path).run(step)
+
+
+# --- OpenCode 2 ------------------------------------------------------------------------------------------------------
+
+# A stand-in for OpenCode 2: calls `setup` of the default export, fires its hooks and events, and ends.
+DRIVER_2 = """
+import { readFileSync } from "node:fs"
+const plugin = (await import(process.argv[2])).default
+const steps = JSON.parse(readFileSync(0, "utf8"))
+const sessions = { ses_child: { parentID: "ses_1", location: { directory: "/elsewhere" } } }
+const hooks = {}
+const waiting = []
+let wake = null
+const deliver = (event) => new Promise((done) => {
+  waiting.push({ event, done })
+  wake?.()
+})
+const subscribe = () => ({
+  [Symbol.asyncIterator]: () => {
+    let last = null
+    return {
+      next: async () => {
+        last?.done()
+        while (!waiting.length) await new Promise((resolve) => (wake = resolve))
+        last = waiting.shift()
+        return { done: false, value: last.event }
+      },
+      return: async () => ({ done: true }),
+    }
+  },
+})
+const context = {
+  location: { directory: "/src" },
+  session: {
+    hook: async (name, callback) => { hooks[name] = callback },
+    get: async ({ sessionID }) => ({ data: sessions[sessionID] }),
+  },
+  event: { subscribe },
+}
+const cleanup = await plugin.setup(context)
+const told = []
+for (const [hook, input] of steps) {
+  if (hook === "event") await deliver(input)
+  else await hooks[hook](input)
+  told.push(input)
+}
+await cleanup()
+process.stdout.write(JSON.stringify({ told: told.map((output) => ({ output, answer: null })), shown: [] }), () =>
+  process.exit(0))
+"""
+
+
+class Driven2(Driven):
+    """The plugin as OpenCode 2 calls it."""
+
+    def __init__(self, node: str, folder: Path, executable: str | None = None, given: list[str] | None = None) -> None:
+        super().__init__(node, folder, executable, given)
+        (folder / "driver.mjs").write_text(DRIVER_2.replace("of steps)", "of steps.slice(0, -1))"), "utf-8")
+
+
+def event_2(kind: str, session: str = "ses_1", **data: Any) -> tuple[Any, ...]:
+    return "event", {"type": f"session.{kind}", "data": {"sessionID": session, **data}}
+
+
+def prompt_2(session: str = "ses_1", text: str = "hello") -> tuple[Any, ...]:
+    return "prompt", {"sessionID": session, "messageID": "msg_1", "prompt": {"text": text}}
+
+
+def request_2(session: str = "ses_1") -> tuple[Any, ...]:
+    return "context", {"sessionID": session, "system": [], "messages": []}
+
+
+def test_opencode_2_hands_prompts_over_and_has_its_database_read_after_every_turn(node: str, tmp_path: Path) -> None:
+    driven = Driven2(node, tmp_path)
+    (tmp_path / "opencode").mkdir()
+    (tmp_path / "opencode" / "opencode.db").touch()
+    driven.run(
+        event_2("created", location={"directory": "/quay"}),
+        prompt_2(),
+        event_2("execution.succeeded"),
+        prompt_2(text=" "),
+        event_2("compaction.ended"),
+        event_2("execution.interrupted"),
+        event_2("moved", location={"directory": "/pier"}),
+        event_2("deleted", "ses_other"),
+        event_2("something.new"),
+        data=tmp_path,
+    )
+    assert names(driven) == ["session-start", "prompt", "reply", "compacted", "reply", "session-end", "session-end"]
+    (_, start), (_, told), (_, reply), *_, (_, last) = driven.calls()
+    assert (start["source"], start["cwd"], start["session_id"]) == ("startup", "/quay", "ses_1")
+    assert told["message"] == {"id": "msg_1", "role": "user"}
+    assert told["parts"] == [{"id": "msg_1", "type": "text", "text": "hello"}]
+    assert reply["transcript_path"] == f"{tmp_path}/opencode/opencode.db#ses_1"
+    assert "part" not in reply
+    assert (last["reason"], last["cwd"]) == ("exit", "/pier")
+
+
+def test_opencode_2_is_told_what_is_known_with_every_request_of_the_session(node: str, tmp_path: Path) -> None:
+    driven = Driven2(node, tmp_path, given=["--ask"])
+    outputs = driven.run(prompt_2(), request_2(), request_2(), prompt_2("ses_child"), request_2("ses_child"))
+    told = [[part["text"] for part in output["system"]] for output in outputs if "system" in output]
+    assert told == [["told at session-start", "told at prompt"]] * 2 + [[]]
+    assert [payload["session_id"] for _, payload in driven.calls()] == ["ses_1", "ses_1", "ses_1/ses_child", "ses_1"]
+    assert [payload["source"] for call, payload in driven.calls() if call[1] == "session-start"] == ["resume"]
+
+
+@pytest.mark.parametrize("executable", ["/nowhere/mnemic-hook", "/bin/false"])
+@pytest.mark.parametrize("step", [prompt_2(), ("prompt", {}), ("context", {}), event_2("moved"), event_2("created")])
+def test_nothing_is_an_error_of_the_plugin_in_opencode_2(
+    node: str, tmp_path: Path, executable: str, step: tuple[Any, ...]
+) -> None:
+    Driven2(node, tmp_path, executable).run(step, request_2())
+
+
+def test_of_several_databases_the_one_written_last_is_named(node: str, tmp_path: Path) -> None:
+    (tmp_path / "opencode").mkdir()
+    for number, name in enumerate(("opencode.db", "opencode-stable.db", "opencode-local.db", "opencode-local.db-wal")):
+        path = tmp_path / "opencode" / name
+        path.touch()
+        os.utime(path, (number % 3, number % 3))
+    driven = Driven(node, tmp_path)
+    driven.run(created("ses_1"), data=tmp_path)
+    assert driven.calls()[0][1]["transcript_path"] == f"{tmp_path}/opencode/opencode-local.db#ses_1"
+    os.utime(tmp_path / "opencode" / "opencode.db", (9, 9))
+    driven.run(created("ses_1"), data=tmp_path)
+    assert driven.calls()[1][1]["transcript_path"] == f"{tmp_path}/opencode/opencode.db#ses_1"

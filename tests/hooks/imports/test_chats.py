@@ -15,8 +15,9 @@ import pytest
 from mnemic.actors.protocol.errors import AmbiguousFormat, SourceUnreadable
 from mnemic.actors.protocol.events import Event, MalformedLine
 from mnemic.actors.protocol.ports import Source
-from mnemic.hooks.imports import archive, json_values
+from mnemic.hooks.imports import json_values
 from mnemic.hooks.read.formats import find_sources, open_transcript
+from mnemic.runtime.files import foreign
 from tests.hooks.imports.exports import (
     claude_conversation,
     claude_message,
@@ -111,7 +112,7 @@ def test_an_export_is_recognised_in_any_shape(tmp_path: Path, conversation: Any,
         )
     format, texts, bad = read(path)
     assert (format, len(texts), bad) == (name, 6 if shape == "split" else 3, [])
-    assert find_sources(str(path), "auto") == ([str(path)], 0)
+    assert find_sources(str(path), "auto") == ([str(path)], 0, [])
     assert read(path, name) == (format, texts, bad)
 
 
@@ -213,6 +214,25 @@ def test_a_zip_that_is_damaged_is_read_as_far_as_it_goes(tmp_path: Path) -> None
 # --- hostile ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("form", ["file", "folder", "zip"])
+def test_an_export_of_deepseek_is_said_to_be_one_with_what_to_do(tmp_path: Path, form: str) -> None:
+    message = {"model": "deepseek-chat", "fragments": [{"type": "REQUEST", "content": "when is high tide"}]}
+    mapping = {"root": {"id": "root", "message": None}, "1": {"id": "1", "parent": "root", "message": message}}
+    conversation = {"id": "a1", "title": "Tides", "inserted_at": "2025-02-01T10:00:00+08:00", "mapping": mapping}
+    folder = tmp_path / "deepseek"
+    folder.mkdir()
+    file = folder / "conversations.json"
+    file.write_text(json.dumps([conversation]))
+    path = {"file": file, "folder": folder, "zip": tmp_path / "deepseek.zip"}[form]
+    if form == "zip":
+        with zipfile.ZipFile(path, "w") as archived:
+            archived.write(file, "conversations.json")
+    for format in ("auto", "chatgpt", "claude-export"):
+        assert "it is an export of DeepSeek, for which there is no reader; write its messages as lines of JSON" in (
+            why_refused(path, format)
+        )
+
+
 def test_a_bomb_of_four_gigabytes_is_refused_before_it_is_unpacked(tmp_path: Path, read_bytes: list[int]) -> None:
     data = bomb(4_000)
     path = crafted(tmp_path / "a.zip", {"name": b"conversations.json", "data": data, "length": 4_000 * MIB})
@@ -303,7 +323,7 @@ def test_a_list_of_files_without_an_end_is_refused(tmp_path: Path, monkeypatch: 
     many = {f"{number}.png": "" for number in range(2_000)}
     path = zipped(tmp_path / "a.zip", many | {"conversations.json": [gpt_pier()]})
     assert len(read(path)[1]) == 3
-    monkeypatch.setattr(archive, "MOST_DIRECTORY_BYTES", 66_000)
+    monkeypatch.setattr(foreign, "MOST_DIRECTORY_BYTES", 66_000)
     assert "it is a damaged zip file: its list of files is longer than 66,000 bytes" in why_refused(path)
 
 

@@ -466,6 +466,20 @@ def test_where_there_is_no_git_one_sentence_says_so(tmp_path: Path, monkeypatch:
     assert refused.value.remedy_text == "Install git."
 
 
+@pytest.mark.parametrize("place", [".", "", "bin"])
+def test_a_git_of_the_repository_is_not_run_though_the_path_leads_there(
+    repository: Path, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    hijacked = repository / place / "git"
+    hijacked.parent.mkdir(exist_ok=True)
+    hijacked.write_text(f"#!/bin/sh\ntouch {tmp_path / 'hijacked'}\n")
+    hijacked.chmod(0o700)
+    monkeypatch.chdir(repository)
+    monkeypatch.setenv("PATH", place, prepend=os.pathsep)
+    assert len(events(repository)) == 2
+    assert not (tmp_path / "hijacked").exists()
+
+
 def test_git_ends_with_the_reading(repository: Path, git: Git) -> None:
     source = GitSource(str(repository))
     items = iter(source)

@@ -89,3 +89,10 @@ def test_what_is_none_says_why(data: bytes, why: str) -> None:
 
 def test_a_large_place_in_the_memo_takes_no_room() -> None:
     assert read_inert(b"\x80\x04\x8c\x01xr" + (0xFFFFFFFF).to_bytes(4, "little") + b".") == "x"
+
+
+@pytest.mark.parametrize("part", [b"\x94", b"}", b")", b"\x85", b"NN\x81"])
+def test_a_pickle_of_more_parts_than_any_store_writes_is_refused_before_they_are_made(part: bytes) -> None:
+    with pytest.raises(InvalidInput, match="it has more than 131,072 parts"):
+        read_inert(b"\x80\x04]" + part * (1 << 22) + b".")
+    assert len(read_inert(pickle.dumps([0.5] * 65_536))) == 65_536

@@ -47,6 +47,12 @@ def test_a_document_that_is_one_object_is_that_object(one: Any, size: int) -> No
 
 
 @few
+@given(lists, st.integers(1, 9))
+def test_nul_padding_around_a_document_changes_nothing(listed: Any, size: int) -> None:
+    assert cut(bytes(7) + json.dumps(listed).encode() + b"\n" + bytes(40), size) == listed
+
+
+@few
 @given(st.binary(max_size=60) | st.text(st.sampled_from('[]{}",\\a ')).map(str.encode), st.integers(1, 9))
 def test_of_any_bytes_the_same_is_told_wherever_they_are_split(data: bytes, size: int) -> None:
     told = [one if isinstance(one, bytes) else str(one) for one in values(pieces(data, size))]

@@ -78,7 +78,10 @@ def test_a_link_names_the_note_it_leads_to_by_path_by_name_or_beside_it(vault: C
 def test_links_in_the_front_matter_are_the_first_sections(vault: Callable[..., Path]) -> None:
     root = vault(a="---\nup: '[[b]]'\naliases: [Alpha, First]\n---\none\n\n# Two\n\ntwo\n", b="x")
     assert files(root) == {"a": ["a.md", "b.md"], "Two": ["a.md"], "b": ["b.md"]}
-    assert next(to_text(one.text) for one in items(root) if isinstance(one, Event)) == "a\naliases: Alpha, First\n\none"
+    assert (
+        next(to_text(one.text) for one in items(root) if isinstance(one, Event))
+        == "a\naliases: Alpha, First\nup: '[[b]]'\n\none"
+    )
 
 
 def test_links_go_around_in_circles_and_never_out_of_the_vault(vault: Callable[..., Path], tmp_path: Path) -> None:
@@ -162,7 +165,7 @@ def test_a_note_that_cannot_be_read_is_said_and_the_others_are_kept(vault: Calla
     with open(root / "huge.md", "wb") as huge:
         huge.truncate(1 << 30)
     found = items(root)
-    assert [to_text(one.text) for one in found if isinstance(one, Event)] == ["a\n\nx", "b\n\ny"]
+    assert [to_text(one.text) for one in found if isinstance(one, Event)] == ["a\n\nx", "b\ndate: soon\n\ny"]
     assert [one.why for one in found if isinstance(one, MalformedLine)] == [
         "aa.md: byte 3 is no UTF-8",
         "b.md: its front matter: its date is no ISO 8601 time",
@@ -204,7 +207,7 @@ def test_observations_and_relations_are_kept_and_relations_are_links() -> None:
         "Tallow Supplier: who/what?": ["club/Tallow Supplier- who-what.md", "boats/Heron Repairs.md"],
     }
     said = [to_text(one.text) for one in items(BASIC_MEMORY) if isinstance(one, Event)]
-    assert said[0] == "Heron Repairs\ntags: club, wood\n\nThe heron leaks at the keel."
+    assert said[0] == "Heron Repairs\ntags: club, wood\ntype: note\n\nThe heron leaks at the keel."
     assert "- [decision] We caulk it with tallow instead of resin #method (resin cracks)" in said[1]
     assert "- part_of [[Boat Club]]" in said[2]
 

@@ -292,8 +292,8 @@ def test_every_real_transcript_is_told_by_its_host(transcripts: Path) -> None:
 
 
 def found(folder: Path, format: str) -> tuple[list[str], int]:
-    paths, left = find_sources(str(folder), format)
-    return [os.path.relpath(path, folder) for path in paths], left
+    told = find_sources(str(folder), format)
+    return [os.path.relpath(path, folder) for path in told.paths], told.notes_left
 
 
 def test_a_folder_stands_for_its_transcripts_or_where_it_has_none_for_its_notes(tmp_path: Path) -> None:
@@ -308,4 +308,4 @@ def test_a_folder_stands_for_its_transcripts_or_where_it_has_none_for_its_notes(
     assert found(tmp_path, "auto") == ([".hidden/s.jsonl"], 2)
     assert found(tmp_path, "jsonl") == ([".hidden/s.jsonl"], 0)
     assert found(tmp_path, "markdown") == (["a.md", "b/c.markdown"], 0)
-    assert find_sources(str(tmp_path / "a.md"), "auto") == ([str(tmp_path / "a.md")], 0)
+    assert find_sources(str(tmp_path / "a.md"), "auto") == ([str(tmp_path / "a.md")], 0, [])

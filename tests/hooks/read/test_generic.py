@@ -70,6 +70,7 @@ def test_every_field_is_taken() -> None:
         source_id="m-1",
         speaker="Ana",
         said_at=1795251600000000,
+        utc_offset_min=60,
         scope="work/shelf",
         tool="pytest",
         outcome="failed",

@@ -123,7 +123,7 @@ def test_damaged_lines_are_counted_by_number_and_the_rest_goes_on() -> None:
     )
     assert generic(data) == [
         "a",
-        "2: not JSON: Expecting property name enclosed in double quotes at character 2",
+        "2: not JSON: Expecting property name enclosed in double quotes at character 1",
         "3: not UTF-8",
         "4: not a JSON object",
         "5: not JSON that can be read: nested too deeply",
@@ -133,6 +133,34 @@ def test_damaged_lines_are_counted_by_number_and_the_rest_goes_on() -> None:
         f"9: not JSON: Unterminated string starting at character {len(told('c')) - 4}"
         " (the last line, perhaps still being written)",
     ]
+
+
+@pytest.mark.parametrize("format", READERS)
+@given(data=st.data())
+def test_padding_around_a_record_changes_nothing(format: str, data: st.DataObject) -> None:
+    lines = [json.dumps(line).encode() for line in LINES[format][:12]]
+    padding = st.sampled_from(
+        [b"", b"\0", bytes(4096), b"\0\r", b" \t\0", b"\0\n\0\0\n", b"\xef\xbb\xbf", b"\0\xef\xbb\xbf\0"]
+    )
+    before, after = data.draw(padding), data.draw(padding.filter(lambda mark: b"\xef" not in mark))
+    padded = b"".join(before + line + after + b"\n" for line in lines)
+    assert reading(format, padded)[0] == reading(format, b"".join(line + b"\n" for line in lines))[0]
+
+
+def test_a_line_of_nothing_but_nul_is_blank_and_nul_inside_a_record_is_damage() -> None:
+    data = (
+        told("a")
+        + bytes(9000)
+        + b"\n"
+        + bytes(400)
+        + told("b")
+        + b"\n"
+        + bytes(300)
+        + b"\n"
+        + b'{"x\0": 1}\n'
+        + bytes(7)
+    )
+    assert generic(data) == ["a", "b", "4: not JSON: Invalid control character at character 3"]
 
 
 def test_a_line_at_which_a_reader_fails_is_malformed_and_no_other_is_lost(caplog: pytest.LogCaptureFixture) -> None:

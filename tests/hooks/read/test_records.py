@@ -127,7 +127,7 @@ def test_a_trial_event_is_a_check_whatever_else_is_in_it(assistant: str) -> None
         (b"", "it is empty"),
         (b" \n", "it is empty"),
         (b"[1]", "not a JSON object"),
-        (b'{"prompt": "secret', "not JSON: Invalid control character at character 18"),
+        (b'{"prompt": "secret', "not JSON: Unterminated string starting at character 11"),
         (b"\xff", "not JSON: Expecting value at character 0"),
         (b"[" * 100_000, "not JSON that can be read: nested too deeply"),
         (b'{"hook_event_name":"Stop"}', "session_id is missing"),

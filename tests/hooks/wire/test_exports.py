@@ -18,12 +18,13 @@ import pytest
 
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.hooks.wire.commands import make_wiring
-from mnemic.hooks.wire.exports import PLUGIN_PLACE, bundle, plan_export, plugin_files
+from mnemic.hooks.wire.exports import PLUGIN_PLACE, Kind, bundle, plan_export, plugin_files
 from mnemic.hooks.wire.host import INSTRUCTIONS
 from mnemic.hooks.wire.hosts import HOSTS
 from mnemic.hooks.wire.wiring import plan_install, write_all
 from mnemic.runtime.minds.homes import default_home, expand_home
 from tests.paths import ROOT
+from tests.processes.faces import git_project
 
 LAUNCHER = ROOT / PLUGIN_PLACE / "launcher.sh"
 AGAIN = "mnemic hooks export claude-code-plugin . --apply"
@@ -106,6 +107,59 @@ def test_the_block_is_put_once_and_leaves_the_rest(tmp_path: Path, before: str) 
     assert again.action == "unchanged"
 
 
+@pytest.mark.parametrize("way", ["the file", "a folder", "in a repository of dotfiles", "without a repository"])
+def test_a_link_that_leads_out_of_a_repository_is_refused_by_its_real_path(tmp_path: Path, way: str) -> None:
+    outside, repository = tmp_path / "outside", tmp_path / "repository"
+    outside.mkdir()
+    repository.mkdir()
+    if way != "without a repository":
+        git_project(repository)
+    git_project(tmp_path if way == "in a repository of dotfiles" else outside)
+    (outside / "rc").write_text("export PATH\n")
+    path = repository / "AGENTS.md"
+    if way == "a folder":
+        (repository / "docs").symlink_to(outside)
+        path = repository / "docs" / "rc"
+    else:
+        path.symlink_to(outside / "rc")
+    with pytest.raises(InvalidValue, match=f"leads to {outside / 'rc'}, out of {repository}"):
+        plan_export("agents-md", path, "0")
+
+
+def test_a_link_that_is_put_there_after_the_plan_is_not_followed(tmp_path: Path) -> None:
+    path = tmp_path / "repository" / "AGENTS.md"
+    path.parent.mkdir()
+    plan = plan_export("agents-md", path, "0")
+    path.symlink_to(tmp_path / "made")
+    with pytest.raises(InvalidValue, match="a link leads to"):
+        write_all(plan)
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("kind", ["claude-code-plugin", "mcpb"])
+def test_nor_do_other_exports_leave_where_they_are_written(tmp_path: Path, kind: Kind) -> None:
+    repository = git_project(tmp_path / "repository")
+    (tmp_path / "outside").mkdir()
+    for name in ("plugins", "out", "a.mcpb"):
+        (repository / name).symlink_to(tmp_path / "outside" / "at")
+    for path in [repository / "a.mcpb"] if kind == "mcpb" else [repository, repository / "out"]:
+        with pytest.raises(InvalidValue, match=f"out of {repository}"):
+            plan_export(kind, path, "0")
+
+
+def test_links_within_a_repository_and_on_the_way_to_it_are_followed(tmp_path: Path) -> None:
+    repository = git_project(tmp_path / "disk" / "repository")
+    (tmp_path / "code").symlink_to(tmp_path / "disk")
+    (repository / "docs").mkdir()
+    (repository / "docs" / "agents.md").touch()
+    (repository / "AGENTS.md").symlink_to("docs/agents.md")
+    write_all(plan_export("agents-md", tmp_path / "code" / "repository" / "AGENTS.md", "0"))
+    assert (repository / "AGENTS.md").is_symlink()
+    assert INSTRUCTIONS.strip() in (repository / "docs" / "agents.md").read_text()
+    write_all(plan_export("claude-code-plugin", tmp_path / "code" / "repository", "0"))
+    assert (repository / PLUGIN_PLACE / "launcher.sh").is_file()
+
+
 # --- the launcher ----------------------------------------------------------------------------------------------------
 
 
@@ -147,7 +201,10 @@ def test_where_an_install_wired_the_assistant_the_plugins_hook_stands_back(tmp_p
 
 @pytest.mark.parametrize(
     "variables",
-    [{}, {"XDG_DATA_HOME": "{}/data"}, {"MNEMIC_HOME": "{}/own"}, {"MNEMIC_HOME": "~/own"}, {"MNEMIC_HOME": ""}],
+    [
+        *({}, {"XDG_DATA_HOME": "{}/data"}, {"MNEMIC_HOME": "{}/own"}, {"MNEMIC_HOME": "~/own"}, {"MNEMIC_HOME": ""}),
+        *({"XDG_DATA_HOME": "."}, {"XDG_DATA_HOME": "data"}),
+    ],
 )
 def test_it_finds_the_home_that_the_command_finds(
     tmp_path: Path, variables: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
@@ -160,6 +217,35 @@ def test_it_finds_the_home_that_the_command_finds(
     home = expand_home(default_home(given))
     program(home / "bin" / "mnemic-hook", "echo found; cat >/dev/null")
     assert started(*STARTS, **given).stdout == b"found\n"
+
+
+@pytest.mark.parametrize("home", [".", ".m", "a/home", "..", "~else/home"])
+def test_a_home_that_is_no_absolute_path_is_refused_and_nothing_in_the_working_folder_is_run(
+    tmp_path: Path, home: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = tmp_path / "work"
+    for place in (work / home, work / "mnemic", work / ".local", work):
+        for name in ("mnemic", "mnemic-hook"):
+            program(place / "bin" / name, "echo hijacked; cat >/dev/null")
+    program(tmp_path / ".local" / "bin" / "mnemic", "echo own")
+    monkeypatch.chdir(work)
+    for variables in ({"MNEMIC_HOME": home, "HOME": str(tmp_path)}, {"HOME": "."}):
+        ran = started(*STARTS, **variables)
+        assert (ran.returncode, ran.stderr) == (0, b"")
+        assert "is no absolute path" in json.loads(ran.stdout)["systemMessage"]
+        assert started("hook", "claude-code", "prompt", **variables).stdout == b""
+        ran = started("mcp", **variables)
+        assert (ran.returncode, ran.stdout) == (1, b"")
+        assert b"is no absolute path" in ran.stderr
+
+
+def test_a_program_of_the_working_folder_is_no_server_though_the_path_leads_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path / "work" / "mnemic", "echo hijacked")
+    program(tmp_path / ".local" / "bin" / "mnemic", "echo own")
+    monkeypatch.chdir(tmp_path / "work")
+    assert started("mcp", HOME=str(tmp_path), PATH=".::/usr/bin:/bin").stdout == b"own\n"
 
 
 def test_the_server_is_the_homes_else_the_one_in_the_path_else_the_users_own(tmp_path: Path) -> None:

@@ -7,14 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.hooks.wire.host import existing_transcripts
+from mnemic.hooks.wire.host import existing_transcripts, unread_sessions
 from mnemic.hooks.wire.hosts import HOSTS
 
 PLACES = {
     "claude-code": [".claude/projects/-home-ada/a.jsonl", ".claude/projects/-home-ada/a/subagents/agent-1.jsonl"],
-    "codex": [".codex/sessions/2026/11/21/rollout-1.jsonl", ".codex/archived_sessions/rollout-0.jsonl"],
-    "gemini-cli": [".gemini/tmp/shelf/chats/session-1.jsonl"],
-    "opencode": [".local/share/opencode/opencode.db"],
+    "codex": [
+        ".codex/sessions/2026/11/21/rollout-1.jsonl",
+        ".codex/archived_sessions/rollout-0.jsonl",
+        ".codex/sessions/2026/11/02/rollout-2.jsonl.zst",
+    ],
+    "gemini-cli": [".gemini/tmp/shelf/chats/session-1.jsonl", ".gemini/tmp/shelf/chats/session-0.json"],
+    "opencode": [".local/share/opencode/opencode.db", ".local/share/opencode/opencode-stable.db"],
     "cursor": [],
 }
 
@@ -47,3 +51,23 @@ def test_a_host_that_has_kept_nothing_is_not_named(tmp_path: Path) -> None:
     (tmp_path / ".claude" / "projects").mkdir(parents=True)
     (tmp_path / ".claude" / "projects" / "gone.jsonl").symlink_to(tmp_path / "nowhere")
     assert existing_transcripts(HOSTS.values(), {"HOME": str(tmp_path)}) == []
+
+
+UNREAD = {
+    "claude-code": [".claude/projects/-home-ada/a.jsonl.gz"],
+    "codex": [".codex/archived_sessions/rollout-0.json", ".codex/sessions/2025/04/rollout-1.json"],
+    "gemini-cli": [".gemini/tmp/shelf/chats/below/b.jsonl.bak"],
+    "opencode": [".local/share/opencode/opencode.db.old"],
+    "cursor": [],
+}
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_what_looks_like_a_session_beside_them_and_is_not_read_is_named(tmp_path: Path, name: str) -> None:
+    lay(tmp_path, [*PLACES[name], *UNREAD[name], ".claude/projects/-home-ada/sessions-index.json"])
+    (tmp_path / ".local" / "share" / "opencode").mkdir(parents=True, exist_ok=True)
+    (tmp_path / ".local" / "share" / "opencode" / "opencode.db-wal").touch()
+    found = unread_sessions([HOSTS[name]], {"HOME": str(tmp_path)})
+    assert found == ({name: [str(tmp_path / place) for place in UNREAD[name]]} if UNREAD[name] else {})
+    kept = existing_transcripts([HOSTS[name]], {"HOME": str(tmp_path)})
+    assert [len(one.paths) for one in kept] == ([len(PLACES[name])] if PLACES[name] else [])

@@ -110,7 +110,8 @@ def test_a_memory_that_is_paused_is_said_and_not_tried(tmp_path: Path) -> None:
     mind.mkdir(parents=True)
     (mind / "pauses").write_text("1 -\n")
     (why,) = status(one).wrong
-    assert why.startswith("The memory is paused, since 1970-01-01T00:00:00Z and until somebody resumes")
+    assert why.startswith("The memory is paused, since 1970-01-01 ")
+    assert "and until somebody resumes: nothing is captured." in why
     (mind / "pauses").write_text("1 2\n")
     assert status(one).wrong == []
 
@@ -221,6 +222,32 @@ def test_the_doctor_names_hosts_that_are_here_and_not_wired(tmp_path: Path) -> N
     found = checks(one)
     assert {name: check.state for name, check in found.items()} == {"hooks cursor": "advice"}
     assert found["hooks cursor"].remedy == f"mnemic hooks install cursor --apply --home {one.wiring.home}"
+
+
+def test_the_doctor_names_what_looks_like_a_session_and_is_not_read(tmp_path: Path) -> None:
+    one = user(tmp_path, "codex", "plain")
+    path = one.folder / ".codex" / "sessions" / "rollout-1.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("{}")
+    found = checks(one)["transcripts codex"]
+    assert (found.state, found.detail) == ("advice", f"1 file looks like a session and is not read: {path}")
+    assert "mnemic capture FILE" in found.remedy
+    path.unlink()
+    assert "transcripts codex" not in checks(one)
+
+
+def test_a_pause_that_another_check_tells_of_is_no_fault_of_the_wiring(tmp_path: Path) -> None:
+    one = user(tmp_path, "cursor")
+    one.install()
+    executable(one)
+    mind = one.wiring.home / "minds" / "default"
+    mind.mkdir(parents=True)
+    assert checks(one)["hooks cursor"].state == "ok"
+    (mind / "pauses").write_text("1 -\n")
+    assert checks(one)["hooks cursor"].state == "wrong"
+    (told,) = status(one).wrong
+    found = wiring_checks(one.wiring.home, one.wiring.environment, CLOCK, {}, told)
+    assert {check.name: check.state for check in found}["hooks cursor"] == "ok"
 
 
 @pytest.mark.parametrize("name", ASSISTANTS)

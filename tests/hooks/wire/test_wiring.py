@@ -140,7 +140,13 @@ def test_what_is_shown_is_what_is_written(tmp_path: Path, host: str) -> None:
     ("host", "path", "content", "why"),
     [
         ("claude-code", ".claude/settings.json", b'{\n "a": 1,\n}', "line 3 column 1"),
-        ("claude-code", ".claude/settings.json", b"{\n // mine\n}", "line 2 column 2"),
+        (
+            "claude-code",
+            ".claude/settings.json",
+            b"{\n // mine\n}",
+            "line 2 has a comment, which an edit would lose: take it out",
+        ),
+        ("claude-code", ".claude/settings.json", b'{\n // mine\n "a" 1}', "Expecting ':' delimiter"),
         ("claude-code", ".claude/settings.json", b'{"hooks": []}', "its hooks is no object"),
         ("claude-code", ".claude/settings.json", b'{"hooks": {"Stop": {}}}', "its hooks.Stop is no list"),
         ("claude-code", ".claude.json", b'{"a": 1', "line 1 column 8"),
@@ -250,7 +256,9 @@ def test_a_file_with_comments_is_not_rewritten_and_says_what_to_add_and_to_take_
     file = one.folder / path
     file.parent.mkdir(parents=True)
     file.write_bytes(COMMENTED)
-    with pytest.raises(BadConfiguration, match="it has comments, which would be lost") as raised:
+    with pytest.raises(
+        BadConfiguration, match="line 1 has a comment, which an edit would lose: take it out; or add this to it by hand"
+    ) as raised:
         one.install()
     assert one.files() == {path: COMMENTED}
     by_hand = str(raised.value).partition("by hand: ")[2]
@@ -266,6 +274,19 @@ def test_a_file_with_comments_is_not_rewritten_and_says_what_to_add_and_to_take_
     file.write_bytes(COMMENTED)
     one.again().uninstall()
     assert one.files() == {path: COMMENTED}
+
+
+def test_settings_without_comments_in_their_format_say_what_to_add_by_hand_too(tmp_path: Path) -> None:
+    one = user(tmp_path, "claude-code")
+    file = one.folder / ".claude" / "settings.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(COMMENTED)
+    with pytest.raises(BadConfiguration, match="line 1 has a comment") as raised:
+        one.install()
+    added, _ = json.JSONDecoder().raw_decode(str(raised.value).partition("by hand: ")[2])
+    file.write_text(json.dumps({"theme": "dark"} | added))
+    one.again().install()
+    assert json.loads(file.read_text()) == {"theme": "dark"} | added
 
 
 def test_of_a_file_with_comments_only_what_calls_the_home_has_to_be_taken_out_by_hand(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_front_matter_that_cannot_be_read_is_said_and_the_notes_are_kept(
     captured = command("capture", file, "--no-meaning", "--home", home)
     assert captured.code == 1
     assert f"  {file}:1: its front matter: its date is no ISO 8601 time\n" in captured.out
-    assert texts(command, home) == ["a\n\nwords"]
+    assert texts(command, home) == ["a\ndate: soon\n\nwords"]
 
 
 # --- JSON ------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mnemic.experiment.run import read_run
-from mnemic.experiment.shipped import shipped_specs
+from mnemic.experiment.shipped import find_spec, shipped_specs
 from mnemic.experiment.spec import load_spec
 from tests.mnemic.experiment.made import SPEC
 from tests.paths import ROOT
@@ -70,6 +70,21 @@ def test_what_cannot_be_is_one_sentence(command: Command, spec: Path, tmp_path: 
         assert refused.code == 2
         assert said in refused.err
     assert not (home / "experiments").exists()
+
+
+def test_a_bare_name_is_a_spec_that_ships_whatever_lies_in_the_working_folder(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("practice", "theirs", "theirs.toml"):
+        Path(name).write_text(QUICK.replace('"made"', '"ours to run"', 1))
+    assert find_spec("practice") == shipped_specs()["practice"]
+    for given in ("./practice", "theirs.toml", str(tmp_path / "theirs")):
+        assert find_spec(given) == Path(given)
+    refused = command("experiment", "run", "theirs", "--home", tmp_path / "home")
+    assert (refused.code, refused.out) == (2, "")
+    assert "no spec of that name ships" in refused.err
+    assert "or a file: ./theirs" in refused.err
 
 
 def test_an_arm_that_fails_makes_the_command_fail(command: Command, spec: Path, tmp_path: Path) -> None:

@@ -166,6 +166,21 @@ def test_the_home_is_the_option_else_the_environments(
     assert command("init", "--json", "--home", "~/o").json["folder"] == str(tmp_path / "o" / "minds" / "default")
 
 
+@pytest.mark.parametrize("named", [".", ".m", "a/home"])
+def test_a_relative_home_is_taken_from_the_command_line_and_not_from_the_environment(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MNEMIC_HOME", named)
+    refused = command("status")
+    assert (refused.code, refused.out) == (2, "")
+    assert f"MNEMIC_HOME cannot be {named!r}: it is no absolute path" in refused.err
+    assert "--home takes a relative one" in refused.err
+    assert not any(tmp_path.iterdir())
+    made = command("init", "--home", named, "--json").json["folder"]
+    assert Path(made) == tmp_path / named / "minds" / "default"
+
+
 # --- capture ---------------------------------------------------------------------------------------------------------
 
 

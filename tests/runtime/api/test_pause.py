@@ -114,7 +114,10 @@ def test_a_pause_is_said_by_the_commands_that_look_and_ends_when_somebody_resume
     assert answer["paused"]["told"].startswith(PAUSED)
     assert list(answer["paused"]) == ["since", "until", "told"]
     told = answer["paused"]["told"]
-    assert f"PAUSED: {told}" in command("status", "--home", made).out
+    shown = command("status", "--home", made).out
+    assert (f"PAUSED: {told}" in shown, shown.count("is paused")) == (True, 1)
+    assert command("doctor", "--home", made).out.count("is paused") == 1
+    assert command("--home", made).out.count("is paused") == 1
     status = command("status", "--home", made, "--json").json
     assert (status["paused"], told in status["degraded"]) == (answer["paused"], True)
     assert told in command("recall", "otter", "--scope", "*", "--home", made, "--json").json["degraded"]

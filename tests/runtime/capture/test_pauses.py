@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import stat
+import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -129,13 +131,23 @@ def test_who_pauses_at_the_same_moment_loses_no_pause(home: Path) -> None:
     assert (home / "minds" / "m" / PAUSES).read_text().count("\n") == len(spans)
 
 
+@pytest.fixture
+def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("berlin")
 def test_what_a_session_is_told_of_it(home: Path) -> None:
     mind, clock = home / "minds" / "m", ManualClock(1_800_000_000_123_456)
     assert session_notices(mind, clock.now_us()) == ()
     assert [check.state for check in check_pause(target_of(home, "m", clock=clock))] == ["ok"]
     pause(home, "m", clock.now_us(), 7_200_000_000)
     told = (
-        "The memory is paused, since 2027-01-15T08:00:00Z and until 2027-01-15T10:00:00Z: nothing is captured."
+        "The memory is paused, since 2027-01-15 09:00 and until 2027-01-15 11:00: nothing is captured."
         f" `mnemic resume --home {home} --mind m` ends that."
     )
     assert session_notices(mind, clock.now_us(), unkept=True) == (told, CAPTURE_OFF_NOTICE)

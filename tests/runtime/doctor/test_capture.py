@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import struct
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from mnemic.actors.protocol.ambient_messages import QuarantineRetried
 from mnemic.actors.protocol.changes import AdvanceSpool, FinishTranscript, QuarantineRecord, QueueTranscript
-from mnemic.runtime.doctor.capture import check_capture
+from mnemic.runtime.doctor.capture import check_capture, read_again
 from mnemic.runtime.doctor.checks import Check
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
@@ -133,6 +135,14 @@ def test_transcripts_that_could_not_be_read_are_shown_with_the_reason(examined: 
     examined.apply(FinishTranscript(path="/a", size_bytes=0, why="it went"))
     check = examined.checks()["transcripts"]
     assert (check.state, check.repairable, "/a: it went" in check.detail) == ("advice", True, True)
+
+
+def test_a_repair_says_what_of_the_transcripts_was_read_and_what_was_dropped(examined: Examined) -> None:
+    answer = QuarantineRetried(readmitted=1, after=0, queued=2, gone=5, more=False)
+    mind = SimpleNamespace(retry_quarantined=lambda: answer, drain_spool=lambda: None)
+    target = target_of(examined.home, open_mind=lambda: nullcontext(mind))
+    told = "understood 1 of the records now, and read 2 transcripts again"
+    assert read_again(target) == f"{told}; dropped 5 transcripts of files that are gone"
 
 
 @pytest.mark.parametrize("written", [None, b"no json", b'{"public": "00"}'])

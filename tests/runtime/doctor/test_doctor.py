@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import importlib.util
 import os
 import shutil
@@ -272,6 +273,18 @@ def test_settings_may_be_read_where_nobody_gets_to_them_and_written_by_nobody_el
     assert stat.S_IMODE(settings.stat().st_mode) == 0o600
     settings.chmod(0o662)
     assert home.states()["permissions"] == "wrong"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
+def test_files_of_another_user_are_wrong_and_named_with_what_gives_them_back(home: Home) -> None:
+    left = home.folder.spool / "left.spool"
+    left.touch(0o600)
+    os.chown(left, 65533, 65533)
+    check = home.examine()["permissions"]
+    owner = getpass.getuser()
+    assert (check.state, check.repairable) == ("wrong", False)
+    assert check.detail == f"files in the home that do not belong to {owner}: 1, such as {left} (65533's)"
+    assert check.remedy == f"A command ran as 65533. `sudo chown -R {owner} {home.path}` gives them back."
 
 
 def test_rights_that_cannot_be_taken_away_are_said(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,3 +31,8 @@ def test_a_database_is_measured_with_its_log_whichever_session_is_named(tmp_path
 @pytest.mark.parametrize("path", ["/nowhere/a", "/nowhere/a#b", "", "a\0b", "/etc/passwd/x"])
 def test_what_is_not_there_has_no_extent(path: str) -> None:
     assert stat_transcript(path) is None
+
+
+def test_what_is_there_and_no_regular_file_is_empty(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert stat_transcript(str(tmp_path)) == stat_transcript(str(tmp_path / "pipe")) == FileStat(0, 0)

@@ -16,6 +16,15 @@ def test_the_home_is_the_one_that_is_named_else_the_platforms() -> None:
     assert default_home({}).name == "mnemic"
 
 
+@pytest.mark.parametrize("relative", [".", "data", "~/data"])
+def test_a_relative_folder_of_the_platforms_counts_as_none(monkeypatch: pytest.MonkeyPatch, relative: str) -> None:
+    monkeypatch.setenv("HOME", "/home/ada")
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    usual = default_home({})
+    monkeypatch.setenv("XDG_DATA_HOME", relative)
+    assert default_home({}) == usual
+
+
 def test_a_tilde_is_resolved_and_one_of_nobody_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ada")
     assert expand_home(Path("~/memory")) == Path("/home/ada/memory")

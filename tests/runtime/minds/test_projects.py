@@ -408,3 +408,63 @@ def test_what_is_no_text_is_refused(scope: Any) -> None:
 @pytest.mark.parametrize(("scope", "path"), [("/", ""), ("", ""), ("/a/b/", "a/b"), ("É ñ/ü", "É ñ/ü"), ("a~2", "a~2")])
 def test_a_path_is_taken_without_its_outer_slashes(scope: str, path: str) -> None:
     assert normalize_scope_path(scope) == path
+
+
+# --- the user's own home folder --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def user_home(git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user whose home folder is a repository of dotfiles."""
+    monkeypatch.setenv("HOME", str(tmp_path / "ines"))
+    return checkout(git, tmp_path / "ines")
+
+
+def test_a_repository_at_the_home_folder_is_no_project(git: Git, user_home: Path) -> None:
+    (user_home / "notes" / "src").mkdir(parents=True)
+    checkout(git, user_home / "shelf")
+    assert place_of(user_home) == ScopeRef("ines", str(user_home), "folder")
+    assert place_of(user_home / "notes" / "src") == ScopeRef("src", str(user_home / "notes" / "src"), "folder")
+    assert place_of(user_home / "shelf") == ScopeRef("shelf", str(user_home / "shelf" / ".git"), "git")
+
+
+def test_nor_are_its_worktrees_or_its_folder_where_that_is_kept_elsewhere(git: Git, user_home: Path) -> None:
+    trial = user_home.parent / "trial"
+    git("worktree", "add", "-q", trial, inside=user_home)
+    assert place_of(trial) == ScopeRef("trial", str(trial), "folder")
+    git("worktree", "remove", trial, inside=user_home)
+    (user_home / ".git").rename(user_home / ".dotfiles")
+    for worktree in (str(user_home), "/elsewhere"):
+        (user_home / ".git").write_text("gitdir: .dotfiles\n")
+        git("config", "core.worktree", worktree, inside=user_home / ".dotfiles")
+        assert place_of(user_home / "notes") == ScopeRef("notes", str(user_home / "notes"), "folder")
+
+
+def test_what_lies_above_it_counts_as_if_it_was_not_there(git: Git, user_home: Path) -> None:
+    git("init", "-q", inside=user_home.parent)
+    outer = str(user_home.parent / ".git")
+    assert place_of(user_home / "notes").project == outer
+
+
+def test_it_is_one_where_a_scope_exists_for_it_or_its_owner_says_so(user_home: Path, tmp_path: Path) -> None:
+    asked: list[str] = []
+    own = ScopeRef("ines", str(user_home / ".git"), "git")
+
+    def is_project(project: str) -> bool:
+        asked.append(project)
+        return True
+
+    assert resolve_scope(None, str(user_home / "notes"), is_project=is_project) == own
+    assert resolve_scope(None, str(tmp_path / "boat"), is_project=is_project).path == "boat"
+    assert asked == [own.project]
+    name_scope(tmp_path / "home", user_home, "dotfiles")
+    assert place_of(user_home / "notes", tmp_path / "home") == ScopeRef("dotfiles", None, ".mnemic.toml")
+
+
+@pytest.mark.parametrize("named", ["", "relative", "/nowhere"])
+def test_a_home_folder_that_nobody_can_find_hides_no_repository(
+    git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    shelf = checkout(git, tmp_path / "shelf")
+    monkeypatch.setenv("HOME", named)
+    assert place_of(shelf).found == "git"

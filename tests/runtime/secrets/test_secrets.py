@@ -75,6 +75,7 @@ SHAPED = {
     "groq-api-key": "gsk" + "_" + made(52),
     "xai-api-key": "xa" + "i-" + made(80),
     "stripe-access-token": "sk" + "_live_" + made(24),
+    "mollie-api-key": "live" + "_" + made(30),
     "stripe-webhook-secret": "wh" + "sec_" + made(32),
     "square-access-token": "sq0" + "atp-" + made(22),
     "shopify-token": "shp" + "at_" + made(32, HEX),
@@ -139,6 +140,9 @@ LEFT_ALONE = [
     "input[type=password]:focus2 { outline: 2px solid }",
     '<a id="pass_module" ></a> `#[pyo3(pass_module)]`',
     "[secret: aws-access-token] [secret: password]",
+    "test_thatParserHandlesUtf8AndEmptys test_MultiTenantHttp2ConnectionPool test_abcdefghijklmnopqrstuvwxyzabcd",
+    "test_parses_a_long_name_with_2_digits live_" + made(29) + " live_" + made(31) + " my_live_" + made(30),
+    "live_" + made(30, HEX),
 ]
 
 
@@ -161,6 +165,7 @@ def test_a_secret_with_a_shape_of_its_own_is_found(kind: str) -> None:
         ("gitlab-token", "GR13" + "48941" + made(20)),
         ("openai-api-key", "sk-" + "my-project_1-" + made(20) + "T3" + "BlbkFJ" + made(20)),
         ("telegram-bot-api-token", made(10, string.digits) + ":A" + "x" + made(33)),
+        ("mollie-api-key", "test" + "_" + made(30)),
     ],
 )
 def test_other_forms_of_a_secret_are_found_too(kind: str, secret: str) -> None:

@@ -20,7 +20,9 @@ from mnemic.actors.protocol.changes import (
     Change,
     DropEncoder,
     EncoderName,
+    MemoryLabels,
     RedactedChange,
+    Relabel,
     Retire,
     ScopeRef,
     Supersede,
@@ -157,7 +159,7 @@ def test_no_actor_can_take_a_memory_away(store: Store, path: Path, change: Any) 
 # --- forked, rebuilt -----------------------------------------------------------------------------------------
 
 
-_RETIRED_AT = -4  # of a memory's columns: the reason, whether it is cued and the language stand behind
+_RETIRED_AT = -6  # of a memory's columns: the reason, whether it is cued, language, author and offset stand behind
 
 
 class AnyLife(RuleBasedStateMachine):
@@ -213,6 +215,20 @@ class AnyLife(RuleBasedStateMachine):
         known = st.sampled_from([row[1] for row in self.ends[max(self.ends)]["memories"]])
         change = st.one_of(st.builds(Retire, memory=known, reason=st.just(reason)), st.builds(Unretire, memory=known))
         self._apply(*data.draw(st.lists(change, min_size=1, max_size=3)))
+
+    @precondition(lambda self: self.ends[max(self.ends)]["memories"])
+    @rule(
+        data=st.data(),
+        kind=st.sampled_from(["turn", "injected"]),
+        speaker=st.sampled_from([None, "Ada", "Bo"]),
+        author=st.sampled_from([None, "owner", "other", "unknown"]),
+        said_at=st.sampled_from([None, 7]),
+    )
+    def relabels(self, data: st.DataObject, kind: Any, speaker: str | None, author: Any, said_at: int | None) -> None:
+        known = [row[1] for row in self.ends[max(self.ends)]["memories"]]
+        chosen = data.draw(st.lists(st.sampled_from(known), min_size=1, max_size=3, unique=True))
+        said = {"kind": kind, "role": "user", "speaker": speaker, "author": author, "said_at": said_at}
+        self._apply(Relabel(labels=tuple(MemoryLabels(memory=one, utc_offset_min=60, **said) for one in chosen)))
 
     @rule(encoder=st.sampled_from([ENCODER, OTHER]))
     def meets_an_encoder(self, encoder: EncoderName) -> None:

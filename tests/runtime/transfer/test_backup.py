@@ -6,6 +6,7 @@ import errno
 import io
 import shutil
 import stat
+import struct
 import zipfile
 from contextlib import closing
 from pathlib import Path
@@ -224,6 +225,15 @@ def test_an_archive_of_something_else_is_no_backup(tmp_path: Path, card: bytes |
     with pytest.raises(NotABackup) as refused, open_backup(tmp_path / "k"):
         pytest.fail("it is none")
     assert why in said(refused.value)
+
+
+def test_one_whose_list_of_files_has_no_end_is_refused_before_it_is_held(tmp_path: Path) -> None:
+    with open(tmp_path / "k", "wb") as file:
+        file.truncate(1 << 34)  # takes no room
+        file.seek(0, io.SEEK_END)
+        file.write(struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 1, 1, (1 << 32) - 2, 1 << 33 & 0xFFFFFFFF, 0))
+    with pytest.raises(NotABackup, match="damaged, or something else"), open_backup(tmp_path / "k"):
+        pytest.fail("it is none")
 
 
 def test_one_that_is_packed_as_none_of_ours_is_refused(made: Path, tmp_path: Path) -> None:

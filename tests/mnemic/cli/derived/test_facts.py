@@ -123,6 +123,8 @@ def test_a_thing_is_told_with_what_is_known_of_it_and_without_empty_headings() -
     ]
     bare = {"entity": THING, "names": names[:1], "facts": [], "neighbours": [], "memories": []}
     assert list(map(plain, entity_lines(bare))) == ["SQLite (tool), 2 memories, last on 2026-11-05"]
+    unnamed = bare | {"entity": THING | {"memories": 0, "last_at": None}}
+    assert list(map(plain, entity_lines(unnamed))) == ["SQLite (tool), 0 memories"]
     (same,) = merged_lines({"entity": THING | {"also_called": ["sqlite3"]}, "changed": False})
     assert same == "it is so already: SQLite (tool, also sqlite3), 2 memories, last on 2026-11-05"
 

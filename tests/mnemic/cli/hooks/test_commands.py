@@ -549,3 +549,39 @@ def test_the_preview_in_json_holds_each_diff(command: Command, user: Path, home:
     assert all(file["diff"][0] == "--- /dev/null" for file in files)
     assert view["transcripts"] == {}
     assert json.loads(json.dumps(view)) == view
+
+
+def test_what_no_test_has_run_and_what_nothing_reads_is_said_in_install_setup_and_status(
+    command: Command, user: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name, printed in {"opencode": "opencode v2.0.12", "codex": "codex-cli 0.169.0"}.items():
+        (programs / name).write_text(f"#!/bin/sh\n[ \"$1\" = --version ] && echo '{printed}'\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    path = user / ".codex" / "sessions" / "rollout-1.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("{}")
+    untried = "  OpenCode 2: no test has run it, only a stand-in made after its published source\n"
+    unread = f"codex: 1 file looks like a session and is not read: {path}. Unpack what is compressed"
+    for shown in (
+        command("hooks", "install", "--home", home),
+        command("setup", "--home", home),
+        command("setup", "--yes", "--home", home),
+        command("setup", "--home", home),
+        command("hooks", "install", "--backfill", "--apply", "--home", home),
+    ):
+        assert (untried in shown.out, unread in shown.out) == (True, True), shown.out
+    status = command("hooks", "status", "--no-trial", "--home", home)
+    assert "  its version is 2.0.12, which no test has run: they run 1.18.33\n" in status.out
+    assert untried in status.out
+    assert "0.169.0" not in status.out
+    told = command("hooks", "status", "--no-trial", "--home", home, "--json").json["hosts"]
+    assert {name: one["version"] for name, one in told.items()} == {
+        **dict.fromkeys(told),
+        "codex": "0.169.0",
+        "opencode": "2.0.12",
+    }
+    (programs / "opencode").write_text("#!/bin/sh\necho 1.18.33\n")
+    assert "OpenCode 2" not in command("hooks", "install", "--home", home).out

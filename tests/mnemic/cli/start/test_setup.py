@@ -128,6 +128,22 @@ def test_an_assistant_whose_settings_cannot_be_edited_is_told_and_the_others_are
     assert command("setup", "--yes", "--home", home, "--json").json["wired"] == ["claude-code", "codex", "cursor"]
 
 
+def test_transcripts_of_an_assistant_whose_settings_have_a_comment_are_offered_all_the_same(
+    command: Command, user: Path, home: Path
+) -> None:
+    transcripts(user, 2)
+    (user / ".claude" / "settings.json").write_text('{\n  // mine\n  "model": "opus"\n}\n')
+    shown = command("setup", "--home", home)
+    assert (
+        "settings.json cannot be edited as JSON: line 2 has a comment, which an edit would lose: take it out"
+        in shown.out
+    )
+    assert "kept from before: 2 transcripts of claude-code" in shown.out
+    done = command("setup", "--yes", "--backfill", "--home", home)
+    assert (done.code, "2 transcripts will be taken in" in done.out) == (1, True)
+    assert (user / ".claude" / "settings.json").read_text().startswith("{\n  // mine")
+
+
 def test_without_an_assistant_the_mind_is_made_and_it_says_how_to_capture_something(
     command: Command, user: Path, home: Path
 ) -> None:

@@ -17,11 +17,13 @@ from mnemic.cli.terminal.output import (
     hit_lines,
     local_day,
     local_minute,
+    new_text,
     plain,
     print_lines,
     progress_bars,
     searched_scope,
 )
+from mnemic.hooks.read.lines import render_call
 from mnemic.hooks.read.own_text import cut_marked
 
 
@@ -105,6 +107,34 @@ def test_words_are_cut_nowhere(words: list[str]) -> None:
     kept = " ".join(rows).removesuffix("…").split()
     assert kept == words[: len(kept)]
     assert len(kept) == len(words) or rows[-1].endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"file_path": "/a/b.py", "old_string": "x = 1", "new_string": "x = 2\ny: 3"}, "Edit /a/b.py -> x = 2\ny: 3"),
+        (
+            {"replace_all": False, "file_path": "b.py", "old_string": "x", "new_string": "", "more": 1},
+            "Edit b.py -> \nmore: 1",
+        ),
+        ({"filePath": "b.py", "oldString": "x", "newString": "y"}, "Edit b.py -> y"),
+        ({"file_path": "b.py", "old_string": "x"}, "Edit\nfile_path: b.py\nold_string: x"),
+        ({"command": "ls"}, "Edit\ncommand: ls"),
+    ],
+)
+def test_of_an_edit_the_file_and_the_new_text_are_told(arguments: dict[str, Any], told: str) -> None:
+    assert new_text(render_call("Edit", arguments)) == told
+
+
+def test_below_a_hit_that_is_an_edit_stands_the_new_text_and_no_name_of_a_path_is_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("mnemic.cli.terminal.output.columns", lambda: 60)
+    path = "/home/ada/projects/korb/src/payments/providers/mollie_client.py"
+    edit = render_call("Edit", {"file_path": path, "old_string": "retries = 3 " * 20, "new_string": "retries = 5"})
+    _, first, second = (plain(line) for line in hit_lines(1, HIT | {"kind": "tool_call", "text": edit}))
+    assert first == "    Edit /home/ada/projects/korb/src/payments/providers/"
+    assert second == "    mollie_client.py -> retries = 5"
 
 
 def test_times_are_local_and_to_the_minute(monkeypatch: pytest.MonkeyPatch) -> None:

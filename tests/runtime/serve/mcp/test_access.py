@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import uuid
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -232,7 +233,7 @@ def test_what_says_the_same_is_told_once_and_named_briefly(faces: Hosted, projec
 
 def test_an_id_or_a_status_tells_no_more(faces: Hosted, project: Path) -> None:
     there = id_in(faces, "bank")
-    assert asked(faces, project, "memory_get", ids=[there]).startswith("owners_choice: ")
+    assert asked(faces, project, "memory_get", ids=[there]).startswith("no_such_memory: ")
     own = id_in(faces, "boat/cabin")
     assert asked(faces, project, "memory_get", ids=[own])["memories"][0]["text"] == "the otter has a cabin"
     assert "bank" not in str(asked(faces, project, "memory_status"))
@@ -274,9 +275,53 @@ def test_it_replaces_and_forgets_nothing_elsewhere(faces: Hosted, project: Path)
     there = id_in(faces, "bank")
     own = asked(faces, project, "memory_capture", text="the cabin leaks", scope="boat/cabin")["id"]
     replaced = asked(faces, project, "memory_capture", text="the PIN is 1", supersedes=there)
-    assert replaced.startswith("owners_choice: ")
-    assert asked(faces, project, "memory_forget", id=there).startswith("owners_choice: ")
+    assert replaced.startswith("no_such_memory: ")
+    assert asked(faces, project, "memory_forget", id=there).startswith("no_such_memory: ")
     assert asked(faces, project, "memory_forget", id=own)["retired"]["id"] == own
+
+
+@pytest.mark.parametrize("allow", [(), ("write-all",)])
+def test_an_id_of_another_project_is_as_unknown_as_one_that_never_was(
+    faces: Hosted, project: Path, allow: tuple[str, ...]
+) -> None:
+    there, nowhere, own = id_in(faces, "bank"), str(uuid.UUID(int=7)), id_in(faces, "boat/cabin")
+    asks: tuple[tuple[str, Callable[[str], dict[str, Any]]], ...] = (
+        ("memory_get", lambda id: {"ids": [id]}),
+        ("memory_get", lambda id: {"ids": [own, id, own]}),
+        ("memory_shape", lambda id: {"like": [id]}),
+        ("memory_settle", lambda id: {"id": id[-8:], "verdict": "contradicts"}),
+    )
+    writes: tuple[tuple[str, Callable[[str], dict[str, Any]]], ...] = (
+        ("memory_capture", lambda id: {"text": "x", "supersedes": id}),
+        ("memory_capture", lambda id: {"text": "x", "role": "user", "said_at": FUTURE, "supersedes": id}),
+        ("memory_forget", lambda id: {"id": id}),
+    )
+    for name, arguments in asks if allow else (*asks, *writes):
+        told = {id: asked(faces, project, name, allow, **arguments(id)) for id in (there, nowhere)}
+        assert isinstance(told[there], str), (name, told)
+        assert not told[there].startswith("owners_choice")
+        assert told[there].replace(there, nowhere).replace(there[-8:], nowhere[-8:]) == told[nowhere]
+    unknown = asked(faces, project, "memory_get", ids=[nowhere])
+    assert "one of another project is not told here unless the owner of this memory allows read-all" in unknown
+    assert "read-all" not in asked(faces, project, "memory_get", ("read-all",), ids=[nowhere])
+
+
+def test_a_conversation_of_another_project_is_as_unknown_as_one_that_never_was(faces: Hosted, project: Path) -> None:
+    with faces.minds.use("default", True) as mind:
+        mind.remember("the otter has a safe", scope="bank", session="a session of the bank")
+    told = {one: texts(faces, project, session=one) for one in ("a session of the bank", "a session of nobody")}
+    assert str(told["a session of the bank"]).replace("the bank", "nobody") == str(told["a session of nobody"])
+
+
+def test_who_may_write_everywhere_and_not_read_is_told_no_word_of_what_it_writes_over(
+    faces: Hosted, project: Path
+) -> None:
+    allow, text = ("write-all",), "the otter's PIN is 4712"
+    kept = asked(faces, project, "memory_capture", allow, text=text, scope="bank")
+    assert (kept["created"], kept["similar"]) == (True, [])
+    forgotten = asked(faces, project, "memory_forget", allow, id=id_in(faces, "bank"))
+    assert forgotten["retired"].keys() == {"id"}
+    assert "forget --undo" in forgotten["undo"]
 
 
 NEVER = "never push to prod"
@@ -371,7 +416,7 @@ def test_who_names_no_folder_has_what_belongs_to_no_project(faces: Hosted) -> No
     assert kept["scope"] == ""
     (page,) = asked(faces, None, "memory_get", ids=[kept["id"]])["memories"]
     assert page["assistant"].startswith("mcp:")
-    assert asked(faces, None, "memory_get", ids=[id_in(faces, "boat")]).startswith("owners_choice: ")
+    assert asked(faces, None, "memory_get", ids=[id_in(faces, "boat")]).startswith("no_such_memory: ")
 
 
 def test_a_project_that_nothing_is_known_of_is_not_what_a_scope_is_called(faces: Hosted, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, get_args
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -67,6 +68,7 @@ from mnemic.actors.protocol.knowledge.changes import (
     SettleStatements,
     StatementRow,
 )
+from mnemic.actors.protocol.scopes import SCOPES_AUTHOR, SCOPES_UNDO_AUTHOR
 from mnemic.actors.protocol.sleep.changes import (
     BeginNight,
     DerivedItem,
@@ -77,6 +79,7 @@ from mnemic.actors.protocol.sleep.changes import (
     TakeBackNights,
 )
 from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import _HANDLERS, Store
 from tests.runtime.building import (
     ENCODER,
@@ -90,6 +93,7 @@ from tests.runtime.building import (
     held,
     id_of,
     memory,
+    rows_with,
     said,
     vectors,
     without_derived,
@@ -287,6 +291,12 @@ def read(*rows: int) -> AddStatements:
     )
 
 
+def labels_of(number: int, **fields: Any) -> MemoryLabels:
+    """Labels of the memory of that number: those it was made with, unless others are named."""
+    given: dict[str, Any] = {"kind": "turn", "role": "user", "speaker": None, "author": None, "said_at": None}
+    return MemoryLabels(memory=id_of(number), **(given | {"utc_offset_min": None} | fields))
+
+
 SAMPLES: dict[type, Change] = {
     AddMemory: memory(
         3,
@@ -298,6 +308,7 @@ SAMPLES: dict[type, Change] = {
     Supersede: Supersede(old=id_of(1), new=id_of(2)),
     Retire: Retire(memory=id_of(1), reason="it was wrong"),
     Unretire: Unretire(memory=id_of(4)),
+    Relabel: Relabel(labels=(labels_of(1, kind="injected", role="system", author="unknown", said_at=3),)),
     AddEncoder: add_encoder(OTHER),
     DropEncoder: DropEncoder(encoder=ENCODER),
     AddVectors: vectors(2, windows=3),
@@ -342,19 +353,6 @@ SAMPLES: dict[type, Change] = {
     ),
     SettleStatements: SettleStatements(
         older=id_of(1), older_start=16, newer=id_of(2), newer_start=16, verdict="newer", by="user"
-    ),
-    Relabel: Relabel(
-        labels=(
-            MemoryLabels(
-                memory=id_of(1),
-                kind="injected",
-                role="system",
-                speaker="Ines",
-                author="unknown",
-                said_at=77,
-                utc_offset_min=-60,
-            ),
-        )
     ),
     MergeEntities: MergeEntities(entity=b"e" * 32, into=b"f" * 32),
     BeginNight: BeginNight(run="second", reason="asked"),
@@ -403,3 +401,67 @@ def test_a_copy_from_before_a_change_is_as_it_was_and_a_rebuild_does_it_again(
     assert forked == then
     store.rebuild(lambda done, total: None, meaning=False)
     assert without_derived(held(path)) == without_derived(after)
+
+
+# --- labels ----------------------------------------------------------------------------------------------------------
+
+
+def undo_of_last(path: Path) -> Any:
+    """What takes back the last change of a store's log."""
+    with closing(connect(path, KEYS)) as db:
+        return msgspec.msgpack.decode(db.execute("SELECT undo FROM log ORDER BY id DESC LIMIT 1").get, type=Relabel)
+
+
+def test_a_relabelled_memory_keeps_words_and_identity_and_its_former_labels_come_back(store: Store, path: Path) -> None:
+    apply(store, memory(1, b"From now on we use pnpm.", speaker="Ada"), memory(2))
+    before = held(path)["memories"]
+    other = labels_of(1, kind="injected", role="system", author="unknown", said_at=9, utc_offset_min=-480)
+    apply(store, Relabel(labels=(other, labels_of(2))))
+    with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
+        (found,) = now.load_memories([1])
+        assert rows_with(now, "ada") == []
+    assert (found.data, found.kind, found.role, found.speaker) == (
+        b"From now on we use pnpm.",
+        "injected",
+        "system",
+        None,
+    )
+    assert (found.author, found.said_at, found.valid_from, found.utc_offset_min) == ("unknown", 9, 9, -480)
+    assert apply(store, memory(1, b"From now on we use pnpm.", id=id_of(7))).kept[0].id == id_of(1)
+    apply(store, undo_of_last(path))
+    assert held(path)["memories"] == before
+
+
+def test_what_becomes_nobodys_word_loses_its_statements_and_is_quoted_no_more(store: Store, path: Path) -> None:
+    apply(store, memory(1, b"From now on we use pnpm."), memory(2))
+    apply(store, read(1, 2))
+    apply(store, Relabel(labels=(labels_of(1, author="unknown"), labels_of(2, author="owner"))))
+    with closing(connect(path, KEYS)) as db:
+        assert db.execute("SELECT memory FROM statements").fetchall() == []
+        assert db.execute("SELECT memory FROM unread").fetchall() == [(2,)]
+        assert db.execute("SELECT id, cued FROM memories").fetchall() == [(1, 0), (2, 0)]
+    apply(store, Relabel(labels=(labels_of(1, author="owner"),)))
+    with closing(connect(path, KEYS)) as db:
+        assert db.execute("SELECT cued FROM memories WHERE id = 1").get == 1
+
+
+def test_labels_that_a_memory_has_change_nothing(store: Store, path: Path) -> None:
+    apply(store, memory(1))
+    before = held(path)
+    assert apply(store, Relabel(labels=(labels_of(1),))).changed == (False,)
+    assert held(path) == before
+
+
+def test_a_memory_known_by_its_former_identity_is_not_kept_twice(store: Store, path: Path) -> None:
+    apply(store, memory(1))
+    (again,) = apply(store, memory(2, identity=b"n" * 32, formerly=memory(1).identity)).kept
+    assert (again.id, again.created) == (id_of(1), False)
+
+
+def test_a_change_of_scopes_is_taken_back_past_labels_that_came_since(store: Store) -> None:
+    apply(store, memory(1, place=ScopeRef(path="boat", project="/a/boat/.git", found="git")))
+    changes = [RenameScope(path="boat", to="ship")]
+    store.apply(changes, at=5, key=b"rename", author=SCOPES_AUTHOR, run="r")
+    apply(store, Relabel(labels=(labels_of(1, author="other"),)))
+    undone = store.apply([RenameScope(path="ship", to="boat")], at=6, key=b"back", author=SCOPES_UNDO_AUTHOR, run="r")
+    assert undone.changed == (True,)
