@@ -33,7 +33,7 @@ from mnemic.runtime.files.foreign import open_regular, read_below
 
 ASSISTANT = "gemini-cli"
 MESSAGE_TYPES = ("user", "gemini", "info", "error", "warning")
-WORKSPACE_FOLDER = re.compile(r"\*\*Workspace Directories:\*\*\s*\n\s*- (.+)")
+WORKSPACE_FOLDER = re.compile(r"\*\*Workspace Directories:\*\*[^\S\n]*\n\s*- (.+)")
 TRUNCATED_OUTPUT = re.compile(r"Output too large\. Showing first .*? For full output see: ([^\n]+)\n")
 
 ReadFullOutput = Callable[[str], str | None]
