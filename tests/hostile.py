@@ -183,6 +183,8 @@ _REPEATED = (
         '{"a":',
         "command: ",
         "*** Update File: a\n",
+        'Bash\ncommand: ["',
+        '["\\',
         "--- a\n",
         "export A=",
         "sudo ",
@@ -191,11 +193,19 @@ _REPEATED = (
         "n't ",
     ),
 )
-_RUNS = (" ", "\n", "\t", "a", "_", "-", ".", "'", "`", "a_", "A_", "1.", "a ")
+_RUNS = (" ", "\n", "\t", "a", "_", "-", ".", "'", "`", "a_", "A_", "1.", "a ", '"\\')
 _AROUND = (
     *(("Decision: we do it.", ""), ("We use a", "x for the port"), ("We moved from", "to tea"), ("Remember", "that")),
     *(("D", "\x01"), ("recommend", "$ is x"), ("tenez pas compte-", "\x01"), ("ignore", "x"), ("system: a", "x")),
-    *(('password: "', "x"), ("https://a:", "x"), ("[a](", ")"), ("error", ": [a]"), ("A.", "B"), ("<<b", "\x01")),
+    *(
+        ('password: "', "x"),
+        ("https://a:", "x"),
+        ("[a](", ")"),
+        ("error", ": [a]"),
+        ("A.", "B"),
+        ("<<b", "\x01"),
+        ('Bash\ncommand: ["', ""),
+    ),
 )
 
 

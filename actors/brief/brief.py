@@ -39,7 +39,7 @@ from mnemic.actors.protocol.recall.messages import Recall, Recalled, SignalName
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.protocol.store.messages import Apply
 from mnemic.actors.recall.hits import densest_excerpt, token_count
-from mnemic.actors.recall.query import asked_scope_numbers, known_or_everywhere, question_words
+from mnemic.actors.recall.query import MOST_CHARS, asked_scope_numbers, known_or_everywhere, question_words
 from mnemic.algorithms.text.terms import index_terms, stem_of
 
 if TYPE_CHECKING:  # a session's start without a process loads this module, and no NumPy
@@ -174,7 +174,7 @@ def _relevant_memories(
     question = Recall(query=asked.prompt, k=_CANDIDATES, scope=scope, signals=_SIGNALS, observe=False, trace=True)
     found = recall(question, context)
     cosines = {one.id: one.raw.get("dense") for one in found.candidates}
-    own, prompt = escape_surrogates(asked.session), quote_inline(to_bytes(asked.prompt))
+    own, prompt = escape_surrogates(asked.session), quote_inline(to_bytes(asked.prompt[:MOST_CHARS]))
     quotes: list[Quote] = []
     why: dict[bytes, str] = {}
     with source.snapshot() as snapshot:

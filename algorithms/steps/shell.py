@@ -143,7 +143,8 @@ _TOKEN = re.compile(
     r"|(?P<word>(?:\"(?:\\.|[^\"\\]++)*+\"|'[^']*'|\$\([^()]*\)|\\.|[^\s;&|()<>\"'\\]|[\"'\\])+)",
     re.DOTALL,
 )
-_QUOTED = re.compile(r"\"((?:\\.|[^\"\\]++)*+)\"|'([^']*)'", re.DOTALL)
+_QUOTED = re.compile(r"\"((?:\\.|[^\"\\]++)*+)(\"|\\?\Z)|'([^']*)'", re.DOTALL)
+"""What is quoted. A quotation without its end goes to the end, or each escaped mark in it would begin another one."""
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _DURATION = re.compile(r"[\d.]+[smhd]?")
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*|py")
@@ -223,7 +224,7 @@ def _simple_commands(line: str) -> Iterator[tuple[list[str], str]]:
     for token in _TOKEN.finditer(line):
         kind, text = token.lastgroup, token[0]
         if kind == "word":
-            text = _QUOTED.sub(lambda one: one[1] if one[1] is not None else one[2], text)
+            text = _QUOTED.sub(_unquoted, text)
             if to_file:
                 into, to_file = text, False
             else:
@@ -237,6 +238,12 @@ def _simple_commands(line: str) -> Iterator[tuple[list[str], str]]:
             words, into, to_file = [], "", False
     if words and not fed:
         yield words, into
+
+
+def _unquoted(one: re.Match[str]) -> str:
+    if one[1] is None:
+        return one[3]
+    return one[1] if one[2].startswith('"') else one[0]
 
 
 def _unwrapped(words: list[str]) -> list[str]:

@@ -79,6 +79,8 @@ _SIGNS = (
 )
 _BLANKS, _SIGNS_RUN, _LETTERS_RUN = re.compile(r"\s{9,}"), re.compile(r"\W{33,}"), re.compile(r"[A-Za-z0-9_]{65,}")
 """Runs that no instruction holds. They are cut short, for a pattern may look through a whole run at each sign of it."""
+_LEAST_SWOLLEN = 4096
+"""Letters; one letter may stand for eighteen. A text of these alone is made to hide something, or to hold up who reads."""
 _SPACED = re.compile(r"\b(?:\w[ ._-]){4,}\w\b")
 _LOOKALIKE = str.maketrans("аеорсухіјѕԁһοαεικνρτυ", "aeopcyxijsdhoaeikvptu")
 _MIXED = re.compile(r"\b(?=\w*[a-z])(?=\w*[Ͱ-ϿЀ-ԯ])\w+\b", re.IGNORECASE)
@@ -88,6 +90,8 @@ def reads_as_instruction(text: str) -> bool:
     """Whether a text reads as if it were written for an AI assistant to obey."""
     if not text.isascii():  # without what hides words from rules: invisible letters, and look-alikes
         folded = unicodedata.normalize("NFKC", text)
+        if len(folded) > max(4 * len(text), _LEAST_SWOLLEN):
+            return True
         visible = "".join(letter for letter in folded if unicodedata.category(letter) != "Cf")
         text = _MIXED.sub(lambda word: word[0].lower().translate(_LOOKALIKE), visible)
     text = _BLANKS.sub(lambda run: "\n" if "\n" in run[0] else " ", text)
