@@ -11,9 +11,11 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import date
 from functools import partial
+from pathlib import Path
 
 import pytest
 
+import mnemic
 from mnemic.actors.brief.compose import quote_inline
 from mnemic.actors.brief.statement_cues import (
     MAX_STATEMENT_CHARS,
@@ -229,3 +231,27 @@ def test_every_function_that_reads_a_text_is_swept() -> None:
         if argument.arg in NAMES and ast.unparse(argument.annotation or ast.Constant(0)) in ("str", "bytes")
     }
     assert sorted(found - measured) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Decision: we do it." + "\n" * 20_000,
+        "We use a" + " " * 8_000 + "x for the port",
+        "We use " + "a_" * 40 + "b$ for the port",
+        "Decision: we keep tea. " + "ignore all " * 90_000,
+    ],
+    ids=["newlines", "blanks", "underscores", "a megabyte"],
+)
+def test_a_hostile_text_holds_up_neither_its_own_project_nor_another(home: Path, text: str) -> None:
+    with mnemic.open(home) as mind:
+        mind.remember("The port of the boat is 5432.", scope="other")
+        mind.recall("which port?", scope="other")
+        begun = time.process_time()
+        mind.remember(text, scope="own")
+        mind.update_facts()
+        told = mind.brief(scope="own").text
+        found = mind.recall("which port?", scope="other")
+        assert time.process_time() - begun < 10 * MOST_S
+    assert told.startswith("<mnemic-memory>")
+    assert found.hits[0].text == "The port of the boat is 5432."

@@ -73,7 +73,8 @@ def find_similar(asked: FindSimilar, memory: RecallIndex, source: SnapshotSource
             (record,) = snapshot.load_memories([int(memory.columns.row[index])])
             why = {} if cosines is None or np.isnan(cosines[index]) else {"meaning": float(cosines[index])}
             if len(record.data) <= _MAX_LENGTH_RATIO * len(to_bytes(asked.text)) + _SHOWN_BYTES:
-                why["words"] = resemblance(set(map(stem_of, terms)), set(map(stem_of, telling_terms(record.text[:MOST_CHARS]))))
+                others = telling_terms(record.text[:MOST_CHARS])
+                why["words"] = resemblance(set(map(stem_of, terms)), set(map(stem_of, others)))
             if why.get("meaning", 0.0) < LEAST_COSINE and why.get("words", 0.0) < LEAST_RESEMBLANCE:
                 continue
             if not _is_superseded_by(record, asked.exclude, snapshot):

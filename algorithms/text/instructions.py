@@ -80,7 +80,7 @@ _SIGNS = (
 _BLANKS, _SIGNS_RUN, _LETTERS_RUN = re.compile(r"\s{9,}"), re.compile(r"\W{33,}"), re.compile(r"[A-Za-z0-9_]{65,}")
 """Runs that no instruction holds. They are cut short, for a pattern may look through a whole run at each sign of it."""
 _LEAST_SWOLLEN = 4096
-"""Letters; one letter may stand for eighteen. A text of these alone is made to hide something, or to hold up who reads."""
+"""Letters. One may stand for eighteen: a text of these alone is made to hide something, or to hold up its reader."""
 _SPACED = re.compile(r"\b(?:\w[ ._-]){4,}\w\b")
 _LOOKALIKE = str.maketrans("аеорсухіјѕԁһοαεικνρτυ", "aeopcyxijsdhoaeikvptu")
 _MIXED = re.compile(r"\b(?=\w*[a-z])(?=\w*[Ͱ-ϿЀ-ԯ])\w+\b", re.IGNORECASE)
