@@ -51,7 +51,7 @@ from mnemic.runtime.files.foreign import open_regular, read_below
 ASSISTANT = "gemini-cli"
 SPOKEN_TYPES = ("user", "gemini")
 MESSAGE_TYPES = (*SPOKEN_TYPES, "info", "error", "warning")
-WORKSPACE_FOLDER = re.compile(r"\*\*Workspace Directories:\*\*\s*\n\s*- (.+)")
+WORKSPACE_FOLDER = re.compile(r"\*\*Workspace Directories:\*\*[^\S\n]*\n\s*- (.+)")
 DOCUMENT_BEGINNING = re.compile(rb'\s*\{\s*"sessionId"\s*:\s*"[^"]*"\s*,\s*"projectHash"\s*:')
 TRUNCATED_OUTPUT = re.compile(r"Output too large\. Showing first .*? For full output see: ([^\n]+)\n")
 
@@ -304,7 +304,7 @@ def _as_lines(raw: RawLines) -> RawLines:
     if found is None or b"\n" not in found[0].lstrip():  # a header on one line; messages in it are told with it
         return raw
     try:
-        document = parse(raw.read() + b"\n", first=True) or {}
+        document = parse(raw.read() + b"\n") or {}
     except InvalidInput as bad:
         raise SourceUnreadable(path=raw.path, why=str(bad)) from None
     finally:
