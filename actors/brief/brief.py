@@ -40,7 +40,7 @@ from mnemic.actors.protocol.recall.messages import Hit, Recall, Recalled, Signal
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.protocol.store.messages import Apply
 from mnemic.actors.recall.hits import densest_excerpt, token_count
-from mnemic.actors.recall.query import asked_scope_numbers, known_or_everywhere, question_words
+from mnemic.actors.recall.query import MOST_CHARS, asked_scope_numbers, known_or_everywhere, question_words
 from mnemic.algorithms.text.same_words import word_form
 from mnemic.algorithms.text.terms import index_terms, stem_of
 
@@ -184,7 +184,7 @@ def _relevant_memories(
         if len(found.hits) < k or 2 * len(distinct) > k:
             break
     cosines = {one.id: one.raw.get("dense") for one in found.candidates}
-    own, prompt = escape_surrogates(asked.session), quote_inline(to_bytes(asked.prompt))
+    own, prompt = escape_surrogates(asked.session), quote_inline(to_bytes(asked.prompt[:MOST_CHARS]))
     quotes: list[Quote] = []
     why: dict[bytes, str] = {}
     with source.snapshot() as snapshot:

@@ -22,6 +22,9 @@ from mnemic.algorithms.text.languages.table import BY_CODE
 from mnemic.algorithms.text.terms import QuestionTerm, language_of, question_terms, split_words
 
 _TIMEOUT_S = 10.0  # an Embedder that hangs must leave time for the rest to answer
+MOST_CHARS = 16_000
+"""Characters of a question, or of a text that others are compared with, whose words are looked at: a longer one would
+hold up what others ask."""
 _MOST_WORDS = 512  # of a question; each is looked up by itself
 _MOST_COMPARED = 2000  # conversations that a name that is none is compared with, the latest: 20 us each
 _WORD = re.compile(r"\w+")
@@ -69,12 +72,14 @@ def question_words(query: str, snapshot: Snapshot, degraded: list[str]) -> list[
     Args:
         degraded: told, in a sentence, what was left out.
     """
+    query, size = query[:MOST_CHARS], len(query)
     languages = [BY_CODE[code] for code in snapshot.languages()]
     words: dict[str, QuestionTerm] = {}
     for one in question_terms(query, languages):
         words.setdefault(one.word, one)
-    if len(words) > _MOST_WORDS:
-        degraded.append(f"words: of the question's {len(words)} different words the first {_MOST_WORDS} were looked up")
+    if len(words) > _MOST_WORDS or size > MOST_CHARS:
+        looked_up = min(len(words), _MOST_WORDS)
+        degraded.append(f"words: of the question's {size} characters the first {looked_up} words were looked up")
     names = _names(unicodedata.normalize("NFC", query), languages)
     found: dict[str, QuestionWord] = {}
     for one in islice(words.values(), _MOST_WORDS):

@@ -20,7 +20,7 @@ from mnemic.actors.protocol.events import to_bytes
 from mnemic.actors.protocol.recall.messages import FindSimilar, Memory, SimilarFound
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.recall.hits import excerpt, make_hit
-from mnemic.actors.recall.query import asked_scope_numbers, query_vector
+from mnemic.actors.recall.query import MOST_CHARS, asked_scope_numbers, query_vector
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.algorithms.text.terms import index_terms, stem_of, telling_terms
 
@@ -55,7 +55,7 @@ def find_similar(asked: FindSimilar, memory: RecallIndex, source: SnapshotSource
     )
     with source.snapshot() as snapshot:
         memory.sync(snapshot, embedded.encoder if embedded else None)
-        terms = telling_terms(asked.text)
+        terms = telling_terms(asked.text[:MOST_CHARS])
         if len(terms) < _FEWEST_WORDS:
             return SimilarFound(similar=(), degraded=tuple(degraded))
         within = asked_scope_numbers(asked.scope, snapshot)
@@ -73,7 +73,8 @@ def find_similar(asked: FindSimilar, memory: RecallIndex, source: SnapshotSource
             (record,) = snapshot.load_memories([int(memory.columns.row[index])])
             why = {} if cosines is None or np.isnan(cosines[index]) else {"meaning": float(cosines[index])}
             if len(record.data) <= _MAX_LENGTH_RATIO * len(to_bytes(asked.text)) + _SHOWN_BYTES:
-                why["words"] = resemblance(set(map(stem_of, terms)), set(map(stem_of, telling_terms(record.text))))
+                others = telling_terms(record.text[:MOST_CHARS])
+                why["words"] = resemblance(set(map(stem_of, terms)), set(map(stem_of, others)))
             if why.get("meaning", 0.0) < LEAST_COSINE and why.get("words", 0.0) < LEAST_RESEMBLANCE:
                 continue
             if not _is_superseded_by(record, asked.exclude, snapshot):
@@ -95,7 +96,8 @@ def _by_words(
     text: str, terms: list[str], visible: NDArray[np.bool_], memory: RecallIndex, snapshot: Snapshot
 ) -> list[int]:
     """Positions of the memories of a like length that share the rarest words, at most `_CANDIDATES`."""
-    length = len(index_terms(text))
+    read = text[:MOST_CHARS]
+    length = len(index_terms(read)) * len(text) // len(read)
     shared = np.zeros(len(visible))
     for term in sorted(terms, key=lambda term: (-len(term), term))[:_MOST_LOOKED_UP]:
         place, _ = memory.words.postings([term])

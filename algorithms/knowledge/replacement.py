@@ -125,9 +125,8 @@ def change_cue(text: str, statement: Statement) -> str:
 def normal_value(value: str) -> str:
     """A value in lower case, without the marks around its words, articles and possessives; equal ones are one."""
     words = _words(value)
-    while len(words) > 1 and words[0] in _OWNING:
-        words = words[1:]
-    return " ".join(words)
+    first = next((place for place, word in enumerate(words) if word not in _OWNING), len(words) - 1)
+    return " ".join(words[first:])
 
 
 def value_name(value: str) -> str:

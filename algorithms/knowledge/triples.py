@@ -63,7 +63,7 @@ class Triple(NamedTuple):
     """What it stands in that relation to."""
 
 
-_NAME = re.compile(r"[A-Z][\w.+#-]*|[a-z]\w*(?:[_./]\w+)+(?:\(\))?")
+_NAME = re.compile(r"[A-Z][\w.+#-]*|[a-z](?:\w*(?:[./]\w+)+|[^\W_]*_\w+)(?:\(\))?")
 _NAME_LIKE = re.compile(r".*[A-Z\d_./]")
 _WORD = re.compile(r"\w")
 _BE = frozenset(("am", "is", "are", "was", "were"))

@@ -131,8 +131,8 @@ class Command(NamedTuple):
     """Its arguments, options left out."""
 
 
-_HERE_DOCUMENT = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1([^\n]*)\n(?:.*?\n)??(?:[ \t]*\2[ \t]*(?=\n|\Z)|\Z)", re.DOTALL)
-_UNENDED = re.compile(r"<<-?[ \t]*(['\"]?)\w+\1([^\n]*)(?:\n.*)?\Z", re.DOTALL)
+_HERE_DOCUMENT = re.compile(r"<<-?[ \t]*(['\"]?)(\w++)\1([^\n]*)\n(?:.*?\n)??(?:[ \t]*\2[ \t]*(?=\n|\Z)|\Z)", re.DOTALL)
+_UNENDED = re.compile(r"<<-?[ \t]*(['\"]?)\w++\1([^\n]*)(?:\n.*)?\Z", re.DOTALL)
 _TOKEN = re.compile(
     r"(?P<silent>\d?>&\d?-?|(?:&|\d)?>>?\s*/dev/null|<<<|<)"
     r"|(?P<into>[\d&]?>>?\|?)"
@@ -140,10 +140,10 @@ _TOKEN = re.compile(
     r"|(?P<pipe>\|&?)"
     r"|(?P<group>[()])"
     r"|(?P<comment>(?<!\S)\#[^\n]*)"
-    r"|(?P<word>(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\$\([^()]*\)|\\.|[^\s;&|()<>\"'\\]|[\"'\\])+)",
+    r"|(?P<word>(?:\"(?:\\.|[^\"\\]++)*+\"|'[^']*'|\$\([^()]*\)|\\.|[^\s;&|()<>\"'\\]|[\"'\\])+)",
     re.DOTALL,
 )
-_QUOTED = re.compile(r"\\.|\"((?:\\.|[^\"\\])*)\"|'([^']*)'", re.DOTALL)
+_QUOTED = re.compile(r"\\.|\"((?:\\.|[^\"\\]++)*+)\"|'([^']*)'", re.DOTALL)
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _DURATION = re.compile(r"[\d.]+[smhd]?")
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*|py")

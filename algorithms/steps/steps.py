@@ -98,7 +98,7 @@ _NEXT_ARGUMENT = re.compile(
 _BLAMED = re.compile(
     r"^(?:FAILED|ERROR|FAIL:?)\s+([\w./\\-]+)|(?<![\w./\\-])([\w./\\-]+\.\w{1,5})(?::\d+|\(\d+,\d+\))", re.MULTILINE
 )
-_STRING = re.compile(r"\"((?:\\.|[^\"\\])*)(?:\"|\Z)", re.DOTALL)
+_STRING = re.compile(r"\"((?:\\.|[^\"\\]++)*+)(?:\"|\\?\Z)", re.DOTALL)
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 
 

@@ -238,6 +238,7 @@ _LINKS = "|".join(sorted(CONJUNCTIONS | SUBORDINATORS))
 _CLAUSE = re.compile(
     rf"\s*(?:([;()–—…\"“”]|,(?!\d)|:(?=\s|$)|\s-+\s)|(?<![\w-])({_LINKS})(?![\w'’-]))\s*", re.IGNORECASE
 )
+_BLANKS = re.compile(r"\s{2,}")
 _CONDITIONS = frozenset(
     ("if", "when", "unless", "suppose", "imagine", "assuming", "should", "maybe", "perhaps", "once")
 )
@@ -249,6 +250,7 @@ def clauses(text: str) -> Iterator[Clause]:
     """The clauses of a text that are asserted, in order."""
     plain = _MARKDOWN_MARKS.sub("", _MARKDOWN_LINK.sub(r"\1\2", _NOT_PROSE.sub("\n", text)))
     for sentence in _SENTENCE.findall(_CONTRACTED.sub(_expand_contraction, plain)):
+        sentence = _BLANKS.sub(" ", sentence)  # else what looks for a mark behind blanks takes the square of a run
         words = sentence.split(None, 1)
         if not words or sentence.endswith("?") or words[0].lower() in _CONDITIONS:
             continue

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 _END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|\n+")
-_QUOTED = re.compile(r"^(?:```|~~~).*?(?:^(?:```|~~~)[^\n]*$|\Z)|^\s*>[^\n]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+_QUOTED = re.compile(r"^(?:```|~~~).*?(?:^(?:```|~~~)[^\n]*$|\Z)|^[^\S\n]*>[^\n]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 
 
 def plain_sentences(text: str) -> Iterator[tuple[int, str]]:

@@ -29,6 +29,7 @@ from mnemic.algorithms.text.languages.table import DEFAULT, WITH_SPACES, WITHOUT
 
 MAX_CHARS = 128
 """Characters of a word; a longer one is kept under its start."""
+_SLICE_CHARS = 1 << 15
 _MOST_CACHED = 1 << 16  # words of a language, about 10 MB; then it begins anew
 _MARK = "·"  # before the language of a stem; no word holds it
 _LEAST_MET = 2  # "soy" and "Notre-Dame" are of one
@@ -170,9 +171,24 @@ _FOLDED = _FoldedLetters()
 def _words(text: str) -> list[str]:
     """The words of a text in lower case, with their accents; a run of one script where there are no spaces."""
     if text.isascii():
-        return _LATIN_WORD.findall(text.lower())
+        return _found(_LATIN_WORD, text.lower())
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return (_any_word() if _OTHER_SCRIPT.search(text) else _LATIN_WORD).findall(text)
+    return _found(_any_word() if _OTHER_SCRIPT.search(text) else _LATIN_WORD, text)
+
+
+def _found(pattern: re.Pattern[str], text: str) -> list[str]:
+    """What `findall` gives, slice by slice: a single call over a long text would hold up every other thread."""
+    words: list[str] = []
+    start = 0
+    while (stop := start + _SLICE_CHARS) < len(text):
+        found = pattern.findall(text, start, stop)
+        start = stop
+        if found and text.endswith(found[-1], start - len(found[-1]), stop):  # it may go on behind the slice
+            whole = pattern.match(text, stop - len(found[-1]))
+            assert whole is not None  # a word begins there
+            found[-1], start = whole[0], whole.end()
+        words += found
+    return words + pattern.findall(text, start)
 
 
 @cache

@@ -157,10 +157,11 @@ def hook_events(record: HookRecord, payload: Json) -> Iterator[HookEvent]:
 
 
 def _prompt(make: RecordEventFactory) -> Iterator[Event]:
-    prompt, texts = make.prompt(), []
-    while shown := IDE_CONTEXT.match(prompt):
+    prompt, texts, begin = make.prompt(), [], 0
+    while shown := IDE_CONTEXT.match(prompt, begin):
         texts.append(shown[0])
-        prompt = prompt[shown.end() + 1 :]
+        begin = shown.end() + 1
+    prompt = prompt[begin:]
     if command := TYPED_COMMAND.fullmatch(prompt):
         prompt = f"{command[1]} {command[2].rstrip()}"
     texts += [prompt] if nonblank_text(prompt) else []

@@ -108,7 +108,7 @@ HOST_TEXT = re.compile(
 IMAGE_MARK = re.compile(r"<image(?: name=[^>]*)?>|</image>")
 """What stands around an image in a message: nobody's words."""
 CAPABILITY_LISTING = re.compile(r"\s*<(skills_instructions|apps_instructions|plugins_instructions)>")
-PATCHED_FILE = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)\s*$", re.MULTILINE)
+PATCHED_FILE = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
 EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)$", re.MULTILINE)
 FAILED_PATCH = "apply_patch verification failed"
 
@@ -145,7 +145,8 @@ def parse_arguments(arguments: object) -> object:
 def render_codex_call(tool: str, arguments: object) -> tuple[str, tuple[str, ...]]:
     """A call as text, and the files it names; its arguments are parsed."""
     text = render_call(tool, arguments)
-    return text, tuple(dict.fromkeys((*PATCHED_FILE.findall(text), *argument_files(arguments))))
+    patched = (file for line in PATCHED_FILE.findall(text) if (file := line.rstrip()))
+    return text, tuple(dict.fromkeys((*patched, *argument_files(arguments))))
 
 
 def parse_outcome(end: Json) -> Outcome | None:

@@ -51,7 +51,7 @@ from mnemic.runtime.files.foreign import open_regular, read_below
 ASSISTANT = "gemini-cli"
 SPOKEN_TYPES = ("user", "gemini")
 MESSAGE_TYPES = (*SPOKEN_TYPES, "info", "error", "warning")
-WORKSPACE_FOLDER = re.compile(r"\*\*Workspace Directories:\*\*\s*\n\s*- (.+)")
+WORKSPACE_FOLDER = re.compile(r"\*\*Workspace Directories:\*\*[^\S\n]*\n\s*- (.+)")
 DOCUMENT_BEGINNING = re.compile(rb'\s*\{\s*"sessionId"\s*:\s*"[^"]*"\s*,\s*"projectHash"\s*:')
 TRUNCATED_OUTPUT = re.compile(r"Output too large\. Showing first .*? For full output see: ([^\n]+)\n")
 

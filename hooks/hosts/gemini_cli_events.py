@@ -73,7 +73,7 @@ def _tool(make: RecordEventFactory, payload: Json) -> Iterator[HookEvent]:
 # What hooks told the model: the host escapes < and > inside, so the first end is the end.
 CONTEXT = r"<hook_context>(.*?)</hook_context>"
 LEADING_CONTEXT = re.compile(rf"\s*{CONTEXT}[ \t]*(?:\n\n|\Z)", re.DOTALL)
-TRAILING_CONTEXT = re.compile(r"\s*<hook_context>[^<>]*</hook_context>\s*\Z")
+TRAILING_CONTEXT = re.compile(r"<hook_context>[^<>]*</hook_context>\s*\Z")
 ONLY_CONTEXT = re.compile(rf"\s*{CONTEXT}\s*", re.DOTALL)
 # A prompt that names files (`@loans.py`) goes on with what is in them.
 REFERENCED = re.compile(r"\n--- Content from referenced files ---\n")
@@ -93,9 +93,11 @@ def user_message_events(make: EventFactory, text: str) -> Iterator[Event]:
     """
     if text.startswith(SHELL_MODE) and not nonblank_text(text := TypedCommands().kept(text)):
         return
-    while found := LEADING_CONTEXT.match(text):
+    begin = 0
+    while found := LEADING_CONTEXT.match(text, begin):
         yield from hook_context_events(make, found[1])
-        text = text[found.end() :]
+        begin = found.end()
+    text = text[begin:]
     if text.lstrip().startswith(SESSION_CONTEXT):  # the folder's listing: nobody's memory
         return
     if text.lstrip().startswith(SNAPSHOT):
@@ -171,9 +173,10 @@ def _response_text(response: object) -> str:
 
 def _strip_hook_context(text: str) -> str:
     """A result without what hooks told behind it."""
-    while found := TRAILING_CONTEXT.search(text):
-        text = text[: found.start()]
-    return text
+    end = len(text)
+    while (start := text.rfind("<hook_context>", 0, end)) >= 0 and TRAILING_CONTEXT.match(text, start, end):
+        end = start
+    return text if end == len(text) else text[:end].rstrip()
 
 
 def message_texts(content: object) -> Iterator[str]:

@@ -32,6 +32,8 @@ from mnemic.runtime.files.foreign import parse_toml
 FORMAT = "markdown"
 SUFFIXES = (".md", ".markdown")
 _SECTION_BYTES = 4000  # a hit is given whole up to `recall.hit_bytes`, 8192, and all of it has its meaning
+_MOST_BARE = 16
+"""More headings in a row under which nothing stands are an outline: one note, and not one each."""
 _MOST_FRONT_LETTERS = 1 << 16
 _SEPARATOR = " > "
 _YAML = re.compile(r"---[ \t]*\r?\n((?:.*\n)*?)(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)")
@@ -180,7 +182,8 @@ def sections(text: str) -> Iterator[Section]:
     """Cut a text at its headings; what stands in a fence, a list or a quotation is no heading of its own.
 
     Words stay as they are but for the blank lines around them. A heading under which only other headings stand has no
-    section; one under which nothing stands is its own.
+    section; one under which nothing stands is its own, and more than `_MOST_BARE` of these in a row are one together,
+    as they are written. A heading without words has none.
     """
     from markdown_it import MarkdownIt  # 70 ms
 
@@ -196,12 +199,30 @@ def sections(text: str) -> Iterator[Section]:
             cuts.append(token.map[0])
     cuts = sorted(set(cuts))  # a list begins where its first item does
     path: list[tuple[int, str]] = []
-    for (level, _, begin, title), after in zip(heads, [*heads[1:], (0, len(lines), 0, "")], strict=True):
+    bare: list[tuple[int, bool, Section]] = []
+    for (level, start, begin, title), after in zip(heads, [*heads[1:], (0, len(lines), 0, "")], strict=True):
         path = [one for one in path if one[0] < level] + ([(level, title)] if title else [])
-        parts = _cut(lines, begin, after[1], cuts)
-        is_leaf = level and after[0] <= level
-        if parts or is_leaf:
-            yield Section(tuple(name for _, name in path), parts or ("",), after[1])
+        section = Section(tuple(name for _, name in path), _cut(lines, begin, after[1], cuts), after[1])
+        if section.parts:
+            yield from _bare_sections(lines, bare)
+            bare = []
+            yield section
+        elif title:
+            bare.append((start, after[0] <= level, section))
+    yield from _bare_sections(lines, bare)
+
+
+def _bare_sections(lines: list[str], bare: Sequence[tuple[int, bool, Section]]) -> Iterator[Section]:
+    """The sections of headings in a row under which nothing stands.
+
+    Args:
+        bare: of each the line at which it begins, whether no heading is under it, and its section without words.
+    """
+    if len(bare) > _MOST_BARE:
+        starts, (path, _, _), end = [start for start, _, _ in bare], bare[0][2], bare[-1][2].end
+        yield Section(path[:-1], _cut(lines, starts[0], end, starts), end)
+    else:
+        yield from (section._replace(parts=("",)) for _, is_leaf, section in bare if is_leaf)
 
 
 def _cut(lines: list[str], begin: int, end: int, cuts: Sequence[int]) -> tuple[str, ...]:

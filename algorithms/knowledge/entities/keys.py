@@ -64,7 +64,7 @@ _APOSTROPHES = str.maketrans("’‘ʼ", "'''")
 _WORDS = re.compile(r"[^\W_]")
 _FILE = re.compile(r"(?:\S*[\w)\]])?\.([a-z]\w{0,9})")
 _ENDS_IN_NUMBER = re.compile(r"\d[a-z]?\Z")
-_VERSION = re.compile(r"(?:[\s_-]+[vV]?|(?<=[^\W\d_])(?=\d+\.))(\d{1,3}(?:\.\d+)*(?:[a-z]\d*)?)\Z")
+_VERSION = re.compile(r"(?:(?<![\s_-])[\s_-]+[vV]?|(?<=[^\W\d_])(?=\d+\.))(\d{1,3}(?:\.\d+)*(?:[a-z]\d*)?)\Z")
 _LETTER = re.compile(r"[^\W\d_]")
 _MOST_ROUNDS = 8
 

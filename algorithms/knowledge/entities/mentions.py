@@ -85,9 +85,9 @@ _OF_PERSONS = word_set("best big little younger older elder")  # "my little sist
 _OF_OTHERS = LOW_CONTENT_WORDS | STOP_WORDS | word_set("favourite favorite former previous second")  # "my last job"
 _FILE = re.compile(r"(?=[^.]*[A-Za-z_]|\.)[\w.@+-]*\.([A-Za-z]\w{0,9})")
 _PATH = re.compile(r"(?:~|\.{1,2})?/?(?:[\w.@+-]+/)*[\w.@+-]+/?")
-_IDENTIFIER = re.compile(r"_*[A-Za-z]\w*_\w+|[A-Z][A-Z\d]*-\d+")
+_IDENTIFIER = re.compile(r"_*[A-Za-z][^\W_]*_\w+|[A-Z][A-Z\d]*-\d+")
 _CODE = re.compile(r"((?=_*[A-Za-z])\w[\w.-]+|--?[a-z][\w-]*)(?:\(.*\)|=\S+)?")
-_VERSION = re.compile(r"v?\d{1,3}(?:\.\d+)+\w*|v\d{1,3}|\d{1,3}")
+_VERSION = re.compile(r"v?\d{1,3}(?:\.\d++)+\w*|v\d{1,3}|\d{1,3}")
 _SERVICE_PARTS = word_set("api app cli db bot daemon gateway lib proxy queue repo sdk server service ui web worker")
 
 

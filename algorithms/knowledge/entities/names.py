@@ -40,7 +40,7 @@ FUNCTION = SUBJECT | OBJECT | DETERMINER | PREPOSITION | JOIN | UNDER | AUX | NO
 """The classes of words that are no part of a name or a noun phrase."""
 TITLES = word_set("mr mrs dr prof uncle aunt aunty auntie")
 """What stands before the name of a person and is no part of it."""
-CAMEL = re.compile(r"[a-z]+[A-Z]\w*|[A-Z]\w*[a-z0-9][A-Z]\w*")
+CAMEL = re.compile(r"[a-z]+[A-Z]\w*|[A-Z](?=\w*[a-z0-9][A-Z])\w*")
 """How names of programs are written within: ``GitHub``, ``iPhone``."""
 _NAME_WORD = re.compile(r"(?!\w*_\Z)\w+(?:[.&'’+-]\w+)*[+#]*")
 _STARTS = word_set(': ( " “ ” „ … — – - -- # ## ### #### > • + /')

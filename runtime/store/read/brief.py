@@ -53,8 +53,8 @@ _STEPS = 200
 """So many of the last memories of a session are looked at for a call that failed."""
 _SESSIONS = 64
 """So many of the last sessions are looked at for one that is neither this one nor a subagent's."""
-_READ_BYTES = 64 << 10
-"""Of a longer text no more is read: a tool may have answered with 50 MB."""
+_READ_BYTES = 16 << 10
+"""Of a longer text no more is read: a tool may have answered with 50 MB, and forty texts are judged for one start."""
 
 _QUOTED = f"m.id, m.uuid, m.text, {SAID_OR_KEPT}, m.role, m.kind"
 _OWNERS, _ASSISTANTS = f"{AUTHOR} = 'owner'", f"{AUTHOR} = 'assistant'"

@@ -161,6 +161,8 @@ def test_a_question_counts_where_a_text_ends_with_it(text: str, question: str | 
         ("Still to write: the docs", ["Still to write: the docs"]),
         ("- [ ] not yet tested\n- [x] done", ["[ ] not yet tested"]),
         ("Please look tomorrow that a file is there.", ["Please look tomorrow that a file is there."]),
+        ("We'll we'll see" + " and see" * 90 + " later on.", ["We'll we'll see" + " and see" * 90 + " later on."]),
+        ("It is for later on, so please look.", []),
         ("By tomorrow evening all of them are on the new rule.", []),
         ("Everything is done.", []),
         ("```\n# TODO: nothing of yours\n```", []),

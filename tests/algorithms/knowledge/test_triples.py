@@ -181,3 +181,9 @@ def test_whatever_is_said_a_triple_is_whole_and_short(text: str, speaker: str | 
 def test_a_question_says_nothing(text: str) -> None:
     flat = text.replace("\n", " ").replace(".", " ").replace("?", " ")
     assert triples(f"{flat}?", "ines") == []
+
+
+def test_a_name_of_many_parts_is_read_and_one_that_ends_wrongly_is_none() -> None:
+    name = "a_" * 60 + "b"
+    assert triples(f"{name} uses Redis.", None) == [Triple(name, "use", "redis")]
+    assert triples(f"{name}$ uses Redis.", None) == []

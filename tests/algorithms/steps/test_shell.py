@@ -162,3 +162,7 @@ def test_of_a_long_script_the_start_is_looked_at() -> None:
 )
 def test_the_usual_programs_are_known_at_the_start_of_a_line(line: str, program: str, usual: bool) -> None:
     assert (program_of(line), is_program(line)) == (program, usual)
+
+
+def test_a_quotation_without_its_end_is_a_word_as_it_is_written() -> None:
+    assert parse_commands("pytest 'a b' \"c") == [Command("test", "pytest", ("a b", '"c'))]

@@ -45,3 +45,8 @@ def test_a_clause_knows_what_parts_it_from_the_next() -> None:
 def test_of_any_text_clauses_are_words(text: str) -> None:
     for one in clauses(text):
         assert all(word and not word.isspace() for word in one.words)
+
+
+def test_a_run_of_blanks_is_one_blank() -> None:
+    words = [one.words for one in clauses("We use a" + " \t" * 4_000 + "crane for the port.")]
+    assert words == [("We", "use", "a", "crane", "for", "the", "port")]

@@ -23,6 +23,10 @@ def test_code_and_quoted_lines_are_left_out() -> None:
     assert "".join(sentence for _, sentence in plain_sentences(text)) == "Run this.Then           ."
 
 
+def test_quoted_lines_after_blank_ones_are_left_out() -> None:
+    assert list(plain_sentences("One.\n \n\t\n  > he said so.\nTwo.")) == [(0, "One."), (25, "Two.")]
+
+
 @given(st.text(max_size=300))
 def test_each_sentence_stands_where_it_is_said_to(text: str) -> None:
     for start, sentence in plain_sentences(text):

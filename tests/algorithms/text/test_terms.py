@@ -216,3 +216,11 @@ def test_a_stem_of_one_language_meets_no_text_of_another() -> None:
     assert index_terms("Wir haben 3 Namen, 0x1F", BY_CODE["de"])[2:] == ["3", "nam·de", "0x1f"], (
         "digits have no language"
     )
+
+
+@given(text=st.text(alphabet="aé中 のア.𝕏b1_\u0301ก\u0e31 \n", max_size=60), size=st.integers(1, 9))
+def test_words_are_the_same_wherever_a_long_text_is_cut(text: str, size: int) -> None:
+    whole = index_terms(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mnemic.algorithms.text.terms._SLICE_CHARS", size)
+        assert index_terms(text) == whole

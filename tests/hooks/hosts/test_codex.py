@@ -262,7 +262,7 @@ def test_what_the_program_showed_of_a_calls_end_decides(read: Any, write: Any, e
 
 
 def test_calls_of_every_type_are_rendered_with_their_names_and_files(read: Any, write: Any) -> None:
-    patch = "*** Begin Patch\n*** Update File: a.py\n*** Move to: b.py\n+x\n*** Add File: c d.py\n*** End Patch"
+    patch = "*** Begin Patch\n*** Update File: a.py\n*** Move to: b.py \t\n+x\n*** Add File: c d.py\n*** End Patch"
     calls = read(
         write(
             META,

@@ -474,6 +474,8 @@ def test_only_a_compression_that_was_asked_for_is_one() -> None:
         ({"llmContent": "Output: x\nExit Code: 0"}, "Output: x\nExit Code: 0", "ok"),
         ({"llmContent": "it is not there", "error": {"message": "not found"}}, "not found", "failed"),
         ({"llmContent": "a\n\n<hook_context>b</hook_context>"}, "a", "ok"),
+        ({"llmContent": "a\n<hook_context>b</hook_context> \n<hook_context>c</hook_context>\n"}, "a", "ok"),
+        ({"llmContent": "a" + " " * 9_000 + "b"}, "a" + " " * 9_000 + "b", "ok"),
         (None, "", "ok"),
     ],
 )

@@ -62,6 +62,7 @@ def notes(write: Any, read: Any) -> Any:
         ("# A\n<!--\n# no\n-->\n", [("A", "<!--\n# no\n-->")]),
         ("#no heading\n", [("", "#no heading")]),
         ("#\nx\n", [("", "x")]),
+        ("# A\n#\n## \n# B\n", [("A", ""), ("B", "")]),
         ("# A\r\n\r\nx\r\ny\r\n## B\r\nz", [("A", "x\r\ny"), ("A > B", "z")]),
         ("# `code` and *stars*\nx\n", [("`code` and *stars*", "x")]),
         ("# A\n\n  indented stays\n", [("A", "  indented stays")]),
@@ -69,6 +70,20 @@ def notes(write: Any, read: Any) -> Any:
 )
 def test_a_heading_belongs_to_its_section(text: str, expected: list[tuple[str, str]]) -> None:
     assert cut(text) == expected
+
+
+def test_many_headings_in_a_row_with_nothing_under_them_are_one_note_as_they_are_written() -> None:
+    outline = "".join(f"## Pier {number}\n### Crane\n" for number in range(9))
+    assert cut(f"# Boats\nwords\n{outline}## Last\nx\n") == [
+        ("Boats", "words"),
+        ("Boats", outline.rstrip()),
+        ("Boats > Last", "x"),
+    ]
+
+
+def test_headings_without_words_are_no_memories_and_those_of_a_letter_are_few() -> None:
+    assert cut("#\n" * 4_000) == []
+    assert len(cut("# a\n" * 4_000)) == 4, "16 kB, cut every 4"
 
 
 @given(st.lists(st.sampled_from(LINES), max_size=30), st.sampled_from(["\n", "\r\n", "\r"]))
