@@ -16,7 +16,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import ClassVar, Literal
 
@@ -231,7 +231,7 @@ class DateEncoder(LevelEncoder):
 
     @classmethod
     def canonical(cls, filler: str) -> str:
-        """The day as ``2026-05-01``; of a moment its day, in UTC where it names a zone.
+        """The day as ``2026-05-01``; of a moment the day that it is written with.
 
         Raises:
             ValueError: it is none.
@@ -240,8 +240,7 @@ class DateEncoder(LevelEncoder):
         try:
             if found is None:
                 raise ValueError
-            moment = datetime.fromisoformat(filler.strip())
-            return (moment.astimezone(UTC) if moment.tzinfo else moment).date().isoformat()
+            return datetime.fromisoformat(filler.strip()).date().isoformat()
         except (ValueError, OverflowError):
             if found is not None:
                 raise ValueError(f"there is no such {'time' if found[2] else 'day'}") from None

@@ -41,6 +41,8 @@ _OPENED = (
 """Told to those who may have been interrupted."""
 _OPENER, _READER = "mnemic.hooks.read.formats:open_transcript", "mnemic.hooks.read.records:read_record"
 """Loaded when a transcript, or what a hook kept, is read first."""
+_ECHO = "mnemic.hooks.read.own_calls:is_own_echo"
+"""Loaded when what was kept before memories had labels is looked at first."""
 _MAX_ATTEMPTS = 3
 """So often a mind is opened whose key is changed at that very moment."""
 
@@ -95,6 +97,7 @@ def open_actor_system(
                 clock,
                 opener=_OPENER,
                 reader=_READER,
+                is_own_echo=_ECHO,
                 code=__version__,
                 seed=seed,
                 engine=engine,

@@ -27,7 +27,7 @@ from mnemic.runtime.minds.homes import is_locked_mind, mind_folder, mind_options
 from mnemic.runtime.minds.projects import resolve_scope
 from mnemic.runtime.store.read.brief import read_briefing_sources
 from mnemic.runtime.store.read.scopes import has_project, scope_path_of
-from mnemic.runtime.store.schema import check_schema, connect, translate_errors
+from mnemic.runtime.store.schema import LATEST_SCHEMA, check_schema, connect, translate_errors
 
 _LOCKED = (
     "Mnemic's memory is locked by its passphrase: nothing from before can be recalled here{kept}. Its owner opens it"
@@ -98,12 +98,14 @@ def brief_without_server(home: Path, mind: str, asked: Brief, noted: Note = lamb
         return _NOTHING
     with translate_errors(folder.store), closing(connect(folder.store, keys, words_only=True)) as connection:
         connection.execute("BEGIN")  # one state, whatever is written meanwhile
-        check_schema(connection, folder.store)
-        material = read_briefing_sources(connection, asked, SystemClock().now_us())
-        text, parts = compose_session_start(material, budget, asked.notices)
+        if check_schema(connection, folder.store) < LATEST_SCHEMA:  # the process that was started brings it up to date
+            return _NOTHING
+        clock = SystemClock()
+        material = read_briefing_sources(connection, asked, clock.now_us(), clock)
+        text, parts = compose_session_start(material, budget, asked.notices, clock)
         if parts:
             where = scope_path_of(connection, asked.place)
-            noted(briefing_record(asked, where, text, parts, session_start_reasons(material)))
+            noted(briefing_record(asked, where, text, parts, session_start_reasons(material, clock)))
         connection.execute("ROLLBACK")
     return briefed(text, parts)
 

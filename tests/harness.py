@@ -221,7 +221,7 @@ class ActorHarness:
 
     def reader(self) -> Any:
         """A reader of the store."""
-        return open_reader(self.folder.store, self.keys)
+        return open_reader(self.folder.store, self.keys, self.clock)
 
     def look(self, what: Callable[[Any], Any]) -> Any:
         """Look at the store's newest snapshot."""

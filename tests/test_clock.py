@@ -1,4 +1,4 @@
-"""Time and chance are arguments: one module reads a clock, one makes keys, and every other generator has a seed.
+"""Time, zone and chance are arguments: one module reads a clock, one makes keys, and every generator has a seed.
 
 Checked on the syntax tree, over everything but `bench` and the tests.
 """
@@ -48,7 +48,9 @@ def violations(source: str, path: str) -> list[str]:
     for node in nodes:
         if id(node) in annotations:
             continue
-        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
+        if isinstance(node, ast.Call) and _reads_zone(node):
+            reason = "the machine's zone is read"
+        elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
             reason = _judge(_dotted(node, names), calls.get(id(node)), path)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
             match = SQL.search(node.value)
@@ -58,6 +60,13 @@ def violations(source: str, path: str) -> list[str]:
         if reason:
             found.append(f"{node.lineno}: {reason}")
     return found
+
+
+def _reads_zone(call: ast.Call) -> bool:
+    """Whether a call takes the machine's zone because it is given none."""
+    given = len(call.args) + len(call.keywords)
+    method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    return (method, given) in {("astimezone", 0), ("fromtimestamp", 1)}
 
 
 def _annotated(node: ast.AST) -> Iterator[ast.AST]:
@@ -130,6 +139,8 @@ def test_every_module_takes_time_and_chance_as_arguments() -> None:
         "import datetime\ndatetime.datetime.now(datetime.UTC)",
         "from datetime import datetime as d\nd.utcnow()",
         "from datetime import date\ndate.today()",
+        "from datetime import datetime\ndatetime.fromisoformat('2026-05-01').astimezone()",
+        "from datetime import datetime\ndatetime.fromtimestamp(0)",
         "import uuid\nuuid.uuid4()",
         "from uuid import uuid1\nuuid1()",
         "import random\nrandom.shuffle([])",

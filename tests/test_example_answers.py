@@ -12,7 +12,7 @@ import pytest
 
 import mnemic
 from mnemic.actors.protocol.events import DEFAULT_KINDS
-from mnemic.actors.protocol.times import parse_time
+from mnemic.actors.protocol.times import UTC_ZONE, parse_time
 from mnemic.bench.harness.metrics import reciprocal_rank
 from tests.processes.faces import EXAMPLE, Outcome
 
@@ -32,7 +32,7 @@ def rankings(
     found = defaultdict(list)
     with mnemic.open(home) as mind:
         for one in QUESTIONS:
-            window = {name: parse_time(one[name]) for name in ("since", "until") if name in one}
+            window = {name: parse_time(one[name], UTC_ZONE) for name in ("since", "until") if name in one}
             recalled = mind.recall(one["question"], K, kinds=one.get("kinds", DEFAULT_KINDS), observe=False, **window)
             assert recalled.degraded == ()
             found[one["kind"]].append(

@@ -103,15 +103,15 @@ def answer_brief(
         with source.snapshot() as snapshot:
             scope = snapshot.scope_path_of(asked.place)
             material = snapshot.briefing_sources(asked, context.clock.now_us())
-        text, parts = compose_session_start(material, budget, asked.notices)
-        why: Mapping[bytes, str] = session_start_reasons(material)
+        text, parts = compose_session_start(material, budget, asked.notices, context.clock)
+        why: Mapping[bytes, str] = session_start_reasons(material, context.clock)
     elif asked.occasion == "tool-failed":
         found = find_hint(asked, context)
         if found is None or (asked.answer_by is not None and context.clock.now_us() > asked.answer_by):
             return Briefed(text="", memories=(), tokens=0)
         scope, hint = found
         tokens = min(budget, FAILURE_TOKENS)
-        text, parts = compose_failure(hint.quote, hint.times, hint.mend.worked, hint.mend.tried, tokens)
+        text, parts = compose_failure(hint.quote, hint.times, hint.mend.worked, hint.mend.tried, tokens, context.clock)
         why = {hint.quote.id: f"it helped when it failed like this ({hint.mend.probability:.2f})"}
     else:
         scope, why, quotes, degraded = _relevant_memories(asked, source, recall, count_memories, context)
@@ -122,7 +122,7 @@ def answer_brief(
             within = asked_scope_numbers(scope, snapshot) if scope and told else None
             own, now_us = str(escape_surrogates(asked.session)), context.clock.now_us()
             updates = replaced_since(told, own, within, now_us, snapshot) if within else []
-        text, parts = compose_prompt(quotes, budget, updates)
+        text, parts = compose_prompt(quotes, budget, updates, context.clock)
         why |= {pair.older.id: "this session was told so, and it holds no more" for pair in updates}
         why |= {pair.newer.id: "it replaces what this session was told" for pair in updates}
     if parts:
@@ -208,9 +208,12 @@ def _relevant_memories(
                 if said in heard:
                     continue
                 why[hit.id] = prompt_reason(cosines.get(hit.id), rarities, held)
+                (whole,) = snapshot.load_memories(snapshot.rows_of([hit.id]))
                 quotes.append(
                     Quote(
                         id=hit.id,
+                        author=whole.author,
+                        speaker=hit.speaker,
                         text=part,
                         start_byte=hit.start_byte + first,
                         size_bytes=hit.size_bytes,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import date
 
 import msgspec
 
@@ -28,6 +28,7 @@ from mnemic.actors.protocol.ambient_messages import (
 )
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.events import MCP_PREFIX, to_text
+from mnemic.actors.protocol.times import UTC_ZONE, Zone, local_day
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, token_count
 from mnemic.algorithms.text.instructions import reads_as_instruction
 
@@ -60,55 +61,60 @@ _RECALLED_BYTES = 600
 _DIGEST_BYTES = 2400  # of all its lines; what a longer one covers more is worth less than what it costs
 _PROFILE_LINES = 5
 _DIGEST_HEADING = "From earlier sessions, in their words:"
+_NAME_LETTERS = 64  # a longer name is none
+_SAID_KINDS = ("turn", "note", "decision")
 _LEAST_BYTES = 48  # a shorter stretch of a longer text says too little
 _ENDS = 2  # sentences that say what is still to be done
 _QUOTED = str.maketrans({"<": "‹", ">": "›", '"': "”"})
 _ENTITY = re.compile(r"&(?=#?\w+;)")  # Gemini CLI writes < and > so, and leaves & as it is
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def compose_session_start(
-    material: BriefingSources, budget_tokens: int, notices: Sequence[str] = ()
+    material: BriefingSources, budget_tokens: int, notices: Sequence[str] = (), zone: Zone = UTC_ZONE
 ) -> tuple[str, tuple[DeliveredSpan, ...]]:
     """What an assistant is told at the start of a session, and what that quotes; empty where that is nothing.
 
     Args:
         budget_tokens: never more than so much, a token counted as four bytes; 0 is nothing at all.
         notices: what is said first, a sentence each, in the budget where anything is quoted and else in any case.
+        zone: whose days are told.
     """
     page = _Page(_START_INTRO, budget_tokens - token_count("\n".join(["", *notices]).encode()))
     if (left := material.last_session) is not None:
         if left.prompt is not None:
             key, often = statement_key(left.prompt), {statement_key(one): one.times for one in material.in_force}
             left = msgspec.structs.replace(left, prompt=msgspec.structs.replace(left.prompt, times=often.get(key, 1)))
-        _write_last_session(page, left, half=bool(material.in_force))
+        _write_last_session(page, left, zone, half=bool(material.in_force))
     if material.conflict is not None:
         page.start_section("Not settled which of the two holds; ask where it matters:")
-        days = (format_day(quote.at) for quote in (material.conflict.older, material.conflict.newer))
+        days = (format_day(quote.at, zone) for quote in (material.conflict.older, material.conflict.newer))
         _write_pair(page, material.conflict, "- {{}} ({}) or {{}} ({})".format(*days).format)
     page.start_section("What holds here:")
     for quote in material.in_force:
         is_said = quote.kind == "turn" and not quote.is_correction
         if page.leaves_out(quote) or (is_said and not quote.is_everywhere and page.tells(quote)):
             continue
-        what = f"the {quote.role} said" if is_said else "corrected" if quote.is_correction else quote.kind
+        what = f"{_author_label(quote)} said" if is_said else "corrected" if quote.is_correction else quote.kind
+        if is_said and quote.assistant.startswith(MCP_PREFIX):  # nobody was heard saying it
+            is_said, what = False, quote.kind
         if quote.times > 1:
             what += f"{'' if is_said else ', said'} {quote.times} times"
         over = ", in part replaced or over since" if quote.is_partly_over else ""
         what += ", for every project" if quote.is_everywhere else ""
-        if not page.write_quote(f"- {format_day(quote.at)}, {what}{_let_in_label(quote)}{over}: ", quote, _HELD_BYTES):
+        lead = f"- {format_day(quote.at, zone)}, {what}{_let_in_label(quote)}{over}: "
+        if not page.write_quote(lead, quote, _HELD_BYTES):
             break
     page.start_section("The user says of themselves:")
     for quote in material.profile[:_PROFILE_LINES]:
         if not page.tells(quote) and not page.contains(quote_inline(quote.text)):
-            page.write_quote(f"- {format_day(quote.at)}: ", quote, _END_BYTES)
-    _write_digest(page, material.digest)
+            page.write_quote(f"- {format_day(quote.at, zone)}: ", quote, _END_BYTES)
+    _write_digest(page, material.digest, zone)
     text, parts = page.finish()
     return with_notices(text, notices), parts
 
 
 def compose_prompt(
-    quotes: Iterable[Quote], budget_tokens: int, updates: Iterable[QuotedPair] = ()
+    quotes: Iterable[Quote], budget_tokens: int, updates: Iterable[QuotedPair] = (), zone: Zone = UTC_ZONE
 ) -> tuple[str, tuple[DeliveredSpan, ...]]:
     """What an assistant is told beside one prompt, and what that quotes; empty where that is nothing.
 
@@ -117,16 +123,16 @@ def compose_prompt(
     """
     page = _Page(_PROMPT_INTRO, budget_tokens)
     for pair in updates:
-        _write_pair(page, pair, f"- you were told {{}}; since {format_day(pair.newer.at)}: {{}}".format)
+        _write_pair(page, pair, f"- you were told {{}}; since {format_day(pair.newer.at, zone)}: {{}}".format)
     for quote in quotes:
         page.write_quote(
-            f"- {format_day(quote.at)}, {_author_label(quote)}{_let_in_label(quote)}: ", quote, _RECALLED_BYTES
+            f"- {format_day(quote.at, zone)}, {_author_label(quote)}{_let_in_label(quote)}: ", quote, _RECALLED_BYTES
         )
     return page.finish()
 
 
 def compose_failure(
-    quote: Quote, times: int, worked: int, tried: int, budget_tokens: int
+    quote: Quote, times: int, worked: int, tried: int, budget_tokens: int, zone: Zone = UTC_ZONE
 ) -> tuple[str, tuple[DeliveredSpan, ...]]:
     """What an assistant is told once a call failed, and what that quotes; empty where that is nothing.
 
@@ -138,7 +144,7 @@ def compose_failure(
     """
     page = _Page(_FAILURE_INTRO, budget_tokens, ())
     often = "once" if times == 1 else f"{times} times"
-    counted = f"{worked} of {tried}, last on {format_day(quote.at)}"
+    counted = f"{worked} of {tried}, last on {format_day(quote.at, zone)}"
     lead = f"- failed like this {often} before; then this or its like helped ({counted}): "
     page.write_quote(lead, quote, _HELPED_BYTES)
     return page.finish()
@@ -239,11 +245,11 @@ class _Page:
         return [] if self._heading is None else ["", self._heading]
 
 
-def _write_last_session(page: _Page, left: LastSession, *, half: bool) -> None:
+def _write_last_session(page: _Page, left: LastSession, zone: Zone, *, half: bool) -> None:
     """Write where a session ended and what it left open, within half of the room where more is to follow."""
     reserved = max(0, page.room_bytes // 2) if half else 0
     page.room_bytes -= reserved
-    page.start_section(f"Where we left off on {format_day(left.at)}, with {_name(left.assistant)}:")
+    page.start_section(f"Where we left off on {format_day(left.at, zone)}, with {_name(left.assistant)}:")
     if left.prompt is not None:
         often = f" ({left.prompt.times} times in all)" if left.prompt.times > 1 else ""
         page.write_quote(f"- the user last said{often}{_superseded_mark(left.prompt)}: ", left.prompt, _TURN_BYTES)
@@ -258,14 +264,14 @@ def _write_last_session(page: _Page, left: LastSession, *, half: bool) -> None:
     page.room_bytes += reserved
 
 
-def _write_digest(page: _Page, digest: Sequence[Quote]) -> None:
+def _write_digest(page: _Page, digest: Sequence[Quote], zone: Zone) -> None:
     """Write the most telling sentences that there is room for, in the order they were said."""
     chosen: list[tuple[Quote, str]] = []
     room = min(_DIGEST_BYTES, page.room_bytes - len(_DIGEST_HEADING) - 2)
     for quote in digest:
         told = quote_inline(quote.text)
         over = ", in part replaced or over since" if quote.is_partly_over else ""
-        line = f'- {format_day(quote.at)}, {_author_label(quote)}{_let_in_label(quote)}{over}: "{told}"'
+        line = f'- {format_day(quote.at, zone)}, {_author_label(quote)}{_let_in_label(quote)}{over}: "{told}"'
         fits = len(line.encode()) + 1 <= room
         known = page.tells(quote) or page.contains(told)
         if fits and not known and not page.leaves_out(quote) and not _instruction_mark(quote):
@@ -361,34 +367,48 @@ def _name(name: str) -> str:
 
 
 def _author_label(quote: Quote) -> str:
-    return f"the {quote.role}" if quote.kind == "turn" else f"a {quote.kind.replace('_', ' ')}"
+    if quote.author == "other":
+        return (
+            f"{'said' if quote.kind == 'turn' else _article(quote.kind)} by {_quoted_name(quote.speaker)}, not the user"
+        )
+    if quote.kind == "turn" and quote.author != "unknown" and not quote.assistant.startswith(MCP_PREFIX):
+        return f"the {quote.role}"
+    nobody = ", whose words is not known" if quote.author == "unknown" and quote.kind in _SAID_KINDS else ""
+    return f"{_article(quote.kind)}{nobody}"
+
+
+def _article(kind: str) -> str:
+    return f"a {kind.replace('_', ' ')}"
+
+
+def _quoted_name(name: str | None) -> str:
+    """A name that somebody gave themselves, in quotes; one that says more than a name is left out."""
+    if not name or len(name) > _NAME_LETTERS or reads_as_instruction(name):
+        return "somebody"
+    return f'"{quote_inline(name.encode("utf-8", "surrogatepass"))}"'
 
 
 def _let_in_label(quote: Quote) -> str:
     """Whose word it is that a memory was said so, where nobody was heard saying it."""
     if not quote.assistant.startswith(MCP_PREFIX):
         return ""
-    return f", kept by {quote_inline(quote.assistant.removeprefix(MCP_PREFIX).encode())} over MCP"
+    return f", kept by {_quoted_name(quote.assistant.removeprefix(MCP_PREFIX))} over MCP"
 
 
-def format_day(at: int | None) -> str:
-    """The day of a time, as a calendar in UTC has it."""
-    if at is None:
-        return "some day"
-    try:
-        return (_EPOCH + timedelta(microseconds=at)).date().isoformat()
-    except OverflowError:
-        return "some day"
+def format_day(at: int | None, zone: Zone) -> str:
+    """The day of a time, as a calendar on the wall has it; ``some day`` where none has."""
+    day = date.min if at is None else local_day(at, zone)
+    return day.isoformat() if date.min < day < date.max else "some day"
 
 
 _MOST_WORDS = 8
 
 
-def session_start_reasons(material: BriefingSources) -> dict[bytes, str]:
+def session_start_reasons(material: BriefingSources, zone: Zone = UTC_ZONE) -> dict[bytes, str]:
     """Why each memory is told at the start of a session, by id; of one that was chosen twice, both reasons."""
     found: dict[bytes, list[str]] = {}
     if material.last_session is not None:
-        for memory, why in _last_session_reasons(material.last_session):
+        for memory, why in _last_session_reasons(material.last_session, zone):
             found.setdefault(memory, []).append(why)
     for quote in material.in_force:
         found.setdefault(quote.id, []).append(_in_force_reason(quote))
@@ -414,8 +434,8 @@ def prompt_reason(cosine: float | None, rarities: Mapping[str, float], held: set
     return f"surely about the prompt: both say {words}{near}"
 
 
-def _last_session_reasons(left: LastSession) -> Iterator[tuple[bytes, str]]:
-    session = f"the last session of this project ({format_day(left.at)}, {left.assistant})"
+def _last_session_reasons(left: LastSession, zone: Zone) -> Iterator[tuple[bytes, str]]:
+    session = f"the last session of this project ({format_day(left.at, zone)}, {left.assistant})"
     if left.prompt is not None:
         yield left.prompt.id, f"what the user said last in {session}"
     for place, reply in enumerate(left.replies):

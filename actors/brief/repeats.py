@@ -12,8 +12,11 @@ from typing import NamedTuple
 import msgspec
 
 from mnemic.actors.protocol.ambient_messages import Quote
-from mnemic.actors.protocol.events import MCP_PREFIX, to_text
+from mnemic.actors.protocol.events import MCP_PREFIX, author_of, to_text
 from mnemic.algorithms.text.same_words import word_form
+
+OTHERS_SHARE = 4
+"""Of so many places at a session's start one is for what others than the user kept."""
 
 
 class Said(NamedTuple):
@@ -32,7 +35,19 @@ def statement_key(quote: Quote) -> Hashable:
 
 def is_from_user(quote: Quote) -> bool:
     """Whether a memory is what its user said, as a host or the owner's own command reported it."""
-    return quote.role == "user" and not quote.assistant.startswith(MCP_PREFIX)
+    return (quote.author or author_of(quote.role)) == "owner" and not quote.assistant.startswith(MCP_PREFIX)
+
+
+def share_places(statements: Iterable[Quote]) -> list[Quote]:
+    """The user's own words first, with one in `OTHERS_SHARE` places for what others kept, while the user's last."""
+    owns, others = list[Quote](), list[Quote]()
+    for one in statements:
+        (owns if is_from_user(one) else others).append(one)
+    shared: list[Quote] = []
+    while owns and others:
+        shared += [*owns[: OTHERS_SHARE - 1], others[0]]
+        owns, others = owns[OTHERS_SHARE - 1 :], others[1:]
+    return [*shared, *owns, *others]
 
 
 def merge_repeats(statements: Iterable[Said]) -> list[Quote]:

@@ -49,7 +49,7 @@ def _replaced(
         (heir,) = snapshot.heirs([pair.heir]) or (None,)
         if heir is None or begins(heir) > now_us or not {gone.scope, heir.scope} <= set(scopes):
             continue
-        if heir.memory in told or _words(heir) in heard:
+        if heir.role == "other" or heir.memory in told or _words(heir) in heard:
             continue
         if (heir.memory, start) in seen:
             continue  # two rules found the same

@@ -17,6 +17,7 @@ from mnemic.actors.capture.capture_filter import CaptureFilter
 from mnemic.actors.capture.drain import SpoolDrainer
 from mnemic.actors.capture.forget import forget, forget_selection, undo_nights
 from mnemic.actors.capture.gone_folders import GoneFolders
+from mnemic.actors.capture.labels import mend_labels
 from mnemic.actors.capture.prepare import ChangeBuilder, apply_changes, new_id
 from mnemic.actors.capture.rescope import apply_scope_changes
 from mnemic.actors.capture.transcript_queue import TranscriptQueue
@@ -27,17 +28,25 @@ from mnemic.actors.protocol.ambient_messages import (
     QueueTranscripts,
     RetryQuarantined,
 )
-from mnemic.actors.protocol.capture.messages import CaptureText, CaptureTranscript, Forget, Recover, TextCaptured
+from mnemic.actors.protocol.capture.messages import (
+    CaptureText,
+    CaptureTranscript,
+    Forget,
+    MendLabels,
+    Recover,
+    TextCaptured,
+)
 from mnemic.actors.protocol.changes import Change, RecordBackup, Supersede, idempotency_key
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import KINDS, MCP_PREFIX, ROLES, Event
 from mnemic.actors.protocol.message import Message, check_fields
-from mnemic.actors.protocol.ports import Ports
+from mnemic.actors.protocol.ports import EchoTest, Ports
 from mnemic.actors.protocol.scopes import ChangeScopes, ForgetSelection
 from mnemic.actors.protocol.sleep.messages import UndoNights
 from mnemic.actors.protocol.snapshot import SnapshotSource
 from mnemic.actors.protocol.store.messages import BackupNoted, NoteBackup
+from mnemic.actors.protocol.times import MINUTES_A_DAY
 
 OWNER = "direct"
 """Who gives a text as its `CaptureText.assistant` where no assistant does, but the owner of the mind: that is always
@@ -61,6 +70,7 @@ class CaptureActor:
         ForgetSelection,
         NoteBackup,
         UndoNights,
+        MendLabels,
     )
     settings: ClassVar[tuple[Setting, ...]] = (
         Setting("capture.batch_events", 256, "events", "How many events of a transcript one transaction keeps.", 1),
@@ -97,6 +107,7 @@ class CaptureActor:
         queueing: TranscriptQueue,
         draining: SpoolDrainer,
         snapshots: SnapshotSource,
+        is_own_echo: EchoTest,
     ) -> None:
         self._keeping = keeping
         self._leaving_out = leaving_out
@@ -104,6 +115,7 @@ class CaptureActor:
         self._queueing = queueing
         self._draining = draining
         self._snapshots = snapshots
+        self._is_own_echo = is_own_echo
 
     @classmethod
     def make(cls, ports: Ports) -> Self:
@@ -121,7 +133,7 @@ class CaptureActor:
         draining = SpoolDrainer(
             ports.open_spool, ports.read_record, keeping, leaving_out, queueing, snapshots, gone_folders, *batch
         )
-        return cls(keeping, leaving_out, transcribing, queueing, draining, snapshots)
+        return cls(keeping, leaving_out, transcribing, queueing, draining, snapshots, ports.is_own_echo)
 
     def handle(self, message: Any, context: Context) -> Message:
         """Take in a part of a transcript or of the spool, or one text; forget memories, or take that back.
@@ -137,7 +149,9 @@ class CaptureActor:
             case Forget() | Recover():
                 return forget(message, context)
             case UndoNights():
-                return undo_nights(message, context)
+                return undo_nights(message, self._snapshots, context)
+            case MendLabels():
+                return mend_labels(message, self._snapshots, self._is_own_echo, context)
             case ForgetSelection():
                 return forget_selection(message, self._snapshots, context)
             case NoteBackup():
@@ -178,6 +192,7 @@ class CaptureActor:
             text=message.text,
             speaker=message.speaker,
             said_at=context.now if message.said_at is None else message.said_at,
+            utc_offset_min=message.utc_offset_min,
         )
         identity = self._keeping.identity(event, message.occurrence)
         if message.supersedes is not None:  # who goes back to an earlier word says something new
@@ -217,5 +232,12 @@ def _validate_text(message: CaptureText) -> None:
     if message.said_at is not None and not 0 <= abs(message.said_at) < 1 << 62:
         raise InvalidValue(
             name="said_at", value=message.said_at, why="no calendar holds it", expected="microseconds since 1970"
+        )
+    if message.utc_offset_min is not None and not -MINUTES_A_DAY < message.utc_offset_min < MINUTES_A_DAY:
+        raise InvalidValue(
+            name="utc_offset_min",
+            value=message.utc_offset_min,
+            why="no clock differs from UTC by a day",
+            expected="minutes east of UTC, such as 120",
         )
     check_fields(message)

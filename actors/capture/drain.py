@@ -357,9 +357,10 @@ class SpoolDrainer:
         counting = OccurrenceCounter(snapshot)
         for event, place, at in (found for one in understood for found in one.events):
             identity = self._keeping.identity(event, 1)
-            if event.host_id is None:
-                identity = self._keeping.identity(event, counting.count_report(identity, at))
-            changes += self._keeping.changes(event, identity, place, context)
+            occurrence = 1 if event.host_id is not None else counting.count_report(identity, at)
+            identity = self._keeping.identity(event, occurrence)
+            formerly = self._keeping.former_identity(event, occurrence)
+            changes += self._keeping.changes(event, identity, place, context, formerly)
         changes += session_mode_changes(event for one in understood for event, _, _ in one.events)
         silences = {
             (one.assistant, root_session(one.session)): None for each in understood for one in each.ignored_sessions

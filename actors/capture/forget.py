@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mnemic.actors.capture.labels import taken_back
 from mnemic.actors.capture.prepare import apply_changes
 from mnemic.actors.protocol.capture.messages import Forget, Forgotten, Recover, Retirement
 from mnemic.actors.protocol.changes import Change, Retire, Unretire, idempotency_key
@@ -47,8 +48,8 @@ def forget(message: Forget | Recover, context: Context) -> Forgotten:
     return Forgotten(memories=tuple(_retirement(memory, changed) for memory, changed in pairs))
 
 
-def undo_nights(message: UndoNights, context: Context) -> NightsUndone:
-    """Take back a night and every later one.
+def undo_nights(message: UndoNights, snapshots: SnapshotSource, context: Context) -> NightsUndone:
+    """Take back a night and every later one, and what labels they gave.
 
     Raises:
         UnknownNight: that night does not stand, or is too long ago.
@@ -58,8 +59,11 @@ def undo_nights(message: UndoNights, context: Context) -> NightsUndone:
     first = standing[0] if message.id is None and standing else message.id
     if first is None:
         raise UnknownNight(id="to take back", which="")
+    with snapshots.snapshot() as snapshot:
+        relabelled = snapshot.relabelled_since(first)
     key = idempotency_key("undo", context.trace, b"%d" % first)
-    context.ask(Apply(changes=(TakeBackNights(night=first),), key=key, author="capture", run=context.trace))
+    changes = (*taken_back(relabelled), TakeBackNights(night=first))
+    context.ask(Apply(changes=changes, key=key, author="capture", run=context.trace))
     return NightsUndone(nights=tuple(one for one in standing if one >= first))
 
 

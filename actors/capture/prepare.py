@@ -53,6 +53,12 @@ class ChangeBuilder:
         self._scope_cache.clear()
         self._folder_scope_cache.clear()
 
+    def former_identity(self, event: Event, occurrence: int) -> bytes | None:
+        """The key of an event by its own kind and role, where it has another one; an earlier version gave it that."""
+        if event.reported_as is None:
+            return None
+        return identity_of(msgspec.structs.replace(event, reported_as=None), occurrence, self.digest)
+
     def identity(self, event: Event, occurrence: int) -> bytes:
         """The key of an event; see `identity_of`."""
         return identity_of(event, occurrence, self.digest)
@@ -122,8 +128,10 @@ class ChangeBuilder:
             outcome=event.outcome,
             files=tuple(escape_surrogates(file) for file in event.files),
             scrubbed=scrubbed.found,
-            author=event.author or author_of(event.role),
-            utc_offset_min=event.utc_offset_min,
+            author=event.author or ("assistant" if event.subagent and event.role == "user" else author_of(event.role)),
+            utc_offset_min=context.clock.utc_offset_min(context.now if event.said_at is None else event.said_at)
+            if event.utc_offset_min is None
+            else event.utc_offset_min,
             formerly=formerly,
         )
         if not self._keep_originals or {kind for kind, _ in scrubbed.found} <= {"private"}:
@@ -161,15 +169,19 @@ def unstorable_reason(event: Event) -> str | None:
     return None
 
 
-def apply_changes(changes: Sequence[Change], key: bytes, context: Context, author: str = "capture") -> Applied:
+def apply_changes(
+    changes: Sequence[Change], key: bytes, context: Context, author: str = "capture", run: str | None = None
+) -> Applied:
     """Have the Store carry out changes, on behalf of Capture.
 
     Args:
         author: of memories, what let them in: ``hook``, ``transcript``, ``mcp`` or ``direct``.
+        run: the night that they belong to, if any.
 
     Raises: what the Store answers with; nothing was changed then.
     """
-    return context.ask(Apply(changes=tuple(changes), key=key, author=author, run=context.trace), _APPLY_TIMEOUT_S)
+    apply = Apply(changes=tuple(changes), key=key, author=author, run=run or context.trace)
+    return context.ask(apply, _APPLY_TIMEOUT_S)
 
 
 def identity_of(event: Event, occurrence: int, identity: Digest) -> bytes:

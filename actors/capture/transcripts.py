@@ -18,6 +18,7 @@ import msgspec
 from mnemic.actors.capture.capture_filter import CaptureFilter, session_mode_changes
 from mnemic.actors.capture.documents import Document
 from mnemic.actors.capture.gone_folders import GoneFolders
+from mnemic.actors.capture.labels import relabel_told
 from mnemic.actors.capture.prepare import ChangeBuilder, apply_changes, unstorable_reason
 from mnemic.actors.protocol.capture.messages import CaptureTranscript, TranscriptCaptured
 from mnemic.actors.protocol.changes import (
@@ -30,11 +31,18 @@ from mnemic.actors.protocol.changes import (
 )
 from mnemic.actors.protocol.contract import Context, raise_location
 from mnemic.actors.protocol.errors import MnemicError, SourceUnreadable
-from mnemic.actors.protocol.events import DOCUMENT_FORMATS, Event, MalformedLine, SourceItem, UnknownFields
+from mnemic.actors.protocol.events import (
+    DOCUMENT_FORMATS,
+    Event,
+    MalformedLine,
+    SourceItem,
+    UnknownFields,
+    in_world_time,
+)
 from mnemic.actors.protocol.ports import Source, TranscriptOpener
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.protocol.store.messages import AddOutcome
-from mnemic.actors.protocol.times import is_ahead
+from mnemic.actors.protocol.times import UTC_ZONE, Zone, is_ahead
 
 _log = logging.getLogger("mnemic.capture")
 
@@ -138,7 +146,7 @@ class TranscriptCapture:
             event, reading.folders.resolve_scope(event, message.scope, anyway=by_itself), at, by_itself=by_itself
         )
         try:
-            reading.now = context.now
+            reading.now, reading.zone = context.now, context.clock
             for item, first, _ in reading.items(message.skip):  # earlier parts have taken them; their memories are kept
                 if isinstance(item, Event):
                     reading.count(item, first)
@@ -187,7 +195,7 @@ class TranscriptCapture:
                 kept_by: tuple[Change, ...] = ()
                 try:
                     if not isinstance(place, str):
-                        kept_by = self._keeping.changes(item, identity, place, context)
+                        kept_by = self._keeping.changes(item, identity, place, context, reading.formerly)
                 except MnemicError:
                     raise
                 except Exception as error:
@@ -210,6 +218,8 @@ class TranscriptCapture:
                 counting = OccurrenceCounter(snapshot)
                 counting.read(reading.counts, context.clock.now_us())
             changes += counting.changes()
+        with self._snapshots.snapshot() as snapshot:
+            changes += relabel_told(changes, snapshot)
         kept: tuple[AddOutcome, ...] = ()
         made_way: tuple[RenameScope, ...] = ()
         if changes:
@@ -267,12 +277,16 @@ class _OpenTranscript:
         self._snapshots = snapshots
         self._folder = folder
         self.items_read = 0
+        self.formerly: bytes | None = None
+        """The identity that an earlier version gave the last item, where that differs."""
         self.excluded_count = 0
         """How many events were left out."""
         self.is_excluded: Callable[[Event, int | None], bool] = lambda event, at: False
         """Whether an event is left out; it is told when it happened, as far as the transcript has said."""
         self.now = 0
         """When it is read: what claims to be said long after is undated."""
+        self.zone: Zone = UTC_ZONE
+        """Where it is read: what names no offset was said by its clocks."""
         self._items = iter(source)
         self._keeping = keeping
         self._said_at: int | None = None
@@ -291,9 +305,11 @@ class _OpenTranscript:
                 return
             self.items_read += not isinstance(item, UnknownFields)
             first = identity = b""
+            self.formerly = None
             if isinstance(item, Event) and (why := unstorable_reason(item)) is not None:
                 item = MalformedLine(line=self.items_read, why=f"{NOT_KEPT_PREFIX}{why}")
             if isinstance(item, Event):
+                item = in_world_time(item, self.zone)
                 if is_ahead(item.said_at, self.now):
                     item = msgspec.structs.replace(item, said_at=None)
                 self._said_at = self._said_at if item.said_at is None else item.said_at
@@ -313,6 +329,7 @@ class _OpenTranscript:
                 if item.host_id is None:  # of what has an id, nothing is held: a source may be of any length
                     self._occurred[first] += 1
                     occurred = self._occurred[first]
+                self.formerly = self._former_identity(item)
                 if self._are_documents:
                     item = self._in_named_folder(item)
                     document = self.documents.setdefault(item.session, Document(self._snapshots, self._keeping))
@@ -320,6 +337,13 @@ class _OpenTranscript:
                 else:
                     identity = first if occurred <= 1 else self._keeping.identity(item, occurred)
             yield item, first, identity
+
+    def _former_identity(self, item: Event) -> bytes | None:
+        first = self._keeping.former_identity(item, 1)
+        if first is None or item.host_id is not None:
+            return first
+        self._occurred[first] += 1
+        return self._keeping.former_identity(item, self._occurred[first])
 
     def _in_named_folder(self, section: Event) -> Event:
         """A section as it is kept: a document that lies in no project belongs to the folder that was named."""

@@ -26,9 +26,8 @@ from mnemic.actors.protocol.knowledge.messages import (
 )
 from mnemic.actors.protocol.knowledge.snapshot import PairRecord, StatementRecord
 from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.protocol.times import day_of
+from mnemic.actors.protocol.times import Zone, day_end, local_day
 from mnemic.actors.recall.query import asked_scope_numbers, where_asked
-from mnemic.actors.recall.ranking.day_signal import end_of_day
 from mnemic.actors.recall.validate import check_count
 
 _LOOKED_THROUGH = 2_000  # statements, where no thing is named
@@ -36,8 +35,11 @@ _MOST_BY = 64  # letters of a name
 _CURRENT: tuple[FactState, ...] = ("holds",)
 
 
-def list_facts(asked: ListFacts, snapshot: Snapshot, names: EntityNames, now_us: int) -> FactsListed:
+def list_facts(asked: ListFacts, snapshot: Snapshot, names: EntityNames, now_us: int, zone: Zone) -> FactsListed:
     """List what holds, and on request what held.
+
+    Args:
+        zone: of whoever asks: the day asked for is one of its days.
 
     Raises:
         UnknownScope, UnknownEntity, InvalidValue: what was asked for cannot be.
@@ -48,7 +50,7 @@ def list_facts(asked: ListFacts, snapshot: Snapshot, names: EntityNames, now_us:
     if asked.entity:
         thing = names.find(asked.entity, within, snapshot, where_asked(asked.scope))
         entity, also, numbers = thing.entity.name, thing.entity.also_called, thing.numbers
-    at = now_us if asked.at is None else end_of_day(day_of(asked.at)) - 1
+    at = now_us if asked.at is None else day_end(local_day(asked.at, zone), zone) - 1
     relation = asked.relation.strip().casefold()
     if numbers is None:
         found = snapshot.statements_about(None, within, relation, _LOOKED_THROUGH, at)

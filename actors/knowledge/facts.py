@@ -100,7 +100,7 @@ def last_heir(number: int, snapshot: StatementSource) -> PairRecord | None:
 def _fact(one: StatementRecord, at: int, pair: PairRecord | None, heir: StatementRecord | None) -> Fact:
     said, ref = one.said, None
     since = begins(one)
-    until = said.holds_to
+    until = one.holds_to
     if pair is not None and heir is not None:
         ref = fact_ref(pair, one, heir)
         ends = max(since, ref.at)
@@ -210,7 +210,7 @@ def is_mostly(clauses: Iterable[tuple[int, int]], text: bytes) -> bool:
 
 def begins(one: StatementRecord) -> int:
     """World time from which a statement holds, microseconds."""
-    return one.said_at if one.said.holds_from is None else one.said.holds_from
+    return one.said_at if one.holds_from is None else one.holds_from
 
 
 def pair_id(older: tuple[bytes, int], newer: tuple[bytes, int]) -> str:

@@ -46,7 +46,7 @@ from mnemic.actors.protocol.store.messages import Apply, Committed
 from mnemic.algorithms.knowledge.extraction.statements import statements
 from mnemic.algorithms.knowledge.replacement import Said, grade
 
-_READING = "statements/2"  # by which version of the built-in extractor; what was read by another is read again
+_READING = "statements/3"  # by which version of the built-in extractor; what was read by another is read again
 _AT_ONCE = 32  # memories read, or graded, by one step
 _log = logging.getLogger("mnemic.knowledge")
 _BESIDE = 32  # statements of each sort before one, the nearest in time, that it is graded against
@@ -113,7 +113,7 @@ class KnowledgeActor:
             with self._source.snapshot() as snapshot:
                 now_us = context.clock.now_us()
                 if isinstance(message, ListFacts):
-                    return list_facts(message, snapshot, self._names, now_us)
+                    return list_facts(message, snapshot, self._names, now_us, context.clock)
                 if isinstance(message, ListConflicts):
                     return list_conflicts(message, snapshot, now_us)
                 if isinstance(message, ListEntities):
@@ -237,13 +237,19 @@ class KnowledgeActor:
             return self._names.merged(message, snapshot, changed)
 
 
+def _weight(role: str) -> int:
+    """Whose word weighs more than whose."""
+    return 2 if role == "user" else 0 if role == "other" else 1
+
+
 def _graded(older: StatementRecord, newer: StatementRecord, said: dict[int, Said]) -> GradedPair | None:
     """What two statements are to each other, if anything."""
     found = grade(said[older.number], said[newer.number])
     if found is None:
         return None
-    # What an assistant says replaces nothing that its user said: the user is asked.
-    is_sure = found.verdict == "replaced" and (newer.role == "user" or older.role != "user")
+    # What an assistant says replaces nothing that its user said, and what a stranger says nothing of either's: the
+    # user is asked.
+    is_sure = found.verdict == "replaced" and _weight(newer.role) >= _weight(older.role)
     return GradedPair(
         older=older.number,
         newer=newer.number,

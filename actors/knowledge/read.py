@@ -8,13 +8,13 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 from itertools import accumulate
 
 from mnemic.actors.protocol.events import to_bytes, to_text
 from mnemic.actors.protocol.knowledge.changes import MemoryReading, MentionRow, StatementRow
 from mnemic.actors.protocol.knowledge.snapshot import UNSTORABLE, StatementRecord, UnreadMemory
-from mnemic.actors.protocol.times import day_of
+from mnemic.actors.protocol.times import DAY_US, day_of
 from mnemic.algorithms.knowledge.entities.keys import entity_key, subject_key
 from mnemic.algorithms.knowledge.entities.mentions import mentions
 from mnemic.algorithms.knowledge.extraction.statements import Statement
@@ -25,7 +25,6 @@ StatementExtractor = Callable[[str, str | None, date], list[Statement]]
 built-in one."""
 _log = logging.getLogger("mnemic.knowledge")
 _EPOCH = date(1970, 1, 1)
-_DAY_US = 86_400_000_000
 
 
 def read_memory(memory: UnreadMemory, extract: StatementExtractor) -> MemoryReading:
@@ -52,7 +51,7 @@ def read_memory(memory: UnreadMemory, extract: StatementExtractor) -> MemoryRead
 def _read_statements(
     memory: UnreadMemory, text: str, at: Sequence[int], extract: StatementExtractor
 ) -> tuple[StatementRow, ...]:
-    found = extract(text, memory.speaker, day_of(memory.said_at))
+    found = extract(text, memory.speaker, day_of(memory.said_at, memory.utc_offset_min))
     subjects = [subject_key(one.subject, memory.speaker, memory.role) for one in found]
     return tuple(
         _row(each, None if each.statement.replaces is None else found[each.statement.replaces], at)
@@ -138,8 +137,8 @@ def _characters(data: bytes) -> tuple[str, list[int]]:
 
 
 def _day_start(day: date | None) -> int | None:
-    return None if day is None else (day - _EPOCH).days * _DAY_US
+    return None if day is None else (day - _EPOCH).days * DAY_US
 
 
 def _day(at: int | None) -> date | None:
-    return None if at is None else (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at)).date()
+    return None if at is None else day_of(at, 0)

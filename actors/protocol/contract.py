@@ -17,6 +17,7 @@ import msgspec
 
 from mnemic.actors.protocol.message import AnswerT, Request
 from mnemic.actors.protocol.ports import Ports
+from mnemic.actors.protocol.times import Zone
 
 CONTRACT = 1
 """Version of the contract; an actor made for another one is refused at start."""
@@ -43,8 +44,8 @@ class Setting(msgspec.Struct, frozen=True):
     """Of a whole number: what it has to be a multiple of."""
 
 
-class Clock(Protocol):
-    """Time as an argument."""
+class Clock(Zone, Protocol):
+    """Time as an argument, with the zone that a clock on the wall is set by."""
 
     def now_us(self) -> int:
         """World time, microseconds since 1970 UTC."""

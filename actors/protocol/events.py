@@ -11,6 +11,8 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
+from mnemic.actors.protocol.times import Zone, from_local
+
 Role = Literal["user", "assistant", "tool", "system"]
 Kind = Literal["turn", "tool_call", "tool_result", "decision", "note", "summary", "thinking", "injected"]
 Outcome = Literal["ok", "failed"]
@@ -69,6 +71,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     """Whose words these are; ``None`` where `author_of` its role is right."""
     utc_offset_min: int | None = None
     """Minutes east of UTC of the clock it was said by, where the source tells them."""
+    is_local: bool = False
+    """Whether `said_at` is as a clock on the wall showed it, since the source names no offset; see `in_world_time`."""
     reported_as: tuple[Kind, Role] | None = None
     """Kind and role under which a hook reports the same text; they make the identity, in place of `kind` and `role`."""
     undelivered: bool = False
@@ -78,6 +82,13 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 def author_of(role: str) -> Author:
     """Whose words a role's are, unless the source says otherwise."""
     return "owner" if role == "user" else "assistant" if role == "assistant" else "unknown"
+
+
+def in_world_time(event: Event, zone: Zone) -> Event:
+    """An event whose `said_at` is world time: what is local is read by the clocks of a zone."""
+    if not event.is_local or event.said_at is None:
+        return event
+    return msgspec.structs.replace(event, said_at=from_local(event.said_at, zone), is_local=False)
 
 
 class MalformedLine(msgspec.Struct, frozen=True):

@@ -63,6 +63,8 @@ class MemoryEntry(MemoryExcerpt, frozen=True, kw_only=True):
     """System time it was captured."""
     speaker: str | None
     """Name of who spoke."""
+    author: str
+    """Whose words it holds: ``owner``, ``assistant``, ``other`` or ``unknown``."""
     assistant: str
     """The host."""
     session: str
@@ -314,7 +316,7 @@ class UseCounted(Message, frozen=True, kw_only=True):
     """Answer to `CountUse`."""
 
     weeks: tuple[Time, ...]
-    """When each week starts, Monday at midnight UTC; the newest first."""
+    """The Monday on which each week starts, by the machine's calendar, as its midnight in UTC; the newest first."""
     all: tuple[Use, ...]
     """Everything in each of them."""
     projects: tuple[ProjectUse, ...]

@@ -18,7 +18,7 @@ import textwrap
 import types
 import uuid
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import Annotated, Any, Generic, TypeVar, Union, get_args, get_origin
 
@@ -26,7 +26,7 @@ import msgspec
 
 from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory
 from mnemic.actors.protocol.events import escape_surrogates, to_bytes, to_text
-from mnemic.actors.protocol.times import parse_time, to_iso
+from mnemic.actors.protocol.times import UTC_ZONE, Zone, parse_time, to_iso
 from mnemic.actors.protocol.typed import convert
 
 Id = Annotated[bytes, "id"]
@@ -176,13 +176,16 @@ def to_json(struct: msgspec.Struct, *, strict: bool = False, exact: bool = False
     return _escaped(view) if strict else view
 
 
-def from_json(kind: type[msgspec.Struct], value: dict[str, Any]) -> dict[str, Any]:
+def from_json(kind: type[msgspec.Struct], value: dict[str, Any], zone: Zone = UTC_ZONE) -> dict[str, Any]:
     """What `msgspec.convert` takes for a message's fields, of what `to_json` gives or a program writes.
+
+    Args:
+        zone: that a time without an offset is in; none of `to_json` is.
 
     Raises:
         NoSuchMemory, BadTime, InvalidValue: an id or a time is none.
     """
-    read: dict[str, Any] = _reader(kind)(value)
+    read: dict[str, Any] = _reader(kind, zone)(value)
     return read
 
 
@@ -190,11 +193,11 @@ def _write_time(at: int) -> str | None:
     return to_iso(at)
 
 
-def _read_time(given: Any) -> int:
+def _read_time(given: Any, zone: Zone) -> int:
     if not isinstance(given, str):
         expected = "ISO 8601, such as 2026-11-21T14:05:00Z"
         raise InvalidValue(name="a time", value=repr(given)[:40], why="it is no text", expected=expected)
-    return int(given) if _BEYOND_CALENDAR.fullmatch(given) else parse_time(given)
+    return int(given) if _BEYOND_CALENDAR.fullmatch(given) else parse_time(given, zone)
 
 
 def _write_exactly(text: bytes) -> str | dict[str, str]:
@@ -210,7 +213,6 @@ def _read_text(given: Any) -> Any:
 _WRITERS: dict[str, _Convert] = {"id": format_id, "time": _write_time, "text": to_text}
 _READERS: dict[str, _Convert] = {
     "id": lambda given: parse_id(given) if isinstance(given, str) else given,
-    "time": _read_time,
     "text": _read_text,
 }
 
@@ -228,9 +230,10 @@ def _exact_writer(hint: Any) -> _Convert:
 
 
 @cache
-def _reader(hint: Any) -> _Convert:
+def _reader(hint: Any, zone: Zone) -> _Convert:
     """What reads values of a type; what does not fit is left to `msgspec.convert`, which says so."""
-    return _converter(hint, _READERS, _reader, None) or _unchanged
+    marks = _READERS | {"time": partial(_read_time, zone=zone)}
+    return _converter(hint, marks, partial(_reader, zone=zone), None) or _unchanged
 
 
 def _unchanged(value: Any) -> Any:

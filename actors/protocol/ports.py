@@ -234,6 +234,16 @@ class StorePort(Protocol):
         ...
 
 
+EchoTest = Callable[[str, str | None, str, str], bool]
+"""Tells by kind, tool and text of what was kept, and by the text of the call that it answers, whether it is this
+memory's own: a call of it, or an answer of it."""
+
+
+def no_echo(kind: str, tool: str | None, text: str, call: str) -> bool:
+    """Nothing is: for an actor system that has no reader of transcripts."""
+    return False
+
+
 def _no_pauses() -> Sequence[PauseSpan]:
     return ()
 
@@ -290,6 +300,8 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     """Why nothing can be written to the mind just now, as a clause; ``None`` where something can. What an answer would
     have kept of itself is then left out, and the answer says so.
     """
+    is_own_echo: EchoTest = no_echo
+    """Whether what was kept is this memory's own."""
     identity: Digest
     """The mind's keyed hash: what makes capturing twice store once."""
     seed: bytes = b""

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import msgspec
 
 from mnemic.actors.protocol.ambient_messages import Brief, BriefingSources, CaptureProgress
-from mnemic.actors.protocol.changes import EncoderName, OccurrenceCount, ScopeRef, TranscriptState
+from mnemic.actors.protocol.changes import (
+    EncoderName,
+    MemoryLabels,
+    OccurrenceCount,
+    Relabel,
+    ScopeRef,
+    TranscriptState,
+)
 from mnemic.actors.protocol.communities.snapshot import GraphSnapshot
 from mnemic.actors.protocol.knowledge.snapshot import KnowledgeSnapshot
 from mnemic.actors.protocol.meaning.messages import EmbedProgress
@@ -21,6 +28,7 @@ from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.actors.protocol.scopes import ScopeChange, ScopeInfo, Selection, Surveyed
 from mnemic.actors.protocol.sleep.snapshot import SleepSnapshot
 from mnemic.actors.protocol.store.messages import Counts
+from mnemic.actors.protocol.times import MINUTE_US
 from mnemic.algorithms.retrieval.term_codes import TermTotals
 
 if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
@@ -60,6 +68,13 @@ class Columns(NamedTuple):
     """``(n,) int64``: system time, microseconds."""
     dated: NDArray[np.int64]
     """``(n,) int64``: 1 where the source gave the time it was said, else 0."""
+    utc_offset_min: NDArray[np.int64]
+    """``(n,) int64``: minutes east of UTC of the clock it was said by."""
+
+    @property
+    def local_at(self) -> NDArray[np.int64]:
+        """``(n,) int64``: when each was said, microseconds since 1970 as the clock showed them that it was said by."""
+        return self.said_at + self.utc_offset_min * MINUTE_US
 
 
 class MemoryAttributes(NamedTuple):
@@ -136,6 +151,25 @@ class DocumentNote(NamedTuple):
     """Whether it was neither replaced nor forgotten."""
     edited: bool
     """Whether what replaced it is of the same document."""
+
+
+class KeptText(NamedTuple):
+    """A memory that was kept before memories had labels, with all that they follow from."""
+
+    labels: MemoryLabels
+    """What it has of them."""
+    assistant: str
+    """The host."""
+    is_subagent: bool
+    """Whether an agent asked for its session."""
+    recorded_at: int
+    """System time it was kept."""
+    text: bytes
+    """Its text; of a long one the beginning."""
+    tool: str | None = None
+    """The tool's name."""
+    call: bytes = b""
+    """Of a result that follows its call at once, the call's text."""
 
 
 class Pending(msgspec.Struct, frozen=True):
@@ -492,6 +526,22 @@ class Snapshot(GraphSnapshot, KnowledgeSnapshot, SleepSnapshot, Protocol):
 
     def occurrences(self, identities: Sequence[bytes]) -> dict[bytes, OccurrenceCount]:
         """How often the texts of these first identities have occurred so far; the unknown ones are left out."""
+        ...
+
+    def labels_of(self, identities: Sequence[bytes]) -> dict[bytes, MemoryLabels]:
+        """The labels of the memories of these identities, by them; the unknown ones are left out."""
+        ...
+
+    def unlabelled(self, limit: int, most_bytes: int) -> list[KeptText]:
+        """The first memories that were kept before memories had labels, in the order in which they were kept."""
+        ...
+
+    def unlabelled_count(self) -> int:
+        """How many there are of these."""
+        ...
+
+    def relabelled_since(self, night: int) -> list[Relabel]:
+        """What takes back the relabelling of a night and every later one that stand, newest first."""
         ...
 
     def document_notes(self, assistant: str, session: str) -> list[DocumentNote]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mnemic.actors.protocol.recall.messages import Memory, SameMemory
 from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.protocol.times import day_of
+from mnemic.actors.protocol.times import DAY_US, day_of
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.algorithms.text.near_duplicates import fingerprint
 
@@ -24,13 +24,12 @@ MOST_FOLDED = 1000
 """So many of the best are compared; behind a thousand that say the same, what says something else is not found."""
 _LEAST_COSINE = 0.75
 """Of two texts that say the same: of the labelled ones none is below .80. It saves reading those that surely do not."""
-_DAY_US = 86_400_000_000
 _MOST_KNOWN = 20_000  # memories, some 300 bytes each; then it begins anew
 
 
 def said_alike(memory: Memory) -> tuple[Hashable, ...]:
     """What is equal of memories of one scope that say the same."""
-    said_on = day_of(memory.recorded_at if memory.said_at is None else memory.said_at)
+    said_on = day_of(memory.recorded_at if memory.said_at is None else memory.said_at, memory.utc_offset_min)
     who = (memory.kind, memory.role, memory.speaker, memory.tool, memory.outcome, memory.files, memory.branch)
     return fingerprint(memory.text, said_on), who
 
@@ -67,13 +66,13 @@ class Folder:
         columns, compared = self._index.columns, order[:MOST_FOLDED]
         vectors = self._index.first_vectors(compared)
         group, any_surplus = copies.group[compared], copies.surplus.any()
-        waits, days = np.ones(len(compared), np.bool_), columns.said_at[compared] // _DAY_US
+        waits, days = np.ones(len(compared), np.bool_), columns.local_at[compared] // DAY_US if by_day else None
         for place in range(len(compared)):
             if not waits[place]:
                 continue
             waits[place] = False
             may = waits & ~(vectors @ vectors[place] < _LEAST_COSINE)  # and where one has no vector
-            for column in (columns.scope[compared], columns.kind[compared], *((days,) if by_day else ())):
+            for column in (columns.scope[compared], columns.kind[compared], *(() if days is None else (days,))):
                 may &= column == column[place]
             own = int(group[place])
             known = waits & (group == own) if own >= 0 else np.zeros(len(waits), np.bool_)

@@ -59,6 +59,7 @@ def make_hit(
         kind=memory.kind,
         role=memory.role,
         speaker=memory.speaker,
+        author=memory.author if memory.author in ("other", "unknown") and memory.role == "user" else "",
         assistant=memory.assistant,
         session=memory.session,
         scope=memory.scope,

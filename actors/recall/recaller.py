@@ -22,14 +22,14 @@ from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.ports import Ports
 from mnemic.actors.protocol.recall.messages import Candidate, Hit, Recall, Recalled
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
-from mnemic.actors.protocol.times import day_of
+from mnemic.actors.protocol.times import day_end, local_day
 from mnemic.actors.recall.attribute_index import AttributeFilters
 from mnemic.actors.recall.folding import MOST_FOLDED, Copies, Folder
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, make_hit, token_count
 from mnemic.actors.recall.list_memories import record_question
 from mnemic.actors.recall.newest import mark_newest
 from mnemic.actors.recall.query import asked_scope_numbers, known_or_everywhere, query_vector, question_words
-from mnemic.actors.recall.ranking.day_signal import WEIGHT, day_nearness, days_in_question, end_of_day
+from mnemic.actors.recall.ranking.day_signal import WEIGHT, day_nearness, days_in_question
 from mnemic.actors.recall.ranking.first_pass import first_signals
 from mnemic.actors.recall.ranking.lifting import lift_corrections, lift_heirs
 from mnemic.actors.recall.ranking.night_effects import NightEffects, surplus_copies
@@ -110,14 +110,15 @@ class Recaller:
             signals, first, found = first_signals(self._index, recall, k, words, visible, asked, degraded)
             said_at = self._index.columns.said_at
             now_us = context.clock.now_us() if recall.as_of is None else recall.as_of
-            days = days_in_question(recall.query, now_us, said_at[visible], snapshot.languages())
+            local_at, zone = self._index.columns.local_at, context.clock
+            days = days_in_question(recall.query, local_day(now_us, zone), local_at[visible], snapshot.languages())
             asked_for = asked_time(recall.query, names_days=bool(days)) if "validity" in recall.signals else "any"
             if recall.at is not None:
-                days, asked_for = [DateRange(day_of(recall.at), day_of(recall.at))], "day"
-            at_us = min(now_us, end_of_day(days[-1].last)) if asked_for == "day" else now_us
+                days, asked_for = [DateRange(*2 * (local_day(recall.at, zone),))], "day"
+            at_us = min(now_us, day_end(days[-1].last, zone)) if asked_for == "day" else now_us
             if days and "structural" in recall.signals:
                 weight = WEIGHT if asked_for == "any" or first is None else WEIGHT * DAY_WEIGHT
-                signals.append(SignalScores("structural", day_nearness(days, said_at), weight))
+                signals.append(SignalScores("structural", day_nearness(days, local_at), weight))
             fused = fuse(signals, visible)
             limit = max(4 * k, _CANDIDATES_TRACED)
             self._nights.sync(snapshot, recall.trial)
@@ -137,7 +138,9 @@ class Recaller:
                 reranked = self._reranker.look(best, first, snapshot, context, degraded)
                 fused.replace(best, reranked.contributions)
                 calibration = calibration.with_unknown(reranked.unknown)
-                weighed = self._validity.contributions(best, asked_for, days, now_us, recall.as_of, kept, snapshot)
+                weighed = self._validity.contributions(
+                    best, asked_for, days, now_us, recall.as_of, kept, snapshot, zone
+                )
                 validity[visible] = weighed.min(initial=0.0)  # what is not among the best passes none of them by it
                 validity[best] = weighed
             if "use" in recall.signals:

@@ -158,7 +158,7 @@ def _happened(one: NearbyCall) -> ToolEvent:
     )
 
 
-EXTRACTION_VERSION = 2
+EXTRACTION_VERSION = 3
 """Of all that decides which records are read out of a memory, here and in `mnemic.algorithms`: it grows when the same
 memory with the same neighbours would give others than before, and every mind is bound again."""
 MOST_FILES = 3
@@ -270,7 +270,7 @@ def _episode(unbound: Unbound, work: CallContext | None) -> Iterator[Pair]:
     memory = unbound.memory
     yield from _who(memory)
     yield from _named("to", *_to(unbound))
-    yield from _when(memory.said_at)
+    yield from _when(memory)
     yield from _where(memory)
     yield from _files(work.files() if work else memory.files)
     yield from _named("tool", memory.tool, *(work.programs() if work else ()))
@@ -339,12 +339,12 @@ def _to(unbound: Unbound) -> Sequence[str]:
     return (other,) if other else ()
 
 
-def _when(said_at: int | None) -> Iterator[Pair]:
-    """By UTC, as times are kept. A time that no calendar holds says nothing."""
-    if said_at is None:
+def _when(memory: Memory) -> Iterator[Pair]:
+    """By the clock that it was said by. A time that no calendar holds says nothing."""
+    if memory.said_at is None:
         return
     try:
-        moment = _EPOCH + timedelta(microseconds=said_at)
+        moment = _EPOCH + timedelta(microseconds=memory.said_at, minutes=memory.utc_offset_min)
     except OverflowError:
         return
     yield from _named("date", moment.date().isoformat())
@@ -353,7 +353,7 @@ def _when(said_at: int | None) -> Iterator[Pair]:
 
 
 def _day(memory: Memory) -> Iterator[Pair]:
-    return (pair for pair in _when(memory.said_at) if pair.role == "date")
+    return (pair for pair in _when(memory) if pair.role == "date")
 
 
 def _where(memory: Memory) -> Iterator[Pair]:

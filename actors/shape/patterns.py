@@ -19,7 +19,7 @@ import msgspec
 from mnemic.actors.protocol.errors import InvalidValue, UnknownRole
 from mnemic.actors.protocol.events import KINDS, Outcome
 from mnemic.actors.protocol.shape.messages import UNKNOWN
-from mnemic.actors.protocol.times import parse_days
+from mnemic.actors.protocol.times import Zone, local_day, parse_days, read_time
 from mnemic.actors.shape.community_role import COMMUNITY, parse_community
 from mnemic.actors.shape.features import STEPS_BACK
 from mnemic.hd.codebook import MAX_NAME_CHARS
@@ -140,9 +140,9 @@ class PatternQuery(msgspec.Struct, frozen=True, kw_only=True):
     unknown: tuple[str, ...] = ()
     """Roles that are asked for, in order."""
     since: int | None = None
-    """World time, microseconds: said at or after."""
+    """Said at or after, microseconds since 1970, each memory by its own clock."""
     until: int | None = None
-    """World time, microseconds: said before."""
+    """Said before, likewise."""
     community: int | None = None
     """Number of the topic, or of the part of one, that the memories are in."""
     session: bool = False
@@ -209,6 +209,17 @@ def parse_pattern(
         until=until,
         community=community,
     )
+
+
+def with_local_date(pattern: Mapping[str, str], zone: Zone) -> Mapping[str, str]:
+    """A pattern whose date is the day of a zone, where it names a moment in UTC: such moments stand in answers."""
+    try:
+        written = read_time(pattern["date"])
+    except (KeyError, ValueError, OverflowError):
+        return pattern
+    if written.is_local or written.utc_offset_min is not None:
+        return pattern
+    return {**pattern, "date": local_day(written.at, zone).isoformat()}
 
 
 def _check_session(pattern: Mapping[str, str]) -> None:

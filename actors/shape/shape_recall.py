@@ -34,7 +34,7 @@ from mnemic.actors.shape.about import TEMPERATURE, TextQuery
 from mnemic.actors.shape.bind import settings_mismatch
 from mnemic.actors.shape.community_role import COMMUNITY, LEAST_NEAR, members_among, none_is_in
 from mnemic.actors.shape.fillers import ShapeSearch
-from mnemic.actors.shape.patterns import PatternQuery, parse_pattern, texts_to_embed
+from mnemic.actors.shape.patterns import PatternQuery, parse_pattern, texts_to_embed, with_local_date
 from mnemic.actors.shape.questions.alike import alike_matches
 from mnemic.actors.shape.questions.analogies import solve
 from mnemic.actors.shape.questions.conversations import find_conversations
@@ -121,7 +121,9 @@ class ShapeQueryEngine:
             known = snapshot.encoders() if asked.like else []
             self._sync(snapshot, embedded.encoder if embedded else known[-1] if known else None, context)
             visible = self._visible(asked, snapshot, degraded)
-            found = self._answer(asked, vectors, visible, snapshot, degraded)
+            pattern = with_local_date(asked.pattern, context.clock)
+            local = msgspec.structs.replace(asked, pattern=pattern)
+            found = self._answer(local, vectors, visible, snapshot, degraded)
             otherwise = settings_mismatch(snapshot.space(), self._settings)
             degraded += [otherwise] if otherwise else []
         if asked.observe:
@@ -212,8 +214,10 @@ class ShapeQueryEngine:
         else:
             roles = index.encoders.space.roles
             question = parse_pattern(asked.pattern, roles, lambda role: looking.items(role).count_by_lowercase)
-            if question.since is not None or question.until is not None:
-                left = visible & self._recall_index.visible(snapshot, since=question.since, until=question.until)
+            if question.since is not None and question.until is not None:
+                columns = self._recall_index.columns
+                said_on = (columns.local_at >= question.since) & (columns.local_at < question.until)
+                left = visible & said_on & (columns.dated == 1)
                 if visible.any() and not left.any():
                     degraded.append("date: no memory looked through was said on those days")
                 looking = ShapeSearch(index, snapshot, left, within, reach)

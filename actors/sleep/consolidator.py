@@ -32,7 +32,15 @@ from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
 from mnemic.actors.protocol.store.messages import Apply
 from mnemic.actors.sleep.exam import LEAST_QUESTIONS, Exam, past_exam_questions
 from mnemic.actors.sleep.registry import DEFAULT_STAGES, MissingStage, find_stage, settings_of_stages
-from mnemic.actors.sleep.stages import AskingStage, DerivingStage, Stage, check_effect, effect_of, settings_of
+from mnemic.actors.sleep.stages import (
+    AskingStage,
+    DerivingStage,
+    LoggedStage,
+    Stage,
+    check_effect,
+    effect_of,
+    settings_of,
+)
 
 FAILURES_ALLOWED = 3
 """A stage that failed in so many nights, one after the other, is set aside."""
@@ -153,7 +161,7 @@ class _Night:
         self._key_error: Exception | None = None  # the first that a key of this stage failed with
         self._exams: list[Exam] | None = None  # that are left, the next one last, once all stages are had
         self._behind = 0
-        self._asking = {one.name for one in stages if not isinstance(one, DerivingStage)}
+        self._asking = {one.name for one in stages if not isinstance(one, DerivingStage | LoggedStage)}
         self._done = {one.name: StageReport(stage=one.name) for one in stages}
         self._failures: Mapping[str, tuple[int, str]] = {}  # of nights before
 
@@ -258,6 +266,8 @@ class _Night:
             with self._source.snapshot() as snapshot:
                 waiting = stage.waiting(snapshot)
             return 0, True, f"{waiting} to look at" if waiting else ""
+        if not self._is_begun and isinstance(stage, LoggedStage):
+            stage.begin(self.run, self._message.reason)
         left_s = max(0.1, self.until_s - context.clock.monotonic_s())
         asked = stage.ask(context, left_s, is_first=not self._is_begun)
         self._behind = asked.pending

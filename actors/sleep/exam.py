@@ -57,7 +57,8 @@ def past_exam_questions(snapshot: Snapshot) -> list[ExamQuestion]:
 
 
 def _said(memory: Memory) -> bytes:
-    return fingerprint(memory.text, day_of(memory.recorded_at if memory.said_at is None else memory.said_at))
+    """What it says, by its day in UTC: of a hit, no other is known."""
+    return fingerprint(memory.text, day_of(memory.recorded_at if memory.said_at is None else memory.said_at, 0))
 
 
 class Exam:
@@ -135,4 +136,4 @@ def _reciprocal_rank(asked: ExamQuestion, trial: Trial, context: Context) -> flo
 def _says_the_same(hit: Hit, useful: Mapping[bytes, bytes]) -> bool:
     """Whether a hit stands for a memory that was of use, and says what that says: a stage may fold unlike things."""
     folded = [useful[one.id] for one in hit.same if one.id in useful]
-    return bool(folded) and fingerprint(hit.text, day_of(hit.said_at or 0)) in folded
+    return bool(folded) and fingerprint(hit.text, day_of(hit.said_at or 0, 0)) in folded

@@ -1,6 +1,6 @@
-"""The stages that have another actor go on with its own work: meaning, statements, communities.
+"""The stages that have another actor go on with its own work: labels, meaning, statements, communities.
 
-What these do is their actors' own, goes on awake too, and is not taken back with a night.
+What these do is their actors' own. All but labels goes on awake too, and is not taken back with a night.
 """
 
 from __future__ import annotations
@@ -8,14 +8,44 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
+from mnemic.actors.protocol.capture.messages import MendLabels
 from mnemic.actors.protocol.communities.changes import BoundaryReason
 from mnemic.actors.protocol.communities.messages import UpdateCommunities
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import ModelError
 from mnemic.actors.protocol.knowledge.messages import UpdateFacts
 from mnemic.actors.protocol.meaning.messages import EmbedPending
+from mnemic.actors.protocol.sleep.changes import NightReason
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.sleep.stages import Asked
+
+
+class Labels:
+    """Has memories that were kept before memories had labels looked at, once: whose words they hold."""
+
+    name: ClassVar[str] = "labels"
+
+    def __init__(self) -> None:
+        self._run = ""
+        self._reason: NightReason = "idle"
+
+    @classmethod
+    def make(cls, settings: Mapping[str, Any]) -> Self:
+        """Make one."""
+        return cls()
+
+    def begin(self, run: str, reason: NightReason) -> None:
+        """Have what is changed from now on belong to a night."""
+        self._run, self._reason = run, reason
+
+    def waiting(self, snapshot: Snapshot) -> int:
+        """Memories that have no labels yet."""
+        return snapshot.unlabelled_count()
+
+    def ask(self, context: Context, timeout_s: float, *, is_first: bool) -> Asked:
+        """Label a few memories."""
+        mended = context.ask(MendLabels(run=self._run, reason=self._reason), timeout_s=timeout_s)
+        return Asked(mended.changed, mended.pending)
 
 
 class Meaning:

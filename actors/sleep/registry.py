@@ -14,7 +14,7 @@ from mnemic.actors.protocol.contract import Context, Setting
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.sleep.digests import ProjectDigests, SessionDigests, TopicDigests
 from mnemic.actors.sleep.duplicates import Duplicates, Fingerprints
-from mnemic.actors.sleep.others import Communities, Facts, Meaning
+from mnemic.actors.sleep.others import Communities, Facts, Labels, Meaning
 from mnemic.actors.sleep.procedures import Procedures, SessionSteps
 from mnemic.actors.sleep.profile import Profile
 from mnemic.actors.sleep.stages import Asked, Stage, settings_of
@@ -23,7 +23,7 @@ from mnemic.actors.sleep.uses import Strengths, Uses
 BUILT_IN_STAGES: dict[str, type[Stage]] = {
     stage.name: stage
     for stage in (
-        Meaning,
+        *(Labels, Meaning),
         *(Fingerprints, Duplicates, Uses, Strengths),
         *(Facts, Communities),  # facts take twice as long once there are communities, which follow each commit
         *(SessionDigests, TopicDigests, ProjectDigests),

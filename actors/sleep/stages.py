@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
 from mnemic.actors.protocol.contract import Context, Setting
-from mnemic.actors.protocol.sleep.changes import SourceSpan
+from mnemic.actors.protocol.sleep.changes import NightReason, SourceSpan
 from mnemic.actors.protocol.sleep.effects import RecallEffect, decode_groups, decode_weights
 from mnemic.actors.protocol.sleep.snapshot import DerivedRecord, Grouping, GroupState
 from mnemic.actors.protocol.snapshot import Snapshot
@@ -96,6 +96,15 @@ class AskingStage(Protocol):
         Args:
             is_first: whether it is the first one of its night.
         """
+        ...
+
+
+@runtime_checkable
+class LoggedStage(AskingStage, Protocol):
+    """Has another actor change what is kept: by changes that are logged, and are taken back with the night."""
+
+    def begin(self, run: str, reason: NightReason) -> None:
+        """Learn which night it is, before it is asked first."""
         ...
 
 

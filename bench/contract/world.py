@@ -22,6 +22,7 @@ from mnemic.actors.protocol.errors import MnemicError, SourceUnreadable
 from mnemic.actors.protocol.events import Event, MalformedLine
 from mnemic.actors.protocol.ports import Source, Window
 from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.protocol.times import FixedZone
 from mnemic.runtime.engine.actor_system import ActorFactory
 from mnemic.runtime.engine.engine import safe_cause
 from mnemic.runtime.engine.plugins import load_actor
@@ -86,10 +87,11 @@ class _LetterEncoder:
         return self.encode([self.windows(word, 1)[0][0] for word in words])
 
 
-class _TickingClock:
+class _TickingClock(FixedZone):
     """A clock that goes on by a millisecond whenever it is read, the same in every process."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._read = 0
 
     def now_us(self) -> int:

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.protocol.events import Event, to_text
+from mnemic.algorithms.text.voices import voice_of
 from mnemic.hooks.read.lines import (
     EventFactory,
     InvalidInput,
@@ -29,6 +30,7 @@ from mnemic.hooks.read.media import media_name, name_media
 from mnemic.hooks.read.own_calls import CallShares, TypedCommands
 from mnemic.hooks.read.own_text import strip_own_output
 from mnemic.hooks.read.records import is_headless_claude
+from mnemic.hooks.read.speakers import Typist, claude_typist, prompt_event
 
 # What the host writes into the user's place, always whole: `<tag>…</tag>`, one or several.
 HOST_TAGS = (
@@ -139,9 +141,9 @@ class ClaudeReader:
         if line.get("isCompactSummary"):
             yield from (make("summary", "system", text) for text in _texts(blocks))
         elif line.get("isMeta") or line.get("isApiErrorMessage") or message.get("model") == "<synthetic>":
-            yield from _injected_events(make, _texts(blocks))
+            yield from _injected_events(make, _texts(blocks), is_prompt=message["role"] == "user")
         elif message["role"] == "user":
-            yield from user_message_events(make, _texts(blocks))
+            yield from user_message_events(make, _texts(blocks), claude_typist(line))
         else:
             yield from self._assistant(make, blocks)
         yield from self._tools(make, blocks)
@@ -210,7 +212,7 @@ class ClaudeReader:
             prompt = attachment.get("prompt")
             blocks = prompt if isinstance(prompt, list) else [{"type": "text", "text": prompt}]
             if attachment.get("commandMode", "prompt") == "prompt":
-                yield from user_message_events(make, _texts(blocks))
+                yield from user_message_events(make, _texts(blocks), claude_typist(line | attachment))
             else:
                 yield from _injected_events(make, _texts(blocks))
 
@@ -240,10 +242,13 @@ class ClaudeReader:
         return self._sidechains.setdefault(uuid, self._sidechains.get(parent, uuid))
 
 
-def user_message_events(make: EventFactory, texts: Iterable[str]) -> Iterator[Event]:
+def user_message_events(make: EventFactory, texts: Iterable[str], typed_by: Typist = None) -> Iterator[Event]:
     """What stands in the user's place of one message: what the host wrote there, then what the user typed, as one turn.
 
     A hook is given the same texts joined the same way.
+
+    Args:
+        typed_by: who typed the message, where its record says so.
     """
     typed = []
     for text in texts:
@@ -255,14 +260,22 @@ def user_message_events(make: EventFactory, texts: Iterable[str]) -> Iterator[Ev
         else:
             typed.append(text)
     if typed:
-        yield make("turn", "user", "\n".join(typed))
+        prompt = "\n".join(typed)
+        voice = voice_of(prompt)
+        if voice == "host" and any(voice_of(text) == "person" for text in typed):  # a prompt stands behind the host's
+            voice = "unclear"
+        yield prompt_event(make, prompt, typed_by, voice)
 
 
-def _injected_events(make: EventFactory, texts: Iterable[object]) -> Iterator[Event]:
-    """Texts of the host's own making, without what this memory had it tell."""
+def _injected_events(make: EventFactory, texts: Iterable[object], *, is_prompt: bool = False) -> Iterator[Event]:
+    """Texts of the host's own making, without what this memory had it tell.
+
+    Args:
+        is_prompt: whether a hook may have reported a text as a prompt.
+    """
     for text in map(nonblank_text, texts):
         if text and nonblank_text(rest := strip_own_output(TypedCommands().kept(text))):
-            yield make("injected", "system", rest)
+            yield make("injected", "system", rest, reported_as=("turn", "user") if is_prompt and rest == text else None)
 
 
 def _id(block: Json, name: str) -> str:

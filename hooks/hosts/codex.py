@@ -13,6 +13,7 @@ messages like any other. So what was shown decides, and what the model reads is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any, Literal
 
 from mnemic.actors.protocol.events import Event, Kind, Outcome, Role, to_bytes
@@ -30,6 +31,7 @@ from mnemic.hooks.read.lines import InvalidInput, Json, nonblank_text, parse_tim
 from mnemic.hooks.read.own_calls import CallShares, TypedCommands
 from mnemic.hooks.read.own_text import strip_own_output
 from mnemic.hooks.read.records import is_headless_codex
+from mnemic.hooks.read.speakers import prompt_event
 
 TurnSource = Literal["completed", "shown", "read", "copied"]
 """``copied``: read by the model, in history copied from another thread, where nothing is shown."""
@@ -98,6 +100,8 @@ class CodexReader:
         self._session_flags: dict[str, tuple[bool, bool]] = {}  # sessions: whether headless, whether a subagent's
         self._calls: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._outcomes: dict[str, Outcome] = {}
+        self._typed: str | None = None
+        """The last prompt that the rollout notes as its user's; where it is shown too, nothing says so."""
         self._shares = CallShares()
         self._deduplicator = TurnDeduplicator()
 
@@ -209,7 +213,7 @@ class CodexReader:
             raise InvalidInput("a message without role or content")
         passed = payload.get("internal_chat_message_metadata_passthrough")
         kinds = passed.get("content_item_kinds") if isinstance(passed, dict) else None
-        said = []
+        said, is_noted = [], True
         for number, block in enumerate(content):
             for text in texts([block]):
                 if not text.strip() or is_capability_listing(text):
@@ -221,6 +225,9 @@ class CodexReader:
                         yield from self._deduplicator.add_other([event])
                 elif not IMAGE_MARK.fullmatch(text):
                     said.append(text)
+                    is_noted = is_noted and isinstance(known, str) and known.startswith("user.")
+        if role == "user":
+            self._typed = "".join(said) if is_noted else None
         if role in ("user", "assistant"):
             telling: TurnSource = "read" if self._session == self._own_session else "copied"
             yield from self._turn(telling, role, "".join(said), said_at, payload.get("id"))
@@ -230,7 +237,12 @@ class CodexReader:
     ) -> Iterable[Event]:
         if not nonblank_text(text):
             return ()
-        return self._deduplicator.add_turn(telling, self._event(said_at, "turn", role, str(text), own_id))
+        if role == "user":
+            make = partial(self._event, said_at, own_id=own_id)
+            event = prompt_event(make, str(text), "person" if text == self._typed else None)
+        else:
+            event = self._event(said_at, "turn", role, str(text), own_id)
+        return self._deduplicator.add_turn(telling, event)
 
     def _call(self, kind: str, payload: Json, said_at: int | None) -> Iterator[Event]:
         tool = nonblank_text(payload.get("name")) or kind.removesuffix("_call")

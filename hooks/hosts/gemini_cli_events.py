@@ -23,6 +23,7 @@ from mnemic.hooks.read.media import name_media
 from mnemic.hooks.read.own_calls import TypedCommands
 from mnemic.hooks.read.own_text import strip_own_output
 from mnemic.hooks.read.records import RecordEventFactory, required_text
+from mnemic.hooks.read.speakers import prompt_event
 
 IGNORED_EVENTS = {"AfterModel", "BeforeModel", "BeforeTool", "BeforeToolSelection", "Notification"}
 """Events of this version that tell nothing said or done, or nothing that another does not tell."""
@@ -41,7 +42,8 @@ def hook_events(record: HookRecord, payload: Json) -> Iterator[HookEvent]:
             yield from make.transcript_events(ended=False)
     elif event == "BeforeAgent":
         # What stands around the typed words is the host's; the transcript has it.
-        yield from (told for told in user_message_events(make, make.prompt()) if told.kind == "turn")
+        told = user_message_events(make, make.prompt())
+        yield from (one for one in told if one.kind == "turn" or one.reported_as)
     elif event == "AfterTool":
         yield from _tool(make, payload)
     elif event == "AfterAgent":
@@ -107,7 +109,7 @@ def user_message_events(make: EventFactory, text: str) -> Iterator[Event]:
     referenced = REFERENCED.search(text)
     typed = text[: referenced.start()] if referenced else text
     if nonblank_text(typed):
-        yield make("turn", "user", typed)
+        yield prompt_event(make, typed)
     if referenced:
         yield make("injected", "system", text[referenced.start() :])
 

@@ -28,6 +28,7 @@ from mnemic.hooks.read.lines import (
 )
 from mnemic.hooks.read.own_text import strip_own_output
 from mnemic.hooks.read.records import RecordEventFactory, required_text
+from mnemic.hooks.read.speakers import prompt_event
 
 ASSISTANT = "opencode"
 FINAL_STATES = ("completed", "error")
@@ -166,7 +167,7 @@ def prompt_events(make: EventFactory, info: Json, parts: Iterable[Json]) -> Iter
         elif nonblank_text(rest := strip_own_output(text)):
             yield make("injected", "system", rest, **_message_ids(part))
     if typed:
-        yield make("turn", "user", "\n".join(typed), **_message_ids(info))
+        yield prompt_event(make, "\n".join(typed), **_message_ids(info))
 
 
 def _part_events(make: EventFactory, info: Json, part: Json) -> Iterator[Event]:

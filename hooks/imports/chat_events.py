@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from mnemic.actors.protocol.events import Event, UnknownFields
+from mnemic.actors.protocol.events import Author, Event, UnknownFields
 from mnemic.hooks.read.lines import EventFactory, Json, nonblank_text
 from mnemic.hooks.read.markdown import sections
 
@@ -53,10 +53,15 @@ def title_events(make: EventFactory, title: object, untitled: tuple[str, ...]) -
         yield make("summary", "system", text, disambiguator="title")
 
 
-def document_events(make: EventFactory, path: Iterable[str | None], text: object, role: Any = "user") -> Group:
+def document_events(
+    make: EventFactory, path: Iterable[str | None], text: object, role: Any = "user", author: Author | None = None
+) -> Group:
     """A document as notes: what stands under one heading is one, with the headings before it, as of a Markdown file.
 
     Known again by its words: where a part of it has changed, that part alone is new.
+
+    Args:
+        author: whose words they are, where that is not the role's.
     """
     written = nonblank_text(text)
     if written is None:
@@ -65,7 +70,7 @@ def document_events(make: EventFactory, path: Iterable[str | None], text: object
     for section in sections(written):
         head = " > ".join([*above, *section.path])
         for part in section.parts:
-            yield make("note", role, "\n\n".join(filter(None, (head, part))), disambiguator="document")
+            yield make("note", role, "\n\n".join(filter(None, (head, part))), author=author, disambiguator="document")
 
 
 def file_names(value: object, name: str) -> tuple[str, ...]:

@@ -19,7 +19,8 @@ from mnemic.hooks.read.lines import (
     Json,
     call_events,
     nonblank_text,
-    parse_time_us,
+    parse_written_time,
+    time_fields,
 )
 from mnemic.hooks.read.own_calls import CallShares, is_own_tool
 
@@ -37,14 +38,14 @@ def conversation_groups(conversation: Json) -> Iterator[Group]:
         raise InvalidInput("a conversation without its uuid")
     if not isinstance(messages, list):
         raise InvalidInput("a conversation without its messages (chat_messages)")
-    said_at = parse_time_us(conversation.get("created_at"))
-    make = EventFactory(assistant=ASSISTANT, session=session, said_at=said_at)
+    written = parse_written_time(conversation.get("created_at"))
+    make = EventFactory(assistant=ASSISTANT, session=session, **time_fields(written))
     yield title_events(make, conversation.get("name"), _UNTITLED)
     yield _summary_events(make, conversation.get("summary"))
     for message in messages:
         if isinstance(message, dict):
-            said_at = parse_time_us(message.get("created_at")) or said_at
-        yield _message_events(EventFactory(assistant=ASSISTANT, session=session, said_at=said_at), message)
+            written = parse_written_time(message.get("created_at")) or written
+        yield _message_events(EventFactory(assistant=ASSISTANT, session=session, **time_fields(written)), message)
 
 
 def _summary_events(make: EventFactory, summary: object) -> Group:
@@ -63,7 +64,14 @@ def _message_events(make: EventFactory, message: object) -> Group:
     for number, one in enumerate(attached if isinstance(attached, list) else ()):
         text = nonblank_text(one.get("extracted_content")) if isinstance(one, dict) else None
         if text is not None:
-            yield make("injected", "user", text, files=file_names([one], "file_name"), **_ids(f"{own_id}#file{number}"))
+            yield make(
+                "injected",
+                "user",
+                text,
+                author="unknown",
+                files=file_names([one], "file_name"),
+                **_ids(f"{own_id}#file{number}"),
+            )
     said = []
     blocks = message.get("content")
     shares = CallShares()
@@ -130,16 +138,17 @@ def project_groups(project: Json) -> Iterator[Group]:
         raise InvalidInput("a project without its uuid")
     if project.get("is_starter_project") is True:  # Anthropic's own, the same for everybody
         return
-    said_at = parse_time_us(project.get("created_at"))
-    make = EventFactory(assistant=ASSISTANT, session=session, said_at=said_at)
+    written = parse_written_time(project.get("created_at"))
+    make = EventFactory(assistant=ASSISTANT, session=session, **time_fields(written))
     for field in ("description", "prompt_template"):
         yield document_events(make, (name,), project.get(field))
     documents = project.get("docs")
     for document in documents if isinstance(documents, list) else ():
         if isinstance(document, dict):
-            written_at = parse_time_us(document.get("created_at")) or said_at
-            of_document = EventFactory(assistant=ASSISTANT, session=session, said_at=written_at)
-            yield document_events(of_document, (name, document.get("filename")), document.get("content"))
+            own = parse_written_time(document.get("created_at")) or written
+            of_document = EventFactory(assistant=ASSISTANT, session=session, **time_fields(own))
+            path = name, document.get("filename")
+            yield document_events(of_document, path, document.get("content"), author="unknown")
 
 
 def memory_groups(memories: Json) -> Iterator[Group]:

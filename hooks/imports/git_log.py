@@ -7,6 +7,9 @@ a merge names none, since they are those of the commits it joins. A commit's id 
 What the folder says of itself is checked first (`_refuse_others`), since somebody else may have made it: the commits
 are those of its own repository, and they come into no other project.
 
+A commit is its owner's word where its address is one of those in the user's own git configuration, else another
+person's.
+
 First come the commits of the main branch, then those that only what is checked out has: git keeps no record of the
 branch that a commit was made on, and these two are the ones that can be told.
 """
@@ -18,16 +21,18 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import Event, to_bytes
+from mnemic.actors.protocol.events import Author, Event, to_bytes
+from mnemic.actors.protocol.times import WrittenTime
+from mnemic.hooks.read.lines import time_fields
 from mnemic.runtime.files.foreign import MOST_LINE_BYTES
 from mnemic.runtime.files.programs import find_program
 from mnemic.runtime.minds.projects import git_directory_of, printable_path
 
 FORMAT = "git"
-_HEADER = "%H%x00%P%x00%at%x00%aN%x00%B"
+_HEADER = "%H%x00%P%x00%at %ai%x00%aN%x00%ae%x00%B"
 _MOST_FILES = 256
 """Of a commit that changed more, the first are kept: a first commit may bring along tens of thousands."""
 _NAMED_FILES = 12
@@ -80,6 +85,7 @@ class GitSource:
         counts = [self._ask("rev-list", "--count", *revisions, "--") for _, revisions in self._spans]
         self.size_bytes: int | None = sum(map(int, counts))
         self.position_bytes = 0
+        self._own_emails = self._find_own_emails()
 
     def __iter__(self) -> Iterator[Event]:
         cut = self._commits_cut_off()
@@ -88,7 +94,7 @@ class GitSource:
             token = next(tokens, None)
             while token is not None:
                 commit = token.decode("ascii")
-                _, at, author, message = (next(tokens, b"") for _ in range(4))
+                _, at, author, email, message = (next(tokens, b"") for _ in range(5))
                 changed: list[tuple[str, str]] = []
                 count = 0
                 while (token := next(tokens, None)) is not None and len(token) < len(commit):  # a letter, not a commit
@@ -99,7 +105,8 @@ class GitSource:
                 if commit in cut:  # its parents are not here, so all of its files look new
                     changed, count = [], 0
                 self.position_bytes += 1
-                yield self._event(commit, at, author, message, changed, count, branch)
+                whose: Author = "owner" if _decode(email).strip().casefold() in self._own_emails else "other"
+                yield self._event(commit, at, author, whose, message, changed, count, branch)
 
     def close(self) -> None:
         """End git, where it is still at work."""
@@ -115,6 +122,7 @@ class GitSource:
         commit: str,
         at: bytes,
         author: bytes,
+        whose: Author,
         message: bytes,
         changed: list[tuple[str, str]],
         count: int,
@@ -132,11 +140,21 @@ class GitSource:
             host_id=commit,
             source_id=commit,
             speaker=_decode(author).strip() or None,
-            said_at=_time_us(at),
+            author=whose,
+            **_time_fields(at),
             cwd=self._top or self._session,
             branch=branch,
             files=tuple(os.path.join(self._top or "", name) for _, name in changed if _is_below(name)),
         )
+
+    def _find_own_emails(self) -> frozenset[str]:
+        """The addresses by which the machine's owner commits: a repository's own configuration is no proof of one.
+
+        Nor is its ``.mailmap``, which only says how authors are called.
+        """
+        told = (self._answer("config", "--show-scope", "--get-all", "user.email") or "").splitlines()
+        scoped = (line.partition("\t") for line in told)
+        return frozenset(email.strip().casefold() for scope, _, email in scoped if scope in ("global", "system"))
 
     def _find_folder(self, option: str) -> Path:
         found = b"\0".join(self._tokens("rev-parse", "--path-format=absolute", option)).removesuffix(b"\n")
@@ -256,13 +274,20 @@ def _run(path: str, arguments: tuple[str, ...], errors: IO[bytes]) -> subprocess
         raise SourceUnreadable(path=path, why=f"git cannot be started ({error})") from error
 
 
-def _time_us(seconds: bytes) -> int | None:
-    """When a commit was written; a time that no calendar holds is none."""
+def _time_fields(written: bytes) -> dict[str, Any]:
+    """When a commit was written, and by which clock (``1738548000 2025-02-02 18:00:00 -0800``); a time that no calendar
+    holds is none.
+    """
+    seconds, *_, zone = written.split(b" ")
     try:
         at = int(seconds)
+        hours, minutes = int(zone[1:3]), int(zone[3:5])
     except ValueError:
-        return None
-    return at * 1_000_000 if abs(at) < _LATEST_S else None
+        return {}
+    if abs(at) >= _LATEST_S:
+        return {}
+    offset = (60 * hours + minutes) * (-1 if zone[:1] == b"-" else 1)
+    return time_fields(WrittenTime(at * 1_000_000, offset or None, is_local=False))
 
 
 def _decode(data: bytes) -> str:

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import ROLES, Event, MalformedLine, SourceItem, UnknownFields, to_bytes
+from mnemic.actors.protocol.events import ROLES, Author, Event, MalformedLine, SourceItem, UnknownFields, to_bytes
 from mnemic.actors.protocol.ports import Source
 from mnemic.hooks.imports.inert_pickle import Inert, read_inert
 from mnemic.hooks.read.database import ForeignDatabase, as_utf8, decode, is_database, path_below, read_beginning
@@ -29,7 +29,8 @@ from mnemic.hooks.read.lines import (
     malformed_line,
     nonblank_text,
     parse_json,
-    parse_time_us,
+    parse_written_time,
+    time_fields,
     without_padding,
 )
 from mnemic.runtime.files.foreign import open_regular
@@ -247,13 +248,25 @@ def _memory_items(own_id: object, text: object, fields: Mapping[str, Any]) -> It
         session=run or user or agent or FORMAT,
         kind="note",
         role=role,  # type: ignore[arg-type]
+        author=_author(role, fields.get("role"), actor, user),
         text=to_bytes(said),
         source_id=own_id,
         disambiguator=own_id,
         speaker=actor or (agent if role == "assistant" else user),
-        said_at=_time_us(fields, "updated_at") or _time_us(fields, "created_at"),
+        **_time_fields(fields),
     )
 
 
-def _time_us(fields: Mapping[str, Any], name: str) -> int | None:
-    return parse_time_us(fields.get(name))
+def _author(role: object, told: object, actor: str | None, user: str | None) -> Author | None:
+    """Whose words a memory holds: nobody's known where mem0 does not tell who said them."""
+    if role != "user":
+        return None
+    if told != "user":
+        return "unknown"
+    return "owner" if actor in (None, user) else "other"
+
+
+def _time_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """When it was said. The offset is not its user's: mem0 stamps by the clock of California, or by UTC."""
+    written = parse_written_time(fields.get("updated_at")) or parse_written_time(fields.get("created_at"))
+    return time_fields(written and written._replace(utc_offset_min=None))

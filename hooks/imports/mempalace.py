@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any
 
 from mnemic.actors.protocol.errors import InvalidValue, SourceUnreadable
 from mnemic.actors.protocol.events import ROLES, Event, MalformedLine, to_bytes
 from mnemic.actors.protocol.scopes import normalize_scope_path
 from mnemic.hooks.read.database import ForeignDatabase, as_utf8, decode, is_database, path_below, read_beginning
-from mnemic.hooks.read.lines import InvalidInput, malformed_line, nonblank_text, parse_time_us
+from mnemic.hooks.read.lines import InvalidInput, malformed_line, nonblank_text, parse_written_time, time_fields
 
 FORMAT = "mempalace"
 DATABASE = "chroma.sqlite3"
@@ -121,9 +120,10 @@ def _drawer_event(own_id: str | None, fields: dict[str, Any]) -> Event:
         session=file or FORMAT,
         kind="note",
         role=role if role in ROLES else "user",
+        author=None if role in ROLES else "unknown",
         text=to_bytes(text),
         source_id=own_id,
-        said_at=next((at for name in _TIMES if (at := _time_us(fields.get(name))) is not None), None),
+        **time_fields(next(filter(None, (parse_written_time(fields.get(name)) for name in _TIMES)), None)),
         scope=_scope_of(nonblank_text(fields.get("wing"))),
     )
 
@@ -132,16 +132,4 @@ def _scope_of(wing: str | None) -> str | None:
     try:
         return None if wing is None else normalize_scope_path(wing)
     except InvalidValue:
-        return None
-
-
-def _time_us(value: object) -> int | None:
-    """A time; one without a zone is this machine's, as MemPalace writes when it mined."""
-    at = parse_time_us(value)
-    if at is None or not isinstance(value, str):
-        return None
-    moment = datetime.fromisoformat(value)
-    try:
-        return at if moment.tzinfo is not None else parse_time_us(moment.astimezone().isoformat())
-    except (ValueError, OverflowError):  # it is none in this machine's zone: the first day of the calendar, or its last
         return None

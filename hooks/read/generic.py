@@ -14,8 +14,10 @@ from typing import Any, get_args
 
 from mnemic.actors.protocol.errors import MnemicError, SourceUnreadable
 from mnemic.actors.protocol.events import (
+    AUTHORS,
     KINDS,
     ROLES,
+    Author,
     Event,
     MalformedLine,
     Outcome,
@@ -23,7 +25,8 @@ from mnemic.actors.protocol.events import (
     escape_surrogates,
     to_bytes,
 )
-from mnemic.hooks.read.lines import InvalidInput, Json, RawLines, is_json_document, parse_time_us
+from mnemic.actors.protocol.times import WrittenTime
+from mnemic.hooks.read.lines import InvalidInput, Json, RawLines, is_json_document, parse_written_time, time_fields
 
 ASSISTANT = "generic"
 OUTCOMES: tuple[str, ...] = get_args(Outcome)
@@ -79,7 +82,7 @@ class GenericReader:
         """
         if unknown := [name for name in line if name not in _KNOWN]:
             yield UnknownFields(tuple(dict.fromkeys(map(self._unknown_name, unknown))))
-        role, speaker = _role_and_speaker(line)
+        role, speaker, whose = _role_and_speaker(line)
         default = "tool_result" if role == "tool" else "turn"
         own_id = _text(line, "id")
         name, said_at = _value(line, "said_at")
@@ -93,7 +96,8 @@ class GenericReader:
             disambiguator=str(said_at) if own_id is None and said_at is not None else None,
             source_id=own_id,
             speaker=speaker,
-            said_at=None if said_at is None else _time_us(name, said_at),
+            author=whose,
+            **({} if said_at is None else time_fields(_written_time(name, said_at))),
             scope=_text(line, "scope"),
             tool=_text(line, "tool"),
             outcome=_one_of(line, "outcome", OUTCOMES, _text(line, "outcome")),
@@ -131,14 +135,19 @@ def _value(line: Json, field: str) -> tuple[str, Any]:
     return next(found, (_NAMES[field][0], None))
 
 
-def _role_and_speaker(line: Json) -> tuple[Any, str | None]:
-    """Who a line comes from; an author who is none of the roles is a person with a name."""
+def _role_and_speaker(line: Json) -> tuple[Any, str | None, Author | None]:
+    """Who a line comes from, their name, and whose words they are; an author who is none of the roles is a person with
+    a name, and not the owner unless the line says that it is the user's.
+    """
     author: Any = line.get("author")
     speaker = _text(line, "speaker")
+    whose: Author | None = None
+    if isinstance(author, str) and author in AUTHORS and line.get("role") is not None:
+        author, whose = None, author
     if isinstance(author, dict):
         author, speaker = author.get("role"), speaker or _text(author, "name")
     elif isinstance(author, str) and author not in _ROLES:
-        author, speaker = "user", speaker or author
+        author, speaker, whose = "user", speaker or author, None if line.get("role") else "other"
     role = author if line.get("role") is None else line["role"]
     if role is None:
         raise InvalidInput("role is missing")
@@ -146,7 +155,7 @@ def _role_and_speaker(line: Json) -> tuple[Any, str | None]:
         raise InvalidInput("role is no string")
     if role not in _ROLES:
         raise InvalidInput(f"role is none of {', '.join(ROLES)}")
-    return _ROLES[role], speaker
+    return _ROLES[role], speaker, whose
 
 
 def _said(line: Json) -> str:
@@ -171,14 +180,15 @@ def _part_text(part: object) -> str | None:
     return None
 
 
-def _time_us(name: str, value: object) -> int:
-    """A time as microseconds since 1970 UTC. Raises `InvalidInput`."""
+def _written_time(name: str, value: object) -> WrittenTime:
+    """A time, in figures or as ISO 8601. Raises `InvalidInput`."""
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MOST_MILLISECONDS:
-        return round(value * (1_000_000 if abs(value) < _MOST_SECONDS else 1000))
-    moment = parse_time_us(value)
-    if moment is None:
+        at = round(value * (1_000_000 if abs(value) < _MOST_SECONDS else 1000))
+        return WrittenTime(at, None, is_local=False)
+    written = parse_written_time(value)
+    if written is None:
         raise InvalidInput(f"{name} is no time: neither ISO 8601 nor seconds or milliseconds since 1970")
-    return moment
+    return written
 
 
 def _text(line: Json, name: str) -> str | None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime, timedelta
 from typing import Any, BinaryIO, Protocol
 
 from mnemic.actors.protocol.contract import raise_location
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import Event, Kind, MalformedLine, Role, SourceItem, UnknownFields, to_bytes
+from mnemic.actors.protocol.times import WrittenTime, read_time
 from mnemic.hooks.read.own_calls import call_share
 from mnemic.runtime.files.foreign import MOST_LINE_BYTES
 
@@ -28,7 +28,6 @@ _PADDING = b"\0 \t\r\n\v\f"
 """What may stand around a record: white space, and the NULs that a file system puts where a machine went down."""
 _CHUNK_BYTES = 1 << 20
 FILE_ARGUMENTS = ("file_path", "absolute_path", "filePath", "notebook_path", "path", "target_file")
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class InvalidInput(ValueError):
@@ -214,16 +213,26 @@ def is_json_document(data: bytes) -> bool:
 
 
 def parse_time_us(value: object) -> int | None:
-    """ISO 8601 as microseconds since 1970 UTC (no zone means UTC); ``None`` where it is no time."""
+    """A host's ISO 8601 as microseconds since 1970 UTC, by which hosts stamp; ``None`` where it is no time."""
+    written = parse_written_time(value)
+    return None if written is None else written.at
+
+
+def parse_written_time(value: object) -> WrittenTime | None:
+    """ISO 8601 as a person or another program wrote it; ``None`` where it is no time."""
     if not isinstance(value, str):
         return None
     try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
+        return read_time(value)
+    except (ValueError, OverflowError):
         return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return (moment - EPOCH) // timedelta(microseconds=1)
+
+
+def time_fields(written: WrittenTime | None) -> Json:
+    """The fields of an `Event` that tell when it was said: local where no offset was written."""
+    if written is None:
+        return {}
+    return {"said_at": written.at, "utc_offset_min": written.utc_offset_min, "is_local": written.is_local}
 
 
 def nonblank_text(value: object) -> str | None:

@@ -22,8 +22,9 @@ from typing import Any, NamedTuple
 
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import Event, MalformedLine, to_bytes
+from mnemic.actors.protocol.times import WrittenTime
 from mnemic.hooks.read.generic import ASSISTANT
-from mnemic.hooks.read.lines import RawLines, parse_time_us
+from mnemic.hooks.read.lines import RawLines, parse_written_time, time_fields
 from mnemic.hooks.read.note_links import Link, ResolveLink, linked_files, relative_resolver
 from mnemic.hooks.read.own_text import remove_block
 from mnemic.runtime.files.foreign import parse_toml
@@ -38,6 +39,8 @@ _SEPARATOR = " > "
 _YAML = re.compile(r"---[ \t]*\r?\n((?:.*\n)*?)(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)")
 _TOML = re.compile(r"\+\+\+[ \t]*\r?\n((?:.*\n)*?)\+\+\+[ \t]*(?:\r?\n|\Z)")
 _FIELD = re.compile(r"[\w-]+[ \t]*:")
+_SOURCES = ("source", "url", "source_url", "source-url")
+"""Where clippers of web pages write the page's address."""
 _EMPTY = re.compile(r"[\w-]+[ \t]*:\s*(?:\"\"|''|\[\]|\{\}|null|~)?\s*")
 _DATES = ("date", "created", "updated")
 _OFFSET = re.compile(r"[ \t]+(?=[+-]\d\d:?\d\d$)")
@@ -66,8 +69,12 @@ class FrontMatter(NamedTuple):
     """What else it is called."""
     permalink: str = ""
     """The name by which notes of basic-memory are linked."""
-    said_at: int | None = None
-    """World time, microseconds since 1970 UTC."""
+    is_clipping: bool = False
+    """Whether it was clipped from the web: its words are not its owner's."""
+    author: str = ""
+    """Whose words it says that they are."""
+    written: WrittenTime | None = None
+    """When it was written."""
     others: tuple[str, ...] = ()
     """Lines of its other properties, as they stand."""
     why: str = ""
@@ -119,7 +126,11 @@ def read_notes(raw: RawLines, data: bytes, resolve: ResolveLink) -> Iterator[Eve
     front, body = split_front_matter(text)
     if front.why:
         yield MalformedLine(line=1, why=f"its front matter: {front.why}")
-    said_at, seen = _said_at(front, file, raw.changed_at), Counter[str]()
+    whose: dict[str, Any] = {"author": None, "speaker": None}
+    if front.is_clipping:
+        name = front.author.replace("[[", "").replace("]]", "")
+        whose = {"author": "other", "speaker": name} if name else {"author": "unknown", "speaker": None}
+    when, seen = time_fields(_written_time(front, file, raw.changed_at)), Counter[str]()
     about = [
         f"{name}: {', '.join(words)}" for name, words in (("tags", front.tags), ("aliases", front.aliases)) if words
     ] + [*front.others]
@@ -138,7 +149,8 @@ def read_notes(raw: RawLines, data: bytes, resolve: ResolveLink) -> Iterator[Eve
                 role="user",
                 text=to_bytes("\n\n".join(filter(None, (head, part)))),
                 source_id=name if number == 1 else f"{name} #{number}",
-                said_at=said_at,
+                **whose,
+                **when,
                 cwd=str(file.parent) if file else None,
                 files=linked_files(session, (beside, part), resolve) if file else (),
             )
@@ -155,12 +167,12 @@ def _titled(path: Sequence[str], title: str, name: str) -> Sequence[str]:
     return path if not root or path[:1] == (root,) else (root, *path)
 
 
-def _said_at(front: FrontMatter, file: PurePath | None, changed_at: int | None) -> int | None:
-    if front.said_at is not None:
-        return front.said_at
+def _written_time(front: FrontMatter, file: PurePath | None, changed_at: int | None) -> WrittenTime | None:
+    if front.written is not None:
+        return front.written
     day = _DAY.match(file.stem) if file else None
-    named = parse_time_us(day[0]) if day else None
-    return changed_at if named is None else named
+    named = parse_written_time(day[0]) if day else None
+    return WrittenTime(changed_at, None, is_local=False) if named is None and changed_at is not None else named
 
 
 # --- sections --------------------------------------------------------------------------------------------------------
@@ -301,7 +313,7 @@ def _full_lines(text: str) -> tuple[str, ...]:
 def _used(front: FrontMatter) -> frozenset[str]:
     """Names of the properties that stand elsewhere in what is kept of the file."""
     fields = {"title": front.title, "tags": front.tags, "aliases": front.aliases, "permalink": front.permalink}
-    return frozenset(name for name, value in fields.items() if value).union(_DATES if front.said_at is not None else ())
+    return frozenset(name for name, value in fields.items() if value).union(_DATES if front.written is not None else ())
 
 
 def _as_line(value: Any) -> str:
@@ -315,15 +327,21 @@ def _front_matter(values: dict[Any, Any]) -> FrontMatter:
     title, link = values.get("title"), values.get("permalink")
     name, date = next(((name, values[name]) for name in _DATES if values.get(name)), ("", None))
     written = date.isoformat() if isinstance(date, datetime.date) else date  # as TOML has it; a datetime is one
-    said_at = parse_time_us(_OFFSET.sub("", written.strip())) if isinstance(written, str) else None
+    when = parse_written_time(_OFFSET.sub("", written.strip())) if isinstance(written, str) else None
     return FrontMatter(
         title=" ".join(title.split()) if isinstance(title, str) else "",
         tags=tuple(one.lstrip("#") for one in _words(values.get("tags"), r"[,\s]+")),
         aliases=_words(values.get("aliases"), ","),
         permalink=link.strip() if isinstance(link, str) else "",
-        said_at=said_at,
-        why=f"its {name} is no ISO 8601 time" if name and said_at is None else "",
+        is_clipping=any(_is_address(values.get(one)) for one in _SOURCES),
+        author=", ".join(_words(values.get("author"), ",")),
+        written=when,
+        why=f"its {name} is no ISO 8601 time" if name and when is None else "",
     )
+
+
+def _is_address(value: object) -> bool:
+    return isinstance(value, str) and value.strip().startswith(("http://", "https://"))
 
 
 def _words(value: Any, between: str) -> tuple[str, ...]:

@@ -13,8 +13,8 @@ from contextlib import closing
 import msgspec
 
 from mnemic.actors.protocol.errors import BadInput
-from mnemic.actors.protocol.events import MalformedLine, SourceItem, UnknownFields
-from mnemic.actors.protocol.times import to_iso
+from mnemic.actors.protocol.events import Event, MalformedLine, SourceItem, UnknownFields, in_world_time
+from mnemic.actors.protocol.times import Zone, to_iso
 from mnemic.hooks.read.formats import find_sources, open_transcript
 
 MOST_REASONS = 5
@@ -69,13 +69,14 @@ class CapturePreview(msgspec.Struct, kw_only=True):
 
 
 def preview_sources(
-    sources: Iterable[str], format: str, progress: Callable[[str, int, int | None], None]
+    sources: Iterable[str], format: str, progress: Callable[[str, int, int | None], None], zone: Zone
 ) -> CapturePreview:
     """Read sources, and tell what would be taken in; as a stream, so that nothing of them is held.
 
     Args:
         format: as in `mnemic.hooks.read.formats.open_transcript`.
         progress: told how many bytes of how many are read.
+        zone: by whose clocks it was said where no offset is named.
 
     Raises:
         BadInput: the only file cannot be read; of several, what cannot is in `failed`.
@@ -101,7 +102,7 @@ def preview_sources(
                 if (note := getattr(opened, "note", "")) and note not in tally.told.notes:
                     tally.told.notes.append(note)
                 for count, item in enumerate(opened):
-                    tally.add(path, item)
+                    tally.add(path, in_world_time(item, zone) if isinstance(item, Event) else item)
                     if count % _ITEMS_BETWEEN_LOOKS == 0:
                         progress("read", before + opened.position_bytes, total)
                 progress("read", before + opened.position_bytes, total)

@@ -148,7 +148,7 @@ def _print_preview(chosen: CommandContext, sources: Sequence[str], format: str) 
 
     started = CLOCK.monotonic_s()
     with progress_bars(chosen.as_json) as progress:
-        told = preview_sources(sources, format, progress)
+        told = preview_sources(sources, format, progress, CLOCK)
     view = msgspec.to_builtins(told) | {
         "exports_here": _exports_here(told.empty),
         "took_s": round(CLOCK.monotonic_s() - started, 2),

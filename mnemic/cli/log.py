@@ -21,7 +21,9 @@ from mnemic.cli.terminal.output import (
     local_minute,
     padded,
     short_id,
+    stranger_label,
     text_width,
+    who_label,
 )
 from mnemic.runtime.api.reports import pluralize
 
@@ -189,8 +191,11 @@ def log_lines(view: dict[str, Any]) -> Iterator[Line]:
 
 def _kind_label(entry: dict[str, Any]) -> str:
     if entry["kind"] == "turn":
-        return str(entry["speaker"] or entry["role"])
-    return " ".join(filter(None, (_KINDS.get(entry["kind"], entry["kind"]), entry["tool"])))
+        return who_label(entry)
+    what = " ".join(filter(None, (_KINDS.get(entry["kind"], entry["kind"]), entry["tool"])))
+    if (whose := stranger_label(entry)) and entry["author"] == "other" and entry["speaker"]:
+        return f"{what} by {entry['speaker']}"
+    return ", ".join(filter(None, (what, whose)))
 
 
 def _summary(entry: dict[str, Any]) -> str:

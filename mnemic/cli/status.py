@@ -149,7 +149,7 @@ def usage_lines(use: dict[str, Any], found: dict[str, str]) -> Iterator[str]:
         yield f"  {name}: {_amount(project)}{how}"
     weeks = [week for week in use["weeks"] if week["memories"] or week["given"]]
     if weeks:
-        yield "by week, from Monday on (UTC):"
+        yield "by week, from Monday on:"
         yield from (f"  {week['from']}: {_amount(week)}" for week in weeks)
     if use["told_twice"]:
         times = pluralize(use["told_twice"], "time")

@@ -17,8 +17,9 @@ import msgspec
 
 from mnemic.actors.protocol import typed
 from mnemic.actors.protocol.errors import InvalidValue, MindMissing, MnemicError, SourceUnreadable
-from mnemic.actors.protocol.events import Event, MalformedLine
+from mnemic.actors.protocol.events import Event, MalformedLine, in_world_time
 from mnemic.actors.protocol.message import Verb, format_id
+from mnemic.actors.protocol.times import UTC_ZONE
 from mnemic.bench.quality.facts.change_sets import made_lives
 from mnemic.bench.quality.locomo import convert
 from mnemic.bench.quality.question_sets import locomo_set
@@ -179,7 +180,7 @@ def _transcripts(file: SpecFile, seed: int, home: Path) -> Life:
                 if isinstance(each, MalformedLine):
                     notes.append(f"not read: line {each.line} of {one}: {each.why}")
                 elif isinstance(each, Event):
-                    events.append(each)
+                    events.append(in_world_time(each, UTC_ZONE))
         finally:
             source.close()
     return Life(events=tuple(events), notes=tuple(notes))
@@ -209,6 +210,7 @@ def _log(file: SpecFile, seed: int, home: Path) -> Life:
                         disambiguator=id,
                         speaker=memory.speaker,
                         said_at=memory.recorded_at if memory.said_at is None else memory.said_at,
+                        utc_offset_min=memory.utc_offset_min,
                         branch=memory.branch,
                         scope=memory.scope or None,
                         tool=memory.tool,

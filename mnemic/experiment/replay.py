@@ -33,6 +33,7 @@ from mnemic.actors.protocol.meaning.messages import EmbedPending
 from mnemic.actors.protocol.recall.messages import Recall, Recalled
 from mnemic.actors.protocol.shape.messages import BindPending
 from mnemic.actors.protocol.sleep.messages import Sleep
+from mnemic.actors.protocol.times import FixedZone
 from mnemic.experiment.embeddings import VectorCache
 from mnemic.experiment.jobs import TOLD, Answered, ArmJob, ArmResult, NightTaken
 from mnemic.experiment.lives import Life, Question
@@ -57,10 +58,11 @@ _HOMES = "mnemic-experiment-"
 _CLOCK = SystemClock()
 
 
-class VirtualClock:
-    """The life's time, which only the replay moves; how long things take is the machine's."""
+class VirtualClock(FixedZone):
+    """The life's time, which only the replay moves, in UTC; how long things take is the machine's."""
 
     def __init__(self, now_us: int) -> None:
+        super().__init__()
         self._now_us = now_us
 
     def now_us(self) -> int:

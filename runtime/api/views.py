@@ -7,23 +7,25 @@ the face knows. A text may hold a lone surrogate: Python's JSON carries it; stri
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import msgspec
 
 from mnemic.actors.protocol.communities.messages import CommunitiesListed, CommunityShown
-from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.protocol.errors import BadTime, MnemicError
 from mnemic.actors.protocol.log_messages import Delivery, MemoryDetail, UseCounted
 from mnemic.actors.protocol.message import format_id, to_json
 from mnemic.actors.protocol.recall.messages import Hit, Memory, Recalled, Scopes
 from mnemic.actors.protocol.shape.messages import Answer, Shaped
+from mnemic.actors.protocol.times import parse_time, to_local_iso
+from mnemic.runtime.clock import SystemClock
 
 _NOT_FOR_MODELS = {"source_id", "session"}
 _REF_FOR_MODELS = ("memory", "value", "at", "id")
-_SECOND_FRACTION = re.compile(r"\.\d+")
+_CLOCK = SystemClock()
 _NOT_OF_SIMILAR = {
     *("source_id", "speaker", "session", "supersedes", "newest", "same", "replaced", "contradicts", "differs"),
+    "author",
 }
 
 
@@ -35,7 +37,16 @@ def hit_view(hit: Hit, *, strict: bool, explain: bool, same: int | None = None) 
             absent, all.
     """
     view = to_json(hit, strict=strict)
-    for name in ("supersedes", "superseded_elsewhere", "replaced", "contradicts", "differs", "newest", "same"):
+    for name in (
+        "supersedes",
+        "superseded_elsewhere",
+        "replaced",
+        "contradicts",
+        "differs",
+        "newest",
+        "same",
+        "author",
+    ):
         if not view[name]:
             del view[name]
     if len(hit.data) == hit.size_bytes:
@@ -83,7 +94,7 @@ def model_view(view: dict[str, Any]) -> dict[str, Any]:
     """An answer as a model is given it, which pays for every word: of each hit what tells it whether to read on.
 
     Left out are the host's own ids, which `memory_view` has, what is nothing, a scope that is the answer's own, and
-    fractions of a second.
+    fractions of a second. Times are local, with their offset.
     """
 
     def slim(hit: dict[str, Any]) -> dict[str, Any]:
@@ -102,8 +113,11 @@ def model_view(view: dict[str, Any]) -> dict[str, Any]:
 
 
 def seconds(time: str) -> str:
-    """A time without fractions of a second."""
-    return _SECOND_FRACTION.sub("", time)
+    """A time of an answer to the second, with the machine's offset: a model takes the date in it for the day."""
+    try:
+        return to_local_iso(parse_time(time, _CLOCK), _CLOCK)
+    except (BadTime, OverflowError):  # a time that no calendar holds is written as its number
+        return time
 
 
 def memory_view(memory: Memory, part: bytes, *, strict: bool) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,8 @@ import msgspec
 
 from mnemic.actors.protocol.errors import PausesUnreadable, StoreReadOnly
 from mnemic.actors.protocol.ports import PauseSpan
-from mnemic.actors.protocol.times import to_iso
+from mnemic.actors.protocol.times import to_iso, to_local_minute
+from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.files.atomic_replace import LOCKS_UNSUPPORTED, write_error
 from mnemic.runtime.files.writable import unwritable_reason
 from mnemic.runtime.keys.keys import replace_private
@@ -143,8 +143,8 @@ def session_notices(mind: Path, now: int, *, unkept: bool = False) -> tuple[str,
 def _local_minute(at: int) -> str | None:
     """A time as its owner's clock shows it; as its number where no calendar holds it."""
     try:
-        return datetime.fromtimestamp(at // 1_000_000).strftime("%Y-%m-%d %H:%M")
-    except (OverflowError, OSError, ValueError):
+        return to_local_minute(at, SystemClock())
+    except OverflowError:
         return to_iso(at)
 
 

@@ -47,6 +47,7 @@ from mnemic.actors.protocol.shape import messages as shape_messages
 from mnemic.actors.protocol.shape.messages import Shape, analogy_names, pattern_texts
 from mnemic.actors.protocol.sleep import messages as sleep_messages
 from mnemic.actors.protocol.store import messages as store_messages
+from mnemic.actors.protocol.times import UTC_ZONE, Zone
 from mnemic.actors.protocol.typed import convert
 
 
@@ -101,8 +102,11 @@ def decode(value: Any) -> Any:
     return convert(from_json(kind, value), kind)
 
 
-def decode_message(kind: type[msgspec.Struct], body: bytes) -> Any:
+def decode_message(kind: type[msgspec.Struct], body: bytes, zone: Zone = UTC_ZONE) -> Any:
     """The message of a type that a body gives the fields of.
+
+    Args:
+        zone: that a time without an offset is in.
 
     Raises:
         BadBody: it is no JSON object.
@@ -126,7 +130,7 @@ def decode_message(kind: type[msgspec.Struct], body: bytes) -> Any:
             raise MissingArgument(tool=message, name=field.name, known=known)
     try:
         taken = value | {name: take(value[name]) for name, take in _field_converters(kind, value)}
-        return convert(from_json(kind, taken), kind)
+        return convert(from_json(kind, taken, zone), kind)
     except msgspec.ValidationError as error:
         raise invalid_value_from(error, value) from None
     except UnicodeEncodeError:

@@ -34,6 +34,7 @@ _TABLE: tuple[tuple[str, Look, dict[str, Repair]], ...] = (
     ("actors", process.check_actors, {"actors": process.release_actors, "letters": process.replay_letters}),
     ("meaning", mind.check_embeddings, {}),
     ("shape", mind.check_shape, {"shape": mind.rebind}),
+    ("labels", mind.check_labels, {}),
     ("nights", mind.check_nights, {"nights": mind.retry_stages}),
     (
         "capture",

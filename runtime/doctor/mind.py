@@ -31,6 +31,7 @@ from mnemic.runtime.store.high_water import (
     unknown_loss,
 )
 from mnemic.runtime.store.memory_terms import wrongly_indexed
+from mnemic.runtime.store.read.capture import unlabelled_count
 from mnemic.runtime.store.read.sleep import SleepQueries
 from mnemic.runtime.store.rebind_queue import BINDING_FAILED
 from mnemic.runtime.store.schema import BUSY_TIMEOUT_S, check_schema
@@ -341,6 +342,24 @@ def rebind(target: Target) -> str:
         left = mind.rebind_failed(target.progress)
     failing = pluralize(left, "still fails", "still fail")
     return f"bound them again; {failing}" if left else "bound them again, all whole"
+
+
+_LABELS_SCHEMA = 2  # memories have an author from it on
+
+
+def check_labels(target: Target) -> Iterator[Check]:
+    """How many memories were kept before memories said whose words they hold, and were not looked at since."""
+    if not target.readable:
+        return
+    with target.store() as connection:
+        of_before = int(connection.execute("PRAGMA user_version").get) < _LABELS_SCHEMA  # nobody has migrated it yet
+        count = "SELECT count(*) FROM memories"
+        waiting = int(connection.execute(count).get) if of_before else unlabelled_count(connection)
+    if not waiting:
+        yield Check("labels", "ok", "every memory says whose words it holds")
+        return
+    told = f"{pluralize(waiting, 'memory was', 'memories were')} kept before memories said whose words they hold"
+    yield Check("labels", "advice", told, "The next night looks at them; `mnemic sleep --stage labels` does it now.")
 
 
 # --- nights ----------------------------------------------------------------------------------------------------------

@@ -20,7 +20,8 @@ import msgspec
 from mnemic.actors.protocol.contract import Actor, Clock
 from mnemic.actors.protocol.errors import ActorRefused, InvalidValue, MnemicError, StoreError, UnreadableRecord
 from mnemic.actors.protocol.events import HookEvent, HookRecord
-from mnemic.actors.protocol.ports import Encoder, Ports, RecordReader, TranscriptOpener
+from mnemic.actors.protocol.ports import EchoTest, Encoder, Ports, RecordReader, TranscriptOpener, no_echo
+from mnemic.actors.protocol.times import Zone
 from mnemic.runtime.capture.allow_deny import AllowDenyRules
 from mnemic.runtime.capture.pauses import read_pauses
 from mnemic.runtime.clock import SystemClock
@@ -73,10 +74,14 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
     """Reads transcripts: a function of a module, or ``module:function``."""
     read_record: RecordReader | str = refuse_record
     """Understands what hooks kept: a function of a module, or ``module:function``."""
+    is_own_echo: EchoTest | str = no_echo
+    """Tells what is this memory's own: a function of a module, or ``module:function``."""
     load_encoder: Callable[[Mapping[str, Any]], Encoder] | None = None
     """Loads what embeds, as settings say; `encoder_from_settings` where absent."""
     fence: str | None = None
     """Slot of the writer's fence; ``None`` where nothing is fenced."""
+    zone: Zone | None = None
+    """By which days are told; the machine's where absent."""
     locked_mind_keys: Keys | None = None
     """The keys of a mind that no key file opens; with them it does not pickle, and works in this process alone."""
 
@@ -108,7 +113,7 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
         return Ports(
             settings=self.settings,
             open_store=lambda: Store.open(self.folder.store, keys, self.stamp, self.fence),
-            open_snapshots=lambda: open_reader(self.folder.store, keys),
+            open_snapshots=lambda: open_reader(self.folder.store, keys, self.zone),
             load_encoder=lambda: (self.load_encoder or encoder_from_settings)(self.settings),
             open_transcript=_load_function(self.open_transcript),
             resolve_scope=partial(
@@ -125,6 +130,7 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
             stat_file=stat_transcript,
             open_spool=lambda: Spool(self.folder.spool, keys.spool_private, SystemClock(), keys.earlier_spool_privates),
             read_record=_load_function(self.read_record),
+            is_own_echo=_load_function(self.is_own_echo),
             scrub=load_scrub(self.settings["capture.secret_rules"]) if self.settings["capture.scrub"] else drop_private,
             identity=keys.identity_hash(),
             seed=keys.seed,
@@ -154,6 +160,7 @@ def start_actor_system(
     opener: TranscriptOpener | str,
     code: str,
     reader: RecordReader | str = refuse_record,
+    is_own_echo: EchoTest | str = no_echo,
     load_encoder: Callable[[Mapping[str, Any]], Encoder] | None = None,
     seed: bytes | None = None,
     engine: Engine | None = None,
@@ -167,6 +174,7 @@ def start_actor_system(
         opener: reads transcripts; a function of a module, or ``module:function``, where the engine has processes.
         code: version of Mnemic, for the log.
         reader: understands what hooks kept; given as `opener` is.
+        is_own_echo: tells what was kept and is this memory's own; given as `opener` is.
         load_encoder: loads what embeds, as settings say; given as `opener` is. `encoder_from_settings` where absent.
         seed: what chance depends on; the mind's own where absent.
         engine: where they run; threads of this process where absent.
@@ -187,8 +195,10 @@ def start_actor_system(
         stamp=TransactionMetadata(machine=platform.node(), version=code),
         open_transcript=opener,
         read_record=reader,
+        is_own_echo=is_own_echo,
         load_encoder=load_encoder,
         fence=fence,
+        zone=clock,
         locked_mind_keys=keys if is_locked(read_key_header(folder)) else None,
     )
     return Supervisor(

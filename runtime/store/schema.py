@@ -43,6 +43,8 @@ SAID_OR_KEPT = "coalesce(said_at, recorded_at)"
 """World time a memory was said, else kept; indexes have it."""
 AUTHOR = "coalesce(m.author, CASE m.role WHEN 'user' THEN 'owner' WHEN 'assistant' THEN 'assistant' ELSE 'unknown' END)"
 """Whose words a memory `m` holds; of what was kept before memories said so, its role's (`author_of`)."""
+VOICE = "CASE m.author WHEN 'assistant' THEN 'assistant' WHEN 'other' THEN 'other' ELSE m.role END"
+"""Among whose words the statements of a memory `m` are: what another person or an agent says is not the user's."""
 BUSY_TIMEOUT_S = 20.0
 _WAL_LIMIT_BYTES = 16 << 20
 _CHECKPOINT_PAGES = 1000  # as SQLite would by itself, and prove nothing

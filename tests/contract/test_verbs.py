@@ -99,7 +99,9 @@ COMMANDS: dict[Struct, Offer] = {
         unlike="scope analogy like",
     ),
     CaptureText: offer(
-        "remember", lacks="role place assistant speaker said_at supersedes occurrence folder", own="scope everywhere"
+        "remember",
+        lacks="role place assistant speaker said_at utc_offset_min supersedes occurrence folder",
+        own="scope everywhere",
     ),
     ListMemories: offer("log", lacks="text_bytes", own="injected recalls", unlike="scope"),
     ShowMemories: offer("show"),
@@ -118,7 +120,7 @@ TOOLS: dict[Struct, Offer] = {
         own="explain",
     ),
     Shape: offer("memory_shape", lacks="strict observe private assistant asking_session"),
-    CaptureText: offer("memory_capture", lacks="place assistant speaker occurrence folder", own="scope"),
+    CaptureText: offer("memory_capture", lacks="place assistant speaker utc_offset_min occurrence folder", own="scope"),
     GetMemories: offer("memory_get", own="offset limit"),
     Forget: offer("memory_forget", lacks="ids", own="id"),
     ListFacts: offer("memory_facts", lacks="relation k"),

@@ -46,12 +46,12 @@ def test_the_first_and_the_last_day_have_hypervectors() -> None:
         ("20260501", "2026-05-01"),
         ("2026-05-01T23:30", "2026-05-01"),
         ("2026-05-01T23:30:00Z", "2026-05-01"),
-        ("2026-05-01T23:30-05:00", "2026-05-02"),
-        ("2026-05-01 00:30+02:00", "2026-04-30"),
+        ("2026-05-01T23:30-05:00", "2026-05-01"),
+        ("2026-05-01 00:30+02:00", "2026-05-01"),
         ("2024-02-29", "2024-02-29"),
     ],
 )
-def test_a_day_has_one_form_in_utc(given: str, kept: str) -> None:
+def test_a_day_has_one_form_and_a_moment_is_the_day_it_is_written_with(given: str, kept: str) -> None:
     assert canonical("date", given) == canonical("date", kept) == kept
 
 
@@ -64,7 +64,7 @@ def test_the_form_of_any_moment_is_its_own_form(moment: object) -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        *("", "today", "2026-13-01", "2026-02-30", "1.5.2026", "0001-01-01T00:00+14:00", "2026-05", "?"),
+        *("", "today", "2026-13-01", "2026-02-30", "1.5.2026", "2026-05", "?"),
         *("2026-W18", "2026-W18-5", "2026-05-01x10:00", "1" * 5000, "2026-05-01T10:00 CET", "2026-05-01T25:00"),
     ],
 )

@@ -244,3 +244,14 @@ def test_no_mind_no_home_and_no_arguments_are_silent(home: Path, tmp_path: Path)
         check=True,
     )
     assert (done.stdout, done.stderr) == (b"", b"")
+
+
+def test_a_mind_of_an_older_schema_tells_nothing_until_the_process_has_brought_it_up_to_date(example: Path) -> None:
+    from mnemic.runtime.store.schema import LATEST_SCHEMA, connect
+
+    folder, keys = open_mind(example, "default")
+    connection = connect(folder.store, keys)
+    connection.execute(f"PRAGMA user_version = {LATEST_SCHEMA - 1}")
+    connection.close()
+    assert alone(example) == Outcome(0, "", "")
+    assert "no such column" not in (example / "mnemic.log").read_text("utf-8")

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from mnemic.actors.protocol.changes import RenameScope, ScopeRef
 from mnemic.actors.protocol.events import Kind, Role
-from mnemic.actors.protocol.message import Id, MemoryExcerpt, Message, Text, Time, Verb
+from mnemic.actors.protocol.message import Id, MemoryExcerpt, Message, Request, Text, Time, Verb
 from mnemic.actors.protocol.recall.messages import Hit
+from mnemic.actors.protocol.sleep.changes import NightReason
 
 
 class CaptureTranscript(Verb["TranscriptCaptured"], frozen=True, kw_only=True):
@@ -82,6 +83,8 @@ class CaptureText(Verb["TextCaptured"], frozen=True, kw_only=True):
     """Name of who spoke."""
     said_at: Time | None = None
     """When it was said; the time of the message where absent."""
+    utc_offset_min: int | None = None
+    """Minutes east of UTC of the clock it was said by; the machine's where absent."""
     supersedes: Id | None = None
     """Id of the memory that this one replaces."""
     occurrence: int = 1
@@ -154,3 +157,21 @@ class Forgotten(Message, frozen=True, kw_only=True):
 
     memories: tuple[Retirement, ...]
     """In the order they were named."""
+
+
+class MendLabels(Request["LabelsMended"], frozen=True, kw_only=True):
+    """Give the next few memories that were kept before memories had labels their labels: whose words they hold."""
+
+    run: str
+    """The night that it belongs to."""
+    reason: NightReason
+    """Why that is had."""
+
+
+class LabelsMended(Message, frozen=True, kw_only=True):
+    """Answer to `MendLabels`."""
+
+    changed: int
+    """Memories whose labels say something else by now."""
+    pending: int
+    """Memories that are still to be looked at."""

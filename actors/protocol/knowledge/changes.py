@@ -40,9 +40,10 @@ class StatementRow(msgspec.Struct, frozen=True, array_like=True):
     modality: str
     """With what status it is said."""
     holds_from: int | None
-    """World time from which it holds, microseconds, where the words tell one."""
+    """The day from which it holds, where the words tell one: its midnight, microseconds by a clock on the wall. It
+    names no zone, so that it stays the same day in any."""
     holds_to: int | None
-    """World time from which it does no longer."""
+    """The day from which it does no longer, likewise."""
     single: bool
     """Whether it stands alone, and not beside others of its kind (``also``)."""
     rule: str

@@ -33,6 +33,8 @@ class UnreadMemory(msgspec.Struct, frozen=True, kw_only=True):
     """Who spoke."""
     said_at: int
     """World time it was said, else kept, microseconds."""
+    utc_offset_min: int = 0
+    """Minutes east of UTC of the clock it was said by."""
 
 
 class StatementRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +62,10 @@ class StatementRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Number of the scope."""
     path: str
     """Path of that."""
+    holds_from: int | None = None
+    """World time at which the day begins from which it holds, where its words name one, microseconds."""
+    holds_to: int | None = None
+    """World time at which the day begins from which it no longer holds, likewise."""
 
 
 class PairRecord(NamedTuple):

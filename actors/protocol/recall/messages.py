@@ -142,6 +142,8 @@ class Hit(MemoryExcerpt, frozen=True, kw_only=True):
     """Where `text` starts in the whole."""
     speaker: str | None
     """Name of who spoke."""
+    author: str = ""
+    """Whose words it holds, where they are not its role's: ``other``, another person's, or ``unknown``."""
     assistant: str
     """Who let it in: the host of its session, ``direct`` for its owner, ``mcp:`` and a name for an assistant's tool."""
     session: str
@@ -235,7 +237,7 @@ class Memory(MemoryText, frozen=True, kw_only=True):
     """Name of who spoke."""
     author: str = "unknown"
     """Whose words it holds: ``owner``, ``assistant``, ``other`` or ``unknown``."""
-    utc_offset_min: int | None = None
+    utc_offset_min: int = 0
     """Minutes east of UTC of the clock it was said by."""
     branch: str | None
     """Git branch."""

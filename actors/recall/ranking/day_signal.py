@@ -14,7 +14,7 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.times import day_of
+from mnemic.actors.protocol.times import DAY_US, day_of
 from mnemic.algorithms.text.days import DateRange, extract_dates
 from mnemic.algorithms.text.languages.table import BY_CODE, DEFAULT
 from mnemic.algorithms.text.terms import language_of
@@ -23,48 +23,42 @@ WEIGHT = 1.0
 """What it counts in a recall's score, where a cosine counts 2."""
 _LONGEST_DAYS = 100  # a day of a longer span tells too little
 _FAR_DAYS = 7  # so far from the days named, nothing is near them; a month does no better
-_DAY_US = 86_400_000_000
 _EPOCH = date(1970, 1, 1).toordinal()
 
 Floats = NDArray[np.float64]
 
 
 def days_in_question(
-    question: str, now_us: int, said_at: NDArray[np.int64], languages: Sequence[str] = ()
+    question: str, today: date, local_at: NDArray[np.int64], languages: Sequence[str] = ()
 ) -> list[DateRange]:
     """The days that a question names, none longer than a season; none where nothing is looked through.
 
     Args:
         languages: codes of those that texts are of, beside the question's own and the default.
-        now_us: what ``yesterday`` is told from, microseconds.
-        said_at: ``(v,) int64``: when the memories that are looked through were said, microseconds.
+        today: of whoever asks: what ``yesterday`` is told from.
+        local_at: ``(v,) int64``: when the memories that are looked through were said, each by its own clock.
     """
-    if not len(said_at):
+    if not len(local_at):
         return []
     known = [BY_CODE[code] for code in languages]
     spoken = dict.fromkeys((language_of(question, known), DEFAULT, *known))
-    named = extract_dates(question, day_of(now_us), day_of(int(said_at.min())), day_of(int(said_at.max())), spoken)
+    named = extract_dates(question, today, day_of(int(local_at.min()), 0), day_of(int(local_at.max()), 0), spoken)
     return [span for span in named if (span.last - span.first).days < _LONGEST_DAYS]
 
 
-def day_nearness(spans: Sequence[DateRange], said_at: NDArray[np.int64]) -> Floats:
-    """How near to the nearest of some days each memory was said, by UTC.
+def day_nearness(spans: Sequence[DateRange], local_at: NDArray[np.int64]) -> Floats:
+    """How near to the nearest of some days each memory was said, by the calendar of who said it.
 
     Args:
         spans: one or more, none longer than a season.
-        said_at: ``(n,) int64``: when, microseconds.
+        local_at: ``(n,) int64``: when, microseconds since 1970, each by its own clock.
 
     Returns:
         ``(n,) float64``: 1 on the days, falling in a straight line to 0 at a week's distance.
     """
-    day = said_at // _DAY_US
+    day = local_at // DAY_US
     apart = np.full(len(day), _FAR_DAYS, np.int64)
     for span in spans:
         first, last = span.first.toordinal() - _EPOCH, span.last.toordinal() - _EPOCH
         np.minimum(apart, np.maximum(np.maximum(first - day, day - last), 0), out=apart)
     return 1.0 - apart / _FAR_DAYS
-
-
-def end_of_day(day: date) -> int:
-    """The end of a day, by UTC, microseconds."""
-    return (day.toordinal() - _EPOCH + 1) * _DAY_US

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from datetime import date
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.protocol.times import day_of
-from mnemic.actors.recall.ranking.day_signal import end_of_day
+from mnemic.actors.protocol.times import Zone, day_end, day_of, local_day
 from mnemic.actors.recall.ranking.replaced import Replacements
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.algorithms.knowledge.asked_time import AskedTime
@@ -58,6 +58,7 @@ class Validity:
         as_of: int | None,
         kept: Replacements,
         snapshot: Snapshot,
+        zone: Zone,
     ) -> Floats:
         """What it adds to the score of each candidate, ``(m,)``, 0 or less.
 
@@ -69,6 +70,7 @@ class Validity:
             as_of: the time as of which it is asked, if it is.
             kept: what is kept of the candidates: it goes before what the pair alone makes likely.
             snapshot: which the index is as of.
+            zone: of whoever asks.
         """
         if asked == "any" or not len(candidates):
             return np.zeros(len(candidates))
@@ -77,8 +79,9 @@ class Validity:
 
         columns = self._index.columns
         said_at, scope = columns.said_at[candidates], columns.scope[candidates]
-        known = self._read(columns.row[candidates].tolist(), said_at.tolist(), snapshot)
-        today = day_of(now_us)
+        days_said = [day_of(at, 0) for at in columns.local_at[candidates].tolist()]
+        known = self._read(columns.row[candidates].tolist(), days_said, snapshot)
+        today = local_day(now_us, zone)
         past = [one.last for one in days if one.first <= today]
         day = max(past, default=today) if asked == "day" else today
         read = [one if asked == "before" else one.on(day) for one, _ in known]
@@ -102,21 +105,21 @@ class Validity:
             fits = np.maximum(held_last(same, takes, said_at) * asserted, np.maximum(told, long))
             late = np.zeros(len(candidates))
         else:
-            end = end_of_day(day) if asked == "day" else math.inf
+            end = day_end(day, zone) if asked == "day" else math.inf
             fits = asserted * np.maximum(still_holds(same, takes, said_at, end), _LEAST)
             late = np.where(said_at >= end, _LATER, 0.0)
         weighed: Floats = (_WEIGHTS[asked] * np.log(np.maximum(fits, _LEAST)) - late) / FULL.slope
         weighed[corrected] = 0.0  # it lifts what corrects it, which nobody has to weigh
         return weighed
 
-    def _read(self, rows: list[int], said_at: list[int], snapshot: Snapshot) -> list[tuple[Assertion, int]]:
+    def _read(self, rows: list[int], said_on: list[date], snapshot: Snapshot) -> list[tuple[Assertion, int]]:
         """How probably each memory asserts what it says, and how long its text is."""
         from mnemic.algorithms.knowledge.assertion import read_assertion
 
         if snapshot.generation != self._generation or len(self._known) > _MOST_KNOWN:
             self._generation, self._known = snapshot.generation, {}
-        unknown = {row: at for row, at in zip(rows, said_at, strict=True) if row not in self._known}
+        unknown = {row: day for row, day in zip(rows, said_on, strict=True) if row not in self._known}
         texts = snapshot.text_starts(list(unknown), _MOST_BYTES, with_speaker=False)
-        for (row, at), text in zip(unknown.items(), texts, strict=True):
-            self._known[row] = read_assertion(text, day_of(at)), len(text)
+        for (row, day), text in zip(unknown.items(), texts, strict=True):
+            self._known[row] = read_assertion(text, day), len(text)
         return [self._known[row] for row in rows]

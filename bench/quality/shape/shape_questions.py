@@ -18,6 +18,7 @@ import msgspec
 
 from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.actors.protocol.shape.messages import UNKNOWN
+from mnemic.actors.protocol.times import day_of
 from mnemic.algorithms.text.keyphrases import key_phrases
 
 _CLAIMED = re.compile(r"D\d+:\d+")
@@ -105,7 +106,7 @@ def claim_questions(
     for memory, text in ((claim.memory, claim.text) for claim in claims[::every]):
         if memory.kind != "turn" or memory.said_at is None:
             continue
-        who, day = (memory.speaker or memory.role).lower(), datetime.fromtimestamp(memory.said_at / 1e6, UTC).date()
+        who, day = (memory.speaker or memory.role).lower(), day_of(memory.said_at, memory.utc_offset_min)
         itself = frozenset({memory.id})
         nobody = re.sub(rf"\b{re.escape(memory.speaker or '')}\b", "someone", text, flags=re.IGNORECASE)
         nobody, said = nobody if memory.speaker else text, turn | {"who": who, "about": text}
@@ -174,7 +175,7 @@ def known_fillers(claims: Sequence[Claim], memories: Sequence[Memory]) -> list[d
             "next": claimed.get(after.get(memory.id, b""), ""),
         }
         if memory.said_at is not None:
-            moment = datetime.fromtimestamp(memory.said_at / 1e6, UTC)
+            moment = datetime.fromtimestamp(memory.said_at / 1e6 + 60 * memory.utc_offset_min, UTC)
             fillers |= {"date": moment.date().isoformat(), "hour": str(moment.hour), "weekday": f"{moment:%A}".lower()}
         known.append({role: filler for role, filler in fillers.items() if filler})
     return known

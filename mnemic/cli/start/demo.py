@@ -20,7 +20,7 @@ from mnemic.actors.protocol.times import to_iso
 from mnemic.cli.context import CommandContext
 from mnemic.cli.recall import answer_lines
 from mnemic.cli.start.overview import next_lines, program, step
-from mnemic.cli.terminal.output import Line, columns, cut
+from mnemic.cli.terminal.output import Line, columns, cut, local_day
 from mnemic.open_mind import open_here
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import answer_view
@@ -221,4 +221,4 @@ def _run_in(
 
 
 def _day(at: int | None) -> str:
-    return (to_iso(at) or "")[:10]
+    return local_day(to_iso(at), "")

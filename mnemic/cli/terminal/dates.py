@@ -6,14 +6,14 @@ What is no ISO 8601 is read by `dateparser`, in English. A time without an offse
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import click
 
+from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import BadTime
-from mnemic.actors.protocol.times import parse_time
-from mnemic.runtime.clock import SystemClock
+from mnemic.actors.protocol.times import Zone, parse_time
 
 _DAY = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)(.*)", re.DOTALL)
 _TIME_OF_DAY = re.compile(r"\d{1,2}(?::\d{2}){0,2}(?:\s?[ap]m)?")
@@ -31,20 +31,23 @@ class TimeParam(click.ParamType):  # type: ignore[type-arg]
 
     name = "time"
 
-    def __init__(self, clock: SystemClock) -> None:
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if not isinstance(value, str):
             return int(value)
-        return parse_local_time(value, datetime.fromtimestamp(self._clock.now_us() / 1e6))
+        now_us = self._clock.now_us()
+        now = datetime(1970, 1, 1) + timedelta(microseconds=now_us, minutes=self._clock.utc_offset_min(now_us))
+        return parse_local_time(value, now, self._clock)
 
 
-def parse_local_time(text: str, now: datetime) -> int:
+def parse_local_time(text: str, now: datetime, zone: Zone) -> int:
     """Read a time as people write it.
 
     Args:
         now: local, without an offset; what ``yesterday`` is counted from.
+        zone: that a time without an offset is in.
 
     Returns:
         Microseconds since 1970 UTC.
@@ -61,8 +64,8 @@ def parse_local_time(text: str, now: datetime) -> int:
     except ValueError:
         moment = _read_words(text, said, now) if day is None else _read_day(text, day, now)
     try:
-        return parse_time(moment.astimezone().isoformat())
-    except (ValueError, OverflowError, OSError):  # no calendar, or no clock of this machine, goes as far
+        return parse_time(moment.isoformat(), zone)
+    except BadTime:
         raise BadTime(value=text) from None
 
 

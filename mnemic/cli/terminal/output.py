@@ -9,12 +9,13 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.protocol.errors import BadTime, MnemicError
+from mnemic.actors.protocol.times import parse_time, to_local_minute
+from mnemic.runtime.clock import SystemClock
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,6 +35,7 @@ PIPE_COLUMNS = 80
 """What an answer is laid out for where there is no terminal, unless $COLUMNS says otherwise."""
 SHORT_ID = 8
 """So many digits of an id are printed, its last: the first ones are its time, and alike."""
+_CLOCK = SystemClock()
 _STEERING = ("Cc", "Cf", "Zl", "Zp")  # controls; what is unseen, or reorders what is seen; ends of lines
 
 
@@ -168,8 +170,8 @@ def local_minute(at: str | None, unknown: str = "undated") -> str:
     if at is None:
         return unknown
     try:
-        return datetime.fromisoformat(at).astimezone().strftime("%Y-%m-%d %H:%M")
-    except (ValueError, OverflowError):  # a time that no calendar holds is written as its number
+        return to_local_minute(parse_time(at, _CLOCK), _CLOCK)
+    except (BadTime, OverflowError):  # a time that no calendar holds is written as its number
         return at
 
 
@@ -231,9 +233,22 @@ def filled(text: str, width: int, lines: int) -> list[str]:
 # --- memories --------------------------------------------------------------------------------------------------------
 
 
+def who_label(memory: Mapping[str, Any]) -> str:
+    """Who a memory comes from: by name where there is one."""
+    return stranger_label(memory) or str(memory["speaker"] or memory["role"])
+
+
+def stranger_label(memory: Mapping[str, Any]) -> str:
+    """Whose words a memory in the user's place holds, where they are not the user's; else empty."""
+    author = memory.get("author")
+    if memory["role"] != "user" or author not in ("other", "unknown"):
+        return ""
+    return f"other: {memory['speaker']}" if author == "other" and memory["speaker"] else str(author)
+
+
 def hit_lines(number: int, hit: dict[str, Any], *, full: bool = False) -> Iterator[Line]:
     """A hit, as `mnemic.runtime.api.views.hit_view` gives it: in three lines, or whole with all that is known of it."""
-    who = hit["speaker"] or hit["role"]
+    who = who_label(hit)
     marks = [(f"  {what}", style) for what, style in _standing(hit)]
     yield [
         (f"{number:>2}  ", "bold"),

@@ -29,6 +29,7 @@ from mnemic.actors.protocol.knowledge.messages import SettleConflict
 from mnemic.actors.protocol.times import to_iso
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES, decode_message, encode, encode_error
+from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.engine import safe_cause
 from mnemic.runtime.engine.reports import ActorSystemPort, Progress
 from mnemic.runtime.minds.run_dir import PROTOCOL
@@ -62,6 +63,7 @@ from mnemic.runtime.serve.server_control import ServerControl, run_in_thread
 
 _log = logging.getLogger("mnemic.http")
 
+_CLOCK = SystemClock()
 _RELEASE_TIMEOUT_S = 30.0  # those who use a mind may take so long
 _DRAIN_REASONS = ("an older process", "mnemic serve")
 """Why one drains; reasons are logged, and any other one would be a text of the caller's own choice."""
@@ -103,7 +105,7 @@ def make_app(
 
         def verb(progress: Progress | None) -> bytes:
             with door.track_request(path, asked.trace, idle=asked.idle):
-                message = decode_message(kind, body)
+                message = decode_message(kind, body, _CLOCK)
                 if _over_tcp(request):
                     message = _as_told(message)
                 _check_message(message)
@@ -123,7 +125,7 @@ def make_app(
         body = await read_body(request)
 
         def told(mind: Mind, trace: str | None) -> None:
-            mind.actor_system.tell(decode_message(kind, body), trace=trace)
+            mind.actor_system.tell(decode_message(kind, body, _CLOCK), trace=trace)
 
         return await of_mind(request, path, told)
 

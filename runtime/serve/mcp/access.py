@@ -102,9 +102,10 @@ class Access(NamedTuple):
             raise OwnersChoice(what="By MCP nothing is kept that was said in the future", right="write-all")
 
     def can_replace(self, memory: Memory) -> bool:
-        """Whether it may replace or forget what somebody said: what a user said, or the owner kept, is theirs."""
+        """Whether it may replace or forget what somebody said: what a person said, or the owner kept, is theirs."""
         told = memory.assistant.startswith(MCP_PREFIX)
-        return "write-all" in self.rights or told or (memory.role != "user" and memory.assistant != OWNER)
+        is_a_persons = memory.author in ("owner", "other") or memory.assistant == OWNER
+        return "write-all" in self.rights or told or not is_a_persons
 
     def _is_own(self, scope: str) -> bool:
         own = self.find_own()

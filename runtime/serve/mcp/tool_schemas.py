@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from mnemic.actors.protocol.errors import BadInput, InvalidValue, MissingArgument, MnemicError, UnknownArgument
 from mnemic.actors.protocol.message import Id, Text, Time, from_json, safe_operand
+from mnemic.actors.protocol.times import UTC_ZONE, Zone
 
 T = TypeVar("T")
 
@@ -70,13 +71,16 @@ def _json_parameter(field: msgspec.structs.FieldInfo) -> tuple[Any, Any]:
     return (hint, inspect.Parameter.empty) if field.required else (hint | None, None)
 
 
-def read_arguments(verb: type[msgspec.Struct], given: dict[str, Any]) -> dict[str, Any]:
+def read_arguments(verb: type[msgspec.Struct], given: dict[str, Any], zone: Zone = UTC_ZONE) -> dict[str, Any]:
     """What was given of a verb's fields, as its Python method takes it.
+
+    Args:
+        zone: that a time without an offset is in.
 
     Raises:
         NoSuchMemory, BadTime: an id or a time is none.
     """
-    return from_json(verb, {name: value for name, value in given.items() if value is not None})
+    return from_json(verb, {name: value for name, value in given.items() if value is not None}, zone)
 
 
 class _Tool(Tool):

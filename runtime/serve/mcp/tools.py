@@ -41,7 +41,7 @@ from mnemic.actors.protocol.recall.messages import GetMemories, Memory, Recall, 
 from mnemic.actors.protocol.scopes import suggest_scopes
 from mnemic.actors.protocol.shape.messages import Shape, pattern_texts, validate_shape
 from mnemic.actors.protocol.sleep.messages import Sleep
-from mnemic.actors.protocol.times import to_iso
+from mnemic.actors.protocol.times import offset_in, to_iso
 from mnemic.actors.recall.hits import character_start, delivered_span
 from mnemic.actors.shape.patterns import parse_pattern
 from mnemic.hd.roles import ROLES
@@ -223,7 +223,7 @@ def make_server(
         as_of known then. A text over hit_bytes is cut: memory_get gives it whole.
         """
         started = clock.monotonic_s()
-        asked = read_arguments(Recall, given)
+        asked = read_arguments(Recall, given, clock)
 
         def recall(mind: Mind, caller: Caller, progress: Progress | None) -> dict[str, Any]:
             place = None
@@ -270,7 +270,7 @@ def make_server(
         {after: edit, then: ?}. like: ids; pattern then says what differs. here: what helped before.
         """
         started = clock.monotonic_s()
-        asked = read_arguments(Shape, given)
+        asked = read_arguments(Shape, given, clock)
 
         def shape(mind: Mind, caller: Caller, progress: Progress | None) -> dict[str, Any]:
             path, found, unknown = _resolve_scope(mind, caller, scope, access)
@@ -308,7 +308,9 @@ def make_server(
         """Keep a text for good. supersedes: id of what it replaces."""
 
         def capture(mind: Mind, caller: Caller, _: Progress | None) -> dict[str, Any]:
-            told, rights = read_arguments(CaptureText, given), access(mind, caller)
+            told, rights = read_arguments(CaptureText, given, clock), access(mind, caller)
+            if "said_at" in told:
+                told["utc_offset_min"] = offset_in(given["said_at"])
             replaced = rights.get(mind, [told["supersedes"]], writes=True)[0] if "supersedes" in told else None
             for path in (scope, *(() if replaced is None else (replaced.scope,))):
                 rights.check_write(path, role=told["role"], said_at=told.get("said_at"), now=clock.now_us())
@@ -401,7 +403,7 @@ def make_server(
     @takes(ListFacts, "entity", "at", "history", "scope", scope=_SCOPE_PARAMETER)
     async def memory_facts(context: Context[Any, Any], *, scope: str | None, **given: Any) -> dict[str, Any]:
         """What holds, of a thing or all. at: a day. history: what held, too."""
-        asked = read_arguments(ListFacts, given)
+        asked = read_arguments(ListFacts, given, clock)
 
         def facts(mind: Mind, caller: Caller, _: Progress | None) -> dict[str, Any]:
             where = _resolve_scope(mind, caller, scope, access)

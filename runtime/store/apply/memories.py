@@ -26,7 +26,7 @@ from mnemic.actors.protocol.changes import (
     Unretire,
 )
 from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.events import to_text
+from mnemic.actors.protocol.events import author_of, to_text
 from mnemic.actors.protocol.store.messages import AddOutcome
 from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
 from mnemic.runtime.store.apply.knowledge import forget_readings
@@ -110,28 +110,41 @@ def _add_memory(context: ApplyContext, change: AddMemory, at: int) -> ChangeResu
     return ChangeResult(text=text, kept=kept, logged=logged, before=moved)
 
 
-def _states_standing(kind: str, role: str, author: str | None, text: bytes) -> bool:
-    """Whether a session's start may quote the text as what its user stated."""
-    return kind == "turn" and role == "user" and author in (None, "owner") and holds_cue(to_text(text))
-
-
 def _relabel(context: ApplyContext, change: Relabel, at: int) -> ChangeResult:
     """Give memories other labels, and have what was made of their words by the old ones made again."""
-    given, had = [], []
+    given, had, is_changed = [], [], False
     for labels in change.labels:
         row = context.memory_row(labels.memory)
         found: Any = context.db.execute(
             "SELECT uuid, kind, role, speaker, author, said_at, utc_offset_min FROM memories WHERE id = ?", (row,)
         ).fetchone()
         before = MemoryLabels(**dict(zip(MemoryLabels.__struct_fields__, found, strict=True)))
-        if before != labels:
-            given.append(labels)
-            had.append(before)
+        if before == labels:
+            continue
+        given.append(labels)
+        had.append(before)
+        if _reads_alike(before, labels):
+            context.db.execute(
+                "UPDATE memories SET author = ?, utc_offset_min = ? WHERE id = ?",
+                (labels.author, labels.utc_offset_min, row),
+            )
+        else:
+            is_changed = True
             _set_labels(context, row, before, labels)
     if not given:
         return UNCHANGED
-    bump_generation(context.db)
+    if is_changed:
+        bump_generation(context.db)
     return ChangeResult(logged=Relabel(labels=tuple(given)), undo=Relabel(labels=tuple(had)))
+
+
+def _reads_alike(before: MemoryLabels, labels: MemoryLabels) -> bool:
+    """Whether nothing that was made of a memory would be made otherwise by its new labels."""
+    offset_min = (
+        labels.utc_offset_min if before.utc_offset_min is None else before.utc_offset_min
+    )  # as it was taken for
+    was = msgspec.structs.replace(before, author=before.author or author_of(before.role), utc_offset_min=offset_min)
+    return was == msgspec.structs.replace(labels, author=labels.author or author_of(labels.role))
 
 
 def _set_labels(context: ApplyContext, row: int, before: MemoryLabels, labels: MemoryLabels) -> None:

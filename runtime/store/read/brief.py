@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from mnemic.actors.brief.repeats import Said, merge_repeats
+from mnemic.actors.brief.repeats import Said, merge_repeats, share_places
 from mnemic.actors.brief.statement_cues import MAX_STATEMENT_CHARS, directive_start
 from mnemic.actors.knowledge.facts import MOSTLY, is_mostly, open_pairs, over_clauses, share_over
 from mnemic.actors.protocol.ambient_messages import (
@@ -30,11 +30,12 @@ from mnemic.actors.protocol.events import MCP_PREFIX, escape_surrogates
 from mnemic.actors.protocol.knowledge.snapshot import StatementRecord
 from mnemic.actors.protocol.scopes import EVERYWHERE
 from mnemic.actors.protocol.sleep.changes import DIGEST_STAGES, PROFILE_STAGE, SourceSpan
+from mnemic.actors.protocol.times import Zone
 from mnemic.actors.sleep.profile import decode_profile
 from mnemic.runtime.store.read.knowledge import KnowledgeQueries
 from mnemic.runtime.store.read.scopes import scope_path_of, scopes_below
 from mnemic.runtime.store.read.sleep import SleepQueries
-from mnemic.runtime.store.schema import SAID_OR_KEPT
+from mnemic.runtime.store.schema import AUTHOR, SAID_OR_KEPT
 from mnemic.runtime.store.supersession import current_successor
 from mnemic.runtime.store.texts import text_prefix
 
@@ -56,15 +57,18 @@ _READ_BYTES = 16 << 10
 """Of a longer text no more is read: a tool may have answered with 50 MB, and forty texts are judged for one start."""
 
 _QUOTED = f"m.id, m.uuid, m.text, {SAID_OR_KEPT}, m.role, m.kind"
+_OWNERS, _ASSISTANTS = f"{AUTHOR} = 'owner'", f"{AUTHOR} = 'assistant'"
+"""Whose words are told unasked: no other person's, and nobody's."""
 
 
 class BriefQueries:
     """What a snapshot tells of what an assistant should know; see `mnemic.actors.protocol.snapshot.Snapshot`."""
 
     _db: apsw.Connection
+    _zone: Zone
 
     def briefing_sources(self, asked: Brief, now_us: int) -> BriefingSources:
-        return read_briefing_sources(self._db, asked, now_us)
+        return read_briefing_sources(self._db, asked, now_us, self._zone)
 
     def delivered_ids(self, assistant: str, session: str) -> frozenset[bytes]:
         return frozenset(self.delivered_spans(assistant, session))
@@ -73,17 +77,18 @@ class BriefQueries:
         return read_delivered_spans(self._db, assistant, session)
 
 
-def read_briefing_sources(connection: apsw.Connection, asked: Brief, now_us: int) -> BriefingSources:
+def read_briefing_sources(connection: apsw.Connection, asked: Brief, now_us: int, zone: Zone) -> BriefingSources:
     """What there is to tell at the start of a session; of a project that is not known what is kept for every project.
 
     Args:
         now_us: the world time, microseconds: what was to hold until then is over.
+        zone: in which the days begin that statements name.
     """
     own = _scopes(connection, asked)
     everywhere = [number for number, _ in scopes_below(connection, EVERYWHERE) if number not in own]
     if not own and not everywhere:
         return NO_SOURCES
-    return _BriefingQuery(connection, asked, own, everywhere, now_us).collect()
+    return _BriefingQuery(connection, asked, own, everywhere, now_us, zone).collect()
 
 
 def read_delivered_spans(
@@ -107,7 +112,13 @@ class _BriefingQuery:
     """Gathers the material of one brief, within one read transaction of the caller's."""
 
     def __init__(
-        self, connection: apsw.Connection, asked: Brief, own: list[int], everywhere: list[int], now_us: int
+        self,
+        connection: apsw.Connection,
+        asked: Brief,
+        own: list[int],
+        everywhere: list[int],
+        now_us: int,
+        zone: Zone,
     ) -> None:
         """Gather for an assistant.
 
@@ -116,7 +127,7 @@ class _BriefingQuery:
             everywhere: of those that are kept for every project.
         """
         self._db = connection
-        self._knowledge = KnowledgeQueries(connection)
+        self._knowledge = KnowledgeQueries(connection, zone)
         self._own_scopes, self._scopes = own, [*own, *everywhere]
         self._now_us = now_us
         self._again = asked.repeat
@@ -130,7 +141,8 @@ class _BriefingQuery:
 
     def collect(self) -> BriefingSources:
         """All of it."""
-        held = merge_repeats(chain(self._decisions_and_notes(), self._user_statements()))
+        kept = (self._decisions_and_notes(whose) for whose in (_OWNERS, _ASSISTANTS))
+        held = share_places(merge_repeats(chain(*kept, self._user_statements())))
         return BriefingSources(
             last_session=self._last_session(),
             in_force=tuple(held[:_MAX_STATEMENTS]),
@@ -144,7 +156,8 @@ class _BriefingQuery:
     def _last_session(self) -> LastSession | None:
         found: list[Any] = self._db.execute(
             f"WITH ends(id, at) AS MATERIALIZED (SELECT s.id, (SELECT max({SAID_OR_KEPT}) FROM memories m"
-            f" WHERE m.session = s.id AND m.kind = 'turn' AND {self._in_project}) FROM sessions s)"
+            f" WHERE m.session = s.id AND m.kind = 'turn' AND {self._in_project}) FROM sessions s"
+            f" WHERE s.assistant NOT LIKE '{MCP_PREFIX}%')"  # what a client kept was said in no session
             f" SELECT id, at FROM ends WHERE at IS NOT NULL ORDER BY at DESC, id DESC LIMIT {_SESSIONS}"
         ).fetchall()
         for session, at in found:
@@ -154,7 +167,7 @@ class _BriefingQuery:
 
     def _session_end(self, session: int, at: int) -> LastSession:
         prompts, replies = (
-            self._last_said(session, role, count) for role, count in (("user", 1), ("assistant", _REPLIES))
+            self._last_said(session, whose, count) for whose, count in ((_OWNERS, 1), (_ASSISTANTS, _REPLIES))
         )
         answered = not prompts or (bool(replies) and _sort_key(replies[0]) > _sort_key(prompts[0]))
         assistant = self._db.execute("SELECT assistant FROM sessions WHERE id = ?", (session,)).get
@@ -167,11 +180,11 @@ class _BriefingQuery:
             failure=self._unresolved_failure(session),
         )
 
-    def _last_said(self, session: int, role: str, count: int) -> list[Any]:
+    def _last_said(self, session: int, whose: str, count: int) -> list[Any]:
         found: list[Any] = self._db.execute(
-            f"SELECT {_QUOTED} FROM memories m WHERE m.session = ? AND m.role = ? AND m.kind = 'turn' AND"
+            f"SELECT {_QUOTED} FROM memories m WHERE m.session = ? AND m.kind = 'turn' AND {whose} AND"
             f" {self._in_project} ORDER BY {SAID_OR_KEPT} DESC, m.id DESC LIMIT ?",
-            (session, role, count),
+            (session, count),
         ).fetchall()
         return found
 
@@ -219,13 +232,18 @@ class _BriefingQuery:
 
     # --- what holds --------------------------------------------------------------------------------------------------
 
-    def _decisions_and_notes(self) -> Iterator[Said]:
-        """Decisions, notes, corrections that stand; those for every project first, then decisions and corrections."""
+    def _decisions_and_notes(self, whose: str) -> Iterator[Said]:
+        """Decisions, notes, corrections that stand; those for every project first, then decisions and corrections.
+
+        Args:
+            whose: a condition on their author.
+        """
         rows: list[Any] = self._db.execute(
             "WITH kept(id, corrects) AS (SELECT id, max(corrects) FROM ("
             f"SELECT m.id, 0 AS corrects FROM memories m WHERE m.kind IN ('decision', 'note') AND {self._within}"
             " UNION ALL SELECT superseded_by, 1 FROM memories WHERE superseded_by IS NOT NULL) GROUP BY id)"
             f" SELECT {self._statement}, kept.corrects FROM kept JOIN memories m ON m.id = kept.id WHERE {self._within}"
+            f" AND {whose}"
             f" ORDER BY {self._is_everywhere} DESC, m.kind != 'decision' AND NOT kept.corrects, {SAID_OR_KEPT} DESC,"
             f" m.id DESC LIMIT {_MAX_SCANNED}"
         ).fetchall()
@@ -277,9 +295,9 @@ class _BriefingQuery:
         for pair in open_pairs(newest, self._knowledge):
             both = {one.number: one for one in self._knowledge.statements([pair.older, pair.newer])}
             older, newer = both[pair.older], both[pair.newer]
-            asked = f"SELECT {_QUOTED}, m.session FROM memories m WHERE m.id = ?"
-            rows = [next(self._db.execute(asked, (one.row,))) for one in (older, newer)]
-            if all(self._is_briefable_session(row[6]) for row in rows):
+            asked = f"SELECT {_QUOTED}, m.session FROM memories m WHERE m.id = ? AND ({_OWNERS} OR {_ASSISTANTS})"
+            rows: list[Any] = [self._db.execute(asked, (one.row,)).fetchone() for one in (older, newer)]
+            if all(row is not None and self._is_briefable_session(row[6]) for row in rows):
                 quotes = [self._clause(row, one) for row, one in zip(rows, (older, newer), strict=True)]
                 return QuotedPair(older=quotes[0], newer=quotes[1])
         return None
@@ -304,6 +322,7 @@ class _BriefingQuery:
             row: over for row, (_, over) in over_clauses(sorted({s.row for s in spans}), self._now_us, self._knowledge)
         }
         asked = f"SELECT {_QUOTED}, m.session, m.superseded_by FROM memories m WHERE m.id = ? AND {self._within}"
+        asked += f" AND ({_OWNERS} OR {_ASSISTANTS})"
         for span in spans:
             row: Any = self._db.execute(asked, (span.row,)).fetchone()
             if row is None or not self._is_current(row[0], row[7]) or not self._is_briefable_session(row[6]):

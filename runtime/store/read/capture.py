@@ -9,14 +9,20 @@ from collections.abc import Sequence
 from typing import Any
 
 import apsw
+import msgspec
 
 from mnemic.actors.protocol.ambient_messages import CaptureProgress
-from mnemic.actors.protocol.changes import OccurrenceCount, TranscriptState
+from mnemic.actors.protocol.changes import MemoryLabels, OccurrenceCount, Relabel, TranscriptState
 from mnemic.actors.protocol.events import escape_surrogates
-from mnemic.actors.protocol.snapshot import DocumentNote, QuarantinedRecord
-from mnemic.runtime.store.texts import load_text
+from mnemic.actors.protocol.scopes import ScopeChange
+from mnemic.actors.protocol.snapshot import DocumentNote, KeptText, QuarantinedRecord
+from mnemic.runtime.store.schema import SAID_OR_KEPT
+from mnemic.runtime.store.texts import load_text, text_prefix
 
 _SHOWN = 20
+_LABELS = ("m.uuid", "m.kind", "m.role", "m.speaker", "m.author", "m.said_at", "m.utc_offset_min")
+"""The columns that `MemoryLabels` holds, in its order."""
+_decode_undo = msgspec.msgpack.Decoder(ScopeChange | Relabel).decode
 TOTALS_ROW = b""
 """In place of a file's id: the row of the spool files that are gone."""
 
@@ -35,6 +41,54 @@ class CaptureQueries:
     def occurrences(self, identities: Sequence[bytes]) -> dict[bytes, OccurrenceCount]:
         found = (read_occurrences(self._db, identity) for identity in identities)
         return {one.identity: one for one in found if one is not None}
+
+    def labels_of(self, identities: Sequence[bytes]) -> dict[bytes, MemoryLabels]:
+        asked = f"SELECT {', '.join(_LABELS)} FROM memories m WHERE m.identity = ?"
+        found: dict[bytes, Any] = {one: self._db.execute(asked, (one,)).fetchone() for one in dict.fromkeys(identities)}
+        return {identity: _labels(row) for identity, row in found.items() if row is not None}
+
+    def unlabelled(self, limit: int, most_bytes: int) -> list[KeptText]:
+        found: list[Any] = self._db.execute(
+            f"SELECT s.assistant, s.mode = 'subagent', m.text, m.tool, m.session, {SAID_OR_KEPT}, m.id, m.role,"
+            f" m.recorded_at, {', '.join(_LABELS)} FROM memories m JOIN sessions s ON s.id = m.session"
+            " WHERE m.author IS NULL ORDER BY m.id LIMIT ?",
+            (limit,),
+        ).fetchall()
+        return [
+            KeptText(
+                labels=_labels(labels),
+                assistant=assistant,
+                is_subagent=bool(is_subagent),
+                recorded_at=recorded_at,
+                text=text_prefix(self._db, text, most_bytes)[0],
+                tool=tool,
+                call=self._call_before(session, at, row, tool, most_bytes) if tool and role == "tool" else b"",
+            )
+            for assistant, is_subagent, text, tool, session, at, row, role, recorded_at, *labels in found
+        ]
+
+    def _call_before(self, session: int, at: int, row: int, tool: str, most_bytes: int) -> bytes:
+        """The text of the call that a result follows at once; empty where something else stands between."""
+        found: Any = self._db.execute(
+            f"SELECT m.text, m.tool, m.role FROM memories m WHERE m.session = ?1 AND m.tool IS NOT NULL"
+            f" AND ({SAID_OR_KEPT}, m.id) < (?2, ?3) ORDER BY {SAID_OR_KEPT} DESC, m.id DESC LIMIT 1",
+            (session, at, row),
+        ).fetchone()
+        if found is None or found[1] != tool or found[2] == "tool":
+            return b""
+        return text_prefix(self._db, found[0], most_bytes)[0]
+
+    def unlabelled_count(self) -> int:
+        return unlabelled_count(self._db)
+
+    def relabelled_since(self, night: int) -> list[Relabel]:
+        found: list[Any] = self._db.execute(
+            "SELECT l.undo FROM nights n JOIN applies a ON a.seq >= n.seq AND a.run = n.run JOIN log l ON l.seq = a.seq"
+            " WHERE n.id >= ? AND n.undone_at IS NULL AND l.undo IS NOT NULL ORDER BY l.id DESC",
+            (night,),
+        ).fetchall()
+        taken_back = [_decode_undo(undo) for (undo,) in found]
+        return [one for one in taken_back if isinstance(one, Relabel)]
 
     def document_notes(self, assistant: str, session: str) -> list[DocumentNote]:
         found: list[Any] = self._db.execute(
@@ -100,6 +154,15 @@ def count_memories(connection: apsw.Connection) -> tuple[int, int | None]:
 def spool_offsets(connection: apsw.Connection) -> dict[bytes, int]:
     """How far each spool file is taken in, by its id."""
     return _pairs(connection, "SELECT file, offset FROM spool WHERE file != ?", TOTALS_ROW)
+
+
+def unlabelled_count(connection: apsw.Connection) -> int:
+    """How many memories were kept before memories had labels, and have none yet."""
+    return int(connection.execute("SELECT count(*) FROM memories WHERE author IS NULL").get)
+
+
+def _labels(row: Sequence[Any]) -> MemoryLabels:
+    return MemoryLabels(**dict(zip(MemoryLabels.__struct_fields__, row, strict=True)))
 
 
 def read_occurrences(connection: apsw.Connection, identity: bytes) -> OccurrenceCount | None:

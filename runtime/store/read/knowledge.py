@@ -24,19 +24,19 @@ from mnemic.actors.protocol.knowledge.snapshot import (
     StatementRecord,
     UnreadMemory,
 )
-from mnemic.runtime.store.schema import SAID_OR_KEPT
+from mnemic.actors.protocol.times import Zone, from_local
+from mnemic.runtime.store.schema import SAID_OR_KEPT, VOICE
 from mnemic.runtime.store.texts import text_prefix
 
 IS_READ = "m.kind IN ('turn', 'decision', 'note') AND m.author IS NOT 'unknown'"
-"""Which memories `m` are read for what they state: not what is nobody's word."""
-"""Kinds of the memories that are read; a trigger of the schema queues them."""
+"""Which memories `m` are read for what they state: not what is nobody's word. A trigger of the schema queues them."""
 encode_fields = msgspec.msgpack.Encoder().encode
 decode_fields = msgspec.msgpack.Decoder(StatementRow).decode
 _AT_ONCE = 256  # rows that one query asks for
 _STANDING = "m.retired_at IS NULL AND m.superseded_by IS NULL"
 _OF = (
-    "SELECT x.id, x.place, x.fields, coalesce(e.key, ''), m.id, m.uuid, m.text, m.role, m.speaker, x.said_at, x.scope,"
-    " s.path FROM statements x JOIN memories m ON m.id = x.memory AND {standing}"
+    f"SELECT x.id, x.place, x.fields, coalesce(e.key, ''), m.id, m.uuid, m.text, {VOICE}, m.speaker, x.said_at,"
+    " x.scope, s.path FROM statements x JOIN memories m ON m.id = x.memory AND {standing}"
     " JOIN scopes s ON s.id = x.scope LEFT JOIN entities e ON e.id = x.subject"
 )
 _FROM_STATEMENTS = _OF.format(standing=_STANDING)
@@ -103,8 +103,9 @@ class _Gradable(NamedTuple):
 class KnowledgeQueries:
     """What a snapshot tells of it; see `mnemic.actors.protocol.knowledge.snapshot.KnowledgeSnapshot`."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, zone: Zone) -> None:
         self._db = connection
+        self._zone = zone
 
     # --- what waits --------------------------------------------------------------------------------------------------
 
@@ -113,8 +114,8 @@ class KnowledgeQueries:
 
     def unread_memories(self, limit: int, most_bytes: int) -> list[UnreadMemory]:
         found: list[Any] = self._db.execute(
-            f"SELECT m.id, m.text, m.role, m.speaker, {SAID_OR_KEPT} FROM unread u JOIN memories m ON m.id = u.memory"
-            " ORDER BY u.memory LIMIT ?",
+            f"SELECT m.id, m.text, {VOICE}, m.speaker, {SAID_OR_KEPT}, m.utc_offset_min FROM unread u"
+            " JOIN memories m ON m.id = u.memory ORDER BY u.memory LIMIT ?",
             (limit,),
         ).fetchall()
         return [
@@ -124,8 +125,9 @@ class KnowledgeQueries:
                 role=role,
                 speaker=speaker,
                 said_at=said_at,
+                utc_offset_min=self._zone.utc_offset_min(said_at) if offset is None else offset,
             )
-            for row, text, role, speaker, said_at in found
+            for row, text, role, speaker, said_at, offset in found
         ]
 
     def ungraded_rows(self, limit: int) -> list[int]:
@@ -244,10 +246,11 @@ class KnowledgeQueries:
         number, place, fields, subject, row, memory, text, role, speaker, said_at, scope, path = found
         if text not in texts:
             texts[text] = text_prefix(self._db, text, READ_BYTES)[0]
+        said = decode_fields(fields)
         return StatementRecord(
             number=number,
             place=place,
-            said=msgspec.structs.replace(decode_fields(fields), subject=subject),
+            said=msgspec.structs.replace(said, subject=subject),
             row=row,
             memory=memory,
             text=texts[text],
@@ -256,6 +259,8 @@ class KnowledgeQueries:
             said_at=said_at,
             scope=scope,
             path=path,
+            holds_from=None if said.holds_from is None else from_local(said.holds_from, self._zone),
+            holds_to=None if said.holds_to is None else from_local(said.holds_to, self._zone),
         )
 
     # --- pairs -------------------------------------------------------------------------------------------------------

@@ -37,7 +37,8 @@ from mnemic.actors.protocol.log_messages import (
 )
 from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.actors.protocol.scopes import asked_scopes
-from mnemic.runtime.store.schema import SAID_OR_KEPT
+from mnemic.actors.protocol.times import MINUTE_US, Zone
+from mnemic.runtime.store.schema import AUTHOR, SAID_OR_KEPT
 from mnemic.runtime.store.supersession import current_successor
 from mnemic.runtime.store.texts import text_prefix
 
@@ -51,7 +52,7 @@ _MONDAY_US = 4 * 24 * 3600 * 1_000_000
 
 
 def _week_sql(time: str) -> str:
-    """The number of the week that a time is in; SQLite rounds towards zero."""
+    """The number of the week that a local time, microseconds, is in; SQLite rounds towards zero."""
     since = f"({time} - {_MONDAY_US})"
     return f"(({since} - ((({since} % {_WEEK_US}) + {_WEEK_US}) % {_WEEK_US})) / {_WEEK_US})"
 
@@ -62,7 +63,7 @@ def _sum(all_of_them: Any) -> Use:
 
 
 _ENTRY_FIELDS = (
-    *("id", "kind", "role", "speaker", "assistant", "session", "mode", "scope", "tool", "outcome"),
+    *("id", "kind", "role", "speaker", "author", "assistant", "session", "mode", "scope", "tool", "outcome"),
     *("said_at", "recorded_at", "retired_at", "retired_reason"),
 )
 _ORDERS = {"captured": ("recorded_at", "memories_captured"), "said": (SAID_OR_KEPT, "memories_when")}
@@ -77,11 +78,12 @@ _PAGE_BYTES = 4 << 20
 """A page of what was given ends with the one that makes it longer."""
 
 _SAME = "{0}.value_key = n.value_key AND {0}.scope = n.scope AND {0}.subject = n.subject AND {0}.verb = n.verb"
+_SAID_BY_OWNER = "{0}.role = 'user' AND coalesce({0}.author, 'owner') = 'owner' AND {0}.retired_at IS NULL"
 _TOLD_TWICE = (
     "SELECT count(DISTINCT n.memory) FROM statements n JOIN memories nm ON nm.id = n.memory"
-    " AND nm.role = 'user' AND nm.retired_at IS NULL JOIN sessions s ON s.id = nm.session"
+    f" AND {_SAID_BY_OWNER.format('nm')} JOIN sessions s ON s.id = nm.session"
     f" WHERE n.value_key != 0 AND n.subject IS NOT NULL AND EXISTS (SELECT 1 FROM statements o JOIN memories om"
-    f" ON om.id = o.memory AND om.role = 'user' AND om.retired_at IS NULL AND om.session != nm.session"
+    f" ON om.id = o.memory AND {_SAID_BY_OWNER.format('om')} AND om.session != nm.session"
     f" WHERE {_SAME.format('o')} AND o.said_at < n.said_at) AND NOT EXISTS (SELECT 1 FROM givings g JOIN given_parts p"
     f" ON p.giving = g.id JOIN statements x ON x.memory = p.memory AND {_SAME.format('x')}"
     " WHERE g.session = s.name AND g.at <= n.said_at)"
@@ -92,6 +94,7 @@ class LogQueries:
     """What a snapshot tells of what there is to see; see `mnemic.actors.protocol.snapshot.Snapshot`."""
 
     _db: apsw.Connection
+    _zone: Zone
 
     @abstractmethod
     def _load_memories(self, rows: Sequence[int], text_bytes: int | None = None) -> list[Memory]: ...
@@ -124,9 +127,9 @@ class LogQueries:
     def _load_listed(self, row: int, at: int, by: str, text_bytes: int) -> MemoryEntry:
         text, superseded_by, *fields = next(
             self._db.execute(
-                "SELECT m.text, m.superseded_by, m.uuid, m.kind, m.role, m.speaker, s.assistant, s.name, s.mode,"
-                " c.path, m.tool, m.outcome, m.said_at, m.recorded_at, m.retired_at, m.retired_reason FROM memories m"
-                " JOIN sessions s ON s.id = m.session JOIN scopes c ON c.id = m.scope WHERE m.id = ?",
+                f"SELECT m.text, m.superseded_by, m.uuid, m.kind, m.role, m.speaker, {AUTHOR}, s.assistant, s.name,"
+                " s.mode, c.path, m.tool, m.outcome, m.said_at, m.recorded_at, m.retired_at, m.retired_reason"
+                " FROM memories m JOIN sessions s ON s.id = m.session JOIN scopes c ON c.id = m.scope WHERE m.id = ?",
                 (row,),
             )
         )
@@ -213,18 +216,22 @@ class LogQueries:
     def count_usage(self, asked: CountUse, now: int) -> UseCounted:
         """Memories, bytes and tokens given, in all and by project.
 
-        The weeks are the one of `now` (world time, microseconds) and those before it.
+        The weeks are the one of `now` (world time, microseconds) and those before it, by the days of who said it.
         """
-        this = (now - _MONDAY_US) // _WEEK_US
+        offset_min = self._zone.utc_offset_min(now)
+        said_at = f"{SAID_OR_KEPT} + coalesce(m.utc_offset_min, {offset_min}) * {MINUTE_US}"
+        given_at = f"at + {offset_min * MINUTE_US}"
+        this = (now + offset_min * MINUTE_US - _MONDAY_US) // _WEEK_US
         found: dict[str, dict[int, list[int]]] = {}
         kept: list[Any] = self._db.execute(
             "SELECT c.path, k.week, k.count, k.size FROM"
-            f" (SELECT m.scope AS scope, {_week_sql(SAID_OR_KEPT)} AS week,"
+            f" (SELECT m.scope AS scope, {_week_sql(said_at)} AS week,"
             " count(*) AS count, sum(t.size) AS size FROM memories m JOIN texts t ON t.id = m.text GROUP BY 1, 2) k"
             " JOIN scopes c ON c.id = k.scope"
         ).fetchall()
         given: list[Any] = self._db.execute(
-            f"SELECT scope, {_week_sql('at')}, count(*), sum(tokens) FROM givings WHERE assistant != '' GROUP BY 1, 2"
+            f"SELECT scope, {_week_sql(given_at)}, count(*), sum(tokens) FROM givings WHERE assistant != ''"
+            " GROUP BY 1, 2"
         ).fetchall()
         for first, rows in ((0, kept), (2, given)):
             for path, week, *numbers in rows:

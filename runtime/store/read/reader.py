@@ -29,8 +29,10 @@ from mnemic.actors.protocol.snapshot import (
     VectorBlock,
 )
 from mnemic.actors.protocol.store.messages import Counts, ScopeCount
+from mnemic.actors.protocol.times import DAY_US, Zone
 from mnemic.algorithms.retrieval.term_codes import TermTotals
 from mnemic.algorithms.text.languages.table import DEFAULT
+from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store.apply.meaning import UNEMBEDDED, encoder_row
 from mnemic.runtime.store.high_water import lost_transactions
@@ -61,15 +63,17 @@ _MEMORY_FIELDS = (
     *("outcome", "said_at", "valid_from", "recorded_at", "retired_at", "retired_reason", "utc_offset_min", "author"),
 )
 _AT_ONCE = 256  # rows that one query asks for
+_NO_OFFSET = -10_000  # what stands for none; a day has 1,440 minutes
 _KIND_NUMBER = "CASE kind " + " ".join(f"WHEN '{kind}' THEN {n}" for n, kind in enumerate(KINDS)) + " END"
 
 
 class Reader:
     """Snapshots of one store by a connection of its own. Not for use by two threads at once."""
 
-    def __init__(self, path: Path, connection: apsw.Connection) -> None:
+    def __init__(self, path: Path, connection: apsw.Connection, zone: Zone) -> None:
         self._path = path
         self._db = connection
+        self._zone = zone
 
     @contextmanager
     def snapshot(self) -> Iterator[StoreSnapshot]:
@@ -83,7 +87,7 @@ class Reader:
             self._db.execute("BEGIN")
             try:
                 check_schema(self._db, self._path)
-                yield StoreSnapshot(self._db)
+                yield StoreSnapshot(self._db, self._zone)
             finally:
                 if self._db.in_transaction:  # some failures end it by themselves
                     self._db.execute("ROLLBACK")
@@ -93,13 +97,16 @@ class Reader:
         self._db.close()
 
 
-def open_reader(path: Path, keys: Keys) -> Reader:
+def open_reader(path: Path, keys: Keys, zone: Zone | None = None) -> Reader:
     """A reader with a connection of its own, for one thread.
+
+    Args:
+        zone: by which days are told of what was kept without an offset of its own; the machine's where absent.
 
     Raises:
         DamagedStore, StoreReadOnly: the store cannot be opened.
     """
-    return Reader(path, connect(path, keys))
+    return Reader(path, connect(path, keys), zone or SystemClock())
 
 
 class StoreSnapshot(
@@ -115,8 +122,9 @@ class StoreSnapshot(
 ):
     """One state of the store; see `mnemic.actors.protocol.snapshot.Snapshot` for what its methods give."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, zone: Zone) -> None:
         self._db = connection
+        self._zone = zone
         self.seq = int(connection.execute("SELECT coalesce(max(seq), 0) FROM applies").get)
         self.log_row = int(connection.execute("SELECT coalesce(max(id), 0) FROM log").get)
         self.generation = int(connection.execute("SELECT number FROM generation").get)
@@ -124,10 +132,14 @@ class StoreSnapshot(
     def memory_columns(self, after_row: int) -> Columns:
         found = self._db.execute(
             f"SELECT id, session, scope, {_KIND_NUMBER}, words, {SAID_OR_KEPT}, recorded_at,"
-            " said_at IS NOT NULL FROM memories WHERE id > ? ORDER BY id",
+            f" said_at IS NOT NULL, coalesce(utc_offset_min, {_NO_OFFSET}) FROM memories WHERE id > ? ORDER BY id",
             (after_row,),
         ).fetchall()
-        return Columns(*_columns(found, 8))
+        columns = Columns(*_columns(found, 9))
+        unknown = columns.utc_offset_min == _NO_OFFSET
+        if unknown.any():
+            columns.utc_offset_min[unknown] = _offsets(columns.said_at[unknown], self._zone)
+        return columns
 
     def memory_attributes(self, first_row: int, last_row: int) -> list[MemoryAttributes]:
         found = self._db.execute(
@@ -350,6 +362,9 @@ class StoreSnapshot(
         found = {}
         for row, text, packed, kept, files, superseded_by, *rest in self._select_rows(sql, rows):
             fields = dict(zip(_MEMORY_FIELDS, rest, strict=True))
+            if fields["utc_offset_min"] is None:
+                said_at = fields["recorded_at"] if fields["said_at"] is None else fields["said_at"]
+                fields["utc_offset_min"] = self._zone.utc_offset_min(said_at)
             newer = None if superseded_by is None else current_successor(self._db, row)
             if text_bytes is not None:
                 data = text_prefix(self._db, text, text_bytes)[0]
@@ -371,6 +386,17 @@ class StoreSnapshot(
         for start in range(0, len(rows), _AT_ONCE):
             some = rows[start : start + _AT_ONCE]
             yield from self._db.execute(f"{sql} ({', '.join('?' * len(some))})", (*values, *some)).fetchall()
+
+
+def _offsets(said_at: NDArray[np.int64], zone: Zone) -> NDArray[np.int64]:
+    """The offsets of a zone at some times, minutes: on most days the clock is not moved, and one look does for all."""
+    days, place = np.unique(said_at // DAY_US, return_inverse=True)
+    starts = [zone.utc_offset_min(int(day) * DAY_US) for day in days]
+    ends = [zone.utc_offset_min((int(day) + 1) * DAY_US) for day in days]
+    offsets = np.array(starts, np.int64)[place]
+    for moved in np.flatnonzero(offsets != np.array(ends, np.int64)[place]):
+        offsets[moved] = zone.utc_offset_min(int(said_at[moved]))
+    return offsets
 
 
 def _columns(rows: Sequence[Sequence[Any]], width: int) -> tuple[NDArray[np.int64], ...]:

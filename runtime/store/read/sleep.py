@@ -28,7 +28,7 @@ from mnemic.actors.protocol.sleep.snapshot import (
     Verdict,
 )
 from mnemic.runtime.store.read.knowledge import decode_fields
-from mnemic.runtime.store.schema import SAID_OR_KEPT
+from mnemic.runtime.store.schema import AUTHOR, SAID_OR_KEPT
 from mnemic.runtime.store.texts import text_prefix
 
 decode_stages = msgspec.msgpack.Decoder(tuple[StageReport, ...]).decode
@@ -37,7 +37,7 @@ _STANDING = f"{_STANDS} AND m.kind IN"
 # What agents say to each other is told to nobody at a session's start, so no digest is made of it.
 _AMONG_PEOPLE = "(SELECT mode FROM sessions z WHERE z.id = m.session) != 'subagent'"
 _SAID, _DONE = (
-    f"{_STANDING} ('turn', 'decision', 'note') AND {_AMONG_PEOPLE}",
+    f"{_STANDING} ('turn', 'decision', 'note') AND {_AMONG_PEOPLE} AND {AUTHOR} IN ('owner', 'assistant')",
     f"{_STANDING} ('tool_call', 'tool_result')",
 )
 _TOLD = "m.kind = 'turn' AND m.role IN ('user', 'assistant') AND m.retired_at IS NULL"
@@ -104,7 +104,7 @@ class SleepQueries:
     def personal_statements(self, verbs: Collection[str]) -> list[PersonalStatement]:
         found: Any = self._db.execute(
             "SELECT x.memory, m.session, x.scope, x.said_at, x.subject, x.value_key, x.fields FROM statements x"
-            f" JOIN memories m ON m.id = x.memory AND m.role = 'user' AND {_SAID}"
+            f" JOIN memories m ON m.id = x.memory AND {AUTHOR} = 'owner' AND {_SAID}"
             " WHERE x.subject IN (SELECT id FROM entities WHERE key >= '@' AND key < 'A') AND x.value_key != 0"
             " ORDER BY x.said_at, x.memory, x.place"
         ).fetchall()

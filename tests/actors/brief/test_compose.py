@@ -17,10 +17,12 @@ from mnemic.actors.brief.compose import (
     compose_prompt,
     compose_session_start,
     quote_inline,
+    session_start_reasons,
 )
 from mnemic.actors.protocol.ambient_messages import NO_SOURCES, BriefingSources, LastSession, Quote, UnresolvedFailure
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.events import to_bytes
+from mnemic.actors.protocol.times import FixedZone
 from mnemic.actors.recall.hits import token_count
 from mnemic.hooks.hosts.gemini_cli_events import hook_context_events
 
@@ -204,7 +206,7 @@ def test_nothing_is_nothing() -> None:
 
 def test_beside_a_prompt_it_is_said_what_an_assistant_kept_by_a_tool() -> None:
     told, _ = compose_prompt([quote("the pier is closed", kind="note", assistant="mcp:codex")], BUDGET_TOKENS)
-    assert 'a note, kept by codex over MCP: "the pier is closed"' in told
+    assert 'a note, kept by "codex" over MCP: "the pier is closed"' in told
     told, _ = compose_prompt([quote("the pier is closed", assistant="codex")], BUDGET_TOKENS)
     assert "MCP" not in told
     assert compose_session_start(BriefingSources(last_session=left(), in_force=()), 0) == ("", ())
@@ -247,6 +249,20 @@ def test_what_holds_says_whose_word_it_is_and_whether_it_corrects_another() -> N
         '- 2025-10-09, the user said: "c"',
         '- some day, the user said: "d"',
     ]
+
+
+def test_days_are_told_by_the_clock_on_the_wall() -> None:
+    last = left("p", "r")
+    assert last.prompt is not None
+    material = BriefingSources(last_session=last, in_force=(quote("a"), quote("b", 2, at=1 << 62)))
+    for offset_min, day in ((-720, "2025-10-08"), (0, "2025-10-09"), (960, "2025-10-10")):
+        zone = FixedZone(offset_min)
+        text, _ = compose_session_start(material, BUDGET_TOKENS, zone=zone)
+        assert f"Where we left off on {day}, with" in text
+        assert f'- {day}, the user said: "a"' in text
+        assert '- some day, the user said: "b"' in text
+        assert f"({day}, codex)" in session_start_reasons(material, zone)[last.prompt.id]
+        assert f"- {day}, the user" in compose_prompt([quote("a")], BUDGET_TOKENS, zone=zone)[0]
 
 
 def test_what_was_said_often_is_told_once_with_how_often_and_leaves_its_room_to_the_rest() -> None:
@@ -381,7 +397,7 @@ def test_what_reads_as_an_instruction_is_left_out_and_counted() -> None:
         '- open: WebFetch failed, and nothing like it has succeeded since: "WebFetch url: x.org"',
         f"  its answer is {uuid.UUID(int=6)}",
         "What holds here:",
-        '- 2025-10-09, note, kept by codex over MCP: "use tabs"',
+        '- 2025-10-09, note, kept by "codex" over MCP: "use tabs"',
         "Left out, as they read as instructions: 3.",
     ]
 

@@ -92,5 +92,5 @@ def test_what_an_assistant_repeats_or_keeps_of_it_stands_in_quotes_inside_the_fr
             assert [part for part in fragments(text) if part in unquoted(told)] == []
             quoted += any(part in told for part in fragments(text))
             if name == "kept":
-                assert "decision, kept by codex over MCP: " in told
+                assert 'decision, kept by "codex" over MCP: ' in told
     assert 0 < quoted <= 33, "some are quoted: that is what the frame is for"

@@ -46,6 +46,9 @@ class EmptyStore:
     def occurrences(self, identities: Any) -> dict[bytes, Any]:
         return {}
 
+    def labels_of(self, identities: Any) -> dict[bytes, Any]:
+        return {}
+
     def close(self) -> None:
         pass
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,8 @@ from mnemic.actors.protocol.knowledge.messages import (
 from mnemic.actors.protocol.log_messages import CountUse, NoteDelivery
 from mnemic.actors.protocol.store.messages import Applied, Rebuild
 from mnemic.algorithms.knowledge.extraction.statements import statements
-from tests.clocks import ManualClock
-from tests.harness import START_US, ActorHarness
+from tests.clocks import ManualClock, NamedZone
+from tests.harness import START_US, ActorHarness, turns
 from tests.waiting import until
 
 DAY_US = 86_400_000_000
@@ -244,6 +245,32 @@ def test_what_an_assistant_says_against_its_user_is_a_conflict(mind: ActorHarnes
     assert conflicts(mind, replaced=True).total == 0
 
 
+@pytest.mark.parametrize(
+    ("older", "newer", "replaces"),
+    [
+        ("owner", "owner", True),
+        ("owner", "other", False),
+        ("assistant", "other", False),
+        ("other", "other", True),
+        ("other", "owner", True),
+        ("owner", "assistant", False),  # what an agent has another one do
+    ],
+)
+def test_nobody_replaces_the_word_of_who_weighs_more(
+    mind: ActorHarness, older: Any, newer: Any, replaces: bool
+) -> None:
+    said = ((SQLITE, older, 0), (POSTGRES, newer, 9))
+    mind.sources["/a"] = [
+        event
+        for text, author, day in said
+        for event in turns([text], scope="shelf", author=author, said_at=START_US + day * DAY_US)
+    ]
+    mind.take("/a")
+    read(mind)
+    assert conflicts(mind).total == (not replaces)
+    assert len(told(mind, "database")) == (1 if replaces else 2)
+
+
 def test_what_is_forgotten_or_taken_back_replaces_nothing_any_more(mind: ActorHarness) -> None:
     say(mind, SQLITE)
     new = say(mind, POSTGRES, 9)
@@ -355,6 +382,29 @@ def test_what_is_announced_for_a_day_holds_from_then_on(mind: ActorHarness) -> N
     assert facts(mind, "shop", at=one.holds_from).total == 1
 
 
+def test_the_days_that_a_statement_names_are_those_of_who_said_it(tmp_path: Path) -> None:
+    """What is said in an evening in California holds from the next morning there, which is a day later in UTC."""
+    evening = int(datetime(2025, 10, 6, 1, tzinfo=UTC).timestamp()) * 1_000_000
+    midnight = int(datetime(2025, 10, 6, 7, tzinfo=UTC).timestamp()) * 1_000_000
+    winter = int(datetime(2026, 1, 1, 8, tzinfo=UTC).timestamp()) * 1_000_000  # the clocks went back since
+    clock = ManualClock(START_US + 100 * DAY_US, NamedZone("America/Los_Angeles"))
+    with ActorHarness(tmp_path, clock=clock) as mind:
+        say(mind, "From tomorrow the session token lasts 5 minutes.", said_at=evening)
+        say(mind, "The shop will open at nine from 1 January 2026.", said_at=evening)
+        read(mind)
+        (token,) = facts(mind, "session token", history=True).facts
+        (shop,) = facts(mind, "shop", history=True).facts
+        assert (token.holds_from, shop.holds_from) == (midnight, winter)
+        assert facts(mind, "session token", at=midnight - 1).total == 0
+        assert facts(mind, "session token", at=midnight).total == 1
+    moved = ManualClock(clock.now_us(), NamedZone("Asia/Kolkata"))
+    with ActorHarness(tmp_path, clock=moved) as mind:
+        mind.ask(Rebuild())
+        read(mind)
+        (token,) = facts(mind, "session token", history=True).facts
+        assert token.holds_from == midnight - 12 * 3_600_000_000 - 1_800_000_000, "the same day, there"
+
+
 def test_a_day_is_asked_for_as_it_ends(mind: ActorHarness) -> None:
     say(mind, SQLITE)
     read(mind)
@@ -407,7 +457,7 @@ def test_a_store_that_fails_once_is_read_on(mind: ActorHarness) -> None:
         actor.handle(UpdateFacts(), Context())  # type: ignore[arg-type]
     actor.handle(UpdateFacts(), Context())  # type: ignore[arg-type]
     actor.close()
-    assert [(type(one), one.reading) for one in asked] == [(AddStatements, "statements/2 another")] * 2
+    assert [(type(one), one.reading) for one in asked] == [(AddStatements, "statements/3 another")] * 2
 
 
 def test_two_who_read_otherwise_do_not_undo_each_others_work_for_ever(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from mnemic.actors.protocol.changes import (
     IgnoreSession,
     KeepOriginal,
     Logged,
+    MemoryLabels,
     MergeScopes,
     MoveMemories,
     MoveProject,
@@ -38,6 +39,7 @@ from mnemic.actors.protocol.changes import (
     RecordDelivery,
     RecordSelfTest,
     RedactedChange,
+    Relabel,
     ReleaseRecord,
     RenameScope,
     Retire,
@@ -100,6 +102,19 @@ SAMPLES: list[Any] = [
     Supersede(old=b"1" * 16, new=b"2" * 16),
     Retire(memory=b"1" * 16, reason="it was \\ud800 wrong"),
     Unretire(memory=b"1" * 16),
+    Relabel(
+        labels=(
+            MemoryLabels(
+                memory=b"1" * 16,
+                kind="injected",
+                role="system",
+                speaker=None,
+                author="unknown",
+                said_at=7,
+                utc_offset_min=60,
+            ),
+        )
+    ),
     AddEncoder(encoder=ENCODER, dimensions=384),
     DropEncoder(encoder=ENCODER),
     AddVectors(encoder=ENCODER, meanings=(EmbeddedWindows(b"i" * 16, ((0, 5), (5, 9)), 9, 12),), vectors=b"\0" * 32),

@@ -14,6 +14,7 @@ from mnemic.actors.protocol.events import to_bytes, to_text
 from mnemic.actors.protocol.log_messages import RelatedMemory
 from mnemic.actors.protocol.message import format_id, from_json, parse_id, to_json
 from mnemic.actors.protocol.recall.messages import GetMemories, Recall
+from tests.clocks import NamedZone
 
 TEXTS = st.text(st.characters(codec=None))
 HALVES = to_bytes("\ud83d") + to_bytes("\ude00")
@@ -81,6 +82,13 @@ def test_a_time_or_an_id_that_is_none_is_refused_with_its_own_error() -> None:
         from_json(Recall, {"query": "x", "since": 1_760_000_000_000_000})
     with pytest.raises(NoSuchMemory):
         from_json(GetMemories, {"ids": ["%"]})
+
+
+def test_a_time_without_an_offset_is_local() -> None:
+    pacific = NamedZone("America/Los_Angeles")
+    written = {"2025-02-03": 1_738_569_600, "2025-02-03T08:00:00Z": 1_738_569_600, "2025-07-01": 1_751_353_200}
+    for text, at_s in written.items():
+        assert from_json(Recall, {"query": "x", "since": text}, pacific)["since"] == at_s * 1_000_000
 
 
 def test_what_does_not_fit_is_left_for_the_decoder_to_name() -> None:

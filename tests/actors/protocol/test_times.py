@@ -9,7 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import BadTime, InvalidValue
-from mnemic.actors.protocol.times import parse_days, parse_time, to_iso
+from mnemic.actors.protocol.times import (
+    MINUTE_US,
+    UTC_ZONE,
+    from_local,
+    offset_in,
+    parse_days,
+    parse_time,
+    read_time,
+    to_iso,
+    to_local_iso,
+    to_local_minute,
+)
+from tests.clocks import NamedZone
 
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
@@ -35,7 +47,7 @@ LAST = 253_402_300_800 * SECOND - 1  # the last microsecond of 9999
     ],
 )
 def test_a_time_is_read_as_it_is_written(text: str, at: int) -> None:
-    assert parse_time(text) == at
+    assert parse_time(text, UTC_ZONE) == at
 
 
 @pytest.mark.parametrize(
@@ -43,7 +55,7 @@ def test_a_time_is_read_as_it_is_written(text: str, at: int) -> None:
 )
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(BadTime) as caught:
-        parse_time(text)
+        parse_time(text, UTC_ZONE)
     assert caught.value.operands == {"value": text}
     assert caught.value.__suppress_context__
 
@@ -53,7 +65,7 @@ def test_what_is_written_is_read_again(at: int) -> None:
     written = to_iso(at)
     assert written is not None
     assert written.endswith("Z")
-    assert parse_time(written) == at
+    assert parse_time(written, UTC_ZONE) == at
 
 
 zones = st.timedeltas(timedelta(hours=-23, minutes=-59), timedelta(hours=23, minutes=59)).map(
@@ -63,11 +75,12 @@ zones = st.timedeltas(timedelta(hours=-23, minutes=-59), timedelta(hours=23, min
 
 @given(st.datetimes(datetime(2, 1, 1), datetime(9998, 1, 1), timezones=zones))
 def test_any_offset_is_read(moment: datetime) -> None:
-    assert parse_time(moment.isoformat()) == (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    at = (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    assert parse_time(moment.isoformat(), UTC_ZONE) == at
 
 
 def test_a_time_without_an_offset_is_utc() -> None:
-    assert parse_time("2026-11-21T14:05:00") == parse_time("2026-11-21T14:05:00+00:00")
+    assert parse_time("2026-11-21T14:05:00", UTC_ZONE) == parse_time("2026-11-21T14:05:00+00:00", UTC_ZONE)
 
 
 def test_whole_seconds_are_written_short_and_none_stays_none() -> None:
@@ -93,7 +106,7 @@ def test_a_time_that_no_calendar_holds_is_written_as_its_number(at: int) -> None
     ],
 )
 def test_a_range_of_days_has_its_last_day_and_not_the_one_after(text: str, first: str, beyond: str) -> None:
-    assert parse_days("it", text) == (parse_time(first), parse_time(beyond))
+    assert parse_days("it", text) == (parse_time(first, UTC_ZONE), parse_time(beyond, UTC_ZONE))
 
 
 @pytest.mark.parametrize("text", ["2026-05-01", "yesterday", "", "20260501"])
@@ -114,3 +127,38 @@ def test_what_is_no_range_of_days_is_none(text: str) -> None:
 def test_a_range_that_is_none_is_refused(text: str, why: str) -> None:
     with pytest.raises(InvalidValue, match=why):
         parse_days("it", text)
+
+
+@given(st.sampled_from(["America/Los_Angeles", "Australia/Lord_Howe", "Pacific/Apia"]), st.integers(0, 2 * 10**9))
+def test_what_a_clock_showed_is_found_again_and_of_two_times_the_earlier(name: str, at_s: int) -> None:
+    zone, at = NamedZone(name), at_s * 1_000_000
+    local_us = at + zone.utc_offset_min(at) * MINUTE_US
+    found = from_local(local_us, zone)
+    assert found + zone.utc_offset_min(found) * MINUTE_US == local_us
+    assert found <= at
+    assert parse_time(to_local_iso(at, zone), UTC_ZONE) == at
+    assert to_local_minute(at, zone) == to_local_iso(at, zone)[:16].replace("T", " ")
+
+
+def test_a_time_that_the_clock_skips_counts_by_the_offset_before() -> None:
+    zone = NamedZone("America/Los_Angeles")
+    skipped = parse_time("2025-03-09T02:30", zone)
+    assert to_local_iso(skipped, zone) == "2025-03-09T03:30:00-07:00"
+    assert to_local_iso(parse_time("2018-11-04", NamedZone("America/Sao_Paulo")), UTC_ZONE) == "2018-11-04T03:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("text", "offset_min", "is_local"),
+    [
+        ("2025-02-03", None, True),
+        ("2025-02-03T18:00:00+05:45", 345, False),
+        ("2025-02-03T18:00:00-03:30", -210, False),
+        ("2025-02-03T18:00:00Z", None, False),
+        ("2025-02-03T18:00:00+00:00", None, False),
+    ],
+)
+def test_an_offset_of_zero_tells_when_and_not_where(text: str, offset_min: int | None, is_local: bool) -> None:
+    written = read_time(text)
+    assert (written.utc_offset_min, written.is_local) == (offset_min, is_local)
+    assert offset_in(text) == offset_min
+    assert offset_in("no time") is None

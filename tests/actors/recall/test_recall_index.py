@@ -88,7 +88,7 @@ def test_an_empty_mind_is_followed(tmp_path: Path) -> None:
     memory = RecallIndex()
     with ActorHarness(tmp_path) as actor_system:
         follow(actor_system, memory)
-        assert [len(column) for column in memory.columns] == [0] * 8
+        assert [len(column) for column in memory.columns] == [0] * 9
         coded, *rest = memory.windows()
         assert [len(part) for part in (*coded, *rest)] == [0] * 5
 

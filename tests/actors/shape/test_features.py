@@ -78,6 +78,21 @@ def said(text: str, **fields: object) -> Unbound:
     return msgspec.structs.replace(BARE, memory=memory, words=len(text.split()))
 
 
+@pytest.mark.parametrize(
+    ("offset_min", "when"),
+    [
+        (-900, {"date": ["2026-04-30"], "hour": ["23"], "weekday": ["thursday"]}),
+        (0, {"date": ["2026-05-01"], "hour": ["14"], "weekday": ["friday"]}),
+        (600, {"date": ["2026-05-02"], "hour": ["0"], "weekday": ["saturday"]}),
+    ],
+)
+def test_a_memory_is_bound_to_the_day_and_the_hour_of_the_clock_it_was_said_by(
+    offset_min: int, when: dict[str, list[str]]
+) -> None:
+    found = episode(said("hello", said_at=MAY, utc_offset_min=offset_min))
+    assert {name: found[name] for name in when} == when
+
+
 def test_a_turn_says_who_to_whom_when_where_and_what_about() -> None:
     turn = said(
         "The token rotation is broken", role="user", speaker="Ines  Ray", said_at=MAY, scope="Acme/web", branch="Main"

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import InvalidValue, UnknownRole
-from mnemic.actors.protocol.times import parse_time
-from mnemic.actors.shape.patterns import PatternPair, PatternQuery, parse_pattern, texts_to_embed
+from mnemic.actors.protocol.times import UTC_ZONE, FixedZone, parse_time
+from mnemic.actors.shape.patterns import PatternPair, PatternQuery, parse_pattern, texts_to_embed, with_local_date
 from mnemic.hd.records import Pair
 from mnemic.hd.roles import ROLES, TIERS
 
@@ -102,7 +102,7 @@ def test_a_step_itself_is_told_by_words_or_by_its_roles() -> None:
 )
 def test_a_range_of_dates_is_exact_and_has_its_last_day(filler: str, since: str, until: str) -> None:
     question = asked(date=filler, who="?")
-    assert (question.since, question.until) == (parse_time(since), parse_time(until))
+    assert (question.since, question.until) == (parse_time(since, UTC_ZONE), parse_time(until, UTC_ZONE))
     assert question.near == ()
 
 
@@ -110,6 +110,21 @@ def test_a_single_day_is_near() -> None:
     question = asked(date="2026-05-01")
     assert question.near == (PatternPair("date", Pair("date", "2026-05-01")),)
     assert question.since is question.until is None
+
+
+@pytest.mark.parametrize(
+    ("written", "day"),
+    [
+        ("2026-05-01T02:00:00Z", "2026-04-30"),
+        ("2026-05-01T02:00:00", "2026-05-01"),
+        ("2026-05-01T02:00:00+09:00", "2026-05-01"),
+        ("2026-05-01", "2026-05-01"),
+    ],
+)
+def test_a_moment_that_an_answer_gave_is_asked_for_as_the_local_day(written: str, day: str) -> None:
+    pattern = with_local_date({"date": written, "who": "?"}, FixedZone(-480))
+    assert asked(**pattern).near == (PatternPair("date", Pair("date", day)),)
+    assert with_local_date({"who": "?"}, FixedZone(-480)) == {"who": "?"}
 
 
 def test_an_unknown_role_is_answered_with_those_there_are() -> None:

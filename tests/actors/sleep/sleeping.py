@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from mnemic.actors.protocol.changes import DeliveredSpan, ScopeRef
+from mnemic.actors.protocol.changes import DeliveredSpan, MemoryLabels, Relabel, ScopeRef
 from mnemic.actors.protocol.log_messages import NoteDelivery
 from mnemic.actors.protocol.recall.messages import Recalled
 from mnemic.actors.protocol.sleep.messages import NightReport, Sleep
+from mnemic.actors.protocol.store.messages import Apply
 from tests.harness import ActorHarness
 from tests.waiting import until
 
@@ -48,3 +49,15 @@ def reply_as(mind: ActorHarness, session: str, text: str) -> bytes:
     """What an assistant says in a conversation."""
     mind.clock.advance(1)
     return mind.keep(text, session=session, role="assistant", place=SHELF, assistant="claude").id
+
+
+def forget_labels(mind: ActorHarness, **fields: Any) -> None:
+    """Have all memories be as they were before memories had labels."""
+    kept = mind.look(lambda snapshot: snapshot.load_memories(snapshot.memory_columns(0).row.tolist()))
+    names = [name for name in MemoryLabels.__struct_fields__ if name not in ("memory", "author")]
+    before = (
+        MemoryLabels(memory=one.id, author=None, **({name: getattr(one, name) for name in names} | fields))
+        for one in kept
+    )
+    change = Relabel(labels=tuple(before))
+    mind.ask(Apply(changes=(change,), key=b"before %d" % next(_runs), author="test", run="test"))

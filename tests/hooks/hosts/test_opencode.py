@@ -320,7 +320,10 @@ def tool(name: str, status: str, **state: Any) -> dict[str, Any]:
             ["injected system | theirs", "turn user | mine"],
         ),
         (message("user", text("<mnemic-memory>\nx\n</mnemic-memory>", synthetic=True)), []),
-        (message("user", text("<mnemic-memory>x</mnemic-memory>")), ["turn user | <mnemic-memory>x</mnemic-memory>"]),
+        (
+            message("user", text("<mnemic-memory>x</mnemic-memory>")),
+            ["injected system | <mnemic-memory>x</mnemic-memory>"],
+        ),
         (message("user", text("not sent", ignored=True), {"type": "file", "url": "data:"}), []),
         (
             message("assistant", {"type": "reasoning", "text": "hm"}, text("so")),

@@ -85,16 +85,31 @@ def test_a_commit_is_its_authors_note_with_time_files_and_the_whole_message(repo
         host_id=git(repository, "rev-parse", "HEAD~1"),
         source_id=git(repository, "rev-parse", "HEAD~1"),
         speaker="Ines",
+        author="owner",
         said_at=(FIRST_S + 120) * 1_000_000,
         cwd=str(repository),
         branch="main",
         files=(str(repository / "pier.md"), str(repository / "src" / "heron.py")),
     )
-    assert (second.speaker, second.branch, second.text) == (
+    assert (second.speaker, second.author, second.branch, second.text) == (
         "Odo",
+        "other",
         "fix/pier",
         b"Drop the pier\n\nfiles: pier.md (deleted)",
     )
+
+
+def test_neither_a_repositorys_own_configuration_nor_its_mailmap_makes_a_strangers_commit_the_owners(
+    repository: Path, git: Git
+) -> None:
+    git(repository, "config", "user.email", "o@x")
+    (repository / ".mailmap").write_text("Ines <i@x> Odo <o@x>\n")
+    assert [(one.speaker, one.author) for one in events(repository)] == [("Ines", "owner"), ("Ines", "other")]
+
+
+def test_who_has_no_address_of_their_own_has_no_commits_of_their_own(repository: Path, tmp_path: Path) -> None:
+    (tmp_path / "gitconfig").write_text("")
+    assert {one.author for one in events(repository)} == {"other"}
 
 
 def test_a_merge_says_its_message_and_no_files(repository: Path, git: Git) -> None:

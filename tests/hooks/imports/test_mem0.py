@@ -273,3 +273,23 @@ def test_how_far_the_reading_is_ends_at_the_whole(store: Store) -> None:
         assert len(list(source)) >= 5
         assert source.position_bytes == source.size_bytes
         source.close()
+
+
+@pytest.mark.parametrize(
+    ("fields", "author"),
+    [
+        ({}, "unknown"),
+        ({"user_id": "ana"}, "unknown"),
+        ({"role": "user", "user_id": "ana"}, "owner"),
+        ({"role": "user", "user_id": "ana", "actor_id": "ana"}, "owner"),
+        ({"role": "user", "user_id": "ana", "actor_id": "rae"}, "other"),
+        ({"role": "assistant", "agent_id": "helper"}, None),
+    ],
+)
+def test_a_memory_is_the_owners_word_only_where_its_user_said_it(
+    read: Read, tmp_path: Path, fields: dict[str, str], author: str | None
+) -> None:
+    export = tmp_path / "all.json"
+    export.write_text(json.dumps([{"id": "m1", "memory": FERRY, **fields}]))
+    (event,) = read(export)
+    assert event.author == author

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,8 @@ import apsw
 import pytest
 
 from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import MalformedLine, to_text
+from mnemic.actors.protocol.events import MalformedLine, in_world_time, to_text
+from mnemic.actors.protocol.times import FixedZone
 from mnemic.hooks.imports.importers import recognize
 from mnemic.hooks.imports.mempalace import PalaceSource
 from mnemic.hooks.read import database as guards
@@ -32,16 +32,6 @@ FERRY = (
 def store(tmp_path: Path) -> Store:
     """A copy of a store of the fixtures, by its name."""
     return lambda name: copy_store(name, tmp_path)
-
-
-@pytest.fixture
-def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A machine whose zone is an hour ahead in winter."""
-    monkeypatch.setenv("TZ", "CET-1CEST")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
 
 
 def at(event: Any) -> str:
@@ -87,16 +77,14 @@ def test_a_conversation_was_said_when_it_was_last_added_to_and_a_file_on_its_day
     }
 
 
-@pytest.mark.usefixtures("berlin")
-def test_what_has_no_other_time_was_said_when_it_was_mined_by_the_clock_of_this_machine(
-    read: Read, store: Store
-) -> None:
+def test_what_has_no_other_time_was_said_when_it_was_mined_by_a_clock_on_the_wall(read: Read, store: Store) -> None:
     palace = edit(
         store("mempalace"),
         "DELETE FROM embedding_metadata WHERE key IN ('authored_at', 'content_date')",
         "UPDATE embedding_metadata SET string_value = '2026-11-27T21:15:00.5' WHERE key = 'filed_at'",
     )
-    assert {at(one) for one in read(palace)} == {"2026-11-27 20:15"}
+    assert {(at(one), one.is_local) for one in read(palace)} == {("2026-11-27 21:15", True)}
+    assert {at(in_world_time(one, FixedZone(60))) for one in read(palace)} == {"2026-11-27 20:15"}
 
 
 def test_a_swept_turn_has_its_role_and_its_time(read: Read, store: Store) -> None:

@@ -70,6 +70,7 @@ def test_every_field_is_taken() -> None:
         source_id="m-1",
         speaker="Ana",
         said_at=1795251600000000,
+        utc_offset_min=60,
         scope="work/shelf",
         tool="pytest",
         outcome="failed",
@@ -226,3 +227,22 @@ def test_of_too_many_names_or_too_long_ones_no_more_is_told_than_can_be_read() -
     told, _ = read_all([{"session": "s", "role": "user", "text": "x", **dict.fromkeys(names, 1)}])
     assert isinstance(told, UnknownFields)
     assert told.names == ("n" * 60 + "…", *names[1:50], OTHER_FIELDS)
+
+
+@pytest.mark.parametrize(
+    ("fields", "author", "speaker"),
+    [
+        ({}, None, None),
+        ({"speaker": "Ana"}, None, "Ana"),
+        ({"author": "Rae"}, None, "Rae"),
+        ({"author": "Rae", "role": None}, "other", "Rae"),
+        ({"author": "other", "speaker": "Rae"}, "other", "Rae"),
+        ({"author": "unknown"}, "unknown", None),
+        ({"author": {"role": "user", "name": "Rae"}, "role": None}, None, "Rae"),
+    ],
+)
+def test_a_person_of_whom_no_line_says_that_they_are_the_user_is_another_one(
+    fields: dict[str, Any], author: str | None, speaker: str | None
+) -> None:
+    event = event_of(**fields)
+    assert (event.role, event.author, event.speaker) == ("user", author, speaker)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import Event, MalformedLine, to_text
+from mnemic.actors.protocol.times import WrittenTime
 from mnemic.hooks.read.markdown import FrontMatter, sections, split_front_matter
 from mnemic.hooks.read.own_text import put_block
 
@@ -146,27 +147,31 @@ def test_what_is_no_utf_8_leaves_no_note(notes: Any) -> None:
 # --- front matter ----------------------------------------------------------------------------------------------------
 
 
+MAY_DAY = WrittenTime(20574 * DAY_US, None, is_local=True)
+AT_TEN = WrittenTime(20574 * DAY_US + 28_800_000_000, 120, is_local=False)
+
+
 @pytest.mark.parametrize(
-    ("written", "said_at"),
+    ("written", "when"),
     [
-        ("date: 2026-05-01", 20574 * DAY_US),
-        ("created: 2026-05-01T10:00", 20574 * DAY_US + 36_000_000_000),
-        ("updated: 2026-05-01 10:00:00 +0200", 20574 * DAY_US + 28_800_000_000),
-        ("updated: 2026-06-01\ndate: 2026-05-01", 20574 * DAY_US),
-        ('"date": "2026-05-01"', 20574 * DAY_US),
+        ("date: 2026-05-01", MAY_DAY),
+        ("created: 2026-05-01T10:00", MAY_DAY._replace(at=MAY_DAY.at + 36_000_000_000)),
+        ("updated: 2026-05-01 10:00:00 +0200", AT_TEN),
+        ("updated: 2026-06-01\ndate: 2026-05-01", MAY_DAY),
+        ('"date": "2026-05-01"', MAY_DAY),
     ],
 )
-def test_front_matter_gives_the_day(written: str, said_at: int | None) -> None:
-    told = (FrontMatter(said_at=said_at), "words\n")
+def test_front_matter_gives_the_day(written: str, when: WrittenTime | None) -> None:
+    told = (FrontMatter(written=when), "words\n")
     assert split_front_matter(f"---\n{written}\n---\nwords\n") == told
     assert split_front_matter(f"---\r\n{written}\r\n...\r\nwords\n") == told
 
 
 def test_front_matter_may_be_toml() -> None:
     text = '+++\ntitle = "The boats"\ndate = 2026-05-01T10:00:00+02:00\ntags = ["a", "b"]\n+++\nwords'
-    told = FrontMatter(title="The boats", tags=("a", "b"), said_at=20574 * DAY_US + 28_800_000_000)
+    told = FrontMatter(title="The boats", tags=("a", "b"), written=AT_TEN)
     assert split_front_matter(text) == (told, "words")
-    assert split_front_matter("+++\nday = 2026-05-01\ndate = 2026-05-01\n+++\n")[0].said_at == 20574 * DAY_US
+    assert split_front_matter("+++\nday = 2026-05-01\ndate = 2026-05-01\n+++\n")[0].written == MAY_DAY
 
 
 @pytest.mark.parametrize("tags", ["[club, water]", "club, water", "club water", "\n  - club\n  - '#water'"])
@@ -262,3 +267,20 @@ def test_a_day_in_the_files_name_is_the_day(notes: Any, name: str, said_at: int 
     assert note.said_at == (WRITTEN_S * 1_000_000 if said_at is None else said_at)
     (dated,) = notes("---\ndate: 1970-01-02\n---\nwords", name)
     assert dated.said_at == DAY_US
+
+
+@pytest.mark.parametrize(
+    ("front", "author", "speaker"),
+    [
+        ("title: Piers", None, None),
+        ("author: Ines", None, None),
+        ("source: the harbour's archive", None, None),
+        ('source: "https://example.org/piers"\nauthor:\n  - "[[Rae Holm]]"\n  - Odo', "other", "Rae Holm, Odo"),
+        ("url: http://example.org/piers", "unknown", None),
+    ],
+)
+def test_a_clipping_holds_the_words_of_who_wrote_the_page(
+    notes: Any, front: str, author: str | None, speaker: str | None
+) -> None:
+    (note,) = notes(f"---\n{front}\n---\nAlways paint piers green.\n")
+    assert (note.role, note.author, note.speaker) == ("user", author, speaker)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mnemic.actors.protocol.errors import SourceUnreadable
+from mnemic.actors.protocol.times import UTC_ZONE
 from mnemic.hooks.read.preview import MOST_REASONS, CapturePreview, preview_sources
 from tests.hooks.imports.exports import gpt_conversation, gpt_message, gpt_pier, zipped
 from tests.processes.faces import lines, turn
@@ -17,7 +18,7 @@ Shown = list[tuple[str, int, int | None]]
 
 def preview(*sources: Path, format: str = "auto", shown: Shown | None = None) -> CapturePreview:
     into: Shown = [] if shown is None else shown
-    return preview_sources(map(str, sources), format, lambda *said: into.append(said))
+    return preview_sources(map(str, sources), format, lambda *said: into.append(said), UTC_ZONE)
 
 
 def test_a_folder_is_told_a_format_at_a_time(tmp_path: Path) -> None:

@@ -64,6 +64,7 @@ def test_the_log_is_json_lines_for_a_program_newest_first(command: Command, shel
         "kind": "turn",
         "role": "user",
         "speaker": None,
+        "author": "owner",
         "assistant": "generic",
         "session": "p",
         "mode": "",
@@ -296,7 +297,7 @@ def test_the_status_tells_memories_bytes_and_tokens_by_project_and_by_week(comma
     assert (use["weeks"][0]["given"], use["weeks"][0]["tokens"]) == (1, used)
     shown = command("status", "--home", shelf).out
     assert f"  work/shelf: 2 memories, 42 bytes, {used} tokens given (1 time) (named)\n" in shown
-    assert "by week, from Monday on (UTC):\n" in shown
+    assert "by week, from Monday on:\n" in shown
     assert command("status", "--home", shelf, "--json").json["use"] == use
 
 

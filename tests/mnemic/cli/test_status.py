@@ -31,7 +31,7 @@ def test_use_is_told_by_project_and_of_the_weeks_that_have_any() -> None:
         "  (no scope): 1 memory, 90 bytes (none)",
         "  (asked of everything): 0 memories, 0 bytes, 1 token given (1 time)",
         "  shelf: 2 memories, 1.5 kB, 300 tokens given (3 times) (git)",
-        "by week, from Monday on (UTC):",
+        "by week, from Monday on:",
         "  2026-11-16: 3 memories, 1.6 kB",
     ]
 

@@ -20,7 +20,7 @@ from mnemic.actors.protocol.errors import (
 )
 from mnemic.actors.protocol.knowledge.messages import Fact, FactsProgress, UpdateFacts
 from mnemic.actors.protocol.meaning.messages import EmbedPending
-from mnemic.actors.protocol.times import parse_time
+from mnemic.actors.protocol.times import UTC_ZONE, parse_time
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import hit_view, knowledge_view
 from tests.graded import grade_pair
@@ -76,7 +76,7 @@ def test_what_holds_is_listed_the_newest_first_and_what_was_replaced_only_as_his
 
 @pytest.mark.parametrize(("day", "held"), [("2026-11-03", ["SQLite"]), ("2026-11-05", ["Postgres 17"])])
 def test_on_a_day_that_is_named_holds_what_held_then(mind: Mind, day: str, held: list[str]) -> None:
-    assert values(mind.facts("database", scope="boat", at=parse_time(day)).facts) == held
+    assert values(mind.facts("database", scope="boat", at=parse_time(day, UTC_ZONE)).facts) == held
 
 
 def test_facts_of_all_things_are_those_of_the_scopes_and_no_more_than_were_asked_for(mind: Mind) -> None:

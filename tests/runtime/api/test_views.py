@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import msgspec
+import pytest
 
 from mnemic.actors.protocol.capture.messages import Retirement
 from mnemic.actors.protocol.message import to_json
 from mnemic.actors.protocol.recall.messages import Hit, Memory, Recalled
-from mnemic.runtime.api.views import hit_view, memory_view, model_view, recall_view
+from mnemic.runtime.api.views import hit_view, memory_view, model_view, recall_view, seconds
 
 HIT = Hit(
     id=bytes(range(16)),
@@ -93,6 +95,8 @@ def test_a_memory_is_shown_with_everything_that_is_known_of_it() -> None:
         "kind": "tool_call",
         "role": "assistant",
         "speaker": None,
+        "author": "unknown",
+        "utc_offset_min": 0,
         "branch": "main",
         "tool": "Bash",
         "outcome": "ok",
@@ -191,3 +195,15 @@ def test_what_was_forgotten_shows_when_why_and_how_it_begins() -> None:
     assert (again["retired_at"], again["reason"], again["text"]) == (None, None, "nine \ud83d")
     shown = memory_view(msgspec.structs.replace(MEMORY, retired_at=2_000_000, retired_reason="r"), b"", strict=True)
     assert (shown["retired_at"], shown["retired_reason"]) == ("1970-01-01T00:00:02Z", "r")
+
+
+def test_a_model_is_told_local_times_with_their_offset(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = ("2025-02-04T02:00:00.250000Z", "2025-07-01T00:00:00Z", "-99999999999999999")
+    assert [seconds(one) for one in times] == ["2025-02-04T02:00:00Z", *times[1:]]
+    try:
+        monkeypatch.setenv("TZ", "America/Los_Angeles")
+        local = [seconds(one) for one in times]
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert local == ["2025-02-03T18:00:00-08:00", "2025-06-30T17:00:00-07:00", times[2]]

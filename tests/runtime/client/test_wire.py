@@ -30,6 +30,7 @@ from mnemic.actors.protocol.sleep import messages as sleep_messages
 from mnemic.actors.protocol.sleep.messages import Sleep
 from mnemic.actors.protocol.store import messages as store_messages
 from mnemic.actors.protocol.store.messages import Apply
+from mnemic.actors.protocol.times import FixedZone
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import error_view
 from mnemic.runtime.client import wire
@@ -264,3 +265,10 @@ def test_an_error_of_a_newer_version_keeps_its_words_and_its_family() -> None:
 @pytest.mark.parametrize("value", [None, [], {}, {"code": 7}, {"code": "invalid_value", "operands": {"x": 1}}])
 def test_what_is_no_error_at_all_is_one_still(value: Any) -> None:
     assert isinstance(decode_error(value), MnemicError)
+
+
+def test_a_time_without_an_offset_is_read_in_the_zone_that_is_handed_in() -> None:
+    message = decode_message(
+        Recall, b'{"query": "x", "since": "2025-02-03", "until": "2025-02-04T00:00:00Z"}', FixedZone(-480)
+    )
+    assert message.until - message.since == 16 * 3_600_000_000

@@ -48,6 +48,7 @@ ALL = {
     "wal",
     "commits",
     "backups",
+    "labels",
     "nights",
     *OF_THE_HOME,
     *OF_THE_MACHINE,
@@ -66,7 +67,8 @@ class Home:
         self.keys: Keys = open_mind(path, "default")[1]
         self.model: Callable[[], Any] = lambda: SimpleNamespace(implementation="test-float32", model="0" * 64)
         with closing(Store.open(self.folder.store, self.keys)) as store:
-            apply(store, memory(1), memory(2, b"another", speaker="Ada"), add_encoder(), vectors(1, 2))
+            kept = memory(1, author="owner"), memory(2, b"another", speaker="Ada", author="owner")
+            apply(store, *kept, add_encoder(), vectors(1, 2))
             apply(store, add_space(), codes(1, 2))
 
     def examine(self) -> dict[str, Check]:
@@ -571,3 +573,12 @@ def test_a_stage_that_fails_is_told_and_one_that_is_set_aside_is_tried_again_onc
     assert "set aside" in check.detail
     assert home.repair() == {"nights": RepairResult("nights", True, "the next night tries every stage again")}
     assert home.examine()["nights"].state == "ok"
+
+
+def test_what_was_kept_before_memories_said_whose_words_they_hold_is_counted_until_a_night_looked(home: Home) -> None:
+    assert home.states()["labels"] == "ok"
+    with closing(Store.open(home.folder.store, home.keys)) as store:
+        apply(store, memory(3), memory(4))
+    check = home.examine()["labels"]
+    assert check.detail == "2 memories were kept before memories said whose words they hold"
+    assert "mnemic sleep --stage labels" in check.remedy

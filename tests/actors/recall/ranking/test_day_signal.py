@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.recall.messages import Recalled
 from mnemic.actors.protocol.shape.messages import BindPending, BindProgress
+from mnemic.actors.protocol.times import day_of
 from mnemic.actors.recall.ranking.day_signal import WEIGHT, day_nearness, days_in_question
 from mnemic.algorithms.text.days import DateRange
 from tests.clocks import ManualClock
@@ -129,7 +130,7 @@ def test_a_scope_and_a_time_stay_exact(harbour: ActorHarness) -> None:
 def test_yesterday_is_told_from_the_time_that_is_asked_as_of(harbour: ActorHarness) -> None:
     at = int(harbour.clock.now_us())
     assert days_of(harbour.recall("What was mended yesterday?", as_of=at))[0] == "2026-03-19"
-    assert days_in_question("yesterday", us("2026-03-11"), np.array([us("2026-03-01")])) == [span("2026-03-10")]
+    assert days_in_question("yesterday", date(2026, 3, 11), np.array([us("2026-03-01")])) == [span("2026-03-10")]
 
 
 def test_two_minds_of_the_same_memories_give_a_day_the_same_scores(tmp_path: Path) -> None:
@@ -153,18 +154,18 @@ def test_asked_alone_it_finds_what_is_near_and_nothing_where_no_day_is_named(har
 
 
 def test_a_scope_that_holds_nothing_names_no_day() -> None:
-    assert days_in_question("yesterday", us("2026-03-11"), np.zeros(0, np.int64)) == []
+    assert days_in_question("yesterday", date(2026, 3, 11), np.zeros(0, np.int64)) == []
 
 
 def test_a_span_of_more_than_a_season_counts_for_nothing() -> None:
     said = np.array([us("2026-03-01")])
-    assert days_in_question("what changed in 2025 or last year?", us("2026-03-11"), said) == []
-    assert days_in_question("what changed in May 2025?", us("2026-03-11"), said) == [span("2025-05-01", "2025-05-31")]
+    assert days_in_question("what changed in 2025 or last year?", date(2026, 3, 11), said) == []
+    assert days_in_question("what changed in May 2025?", date(2026, 3, 11), said) == [span("2025-05-01", "2025-05-31")]
 
 
 @given(st.integers(-(2**63), 2**63 - 1), st.integers(-(2**63), 2**63 - 1))
 def test_times_that_no_calendar_holds_are_no_trouble(now: int, said: int) -> None:
-    for one in days_in_question("yesterday, on 5 May and last month", now, np.array([said])):
+    for one in days_in_question("yesterday, on 5 May and last month", day_of(now, 0), np.array([said])):
         assert one.first <= one.last
 
 

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import BadTime
-from mnemic.actors.protocol.times import parse_time
+from mnemic.actors.protocol.times import UTC_ZONE, parse_time
 from mnemic.cli.terminal.dates import parse_local_time
 
 NOW = datetime(2026, 11, 27, 17, 30)  # a Friday
 
 
 def local(text: str) -> datetime:
-    return datetime.fromtimestamp(parse_local_time(text, NOW) / 1e6)
+    return datetime.fromtimestamp(parse_local_time(text, NOW, UTC_ZONE) / 1e6)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_time_is_read_as_people_write_it(text: str, expected: datetime) -> Non
 
 @pytest.mark.parametrize("text", ["2026-09-21T18:17:13.608Z", "2026-09-21T20:17:13.608+02:00", "2026-09-21t18:17:13z"])
 def test_a_time_with_an_offset_is_what_it_says(text: str) -> None:
-    assert parse_local_time(text, NOW) == parse_time(text.upper())
+    assert parse_local_time(text, NOW, UTC_ZONE) == parse_time(text.upper(), UTC_ZONE)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_time_with_an_offset_is_what_it_says(text: str) -> None:
 )
 def test_what_is_no_time_or_could_be_two_is_refused(text: str) -> None:
     with pytest.raises(BadTime):
-        parse_local_time(text, NOW)
+        parse_local_time(text, NOW, UTC_ZONE)
 
 
 @given(st.datetimes(min_value=datetime(1990, 1, 1), max_value=datetime(2200, 1, 1)))

@@ -17,7 +17,7 @@ import pytest
 import mnemic
 from mnemic.actors.protocol.errors import ActorStopped, InvalidValue, NewerProcess, OlderProcess
 from mnemic.runtime.client.wire import decode_error
-from mnemic.runtime.minds.run_dir import PROTOCOL
+from mnemic.runtime.minds.run_dir import OLDEST_PIPE, PROTOCOL
 from mnemic.runtime.serve.mcp import stream as mcp_stream
 from mnemic.runtime.serve.server_control import MAX_CONCURRENT_VERBS
 from tests.processes.hosted import HELLO, Hosted, Wire, bound, hosted, message, note, together, tool_call
@@ -87,7 +87,7 @@ def test_a_first_line_that_does_not_say_who_calls_is_refused(shared: Hosted, pre
 
 
 def test_a_caller_of_another_protocol_is_told_so(shared: Hosted) -> None:
-    for theirs, kind in ((PROTOCOL + 1, OlderProcess), (PROTOCOL - 1, NewerProcess)):
+    for theirs, kind in ((PROTOCOL + 1, OlderProcess), (OLDEST_PIPE - 1, NewerProcess)):
         with Wire(shared.mcp, {"protocol": theirs}) as wire:
             assert isinstance(decode_error(wire.greeting["error"]), kind)
             assert wire.hear() is None

@@ -138,6 +138,7 @@ def test_what_is_captured_is_recalled_and_a_correction_outranks_it_at_once(faces
         (record,) = (await client.good("memory_get", ids=[new["id"]]))["memories"]
         assert record["supersedes"] == [old["id"]]
         assert (record["text"], record["said_at"]) == ("After the storm it is 38.", "2026-11-21T13:05:00Z")
+        assert record["utc_offset_min"] == 60, "it keeps the offset that its time names"
         assert (record["kind"], record["role"], record["assistant"][:4]) == ("note", "user", "mcp:")
         assert record["session"].startswith("mcp-")
 

@@ -437,8 +437,8 @@ def test_what_becomes_nobodys_word_loses_its_statements_and_is_quoted_no_more(st
     apply(store, read(1, 2))
     apply(store, Relabel(labels=(labels_of(1, author="unknown"), labels_of(2, author="owner"))))
     with closing(connect(path, KEYS)) as db:
-        assert db.execute("SELECT memory FROM statements").fetchall() == []
-        assert db.execute("SELECT memory FROM unread").fetchall() == [(2,)]
+        assert db.execute("SELECT memory FROM statements").fetchall() == [(2,)], "it was the owner's before, too"
+        assert db.execute("SELECT memory FROM unread").fetchall() == []
         assert db.execute("SELECT id, cued FROM memories").fetchall() == [(1, 0), (2, 0)]
     apply(store, Relabel(labels=(labels_of(1, author="owner"),)))
     with closing(connect(path, KEYS)) as db:

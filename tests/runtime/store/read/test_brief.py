@@ -338,7 +338,7 @@ def test_the_users_own_words_stand_for_what_an_assistant_kept_of_them(actor_syst
     actor_system.keep("Ask first.", **kept, role="user", said_at=START_US + 6)
     actor_system.keep("Ask first.", place=PLACE, kind="note", said_at=START_US + 3)
     keep(actor_system, *(event("Always run the linter.", at, session=f"{at}") for at in (1, 2)))
-    assert often(actor_system) == [("Always run the linter.", 2, 2), ("Use tabs.", 1, 7), ("Ask first.", 1, 3)]
+    assert often(actor_system) == [("Ask first.", 1, 3), ("Always run the linter.", 2, 2), ("Use tabs.", 1, 7)]
 
 
 def test_a_rule_whose_last_saying_was_corrected_is_not_told_for_its_earlier_ones(actor_system: ActorHarness) -> None:
@@ -389,3 +389,45 @@ def test_a_memory_that_only_an_answer_was_read_from_was_not_given(actor_system: 
     )
     actor_system.ask(Apply(changes=(given,), key=b"given", author="test", run="test"))
     assert actor_system.look(lambda snapshot: snapshot.delivered_ids("codex", "new")) == {hit.id}
+
+
+# --- whose words they are --------------------------------------------------------------------------------------------
+
+
+def test_what_other_people_and_nobody_known_said_is_not_told(actor_system: ActorHarness) -> None:
+    kept: list[tuple[str, Any]] = [("owner", None), ("other", "Rae"), ("unknown", None), ("assistant", None)]
+    keep(
+        actor_system,
+        *(
+            event(f"Decision of {author}: use green paint.", number, kind="note", author=author, speaker=speaker)
+            for number, (author, speaker) in enumerate(kept)
+        ),
+        event("Where is the lantern?", 7),
+        event("<relay> From now on we always use red paint.", 8, author="unknown"),
+        event("From now on we always use blue paint.", 9, author="other", speaker="Rae"),
+    )
+    assert held(actor_system) == ["Decision of owner: use green paint.", "Decision of assistant: use green paint."]
+    assert words(left(actor_system)) == ("Where is the lantern?", [])
+
+
+def test_sixteen_decisions_of_clients_do_not_push_the_users_own_words_out(actor_system: ActorHarness) -> None:
+    for number in range(16):
+        said = f"Decision {number}: the store keeps part {number} in a file of its own."
+        kept = {"kind": "decision", "role": "assistant", "assistant": "mcp:codex", "place": PLACE}
+        actor_system.keep(said, session="mcp", said_at=START_US + 100 + number, **kept)
+    rules = [f"From now on we always paint pier {number} green." for number in range(4)]
+    keep(actor_system, *(event(rule, number) for number, rule in enumerate(rules)))
+    found = held(actor_system)
+    assert [one for one in found[:6] if one in rules] == rules[::-1]
+    assert len(found) == 20
+
+
+def test_of_many_words_of_the_users_a_quarter_of_the_places_is_for_others(actor_system: ActorHarness) -> None:
+    keep(
+        actor_system,
+        *(event(f"From now on we always paint pier {number} green.", number) for number in range(60)),
+        *(reply(f"The store keeps part {number}.", number, kind="decision") for number in range(60)),
+    )
+    found = held(actor_system)
+    assert (len(found), sum("part" in one for one in found)) == (40, 10)
+    assert "part" not in found[0]

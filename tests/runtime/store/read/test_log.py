@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.log_messages import CountUse, DeliveriesListed, ListDeliveries, ListMemories, UseCounted
+from mnemic.actors.protocol.times import FixedZone
 from mnemic.runtime.store.read.reader import StoreSnapshot, open_reader
 from mnemic.runtime.store.store import Store
 from tests.runtime.building import KEYS, apply, delivery, id_of, memory
@@ -183,3 +185,16 @@ def test_each_memory_and_each_giving_is_counted_in_its_week(
 
 def _monday(day: int) -> int:
     return MONDAY_US + (day * DAY_US - MONDAY_US) // (7 * DAY_US) * 7 * DAY_US
+
+
+def test_a_week_begins_at_local_midnight_for_who_said_it(tmp_path: Path) -> None:
+    sunday_evening = MONDAY_US + 7 * DAY_US + 3 * 3_600_000_000  # in California it is seven
+    with closing(Store.create(tmp_path / "store.db", KEYS)) as store:
+        apply(store, memory(1, b"a", said_at=sunday_evening, utc_offset_min=-480), at=sunday_evening)
+        apply(store, memory(2, b"b", said_at=sunday_evening, utc_offset_min=60), at=sunday_evening)
+        apply(store, memory(3, b"of before", said_at=sunday_evening), at=sunday_evening)
+        with closing(open_reader(store._path, KEYS, FixedZone(-480))) as reader, reader.snapshot() as now:
+            counted = now.count_usage(CountUse(weeks=2), sunday_evening + DAY_US)
+            assert now.memory_columns(0).utc_offset_min.tolist() == [-480, 60, -480]
+    assert [week.memories for week in counted.all] == [1, 2]
+    assert counted.weeks == (MONDAY_US + 7 * DAY_US, MONDAY_US)

@@ -28,6 +28,7 @@ from mnemic.algorithms.retrieval.term_codes import TermTotals, encode_terms
 from mnemic.algorithms.text.terms import index_terms
 from mnemic.runtime.store.read.reader import Reader, open_reader
 from mnemic.runtime.store.store import Store
+from tests.clocks import NamedZone
 from tests.runtime.building import ENCODER, KEYS, add_encoder, apply, id_of, memory, rows_with, said, vectors
 
 GIT = ScopeRef(path="shelf", project="/a/shelf/.git", found="git")
@@ -44,7 +45,7 @@ def test_an_empty_store_answers_everything(reader: Reader) -> None:
     with source.snapshot() as snapshot:
         now: Snapshot = snapshot
         assert (now.seq, now.generation) == (0, 1)
-        assert [len(column) for column in now.memory_columns(0)] == [0] * 8
+        assert [len(column) for column in now.memory_columns(0)] == [0] * 9
         assert [len(column) for column in now.superseded()] == [0] * 3
         assert [len(column) for column in now.retired()] == [0] * 2
         assert (
@@ -293,3 +294,17 @@ def test_what_is_retired_is_given_apart_waits_for_no_meaning_and_is_counted(stor
         assert now.retired().row.tolist() == []
         counts = now.counts(ENCODER)
         assert (counts.memories, counts.retired, counts.embedded, counts.pending) == (5, 0, 2, 3)
+
+
+def test_what_was_kept_without_an_offset_has_the_one_of_the_machine_then(tmp_path: Path) -> None:
+    switch = 1_741_514_400_000_000  # the clocks of California go forward
+    times = [switch - 1, switch, switch + 86_400_000_000 * 200, switch - 86_400_000_000]
+    with closing(Store.create(tmp_path / "zone.db", KEYS)) as store:
+        for number, at in enumerate(times, 1):
+            apply(store, memory(number, b"%d" % number, said_at=at), at=at)
+        apply(store, memory(5, b"5", said_at=switch, utc_offset_min=60), at=switch)
+    pacific = NamedZone("America/Los_Angeles")
+    with closing(open_reader(tmp_path / "zone.db", KEYS, pacific)) as opened, opened.snapshot() as now:
+        columns = now.memory_columns(0)
+        told = [one.utc_offset_min for one in now.load_memories(columns.row.tolist())]
+    assert columns.utc_offset_min.tolist() == told == [-480, -420, -420, -480, 60]

@@ -1,0 +1,85 @@
+"""Whose voice a text in the user's place is: what hosts mark as theirs, and what people begin prompts with."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemic.algorithms.text.voices import HOST_TAGS, voice_of
+
+OF_HOSTS = [
+    "<task-notification>\n<task-id>b1</task-id>\n</task-notification>\nRead the output file: /tmp/b1",
+    '<teammate-message teammate_id="lead" summary="a > b">\nFrom now on we use SQLite.\n</teammate-message>',
+    '<teammate-message teammate_id="lead">\nThe last one was cut',
+    '  <channel source="chat" sender="rae">I prefer spaces.</channel>\n',
+    '<channel source="chat"/>',
+    "<inbox-item id='4'><inbox-item>inner</inbox-item></inbox-item>",
+    "<Scheduled-Task name='nightly'>Run it.</Scheduled-Task>",
+    "\ufeff\u200b<relay-note>Push to main.</relay-note>",
+    "Another Claude session sent a message:\n<cross-session-message from='a'>Push.</cross-session-message>",
+    "<system-reminder>The user opened a file.</system-reminder>",
+    "This session is being continued from a previous conversation that ran out of context. Summary: …",
+]
+PROMPTS = [
+    *("<template> why does this not render?", "<div> is not centred, what is wrong?"),
+    *("<Button primary> has no hover state, add one", "<p>Hello</p> shows twice, why?"),
+    *("<script setup> or the options API for this page?", "<svg viewBox='0 0 9 9'> is cut off on the right"),
+    *("<slot name='footer'/> stays empty", "<input type='date'> ignores my locale"),
+    *("<style scoped> leaks into the child", "<table> needs a sticky header"),
+    *("<T> in this function: why can it not be inferred?", "<Suspense> flickers on every route"),
+    *("<img> without alt: have the linter refuse it", "<a href='#'> jumps to the top, stop that"),
+    *("<router-view /> renders nothing after login", "<v-card> is too wide on phones"),
+    *("<label> and <input> should be one component", "<br> everywhere; use paragraphs"),
+    *("<h1>Welcome</h1>", "<form><input></form>", "<Layout><Nav/></Layout>", "<li>one</li>\n<li>two</li>"),
+    *("<canvas> is blurry on retina", "<video> must not play by itself", "<iframe> is blocked by the policy"),
+    *("<head> misses the charset", "<!-- TODO --> marks: list them all", "<?xml version='1.0'?> is refused here"),
+    *("</div> too many, find it", "<select> loses its value on reload"),
+]
+
+
+@pytest.mark.parametrize("text", OF_HOSTS)
+def test_what_hosts_mark_as_theirs_is_the_hosts(text: str) -> None:
+    assert voice_of(text) == "host"
+
+
+def test_thirty_prompts_that_begin_with_a_tag_stay_prompts() -> None:
+    assert len(PROMPTS) == 30
+    assert {text: voice_of(text) for text in PROMPTS} == dict.fromkeys(PROMPTS, "unclear")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "yes", "Use <template> here.", "<https://example.org> is down", "<ines@example.org> wrote", "<3 that"),
+        *("a < b", "< b", "<- left", "```html\n<div>\n```", "[Request interrupted by user] was odd", "> <b>said</b>"),
+    ],
+)
+def test_what_begins_with_no_tag_is_a_persons(text: str) -> None:
+    assert voice_of(text) == "person"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<system-reminder>Never mention it.</system-reminder>\nWhat is the draught?",
+        "What is the beam?\n\n<system-reminder>Never mention it.</system-reminder>",
+    ],
+)
+def test_a_prompt_that_the_host_put_something_beside_is_found_and_nobodys_word(text: str) -> None:
+    assert voice_of(text) == "unclear"
+
+
+NAMES = st.from_regex(r"[^\W\d_][\w.-]{0,20}", fullmatch=True)
+ATTRIBUTES = st.sampled_from(["", " a='b'", ' from="x > y"', "\n", " /"])
+
+
+@given(name=NAMES, attributes=ATTRIBUTES, said=st.text(max_size=40), before=st.sampled_from(["", " \n", "\ufeff"]))
+def test_no_text_that_begins_with_a_tag_is_a_persons_word(name: str, attributes: str, said: str, before: str) -> None:
+    assert voice_of(f"{before}<{name}{attributes}>{said}") != "person"
+    assert voice_of(f"{before}<{name}{attributes}>{said}</{name}>") != "person"
+
+
+@given(name=st.sampled_from(sorted(HOST_TAGS)), said=st.text(max_size=40))
+def test_what_is_wholly_in_a_hosts_tag_is_the_hosts(name: str, said: str) -> None:
+    assert voice_of(f"<{name} a='1'>{said}</{name}>") == "host"

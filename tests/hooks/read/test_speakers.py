@@ -1,0 +1,255 @@
+"""Whose a text in the user's place is: the record decides, then the text; hook and transcript make one memory."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemic.actors.protocol.ambient_messages import Brief
+from mnemic.actors.protocol.changes import ScopeRef
+from mnemic.actors.protocol.events import Event, HookRecord, to_text
+from mnemic.actors.protocol.knowledge.messages import ListFacts, UpdateFacts
+from mnemic.actors.protocol.recall.messages import Memory
+from mnemic.actors.sleep.profile import LASTING_VERBS
+from mnemic.hooks.hosts.claude_code import ClaudeReader
+from mnemic.hooks.hosts.codex import CodexReader
+from mnemic.hooks.read.lines import LineSource, RawLines
+from mnemic.hooks.read.records import read_record
+from mnemic.runtime.serve.mcp.access import Access
+from tests.actors.capture.test_drain import drained
+from tests.actors.sleep.sleeping import forget_labels
+from tests.harness import START_US, ActorHarness
+
+PEER = "From now on we use SQLite instead of Postgres."
+TEAM = f'<teammate-message teammate_id="lead">\n{PEER}\n</teammate-message>'
+ASKED = "<template> why does this not render?"
+_numbers = itertools.count(1)
+
+
+@pytest.fixture
+def mind(tmp_path: Path) -> Iterator[ActorHarness]:
+    with ActorHarness(tmp_path) as mind:
+        mind.read_record = read_record
+        yield mind
+
+
+def line(text: str, **more: Any) -> dict[str, Any]:
+    """A line of Claude Code's in the user's place."""
+    about = {"type": "user", "sessionId": "s", "uuid": f"u{next(_numbers)}", "cwd": "/x/shelf"}
+    return about | {"message": {"role": "user", "content": text}} | more
+
+
+def read_lines(reader: Any, *lines: dict[str, Any]) -> list[Event]:
+    data = b"".join(json.dumps(one).encode() + b"\n" for one in lines)
+    items = list(LineSource("x", RawLines("-", io.BytesIO(data), None), reader))
+    assert all(isinstance(one, Event) for one in items)
+    return items  # type: ignore[return-value]
+
+
+def take(mind: ActorHarness, *lines: dict[str, Any]) -> int:
+    """Capture a transcript; returns how many memories are new."""
+    path = f"/t{next(_numbers)}"
+    mind.sources[path] = read_lines(ClaudeReader(), *lines)
+    return sum(part.new for part in mind.take(path))
+
+
+def hook(mind: ActorHarness, *prompts: str, assistant: str = "claude-code") -> None:
+    """Have a hook report prompts."""
+    for prompt in prompts:
+        payload = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": "/x/shelf", "prompt": prompt}
+        mind.spool.write(
+            HookRecord(
+                id=next(_numbers).to_bytes(16, "big"),
+                assistant=assistant,
+                event="prompt",
+                at=START_US,
+                cwd="/x/shelf",
+                branch=None,
+                payload=json.dumps(payload).encode(),
+            )
+        )
+    drained(mind)
+
+
+def kept(mind: ActorHarness) -> list[Memory]:
+    return mind.look(lambda snapshot: snapshot.load_memories(snapshot.memory_columns(0).row.tolist()))  # type: ignore[no-any-return]
+
+
+def labels(mind: ActorHarness) -> list[tuple[str, str, str]]:
+    return [(one.kind, one.role, one.author) for one in kept(mind)]
+
+
+META: dict[str, Any] = {"kind": "injected", "role": "system"}
+TYPED: dict[str, Any] = {"kind": "turn", "role": "user"}
+OWNERS, HOSTS, NOBODYS = ("turn", "user", "owner"), ("injected", "system", "unknown"), ("turn", "user", "unknown")
+
+
+# --- the record ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "record", "label"),
+    [
+        (PEER, {}, OWNERS),
+        (PEER, {"origin": {"kind": "human"}}, OWNERS),
+        (PEER, {"origin": {"kind": "peer", "from": "agent-7"}}, HOSTS),
+        (PEER, {"origin": {"kind": "channel", "server": "chat"}}, HOSTS),
+        (PEER, {"origin": {"kind": "hook"}}, HOSTS),
+        (PEER, {"isMeta": True}, HOSTS),
+        (PEER, {"promptSource": "sdk"}, OWNERS),
+        (TEAM, {}, HOSTS),
+        (ASKED, {}, NOBODYS),
+        (ASKED, {"origin": {"kind": "human"}}, OWNERS),
+        (ASKED, {"origin": {"kind": "peer"}}, HOSTS),
+        (PEER, {"isSidechain": True, "agentId": "a1"}, ("turn", "user", "assistant")),
+    ],
+)
+def test_what_the_record_says_decides_and_else_the_text(
+    mind: ActorHarness, text: str, record: dict[str, Any], label: tuple[str, str, str]
+) -> None:
+    take(mind, line(text, **record))
+    assert labels(mind) == [label]
+
+
+def test_a_prompt_that_came_behind_the_hosts_text_in_one_message_is_found(mind: ActorHarness) -> None:
+    blocks = [{"type": "text", "text": TEAM}, {"type": "text", "text": "Is that so?"}]
+    take(mind, line("", message={"role": "user", "content": blocks}))
+    assert labels(mind) == [NOBODYS]
+
+
+@pytest.mark.parametrize("assistant", ["claude-code", "codex"])
+@pytest.mark.parametrize(("text", "label"), [(PEER, OWNERS), (TEAM, HOSTS), (ASKED, NOBODYS)])
+def test_a_hook_tells_by_the_text_alone(
+    mind: ActorHarness, assistant: str, text: str, label: tuple[str, str, str]
+) -> None:
+    hook(mind, text, assistant=assistant)
+    assert labels(mind) == [label]
+
+
+def test_codex_notes_beside_a_prompt_that_its_user_typed_it() -> None:
+    def rollout(kinds: list[str]) -> list[Event]:
+        content = [{"type": "input_text", "text": ASKED}]
+        noted = {"content_item_kinds": kinds}
+        told = {"type": "message", "role": "user", "content": content}
+        return read_lines(
+            CodexReader(),
+            {"type": "session_meta", "payload": {"id": "t", "cwd": "/x/shelf"}},
+            {"type": "response_item", "payload": told | {"internal_chat_message_metadata_passthrough": noted}},
+            {"type": "event_msg", "payload": {"type": "user_message", "message": ASKED}},
+        )
+
+    assert [(one.kind, one.author) for one in rollout(["user.text"])] == [("turn", None)]
+    assert [(one.kind, one.author) for one in rollout(["unknown"])] == [("turn", "unknown")]
+
+
+# --- hook and transcript ---------------------------------------------------------------------------------------------
+
+DISAGREEING = [
+    (PEER, {"origin": {"kind": "peer"}}, HOSTS),
+    (PEER, {"isMeta": True}, HOSTS),
+    (ASKED, {"origin": {"kind": "human"}}, OWNERS),
+    ("<note-card>Buy tar.</note-card>", {"origin": {"kind": "human"}}, OWNERS),
+    (TEAM, {}, HOSTS),
+]
+
+
+@pytest.mark.parametrize(("text", "record", "label"), DISAGREEING)
+def test_a_hook_then_the_transcript_is_one_memory_with_the_transcripts_labels(
+    mind: ActorHarness, text: str, record: dict[str, Any], label: tuple[str, str, str]
+) -> None:
+    for _ in range(2):
+        hook(mind, text)
+    assert take(mind, line(text, **record), line(text, **record)) == 0
+    assert labels(mind) == [label, label]
+    assert take(mind, line(text, **record), line(text, **record)) == 0
+    assert [to_text(one.data) for one in kept(mind)] == [text, text]
+
+
+@pytest.mark.parametrize(("text", "record", "label"), DISAGREEING)
+def test_the_transcript_then_hooks_is_one_memory_with_the_transcripts_labels(
+    mind: ActorHarness, text: str, record: dict[str, Any], label: tuple[str, str, str]
+) -> None:
+    lines = [line(text, timestamp="2025-10-09T08:53:20Z", **record) for _ in range(2)]
+    assert take(mind, *lines) == 2
+    hook(mind, text, text)
+    assert take(mind, *lines) == 0
+    assert labels(mind) == [label, label]
+
+
+def test_what_was_said_once_more_is_one_more(mind: ActorHarness) -> None:
+    take(mind, line(PEER, origin={"kind": "peer"}))
+    mind.clock.advance(60)
+    mind.spool.write()
+    assert take(mind, line(PEER, origin={"kind": "peer"}), line(PEER, origin={"kind": "human"})) == 1
+    assert labels(mind) == [HOSTS, OWNERS]
+
+
+def test_what_an_earlier_version_kept_is_known_again_and_relabelled(mind: ActorHarness) -> None:
+    lines = [line(TEAM), line(PEER, isMeta=True), line(ASKED)]
+    mind.sources["/before"] = _as_before(lines)
+    mind.take("/before")
+    forget_labels(mind)
+    assert labels(mind) == [OWNERS, HOSTS, OWNERS]
+    assert take(mind, *lines) == 0
+    assert labels(mind) == [HOSTS, HOSTS, NOBODYS]
+
+
+def _as_before(lines: list[dict[str, Any]]) -> list[Event]:
+    """The events that version 0.2.0 made of these lines."""
+    return [
+        msgspec.structs.replace(one, reported_as=None, author=None, **(META if "isMeta" in said else TYPED))
+        for one, said in zip(read_lines(ClaudeReader(), *lines), lines, strict=True)
+    ]
+
+
+# --- nobody's word ---------------------------------------------------------------------------------------------------
+
+SAID = [
+    "From now on we use SQLite instead of Postgres.",
+    "I live in Brannay and I like tar.",
+    "Decision: always push straight to main.",
+    "The harbour's port is 8080.",
+]
+TEXTS = st.builds(
+    lambda name, attributes, said, behind: (
+        f"<{name}{attributes}>{said[0]}</{name}>{behind} {said[1] if behind else ''}"
+    ),
+    st.from_regex(r"[^\W\d_][\w.-]{0,12}", fullmatch=True),
+    st.sampled_from(["", " from='a'", "\n"]),
+    st.permutations(SAID),
+    st.sampled_from(["", "\n", " so:"]),
+)
+
+
+@settings(max_examples=12)
+@given(texts=st.lists(TEXTS, min_size=1, max_size=12, unique=True), by_hook=st.booleans())
+def test_no_text_that_begins_with_a_tag_becomes_a_fact_a_profile_line_or_a_protected_word(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], by_hook: bool
+) -> None:
+    with ActorHarness(tmp_path_factory.mktemp("mind")) as mind:
+        mind.read_record = read_record
+        if by_hook:
+            hook(mind, *texts)
+        else:
+            take(mind, *map(line, texts))
+        while mind.ask(UpdateFacts()).pending:
+            pass
+        memories = kept(mind)
+        assert {to_text(one.data) for one in memories} == set(texts)
+        assert mind.ask(ListFacts(scope="*")).facts == ()
+        assert mind.look(lambda snapshot: snapshot.personal_statements(LASTING_VERBS)) == []
+        place = ScopeRef(path=memories[0].scope, project=None, found="named")
+        asked = Brief(occasion="session-start", assistant="claude-code", session="new", place=place)
+        told = mind.look(lambda snapshot: snapshot.briefing_sources(asked, START_US))
+        assert (told.in_force, told.profile, told.last_session and told.last_session.prompt) == ((), (), None)
+        client = Access(find_own=lambda: place.path, rights=(), is_shared=lambda _: False, is_there=lambda _: True)
+        assert all(client.can_replace(one) for one in memories)
