@@ -270,7 +270,7 @@ def test_an_empty_folder_is_said_to_be_empty(command: Command, home: Path, tmp_p
     (tmp_path / "empty").mkdir()
     captured = command("capture", tmp_path / "empty", "--home", home)
     assert captured.code == 0
-    assert "nothing is there: in a folder, files named *.jsonl are taken, else those named *.md" in captured.out
+    assert "nothing is there: in a folder, transcripts are taken (*.jsonl," in captured.out
 
 
 def test_a_text_file_is_notes(command: Command, home: Path, tmp_path: Path) -> None:

@@ -263,7 +263,7 @@ def test_as_json_the_recovery_key_is_printed_even_where_nobody_foresaw_the_error
 def test_a_recovery_key_that_could_not_be_printed_is_not_said_to_have_been(
     command: Command, user: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(given: Any) -> None:
+    def full(given: Any, *, marked: bool) -> None:
         raise OutputFailed(why="No space left on device")
 
     monkeypatch.setattr("mnemic.cli.context.print_lines", full)
