@@ -52,6 +52,7 @@ from mnemic.algorithms.text.near_duplicates import fingerprint
 from mnemic.algorithms.text.same_words import word_form
 from mnemic.algorithms.text.sentences import plain_sentences
 from mnemic.algorithms.text.terms import index_terms, question_terms, telling_terms, telling_words
+from mnemic.algorithms.text.voices import voice_of
 from mnemic.algorithms.text.windows import tokenizable
 from mnemic.hooks.hosts.claude_code import HOST_WRAPPED, SLASH_COMMAND
 from mnemic.hooks.hosts.codex_events import is_capability_listing, is_host_text, render_codex_call
@@ -150,6 +151,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "tokenizable": tokenizable,
     "triples": lambda text: triples(text, "ines"),
     "value_name": value_name,
+    "voice_of": voice_of,
     "word_form": word_form,
     "wrapped by its host": HOST_WRAPPED.fullmatch,
 }
@@ -166,6 +168,7 @@ READ_CHARS = {
 }
 """Of longer texts these read no more, or nothing."""
 WITHIN_OTHERS = {
+    "prompt_event": "voice_of",
     "character_start": "steps over a letter",
     "cut_windows": "what the tokenizer costs is bounded by the windows",
     "find_secrets": "scrub",

@@ -46,7 +46,8 @@ def base_level(uses: Ints, first_at: Ints, recent: Ints, at: int, decay: float) 
     longest, least = _age(first_at, at), _age(np.minimum(oldest, at), at)
     between = np.maximum(longest - least, 1e-9)  # the mean of age ** -decay over these ages
     mean = (longest ** (1.0 - decay) - least ** (1.0 - decay)) / ((1.0 - decay) * between)
-    mean = np.where(longest - least < 1e-6, longest**-decay, mean)
+    middle = (longest + least) / 2.0  # over a short span, the difference above cancels to noise of more than 1e-8
+    mean = np.where(longest - least < 1e-4, middle**-decay, mean)
     total += np.where(older > 0.0, older * mean, 0.0)
     with np.errstate(divide="ignore"):
         found: Floats = np.log(total)

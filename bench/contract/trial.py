@@ -23,7 +23,7 @@ from mnemic.actors.protocol.ambient_messages import (
     QueueTranscripts,
     RetryQuarantined,
 )
-from mnemic.actors.protocol.capture.messages import CaptureText, CaptureTranscript, Forget, Recover
+from mnemic.actors.protocol.capture.messages import CaptureText, CaptureTranscript, Forget, MendLabels, Recover
 from mnemic.actors.protocol.changes import AddMemory, Change, RecordDelivery, RenameScope, ScopeRef, Supersede
 from mnemic.actors.protocol.communities.messages import (
     CommunitiesChanged,
@@ -339,6 +339,7 @@ def valid_messages(takes: tuple[type, ...], lines: str, ids: tuple[bytes, ...]) 
         QueueTranscripts(paths=((lines, "auto"),)),
         GetCaptureProgress(),
         RetryQuarantined(),
+        MendLabels(run="night-1", reason="asked"),
         Brief(occasion="session-start", place=_SHELF, assistant="contract", session="new"),
         Brief(occasion="prompt", place=_SHELF, assistant="contract", session="new", prompt="where is the tide table?"),
         Sleep(run="night-1", seed=bytes(32), budget_s=SLEEP_BUDGET_S),

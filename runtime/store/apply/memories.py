@@ -140,9 +140,8 @@ def _relabel(context: ApplyContext, change: Relabel, at: int) -> ChangeResult:
 
 def _reads_alike(before: MemoryLabels, labels: MemoryLabels) -> bool:
     """Whether nothing that was made of a memory would be made otherwise by its new labels."""
-    offset_min = (
-        labels.utc_offset_min if before.utc_offset_min is None else before.utc_offset_min
-    )  # as it was taken for
+    # Without an offset, a memory counts by the machine's zone, which is what a night labels it with.
+    offset_min = labels.utc_offset_min if before.utc_offset_min is None else before.utc_offset_min
     was = msgspec.structs.replace(before, author=before.author or author_of(before.role), utc_offset_min=offset_min)
     return was == msgspec.structs.replace(labels, author=labels.author or author_of(labels.role))
 

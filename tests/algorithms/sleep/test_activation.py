@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mnemic.algorithms.sleep.activation import DAY_US, HALF_LIKELY_DAYS, base_level, summarise, wanted_again
@@ -42,6 +42,7 @@ def test_uses_that_lie_evenly_are_told_by_their_number(decay: float) -> None:
         assert level(times, decay=decay) == pytest.approx(exact(times, decay=decay), abs=0.1)
 
 
+@example(times=[0, 0, 0, *[86401] * 4], decay=0.75)
 @given(times=TIMES, decay=DECAYS)
 def test_it_lies_between_all_old_uses_at_once_first_and_last(times: list[int], decay: float) -> None:
     ordered = sorted(times)

@@ -25,6 +25,7 @@ from mnemic.actors.protocol.changes import (
 )
 from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory, UnknownScope
 from mnemic.actors.protocol.snapshot import NEAR_CALLS, Unbound, filler_term
+from mnemic.actors.protocol.times import UTC_ZONE
 from mnemic.runtime.store.read.reader import StoreSnapshot, open_reader
 from mnemic.runtime.store.store import Store
 from tests.runtime.building import (
@@ -146,7 +147,7 @@ def readings(path: Path) -> dict[bytes, dict[str, Any]]:
         db.execute("BEGIN")
         try:
             db.execute("INSERT OR IGNORE INTO unbound SELECT id, 0, 1 FROM memories WHERE retired_at IS NULL")
-            snapshot = StoreSnapshot(db)
+            snapshot = StoreSnapshot(db, UTC_ZONE)
             found: list[Unbound] = snapshot.pending_bindings(ENCODER, False, 0, 1000, 100)
         finally:
             db.execute("ROLLBACK")
