@@ -27,7 +27,7 @@ from mnemic.actors.protocol.ambient_messages import (
     UnresolvedFailure,
 )
 from mnemic.actors.protocol.changes import DeliveredSpan
-from mnemic.actors.protocol.events import MCP_PREFIX, to_text
+from mnemic.actors.protocol.events import COMMITS, MCP_PREFIX, to_text
 from mnemic.actors.protocol.times import UTC_ZONE, Zone, local_day
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, token_count
 from mnemic.algorithms.text.instructions import reads_as_instruction
@@ -390,6 +390,8 @@ def _quoted_name(name: str | None) -> str:
 
 def _let_in_label(quote: Quote) -> str:
     """Whose word it is that a memory was said so, where nobody was heard saying it."""
+    if quote.assistant == COMMITS:
+        return f", a commit by {_quoted_name(quote.speaker)}"
     if not quote.assistant.startswith(MCP_PREFIX):
         return ""
     return f", kept by {_quoted_name(quote.assistant.removeprefix(MCP_PREFIX))} over MCP"

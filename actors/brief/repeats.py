@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from mnemic.actors.protocol.ambient_messages import Quote
-from mnemic.actors.protocol.events import MCP_PREFIX, author_of, to_text
+from mnemic.actors.protocol.events import COMMITS, MCP_PREFIX, author_of, to_text
 from mnemic.algorithms.text.same_words import word_form
 
 OTHERS_SHARE = 4
@@ -34,8 +34,13 @@ def statement_key(quote: Quote) -> Hashable:
 
 
 def is_from_user(quote: Quote) -> bool:
-    """Whether a memory is what its user said, as a host or the owner's own command reported it."""
-    return (quote.author or author_of(quote.role)) == "owner" and not quote.assistant.startswith(MCP_PREFIX)
+    """Whether a memory is what its user said, as a host or the owner's own command reported it.
+
+    A commit is not: whoever makes one can write its owner's address.
+    """
+    if quote.assistant == COMMITS or quote.assistant.startswith(MCP_PREFIX):
+        return False
+    return (quote.author or author_of(quote.role)) == "owner"
 
 
 def share_places(statements: Iterable[Quote]) -> list[Quote]:

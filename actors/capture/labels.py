@@ -16,7 +16,7 @@ from mnemic.actors.capture.prepare import apply_changes
 from mnemic.actors.protocol.capture.messages import LabelsMended, MendLabels
 from mnemic.actors.protocol.changes import AddMemory, Change, MemoryLabels, Relabel, idempotency_key
 from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.events import author_of, to_text
+from mnemic.actors.protocol.events import COMMITS, author_of, to_text
 from mnemic.actors.protocol.ports import EchoTest
 from mnemic.actors.protocol.sleep.changes import BeginNight
 from mnemic.actors.protocol.snapshot import KeptText, Snapshot, SnapshotSource
@@ -35,7 +35,7 @@ def mended_labels(kept: KeptText, is_own_echo: EchoTest) -> MemoryLabels:
     labels = kept.labels
     if labels.kind in _STEPS and is_own_echo(labels.kind, kept.tool, to_text(kept.text), to_text(kept.call)):
         return msgspec.structs.replace(labels, kind="injected", role="system", author="unknown")
-    if labels.role == "user" and kept.assistant == "git":  # its name says whose; only the repository says who is who
+    if labels.role == "user" and kept.assistant == COMMITS:  # its name says whose; only the repository says who is who
         return msgspec.structs.replace(labels, author="other")
     if (labels.kind, labels.role) == ("turn", "user") and kept.assistant in _HOSTS:
         voice = voice_of(to_text(kept.text))

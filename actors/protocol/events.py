@@ -165,6 +165,9 @@ class IgnoredSession(msgspec.Struct, frozen=True, kw_only=True):
     """The conversation."""
 
 
+COMMITS = "git"
+"""The assistant that commits of a repository are kept under: their author is a name and an address that anybody can
+write."""
 MCP_PREFIX = "mcp:"
 """What the name of who let a memory in starts with, where that was an assistant that called a tool."""
 IGNORED_SESSION = "silenced"

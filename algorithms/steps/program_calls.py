@@ -41,6 +41,8 @@ _NAMED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _CAPTURED_GROUP = re.compile(r"[$<>=]\(")
 _GROUP_ENDS = ("}", "done", "fi", "esac")
 _CARRIERS = ("eval", "find", "pipx", "xargs")
+_NAMING_DATA = ("createdb", "dropdb", "journalctl", "mysql", "psql", "service", "systemctl", "tar", "unzip", "zip")
+"""Programs whose words name files, databases and services, and run nothing."""
 
 
 class Calls(NamedTuple):
@@ -154,7 +156,9 @@ def _is_carrier(name: str) -> bool:
     """Whether a program may run another one that its words name."""
     if name in RUNNERS or name in REMOTE_RUNNERS or name in _CARRIERS or SHELL_BUILTINS.get(name) == "shell":
         return True
-    return not (name in PROGRAMS or name in SUBCOMMANDS or name in BUILD_TOOLS or name in SHELL_BUILTINS)
+    return not (
+        name in _NAMING_DATA or name in PROGRAMS or name in SUBCOMMANDS or name in BUILD_TOOLS or name in SHELL_BUILTINS
+    )
 
 
 def _says_something(stage: Stage) -> bool:

@@ -26,7 +26,7 @@ from mnemic.actors.protocol.ambient_messages import (
     QuotedPair,
     UnresolvedFailure,
 )
-from mnemic.actors.protocol.events import MCP_PREFIX, escape_surrogates
+from mnemic.actors.protocol.events import COMMITS, MCP_PREFIX, escape_surrogates
 from mnemic.actors.protocol.knowledge.snapshot import StatementRecord
 from mnemic.actors.protocol.scopes import EVERYWHERE
 from mnemic.actors.protocol.sleep.changes import DIGEST_STAGES, PROFILE_STAGE, SourceSpan
@@ -366,6 +366,10 @@ class _BriefingQuery:
                 self._kinds[session] = ""
         return self._kinds[session]
 
+    def _speaker(self, row: int) -> str | None:
+        name = self._db.execute("SELECT speaker FROM memories WHERE id = ?", (row,)).get
+        return None if name is None else str(name)
+
     def _quote(self, row: Any, corrects: bool = False, session: int | None = None) -> Quote:
         text, size = text_prefix(self._db, row[2], _READ_BYTES)
         assistant = self._db.execute("SELECT assistant FROM sessions WHERE id = ?", (session,)).get
@@ -377,6 +381,7 @@ class _BriefingQuery:
             role=row[4],
             kind=row[5],
             assistant=str(assistant or ""),
+            speaker=None if assistant != COMMITS else self._speaker(row[0]),
             is_correction=corrects,
         )
 

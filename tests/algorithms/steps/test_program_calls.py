@@ -77,6 +77,9 @@ uv add lamp
 which lamp
 command -v lamp
 tar czf lamp.tgz lamp
+tar czf lamp light
+psql lamp light
+systemctl status lamp light
 echo lamp light
 rsync -a lamp light
 # lamp light
