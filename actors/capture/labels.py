@@ -7,7 +7,7 @@ A transcript tells more of a text than the hook that reported it first, so what 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -96,10 +96,23 @@ def _differs(kept: KeptText, labels: MemoryLabels) -> bool:
     return was != labels
 
 
-def taken_back(relabelled: Sequence[Relabel]) -> list[Change]:
-    """What takes back relabelling, newest first; each memory keeps an author, so that no night does it again."""
+def taken_back(relabelled: Sequence[tuple[Relabel, Relabel]], now: Mapping[bytes, MemoryLabels]) -> list[Relabel]:
+    """What takes back relabelling, newest first, in parts; pure.
+
+    What somebody said of a memory since stands. Each memory keeps an author, so that no night does it again unasked.
+
+    Args:
+        relabelled: the labels that were given, and those before.
+        now: the labels that memories have.
+    """
     labels: dict[bytes, MemoryLabels] = {}
-    for one in relabelled:
-        for before in one.labels:
-            labels[before.memory] = msgspec.structs.replace(before, author=before.author or author_of(before.role))
-    return [Relabel(labels=tuple(labels.values()))] if labels else []
+    for given, had in relabelled:
+        before = {one.memory: one for one in had.labels}
+        for one in given.labels:
+            if labels.get(one.memory, now.get(one.memory)) == one and one.memory in before:
+                labels[one.memory] = before[one.memory]
+    given_back = [msgspec.structs.replace(one, author=one.author or author_of(one.role)) for one in labels.values()]
+    return [
+        Relabel(labels=tuple(given_back[start : start + STEP_MEMORIES]))
+        for start in range(0, len(given_back), STEP_MEMORIES)
+    ]

@@ -540,8 +540,12 @@ class Snapshot(GraphSnapshot, KnowledgeSnapshot, SleepSnapshot, Protocol):
         """How many there are of these."""
         ...
 
-    def relabelled_since(self, night: int) -> list[Relabel]:
-        """What takes back the relabelling of a night and every later one that stand, newest first."""
+    def relabelled_since(self, night: int) -> list[tuple[Relabel, Relabel]]:
+        """What a night and every later one that stand relabelled, newest first: the labels given, and those before."""
+        ...
+
+    def current_labels(self, memories: Sequence[bytes]) -> dict[bytes, MemoryLabels]:
+        """The labels of memories by their ids; what is erased is left out."""
         ...
 
     def document_notes(self, assistant: str, session: str) -> list[DocumentNote]:

@@ -12,7 +12,7 @@ import apsw
 import msgspec
 
 from mnemic.actors.protocol.ambient_messages import CaptureProgress
-from mnemic.actors.protocol.changes import MemoryLabels, OccurrenceCount, Relabel, TranscriptState
+from mnemic.actors.protocol.changes import Logged, MemoryLabels, OccurrenceCount, Relabel, TranscriptState
 from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.scopes import ScopeChange
 from mnemic.actors.protocol.snapshot import DocumentNote, KeptText, QuarantinedRecord
@@ -22,6 +22,7 @@ from mnemic.runtime.store.texts import load_text, text_prefix
 _SHOWN = 20
 _LABELS = ("m.uuid", "m.kind", "m.role", "m.speaker", "m.author", "m.said_at", "m.utc_offset_min")
 """The columns that `MemoryLabels` holds, in its order."""
+_decode_change = msgspec.msgpack.Decoder(Logged).decode
 _decode_undo = msgspec.msgpack.Decoder(ScopeChange | Relabel).decode
 TOTALS_ROW = b""
 """In place of a file's id: the row of the spool files that are gone."""
@@ -81,14 +82,20 @@ class CaptureQueries:
     def unlabelled_count(self) -> int:
         return unlabelled_count(self._db)
 
-    def relabelled_since(self, night: int) -> list[Relabel]:
+    def relabelled_since(self, night: int) -> list[tuple[Relabel, Relabel]]:
         found: list[Any] = self._db.execute(
-            "SELECT l.undo FROM nights n JOIN applies a ON a.seq >= n.seq AND a.run = n.run JOIN log l ON l.seq = a.seq"
-            " WHERE n.id >= ? AND n.undone_at IS NULL AND l.undo IS NOT NULL ORDER BY l.id DESC",
+            "SELECT l.change, l.undo FROM nights n JOIN applies a ON a.seq >= n.seq AND a.run = n.run"
+            " JOIN log l ON l.seq = a.seq WHERE n.id >= ? AND n.undone_at IS NULL AND l.undo IS NOT NULL"
+            " ORDER BY l.id DESC",
             (night,),
         ).fetchall()
-        taken_back = [_decode_undo(undo) for (undo,) in found]
-        return [one for one in taken_back if isinstance(one, Relabel)]
+        changes = ((_decode_change(change), _decode_undo(undo)) for change, undo in found)
+        return [(now, was) for now, was in changes if isinstance(now, Relabel) and isinstance(was, Relabel)]
+
+    def current_labels(self, memories: Sequence[bytes]) -> dict[bytes, MemoryLabels]:
+        asked = f"SELECT {', '.join(_LABELS)} FROM memories m WHERE m.uuid = ?"
+        found: list[Any] = [self._db.execute(asked, (one,)).fetchone() for one in memories]
+        return {row[0]: _labels(row) for row in found if row is not None}
 
     def document_notes(self, assistant: str, session: str) -> list[DocumentNote]:
         found: list[Any] = self._db.execute(
