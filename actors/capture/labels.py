@@ -26,13 +26,16 @@ _HOSTS = ("claude-code", "codex", "cursor", "gemini-cli", "opencode")
 """Assistants whose hosts put texts of their own into the user's place."""
 _TOLD_KINDS = ("turn", "injected", "note", "decision")
 _STEPS = ("tool_call", "tool_result")
-STEP_MEMORIES = 500
-_READ_BYTES = 1 << 20
+STEP_MEMORIES = 5_000
+"""At most so many are looked at in a step: each that changes any has indexes in memory loaded anew."""
+_STEP_BYTES = 4 << 20
 
 
 def mended_labels(kept: KeptText, is_own_echo: EchoTest) -> MemoryLabels:
     """The labels that a memory of before labels should have, by its words and by who kept it; pure."""
     labels = kept.labels
+    if labels.author not in (None, author_of(labels.role)):  # somebody said whose it is
+        return labels
     if labels.kind in _STEPS and is_own_echo(labels.kind, kept.tool, to_text(kept.text), to_text(kept.call)):
         return msgspec.structs.replace(labels, kind="injected", role="system", author="unknown")
     if labels.role == "user" and kept.assistant == "git":  # its name says whose; only the repository says who is who
@@ -76,8 +79,8 @@ def mend_labels(message: MendLabels, source: SnapshotSource, is_own_echo: EchoTe
         StoreError: nothing was changed.
     """
     with source.snapshot() as snapshot:
-        kept = snapshot.unlabelled(STEP_MEMORIES, _READ_BYTES)
-        left = snapshot.unlabelled_count() - len(kept)
+        kept = snapshot.unlabelled(STEP_MEMORIES, _STEP_BYTES, again=message.again)
+        left = snapshot.unlabelled_count(again=message.again) - len(kept)
     if not kept:
         return LabelsMended(changed=0, pending=0)
     labels = tuple(

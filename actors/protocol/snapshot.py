@@ -532,11 +532,17 @@ class Snapshot(GraphSnapshot, KnowledgeSnapshot, SleepSnapshot, Protocol):
         """The labels of the memories of these identities, by them; the unknown ones are left out."""
         ...
 
-    def unlabelled(self, limit: int, most_bytes: int) -> list[KeptText]:
-        """The first memories that were kept before memories had labels, in the order in which they were kept."""
+    def unlabelled(self, limit: int, most_bytes: int, *, again: bool = False) -> list[KeptText]:
+        """The first memories that were kept before memories had labels, in the order in which they were kept.
+
+        Args:
+            limit: at most so many.
+            most_bytes: no more of them once so much of their texts is read.
+            again: those whose labels a night's undoing took back, too.
+        """
         ...
 
-    def unlabelled_count(self) -> int:
+    def unlabelled_count(self, *, again: bool = False) -> int:
         """How many there are of these."""
         ...
 

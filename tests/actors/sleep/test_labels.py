@@ -82,6 +82,20 @@ def test_taking_the_night_back_takes_the_labels_back_and_no_night_gives_them_aga
     assert labels(mind) == stood
 
 
+def test_a_night_that_is_asked_for_again_gives_the_labels_that_were_taken_back(mind: ActorHarness) -> None:
+    keep(mind, TEAM, ASKED, PLAIN)
+    forget_labels(mind, utc_offset_min=None)
+    night(mind, "first")
+    given = labels(mind)
+    mind.ask(UndoNights())
+    assert night(mind, "second").stages[0].note == ""
+    assert night(mind, "planned", dry_run=True, again=True).stages[0].note == "3 to look at"
+    assert (night(mind, "third", again=True).changes, labels(mind)) == (2, given)
+    assert night(mind, "fourth", again=True).changes == 0
+    mind.ask(UndoNights())
+    assert set(labels(mind).values()) == {("turn", "user", "owner")}, "the night that was taken back stays so"
+
+
 def test_what_was_said_of_a_memory_since_stands_when_its_night_is_taken_back(mind: ActorHarness) -> None:
     keep(mind, TEAM, ASKED, PLAIN)
     forget_labels(mind)
