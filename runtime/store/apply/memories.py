@@ -43,6 +43,9 @@ _KINDS_WITH_IDS = ("tool_call", "tool_result")
 _HOSTS_WITHOUT_IDS = ("gemini-cli",)
 """Hosts that give them none: their calls are told apart by their words, as everything else is."""
 
+_READ_KINDS = ("turn", "decision", "note")
+"""Kinds that are read for what they state, unless they are nobody's word: see `IS_READ`."""
+
 
 def _add_memory(context: ApplyContext, change: AddMemory, at: int) -> ChangeResult:
     db = context.db
@@ -140,6 +143,8 @@ def _relabel(context: ApplyContext, change: Relabel, at: int) -> ChangeResult:
 
 def _reads_alike(before: MemoryLabels, labels: MemoryLabels) -> bool:
     """Whether nothing that was made of a memory would be made otherwise by its new labels."""
+    if labels.kind in _READ_KINDS and (before.author == "unknown") != (labels.author == "unknown"):
+        return False  # without an author, it was read for what it states
     # Without an offset, a memory counts by the machine's zone, which is what a night labels it with.
     offset_min = labels.utc_offset_min if before.utc_offset_min is None else before.utc_offset_min
     was = msgspec.structs.replace(before, author=before.author or author_of(before.role), utc_offset_min=offset_min)
