@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mnemic.actors.capture.labels import taken_back
 from mnemic.actors.protocol.changes import MemoryLabels, Relabel
 from mnemic.actors.protocol.errors import UnknownNight
 from mnemic.actors.protocol.events import to_text
@@ -124,6 +125,21 @@ def test_many_labels_are_taken_back_in_parts_by_the_night_itself_last(
     assert set(labels(mind).values()) == {("turn", "user", "owner")}
     with pytest.raises(UnknownNight, match="There is no night 1 that stands"):
         mind.ask(UndoNights(id=1))
+
+
+def test_an_undo_that_was_stopped_between_two_parts_goes_on_where_it_stopped(mind: ActorHarness) -> None:
+    keep(mind, TEAM, ASKED)
+    forget_labels(mind)
+    night(mind, "first")
+    ((given, had),) = mind.look(lambda now: now.relabelled_since(1))
+    one, other = (
+        taken_back([(given, had)], {label.memory: label}) for label in given.labels
+    )  # each of one memory alone
+    assert [len(part.labels) for part in (*one, *other)] == [1, 1]
+    mind.ask(Apply(changes=tuple(one), key=b"part", author="capture", run="test"))
+    assert labels(mind) == {TEAM: ("turn", "user", "owner"), ASKED: ("turn", "user", "unknown")}
+    mind.ask(UndoNights())
+    assert set(labels(mind).values()) == {("turn", "user", "owner")}
 
 
 def test_a_night_that_is_only_planned_says_how_many_wait_and_changes_nothing(mind: ActorHarness) -> None:
