@@ -19,7 +19,7 @@ from mnemic.actors.protocol.errors import InvalidValue, UnknownNight
 from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.recall.messages import GetMemories, Memory
 from mnemic.actors.protocol.scopes import ForgetSelection, Selection, SelectionForgotten
-from mnemic.actors.protocol.sleep.changes import TakeBackNights
+from mnemic.actors.protocol.sleep.changes import NIGHTS_KEPT, TakeBackNights
 from mnemic.actors.protocol.sleep.messages import ListNights, NightsUndone, UndoNights
 from mnemic.actors.protocol.snapshot import SnapshotSource
 from mnemic.actors.protocol.store.messages import Apply
@@ -55,15 +55,22 @@ def undo_nights(message: UndoNights, snapshots: SnapshotSource, context: Context
         UnknownNight: that night does not stand, or is too long ago.
         StoreError: nothing was changed.
     """
-    standing = [one.id for one in context.ask(ListNights(k=_NIGHTS)).nights if one.undone_at is None]
+    nights = context.ask(ListNights(k=_NIGHTS)).nights
+    standing = [one.id for one in nights if one.undone_at is None]
     first = standing[0] if message.id is None and standing else message.id
     if first is None:
         raise UnknownNight(id="to take back", which="")
+    if first not in standing or first <= nights[0].id - NIGHTS_KEPT:  # before labels are taken back for nothing
+        raise UnknownNight(id=first, which=f" that stands, among the last {NIGHTS_KEPT}")
     with snapshots.snapshot() as snapshot:
         relabelled = snapshot.relabelled_since(first)
-    key = idempotency_key("undo", context.trace, b"%d" % first)
-    changes = (*taken_back(relabelled), TakeBackNights(night=first))
-    context.ask(Apply(changes=changes, key=key, author="capture", run=context.trace))
+        memories = {one.memory for given, _ in relabelled for one in given.labels}
+        parts = taken_back(relabelled, snapshot.current_labels(sorted(memories)))
+    # The night goes with the last part: whoever is stopped before that takes back the rest of it the next time.
+    steps: list[tuple[Change, ...]] = [*((part,) for part in parts[:-1]), (*parts[-1:], TakeBackNights(night=first))]
+    for number, changes in enumerate(steps):
+        key = idempotency_key("undo", context.trace, b"%d" % first, b"%d" % number)
+        context.ask(Apply(changes=changes, key=key, author="capture", run=context.trace))
     return NightsUndone(nights=tuple(one for one in standing if one >= first))
 
 

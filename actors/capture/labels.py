@@ -7,7 +7,7 @@ A transcript tells more of a text than the hook that reported it first, so what 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -26,13 +26,16 @@ _HOSTS = ("claude-code", "codex", "cursor", "gemini-cli", "opencode")
 """Assistants whose hosts put texts of their own into the user's place."""
 _TOLD_KINDS = ("turn", "injected", "note", "decision")
 _STEPS = ("tool_call", "tool_result")
-STEP_MEMORIES = 500
-_READ_BYTES = 1 << 20
+STEP_MEMORIES = 5_000
+"""At most so many are looked at in a step: each that changes any has indexes in memory loaded anew."""
+_STEP_BYTES = 4 << 20
 
 
 def mended_labels(kept: KeptText, is_own_echo: EchoTest) -> MemoryLabels:
     """The labels that a memory of before labels should have, by its words and by who kept it; pure."""
     labels = kept.labels
+    if labels.author not in (None, author_of(labels.role)):  # somebody said whose it is
+        return labels
     if labels.kind in _STEPS and is_own_echo(labels.kind, kept.tool, to_text(kept.text), to_text(kept.call)):
         return msgspec.structs.replace(labels, kind="injected", role="system", author="unknown")
     if labels.role == "user" and kept.assistant == COMMITS:  # its name says whose; only the repository says who is who
@@ -76,8 +79,8 @@ def mend_labels(message: MendLabels, source: SnapshotSource, is_own_echo: EchoTe
         StoreError: nothing was changed.
     """
     with source.snapshot() as snapshot:
-        kept = snapshot.unlabelled(STEP_MEMORIES, _READ_BYTES)
-        left = snapshot.unlabelled_count() - len(kept)
+        kept = snapshot.unlabelled(STEP_MEMORIES, _STEP_BYTES, again=message.again)
+        left = snapshot.unlabelled_count(again=message.again) - len(kept)
     if not kept:
         return LabelsMended(changed=0, pending=0)
     labels = tuple(
@@ -96,10 +99,23 @@ def _differs(kept: KeptText, labels: MemoryLabels) -> bool:
     return was != labels
 
 
-def taken_back(relabelled: Sequence[Relabel]) -> list[Change]:
-    """What takes back relabelling, newest first; each memory keeps an author, so that no night does it again."""
+def taken_back(relabelled: Sequence[tuple[Relabel, Relabel]], now: Mapping[bytes, MemoryLabels]) -> list[Relabel]:
+    """What takes back relabelling, newest first, in parts; pure.
+
+    What somebody said of a memory since stands. Each memory keeps an author, so that no night does it again unasked.
+
+    Args:
+        relabelled: the labels that were given, and those before.
+        now: the labels that memories have.
+    """
     labels: dict[bytes, MemoryLabels] = {}
-    for one in relabelled:
-        for before in one.labels:
-            labels[before.memory] = msgspec.structs.replace(before, author=before.author or author_of(before.role))
-    return [Relabel(labels=tuple(labels.values()))] if labels else []
+    for given, had in relabelled:
+        before = {one.memory: one for one in had.labels}
+        for one in given.labels:
+            if labels.get(one.memory, now.get(one.memory)) == one and one.memory in before:
+                labels[one.memory] = before[one.memory]
+    given_back = [msgspec.structs.replace(one, author=one.author or author_of(one.role)) for one in labels.values()]
+    return [
+        Relabel(labels=tuple(given_back[start : start + STEP_MEMORIES]))
+        for start in range(0, len(given_back), STEP_MEMORIES)
+    ]

@@ -532,16 +532,26 @@ class Snapshot(GraphSnapshot, KnowledgeSnapshot, SleepSnapshot, Protocol):
         """The labels of the memories of these identities, by them; the unknown ones are left out."""
         ...
 
-    def unlabelled(self, limit: int, most_bytes: int) -> list[KeptText]:
-        """The first memories that were kept before memories had labels, in the order in which they were kept."""
+    def unlabelled(self, limit: int, most_bytes: int, *, again: bool = False) -> list[KeptText]:
+        """The first memories that were kept before memories had labels, in the order in which they were kept.
+
+        Args:
+            limit: at most so many.
+            most_bytes: no more of them once so much of their texts is read.
+            again: those whose labels a night's undoing took back, too.
+        """
         ...
 
-    def unlabelled_count(self) -> int:
+    def unlabelled_count(self, *, again: bool = False) -> int:
         """How many there are of these."""
         ...
 
-    def relabelled_since(self, night: int) -> list[Relabel]:
-        """What takes back the relabelling of a night and every later one that stand, newest first."""
+    def relabelled_since(self, night: int) -> list[tuple[Relabel, Relabel]]:
+        """What a night and every later one that stand relabelled, newest first: the labels given, and those before."""
+        ...
+
+    def current_labels(self, memories: Sequence[bytes]) -> dict[bytes, MemoryLabels]:
+        """The labels of memories by their ids; what is erased is left out."""
         ...
 
     def document_notes(self, assistant: str, session: str) -> list[DocumentNote]:

@@ -262,12 +262,12 @@ class _Night:
         return self._failures.get(stage.name, (0, ""))[0] >= FAILURES_ALLOWED
 
     def _ask(self, stage: AskingStage, context: Context) -> tuple[int, bool, str]:
+        if not self._is_begun and isinstance(stage, LoggedStage):
+            stage.begin(self.run, self._message.reason, again=self._message.again)
         if self._message.dry_run:
             with self._source.snapshot() as snapshot:
                 waiting = stage.waiting(snapshot)
             return 0, True, f"{waiting} to look at" if waiting else ""
-        if not self._is_begun and isinstance(stage, LoggedStage):
-            stage.begin(self.run, self._message.reason)
         left_s = max(0.1, self.until_s - context.clock.monotonic_s())
         asked = stage.ask(context, left_s, is_first=not self._is_begun)
         self._behind = asked.pending

@@ -28,23 +28,25 @@ class Labels:
     def __init__(self) -> None:
         self._run = ""
         self._reason: NightReason = "idle"
+        self._again = False
 
     @classmethod
     def make(cls, settings: Mapping[str, Any]) -> Self:
         """Make one."""
         return cls()
 
-    def begin(self, run: str, reason: NightReason) -> None:
+    def begin(self, run: str, reason: NightReason, *, again: bool) -> None:
         """Have what is changed from now on belong to a night."""
-        self._run, self._reason = run, reason
+        self._run, self._reason, self._again = run, reason, again
 
     def waiting(self, snapshot: Snapshot) -> int:
         """Memories that have no labels yet."""
-        return snapshot.unlabelled_count()
+        return snapshot.unlabelled_count(again=self._again)
 
     def ask(self, context: Context, timeout_s: float, *, is_first: bool) -> Asked:
         """Label a few memories."""
-        mended = context.ask(MendLabels(run=self._run, reason=self._reason), timeout_s=timeout_s)
+        message = MendLabels(run=self._run, reason=self._reason, again=self._again)
+        mended = context.ask(message, timeout_s=timeout_s)
         return Asked(mended.changed, mended.pending)
 
 

@@ -103,8 +103,12 @@ class AskingStage(Protocol):
 class LoggedStage(AskingStage, Protocol):
     """Has another actor change what is kept: by changes that are logged, and are taken back with the night."""
 
-    def begin(self, run: str, reason: NightReason) -> None:
-        """Learn which night it is, before it is asked first."""
+    def begin(self, run: str, reason: NightReason, *, again: bool) -> None:
+        """Learn which night it is, before it is asked first.
+
+        Args:
+            again: whether what was taken back is to be done anew.
+        """
         ...
 
 

@@ -28,7 +28,7 @@ from mnemic.runtime.spool.files import QUARANTINE, SpoolFile, open_spool_file, s
 from mnemic.runtime.spool.frames import FILE_HEADER_BYTES, FrameDecryptor
 from mnemic.runtime.store.apply.communities import clear_communities
 from mnemic.runtime.store.apply.knowledge import forget_readings
-from mnemic.runtime.store.apply.memories import text_tombstone
+from mnemic.runtime.store.apply.memories import text_tombstones
 from mnemic.runtime.store.apply.sleep import erase_sources
 from mnemic.runtime.store.memory_terms import remove_terms
 from mnemic.runtime.store.read.capture import spool_offsets
@@ -91,7 +91,8 @@ class _MemoryToErase(NamedTuple):
     identity: bytes
     text: int
     original: int | None
-    mark: bytes | None
+    marks: tuple[bytes, ...]
+    """Of its words: see `text_tombstones`."""
 
 
 def migration_copies(folder: MindFolder) -> list[str]:
@@ -218,7 +219,7 @@ class _Eraser:
         )
         id, identity, text, original, assistant, session, kind, role = found
         said = _TextKey(assistant, session, kind, role, load_text(self._db, text))
-        return _MemoryToErase(row, id, identity, text, original, text_tombstone(said, self._identity))
+        return _MemoryToErase(row, id, identity, text, original, text_tombstones(said, self._identity)[:1])
 
     def _find_quotes(self, own: set[int]) -> set[tuple[str, Any]]:
         """Questions, reasons, and rows of texts that nobody understood, that hold a run of what goes."""
@@ -336,7 +337,7 @@ class _Eraser:
 
     def _erase_memories(self, doomed: list[_MemoryToErase]) -> None:
         """The memories, their words, and the conversations and scopes that hold nothing then."""
-        marks = ((mark,) for one in doomed for mark in (one.identity, one.mark) if mark is not None)
+        marks = ((mark,) for one in doomed for mark in (one.identity, *one.marks))
         self._db.executemany("INSERT OR IGNORE INTO erased(identity) VALUES(?)", marks)
         self._db.execute("UPDATE erased_rows SET last = max(last, (SELECT coalesce(max(row), 0) FROM gone))")
         remove_terms(self._db, self._column("SELECT row FROM gone"))

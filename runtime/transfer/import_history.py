@@ -41,7 +41,7 @@ from mnemic.actors.protocol.knowledge.changes import MergeEntities, SettleStatem
 from mnemic.actors.protocol.ports import Digest
 from mnemic.actors.protocol.store.messages import Applied
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.store.apply.memories import text_tombstone
+from mnemic.runtime.store.apply.memories import text_tombstones
 from mnemic.runtime.store.read.capture import read_occurrences
 from mnemic.runtime.transfer.export_format import (
     ExportedBackup,
@@ -106,7 +106,7 @@ class MemoryMatcher:
         identity = bytes.fromhex(memory.identity) if self._same_key else self._identity_of(memory, event)
         if id in self._ids:
             return Match(identity, id, False)
-        if self._erased and not self._erased.isdisjoint((identity, text_tombstone(event, self._identity))):
+        if self._erased and not self._erased.isdisjoint((identity, *text_tombstones(event, self._identity))):
             return Match(identity, None, True)
         known = self._by_identity.get(identity)
         if known is None and not self._same_key and memory.known_by.rule == "other":

@@ -166,6 +166,8 @@ class MendLabels(Request["LabelsMended"], frozen=True, kw_only=True):
     """The night that it belongs to."""
     reason: NightReason
     """Why that is had."""
+    again: bool = False
+    """Also look at those whose labels were taken back."""
 
 
 class LabelsMended(Message, frozen=True, kw_only=True):

@@ -43,6 +43,9 @@ _KINDS_WITH_IDS = ("tool_call", "tool_result")
 _HOSTS_WITHOUT_IDS = ("gemini-cli",)
 """Hosts that give them none: their calls are told apart by their words, as everything else is."""
 
+_READ_KINDS = ("turn", "decision", "note")
+"""Kinds that are read for what they state, unless they are nobody's word: see `IS_READ`."""
+
 
 def _add_memory(context: ApplyContext, change: AddMemory, at: int) -> ChangeResult:
     db = context.db
@@ -140,6 +143,8 @@ def _relabel(context: ApplyContext, change: Relabel, at: int) -> ChangeResult:
 
 def _reads_alike(before: MemoryLabels, labels: MemoryLabels) -> bool:
     """Whether nothing that was made of a memory would be made otherwise by its new labels."""
+    if labels.kind in _READ_KINDS and (before.author == "unknown") != (labels.author == "unknown"):
+        return False  # without an author, it was read for what it states
     # Without an offset, a memory counts by the machine's zone, which is what a night labels it with.
     offset_min = labels.utc_offset_min if before.utc_offset_min is None else before.utc_offset_min
     was = msgspec.structs.replace(before, author=before.author or author_of(before.role), utc_offset_min=offset_min)
@@ -264,24 +269,31 @@ def _relink(context: ApplyContext, change: RedactedChange, at: int) -> ChangeRes
 
 def _is_erased(context: ApplyContext, change: AddMemory) -> bool:
     """Whether a memory that is to be added was erased, so that it is not kept again."""
-    marks = (change.identity, change.formerly, text_tombstone(change, context.identity))
-    return context.db.execute("SELECT 1 FROM erased WHERE identity IN (?, ?, ?) LIMIT 1", marks).get is not None
+    marks = (change.identity, change.formerly, *text_tombstones(change, context.identity))
+    asked = f"SELECT 1 FROM erased WHERE identity IN ({', '.join('?' * len(marks))}) LIMIT 1"
+    return context.db.execute(asked, marks).get is not None
 
 
-def text_tombstone(memory: Any, identity: Callable[..., bytes]) -> bytes | None:
-    """A keyed hash of the words of a memory in its session; ``None`` for what is told apart by its host's ids alone.
+def text_tombstones(memory: Any, identity: Callable[..., bytes]) -> tuple[bytes, ...]:
+    """Keyed hashes of the words of a memory in its session; none for what is told apart by its host's ids alone.
 
     A host that gives no ids may tell the same words again, from a spool file that was put back, say, and they are
-    counted as said once more; so of what was erased the words themselves are known too, in that session.
+    counted as said once more; so of what was erased the words themselves are known too, in that session. A hook tells
+    words as its user's that a transcript knows to be the host's: the first hash is the same for both, and is what an
+    erasure keeps. The second names the kind and role as they are, as erasures before labels did.
 
     Args:
         memory: what has the fields of `AddMemory` that say who said it, and its text.
     """
     if memory.kind in _KINDS_WITH_IDS and memory.assistant not in _HOSTS_WITHOUT_IDS:
-        return None
-    who = (memory.assistant, memory.session, memory.kind, memory.role)
+        return ()
     said = to_text(memory.text).strip().encode("utf-8", "surrogatepass")
-    return identity(b"erased", *(part.encode("utf-8", "surrogatepass") for part in who), said)
+    named = (memory.kind, memory.role)
+    return tuple(
+        identity(b"erased", *(part.encode("utf-8", "surrogatepass") for part in who), said)
+        for kind, role in dict.fromkeys((("turn", "user") if named == ("injected", "system") else named, named))
+        for who in ((memory.assistant, memory.session, kind, role),)
+    )
 
 
 MEMORY_HANDLERS: dict[type, Handler] = {

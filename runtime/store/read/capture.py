@@ -12,7 +12,7 @@ import apsw
 import msgspec
 
 from mnemic.actors.protocol.ambient_messages import CaptureProgress
-from mnemic.actors.protocol.changes import MemoryLabels, OccurrenceCount, Relabel, TranscriptState
+from mnemic.actors.protocol.changes import Logged, MemoryLabels, OccurrenceCount, Relabel, TranscriptState
 from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.scopes import ScopeChange
 from mnemic.actors.protocol.snapshot import DocumentNote, KeptText, QuarantinedRecord
@@ -22,6 +22,13 @@ from mnemic.runtime.store.texts import load_text, text_prefix
 _SHOWN = 20
 _LABELS = ("m.uuid", "m.kind", "m.role", "m.speaker", "m.author", "m.said_at", "m.utc_offset_min")
 """The columns that `MemoryLabels` holds, in its order."""
+_UNLABELLED = ("m.author IS NULL", "(m.author IS NULL OR m.utc_offset_min IS NULL)")
+"""Which memories `m` have no labels; then those too that had them taken back: these have an author, and no offset."""
+_WORDS_BYTES = 1 << 20
+"""How much of a text is read to tell whose it is."""
+_STEP_BYTES = 1 << 16
+"""How much of a call or a result."""
+_decode_change = msgspec.msgpack.Decoder(Logged).decode
 _decode_undo = msgspec.msgpack.Decoder(ScopeChange | Relabel).decode
 TOTALS_ROW = b""
 """In place of a file's id: the row of the spool files that are gone."""
@@ -47,48 +54,66 @@ class CaptureQueries:
         found: dict[bytes, Any] = {one: self._db.execute(asked, (one,)).fetchone() for one in dict.fromkeys(identities)}
         return {identity: _labels(row) for identity, row in found.items() if row is not None}
 
-    def unlabelled(self, limit: int, most_bytes: int) -> list[KeptText]:
+    def unlabelled(self, limit: int, most_bytes: int, *, again: bool = False) -> list[KeptText]:
         found: list[Any] = self._db.execute(
             f"SELECT s.assistant, s.mode = 'subagent', m.text, m.tool, m.session, {SAID_OR_KEPT}, m.id, m.role,"
             f" m.recorded_at, {', '.join(_LABELS)} FROM memories m JOIN sessions s ON s.id = m.session"
-            " WHERE m.author IS NULL ORDER BY m.id LIMIT ?",
+            f" WHERE {_UNLABELLED[again]} ORDER BY m.id LIMIT ?",
             (limit,),
         ).fetchall()
-        return [
-            KeptText(
-                labels=_labels(labels),
-                assistant=assistant,
-                is_subagent=bool(is_subagent),
-                recorded_at=recorded_at,
-                text=text_prefix(self._db, text, most_bytes)[0],
-                tool=tool,
-                call=self._call_before(session, at, row, tool, most_bytes) if tool and role == "tool" else b"",
+        kept: list[KeptText] = []
+        left_bytes = most_bytes
+        for assistant, is_subagent, text, tool, session, at, row, role, recorded_at, *labels in found:
+            if left_bytes <= 0:
+                break
+            words = text_prefix(self._db, text, _STEP_BYTES if tool else _WORDS_BYTES)[0]
+            call = self._call_before(session, at, row, tool) if tool and role == "tool" else b""
+            left_bytes -= len(words) + len(call)
+            kept.append(
+                KeptText(
+                    labels=_labels(labels),
+                    assistant=assistant,
+                    is_subagent=bool(is_subagent),
+                    recorded_at=recorded_at,
+                    text=words,
+                    tool=tool,
+                    call=call,
+                )
             )
-            for assistant, is_subagent, text, tool, session, at, row, role, recorded_at, *labels in found
-        ]
+        return kept
 
-    def _call_before(self, session: int, at: int, row: int, tool: str, most_bytes: int) -> bytes:
+    def _call_before(self, session: int, at: int, row: int, tool: str) -> bytes:
         """The text of the call that a result follows at once; empty where something else stands between."""
+        asked = "SELECT m.text, m.tool, m.role FROM memories m WHERE m.session = ? AND m.tool IS NOT NULL"
+        # Two questions: by one comparison of pairs, SQLite would walk through the whole session.
         found: Any = self._db.execute(
-            f"SELECT m.text, m.tool, m.role FROM memories m WHERE m.session = ?1 AND m.tool IS NOT NULL"
-            f" AND ({SAID_OR_KEPT}, m.id) < (?2, ?3) ORDER BY {SAID_OR_KEPT} DESC, m.id DESC LIMIT 1",
-            (session, at, row),
+            f"{asked} AND {SAID_OR_KEPT} = ? AND m.id < ? ORDER BY m.id DESC LIMIT 1", (session, at, row)
         ).fetchone()
+        if found is None:
+            found = self._db.execute(
+                f"{asked} AND {SAID_OR_KEPT} < ? ORDER BY {SAID_OR_KEPT} DESC, m.id DESC LIMIT 1", (session, at)
+            ).fetchone()
         if found is None or found[1] != tool or found[2] == "tool":
             return b""
-        return text_prefix(self._db, found[0], most_bytes)[0]
+        return text_prefix(self._db, found[0], _STEP_BYTES)[0]
 
-    def unlabelled_count(self) -> int:
-        return unlabelled_count(self._db)
+    def unlabelled_count(self, *, again: bool = False) -> int:
+        return unlabelled_count(self._db, again=again)
 
-    def relabelled_since(self, night: int) -> list[Relabel]:
+    def relabelled_since(self, night: int) -> list[tuple[Relabel, Relabel]]:
         found: list[Any] = self._db.execute(
-            "SELECT l.undo FROM nights n JOIN applies a ON a.seq >= n.seq AND a.run = n.run JOIN log l ON l.seq = a.seq"
-            " WHERE n.id >= ? AND n.undone_at IS NULL AND l.undo IS NOT NULL ORDER BY l.id DESC",
+            "SELECT l.change, l.undo FROM nights n JOIN applies a ON a.seq >= n.seq AND a.run = n.run"
+            " JOIN log l ON l.seq = a.seq WHERE n.id >= ? AND n.undone_at IS NULL AND l.undo IS NOT NULL"
+            " ORDER BY l.id DESC",
             (night,),
         ).fetchall()
-        taken_back = [_decode_undo(undo) for (undo,) in found]
-        return [one for one in taken_back if isinstance(one, Relabel)]
+        changes = ((_decode_change(change), _decode_undo(undo)) for change, undo in found)
+        return [(now, was) for now, was in changes if isinstance(now, Relabel) and isinstance(was, Relabel)]
+
+    def current_labels(self, memories: Sequence[bytes]) -> dict[bytes, MemoryLabels]:
+        asked = f"SELECT {', '.join(_LABELS)} FROM memories m WHERE m.uuid = ?"
+        found: list[Any] = [self._db.execute(asked, (one,)).fetchone() for one in memories]
+        return {row[0]: _labels(row) for row in found if row is not None}
 
     def document_notes(self, assistant: str, session: str) -> list[DocumentNote]:
         found: list[Any] = self._db.execute(
@@ -156,9 +181,9 @@ def spool_offsets(connection: apsw.Connection) -> dict[bytes, int]:
     return _pairs(connection, "SELECT file, offset FROM spool WHERE file != ?", TOTALS_ROW)
 
 
-def unlabelled_count(connection: apsw.Connection) -> int:
-    """How many memories were kept before memories had labels, and have none yet."""
-    return int(connection.execute("SELECT count(*) FROM memories WHERE author IS NULL").get)
+def unlabelled_count(connection: apsw.Connection, *, again: bool = False) -> int:
+    """How many memories were kept before memories had labels, and have none yet; or have none any more, too."""
+    return int(connection.execute(f"SELECT count(*) FROM memories m WHERE {_UNLABELLED[again]}").get)
 
 
 def _labels(row: Sequence[Any]) -> MemoryLabels:

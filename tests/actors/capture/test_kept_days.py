@@ -26,13 +26,13 @@ NOTE = MemoryLabels(
     [
         ({}, "generic", WINTER + 480 * MINUTE_US, -480),
         ({"said_at": WINTER + 1}, "generic", WINTER + 1, -480),
-        ({"kind": "turn"}, "generic", WINTER, -480),
+        ({"kind": "turn"}, "generic", WINTER + 480 * MINUTE_US, -480),
         ({}, "git", WINTER, -480),
         ({"said_at": None}, "generic", None, -420),
         ({"utc_offset_min": 60}, "generic", WINTER, 60),
     ],
 )
-def test_a_note_of_a_day_alone_is_dated_at_that_days_local_midnight(
+def test_what_is_of_a_day_alone_is_dated_at_that_days_local_midnight(
     kept: dict[str, Any], assistant: str, said_at: int | None, offset_min: int
 ) -> None:
     labels = msgspec.structs.replace(NOTE, **kept)

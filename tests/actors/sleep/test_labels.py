@@ -8,8 +8,12 @@ from typing import Any
 
 import pytest
 
+from mnemic.actors.capture.labels import taken_back
+from mnemic.actors.protocol.changes import MemoryLabels, Relabel
+from mnemic.actors.protocol.errors import UnknownNight
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.sleep.messages import ListNights, NightReport, Sleep, UndoNights
+from mnemic.actors.protocol.store.messages import Apply
 from mnemic.hooks.read.own_calls import is_own_echo
 from tests.actors.sleep.sleeping import forget_labels
 from tests.harness import ActorHarness, turns
@@ -77,6 +81,65 @@ def test_taking_the_night_back_takes_the_labels_back_and_no_night_gives_them_aga
     assert (labels(mind), waiting(mind)) == (stood, 0)
     assert night(mind, "second").changes == 0
     assert labels(mind) == stood
+
+
+def test_a_night_that_is_asked_for_again_gives_the_labels_that_were_taken_back(mind: ActorHarness) -> None:
+    keep(mind, TEAM, ASKED, PLAIN)
+    forget_labels(mind, utc_offset_min=None)
+    night(mind, "first")
+    given = labels(mind)
+    mind.ask(UndoNights())
+    assert night(mind, "second").stages[0].note == ""
+    assert night(mind, "planned", dry_run=True, again=True).stages[0].note == "3 to look at"
+    assert (night(mind, "third", again=True).changes, labels(mind)) == (2, given)
+    assert night(mind, "fourth", again=True).changes == 0
+    mind.ask(UndoNights())
+    assert set(labels(mind).values()) == {("turn", "user", "owner")}, "the night that was taken back stays so"
+
+
+def test_what_was_said_of_a_memory_since_stands_when_its_night_is_taken_back(mind: ActorHarness) -> None:
+    keep(mind, TEAM, ASKED, PLAIN)
+    forget_labels(mind)
+    night(mind, "first")
+    ids = {to_text(one.data): one.id for one in mind.look(lambda now: now.load_memories([1, 2, 3]))}
+    said = {"kind": "turn", "role": "user", "speaker": None, "said_at": None, "utc_offset_min": 0}
+    told = Relabel(labels=(MemoryLabels(memory=ids[ASKED], author="other", **said),))
+    mind.ask(Apply(changes=(told,), key=b"told", author="test", run="test"))
+    mind.ask(UndoNights())
+    assert labels(mind) == {
+        TEAM: ("turn", "user", "owner"),
+        ASKED: ("turn", "user", "other"),
+        PLAIN: ("turn", "user", "owner"),
+    }
+
+
+def test_many_labels_are_taken_back_in_parts_by_the_night_itself_last(
+    mind: ActorHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mnemic.actors.capture.labels.STEP_MEMORIES", 2)
+    keep(mind, *(f"<teammate-message>{number}</teammate-message>" for number in range(5)))
+    forget_labels(mind)
+    night(mind, "first")
+    assert {one[0] for one in labels(mind).values()} == {"injected"}
+    mind.ask(UndoNights())
+    assert set(labels(mind).values()) == {("turn", "user", "owner")}
+    with pytest.raises(UnknownNight, match="There is no night 1 that stands"):
+        mind.ask(UndoNights(id=1))
+
+
+def test_an_undo_that_was_stopped_between_two_parts_goes_on_where_it_stopped(mind: ActorHarness) -> None:
+    keep(mind, TEAM, ASKED)
+    forget_labels(mind)
+    night(mind, "first")
+    ((given, had),) = mind.look(lambda now: now.relabelled_since(1))
+    one, other = (
+        taken_back([(given, had)], {label.memory: label}) for label in given.labels
+    )  # each of one memory alone
+    assert [len(part.labels) for part in (*one, *other)] == [1, 1]
+    mind.ask(Apply(changes=tuple(one), key=b"part", author="capture", run="test"))
+    assert labels(mind) == {TEAM: ("turn", "user", "owner"), ASKED: ("turn", "user", "unknown")}
+    mind.ask(UndoNights())
+    assert set(labels(mind).values()) == {("turn", "user", "owner")}
 
 
 def test_a_night_that_is_only_planned_says_how_many_wait_and_changes_nothing(mind: ActorHarness) -> None:

@@ -33,6 +33,7 @@ from mnemic.actors.protocol.changes import (
     QuarantineRecord,
     RecordDelivery,
     RedactedChange,
+    Relabel,
     RenameScope,
     Retire,
     ScopeRef,
@@ -79,6 +80,7 @@ from tests.runtime.building import (
 )
 from tests.runtime.spooling import file_id, record, sealed, write
 from tests.runtime.store.apply.test_knowledge import mention, statement
+from tests.runtime.store.apply.test_memories import labels_of
 
 WORDS = ("otter", "heron", "the shelf holds nine books and no lamp", "the harbour is closed until the tide comes back")
 PLACES = (
@@ -638,6 +640,28 @@ def test_the_same_words_in_the_same_session_stay_out_unless_the_host_tells_them_
         memory(3, b" the same\n"), memory(4, b"the same", session="another"), memory(5, b"a call", kind="tool_call")
     )
     assert [one.erased for one in told.kept] == [True, False, False]
+
+
+@pytest.mark.parametrize("told", ["hook", "transcript"])
+def test_words_that_were_relabelled_stay_out_as_their_hook_and_as_their_transcript_tell_them(
+    mind: Mind, told: str
+) -> None:
+    mind.apply(memory(1, b"use nets of hemp", session="s"))
+    mind.apply(Relabel(labels=(labels_of(1, kind="injected", role="system", author="unknown"),)))
+    mind.erase(1)
+    who = {"kind": "injected", "role": "system"} if told == "transcript" else {}
+    assert [one.erased for one in mind.apply(memory(2, b"use nets of hemp", session="s", **who)).kept] == [True]
+    assert [one.erased for one in mind.apply(memory(3, b"use nets of hemp", session="t", **who)).kept] == [False]
+
+
+def test_what_an_erasure_marked_by_its_kind_and_role_as_they_were_stays_out(mind: Mind) -> None:
+    said = memory(1, b"use nets of hemp", kind="injected", role="system")
+    named = (said.assistant, said.session, said.kind, said.role, "use nets of hemp")
+    mark = KEYS.identity_hash()(b"erased", *(part.encode() for part in named))
+    with closing(connect(mind.folder.store, KEYS)) as db:
+        db.execute("INSERT INTO erased(identity) VALUES(?)", (mark,))
+    assert [one.erased for one in mind.apply(said).kept] == [True]
+    assert [one.erased for one in mind.apply(memory(2, b"use nets of hemp")).kept] == [False]
 
 
 def test_what_is_said_of_what_was_erased_is_passed_over_with_it(mind: Mind) -> None:

@@ -445,6 +445,14 @@ def test_what_becomes_nobodys_word_loses_its_statements_and_is_quoted_no_more(st
         assert db.execute("SELECT cued FROM memories WHERE id = 1").get == 1
 
 
+def test_a_note_of_the_systems_was_read_without_an_author_and_states_nothing_with_it(store: Store, path: Path) -> None:
+    apply(store, memory(1, b"We use pnpm.", kind="note", role="system"))
+    apply(store, read(1))
+    apply(store, Relabel(labels=(labels_of(1, kind="note", role="system", author="unknown"),)))
+    with closing(connect(path, KEYS)) as db:
+        assert db.execute("SELECT memory FROM statements UNION SELECT memory FROM unread").fetchall() == []
+
+
 def test_labels_that_a_memory_has_change_nothing(store: Store, path: Path) -> None:
     apply(store, memory(1))
     before = held(path)
