@@ -44,8 +44,8 @@ class AnotherMnemic:
         if protocol is not None:
             self.change("runtime/minds/run_dir.py", r"^PROTOCOL = \d+", f"PROTOCOL = {protocol}")
         if migrations:
-            told = f"MIGRATIONS: tuple[str, ...] = {tuple(migrations)!r}"
-            self.change("runtime/store/schema.py", r"^MIGRATIONS: tuple\[str, \.\.\.\] = \(\)$", told)
+            told = f"LATEST_SCHEMA = 1 + len(MIGRATIONS := (*MIGRATIONS, *{tuple(migrations)!r}))"
+            self.change("runtime/store/schema.py", r"^LATEST_SCHEMA = 1 \+ len\(MIGRATIONS\)$", told)
 
     def change(self, file: str, pattern: str, text: str) -> None:
         """Write a file anew, as an installer does, with one thing in it changed."""

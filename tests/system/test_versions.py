@@ -169,6 +169,7 @@ def test_a_newer_version_migrates_a_mind_of_this_one_and_there_is_a_way_back(
     released: Path, tmp_path: Path, command: Command
 ) -> None:
     home, mind = released / "home", released / "home" / "minds" / "default"
+    assert command("status", "--home", home).code == 0, "it has this version's schema"
     newer = AnotherMnemic(tmp_path / "newer", "0.3.0", protocol=PROTOCOL + 1, migrations=[ADDED])
     answered = newer.run("recall", "--home", home, "--scope", "*", "when does the last ferry leave")
     assert (answered.returncode, "at ten in the evening" in answered.stdout) == (0, True), answered.stderr
@@ -202,7 +203,10 @@ def test_a_backup_and_an_export_of_a_newer_version_are_refused_and_nothing_is_ma
     assert newer.run("export", "--home", released / "home", tmp_path / "export").returncode == 0
     key, home = released / "home" / "minds" / "default" / "key", tmp_path / "home"
     for asked, told in (
-        (("restore", tmp_path / "schema.mnemic", "--key-file", key), "(schema 2; this one knows 1)"),
+        (
+            ("restore", tmp_path / "schema.mnemic", "--key-file", key),
+            f"(schema {LATEST_SCHEMA + 1}; this one knows {LATEST_SCHEMA})",
+        ),
         (("restore", tmp_path / "form.mnemic", "--key-file", key), "(backup 2; this one knows 1)"),
     ):
         refused = command(*asked, "--home", home)

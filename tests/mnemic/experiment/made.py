@@ -133,7 +133,7 @@ def unknown(question: Question, answer: Any, settings: Mapping[str, Any]) -> flo
 
 def dies(question: Question, answer: Any, settings: Mapping[str, Any]) -> float | None:
     """One that ends the process of the arm without nights, each time."""
-    if "sleep.stages" in settings and settings["sleep.stages"].startswith("meaning"):
+    if "sleep.stages" in settings and settings["sleep.stages"].startswith("labels meaning"):
         os._exit(1)
     return 1.0
 
