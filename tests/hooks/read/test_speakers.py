@@ -48,6 +48,11 @@ def line(text: str, **more: Any) -> dict[str, Any]:
     return about | {"message": {"role": "user", "content": text}} | more
 
 
+def queued(operation: str, content: str | None = None) -> dict[str, Any]:
+    """A line of Claude Code's that tells of prompts typed while it worked."""
+    return {"type": "queue-operation", "operation": operation, "sessionId": "s", "content": content}
+
+
 def read_lines(reader: Any, *lines: dict[str, Any]) -> list[Event]:
     data = b"".join(json.dumps(one).encode() + b"\n" for one in lines)
     items = list(LineSource("x", RawLines("-", io.BytesIO(data), None), reader))
@@ -124,6 +129,16 @@ def test_a_prompt_that_came_behind_the_hosts_text_in_one_message_is_found(mind: 
     blocks = [{"type": "text", "text": TEAM}, {"type": "text", "text": "Is that so?"}]
     take(mind, line("", message={"role": "user", "content": blocks}))
     assert labels(mind) == [NOBODYS]
+
+
+def test_a_queued_prompt_is_the_owners_once_it_is_delivered_and_no_sooner(mind: ActorHarness) -> None:
+    begun = (line("Begin."), queued("enqueue", PEER))
+    take(mind, *begun)
+    assert labels(mind) == [OWNERS, NOBODYS]
+    assert take(mind, *begun, queued("popAll"), line("Do the tests.")) == 1
+    assert labels(mind) == [OWNERS, NOBODYS, OWNERS]
+    assert take(mind, *begun, queued("dequeue"), line(PEER)) == 0
+    assert labels(mind) == [OWNERS] * 3
 
 
 @pytest.mark.parametrize("assistant", ["claude-code", "codex"])
