@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from typing import Literal
+from unicodedata import category
 
 Voice = Literal["person", "host", "unclear"]
 """Whose voice a text is; ``unclear`` is a prompt that perhaps nobody typed."""
@@ -54,8 +55,8 @@ _PAGE = (
 PAGE_TAGS = frozenset(_PAGE.split())
 """Names of the elements of HTML and SVG: a text that is wholly one of them was pasted by a person."""
 
-# Letters that nobody sees may stand before a tag.
-_UNSEEN = re.compile(r"[\s\x00-\x1f\xad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]*")
+_FILLERS = "\u115f\u1160\u2800\u3164\uffa0"
+"""Letters and signs that are drawn as nothing: Hangul's fillers and the empty sign of Braille."""
 # `<https://…>` and `<ines@example.org>` are no tags: their names go on otherwise.
 _TAG = re.compile(r"<(?:!--|[/!?]?([^\W\d_][\w.-]*(?::[\w.-]+)?)(?=[\s/>]))")
 _CONTEXT_END = re.compile(rf"</(?:{'|'.join(sorted(CONTEXT_TAGS))})>\Z")
@@ -63,9 +64,7 @@ _CONTEXT_END = re.compile(rf"</(?:{'|'.join(sorted(CONTEXT_TAGS))})>\Z")
 
 def voice_of(text: str) -> Voice:
     """Whose voice a text in the user's place is, as far as it says so itself."""
-    start = _UNSEEN.match(text)
-    assert start is not None, "it may be empty"
-    text = text[start.end() :].rstrip()
+    text = _seen(text)
     if text.startswith(HOST_SENTENCES):
         return "host"
     tag = _TAG.match(text)
@@ -79,6 +78,19 @@ def voice_of(text: str) -> Voice:
         return "host"
     is_component = known in PAGE_TAGS or not name[:1].islower()
     return "host" if not is_component and _is_one_element(text, name) else "unclear"
+
+
+def _seen(text: str) -> str:
+    """A text without what nobody sees before and behind it."""
+    start = next((place for place, letter in enumerate(text) if not _is_unseen(letter)), len(text))
+    behind = next((count for count, letter in enumerate(reversed(text)) if not _is_unseen(letter)), 0)
+    return text[start : len(text) - behind]
+
+
+def _is_unseen(letter: str) -> bool:
+    """Whether a letter draws nothing of its own: a blank, a mark on the letter before it, a control, a filler."""
+    kind = category(letter)
+    return kind[0] in "CZ" or kind in ("Mn", "Me") or letter in _FILLERS
 
 
 def _is_one_element(text: str, name: str) -> bool:
