@@ -16,9 +16,12 @@ Voice = Literal["person", "host", "unclear"]
 """Whose voice a text is; ``unclear`` is a prompt that perhaps nobody typed."""
 
 CONTEXT_TAGS = frozenset(
-    ("ide_diagnostics", "ide_opened_file", "ide_selection", "new-diagnostics", "system-reminder", "hook_context")
+    (
+        *("ide_diagnostics", "ide_opened_file", "ide_selection", "new-diagnostics", "system-reminder", "hook_context"),
+        "mnemic-memory",
+    )
 )
-"""What hosts put before a prompt or behind it, in one text with it."""
+"""What hosts, and this memory, put before a prompt or behind it, in one text with it."""
 HOST_TAGS = CONTEXT_TAGS | frozenset(
     (
         # Claude Code
@@ -62,8 +65,12 @@ _TAG = re.compile(r"<(?:!--|[/!?]?([^\W\d_][\w.-]*(?::[\w.-]+)?)(?=[\s/>]))")
 _CONTEXT_END = re.compile(rf"</(?:{'|'.join(sorted(CONTEXT_TAGS))})>\Z")
 
 
-def voice_of(text: str) -> Voice:
-    """Whose voice a text in the user's place is, as far as it says so itself."""
+def voice_of(text: str, *, is_typed: bool = False) -> Voice:
+    """Whose voice a text in the user's place is, as far as it says so itself.
+
+    Args:
+        is_typed: whether its record speaks for a person: then only what hosts are known to begin texts with counts.
+    """
     text = _seen(text)
     if text.startswith(HOST_SENTENCES):
         return "host"
@@ -76,6 +83,8 @@ def voice_of(text: str) -> Voice:
         return "host" if _CONTEXT_END.search(text, max(0, len(text) - 24)) else "unclear"
     if known in HOST_TAGS:
         return "host"
+    if is_typed:
+        return "person"
     is_component = known in PAGE_TAGS or not name[:1].islower()
     return "host" if not is_component and _is_one_element(text, name) else "unclear"
 
