@@ -54,7 +54,7 @@ from mnemic.algorithms.text.sentences import plain_sentences
 from mnemic.algorithms.text.terms import index_terms, question_terms, telling_terms, telling_words
 from mnemic.algorithms.text.voices import voice_of
 from mnemic.algorithms.text.windows import tokenizable
-from mnemic.hooks.hosts.claude_code import HOST_WRAPPED, SLASH_COMMAND
+from mnemic.hooks.hosts.claude_code import BUILTIN_COMMAND, HOST_WRAPPED, SLASH_COMMAND
 from mnemic.hooks.hosts.codex_events import is_capability_listing, is_host_text, render_codex_call
 from mnemic.hooks.hosts.gemini_cli_events import result_text, split_hook_contexts
 from mnemic.hooks.read.generic import paragraphs
@@ -88,6 +88,7 @@ def _bytes(text: str) -> bytes:
 
 READERS: dict[str, Callable[[str], object]] = {
     "asked_time": partial(asked_time, names_days=True),
+    "built-in command": BUILTIN_COMMAND.fullmatch,
     "call_line": lambda text: call_line("Bash", f"Bash\ncommand: {text}"),
     "change_cue": lambda text: [change_cue(text, one) for one in statements(text, None, DAY)],
     "clauses": lambda text: list(clauses(text)),

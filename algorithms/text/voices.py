@@ -10,14 +10,18 @@ from __future__ import annotations
 
 import re
 from typing import Literal
+from unicodedata import category
 
 Voice = Literal["person", "host", "unclear"]
 """Whose voice a text is; ``unclear`` is a prompt that perhaps nobody typed."""
 
 CONTEXT_TAGS = frozenset(
-    ("ide_diagnostics", "ide_opened_file", "ide_selection", "new-diagnostics", "system-reminder", "hook_context")
+    (
+        *("ide_diagnostics", "ide_opened_file", "ide_selection", "new-diagnostics", "system-reminder", "hook_context"),
+        "mnemic-memory",
+    )
 )
-"""What hosts put before a prompt or behind it, in one text with it."""
+"""What hosts, and this memory, put before a prompt or behind it, in one text with it."""
 HOST_TAGS = CONTEXT_TAGS | frozenset(
     (
         # Claude Code
@@ -54,18 +58,20 @@ _PAGE = (
 PAGE_TAGS = frozenset(_PAGE.split())
 """Names of the elements of HTML and SVG: a text that is wholly one of them was pasted by a person."""
 
-# Letters that nobody sees may stand before a tag.
-_UNSEEN = re.compile(r"[\s\x00-\x1f\xad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]*")
+_FILLERS = "\u115f\u1160\u2800\u3164\uffa0"
+"""Letters and signs that are drawn as nothing: Hangul's fillers and the empty sign of Braille."""
 # `<https://…>` and `<ines@example.org>` are no tags: their names go on otherwise.
 _TAG = re.compile(r"<(?:!--|[/!?]?([^\W\d_][\w.-]*(?::[\w.-]+)?)(?=[\s/>]))")
 _CONTEXT_END = re.compile(rf"</(?:{'|'.join(sorted(CONTEXT_TAGS))})>\Z")
 
 
-def voice_of(text: str) -> Voice:
-    """Whose voice a text in the user's place is, as far as it says so itself."""
-    start = _UNSEEN.match(text)
-    assert start is not None, "it may be empty"
-    text = text[start.end() :].rstrip()
+def voice_of(text: str, *, is_typed: bool = False) -> Voice:
+    """Whose voice a text in the user's place is, as far as it says so itself.
+
+    Args:
+        is_typed: whether its record speaks for a person: then only what hosts are known to begin texts with counts.
+    """
+    text = _seen(text)
     if text.startswith(HOST_SENTENCES):
         return "host"
     tag = _TAG.match(text)
@@ -77,8 +83,23 @@ def voice_of(text: str) -> Voice:
         return "host" if _CONTEXT_END.search(text, max(0, len(text) - 24)) else "unclear"
     if known in HOST_TAGS:
         return "host"
+    if is_typed:
+        return "person"
     is_component = known in PAGE_TAGS or not name[:1].islower()
     return "host" if not is_component and _is_one_element(text, name) else "unclear"
+
+
+def _seen(text: str) -> str:
+    """A text without what nobody sees before and behind it."""
+    start = next((place for place, letter in enumerate(text) if not _is_unseen(letter)), len(text))
+    behind = next((count for count, letter in enumerate(reversed(text)) if not _is_unseen(letter)), 0)
+    return text[start : len(text) - behind]
+
+
+def _is_unseen(letter: str) -> bool:
+    """Whether a letter draws nothing of its own: a blank, a mark on the letter before it, a control, a filler."""
+    kind = category(letter)
+    return kind[0] in "CZ" or kind in ("Mn", "Me") or letter in _FILLERS
 
 
 def _is_one_element(text: str, name: str) -> bool:

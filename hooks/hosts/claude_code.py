@@ -2,16 +2,15 @@
 
 Written against Claude Code 2.1.197 (real sessions in the tests) and lenient towards others: hosts add line types every
 week. A line with a ``message`` of the user or the assistant is taken whatever its type; an attachment is taken where it
-holds a user's words or text that a hook gave the model; a prompt that waited in the queue when the session ended is
-taken at the end; every other line is bookkeeping and skipped. What is this memory's own, its tools and what it told, is
-not taken at all.
+holds a user's words or text that a hook gave the model; a prompt that waits in the queue at the end is taken there;
+every other line is bookkeeping and skipped. What is this memory's own, its tools and what it told, is not taken at all.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -48,6 +47,11 @@ SLASH_COMMAND = re.compile(
     r"(?:\s*<command-args>(.*)</command-args>)?\s*",
     re.DOTALL,
 )
+BUILTIN_COMMAND = re.compile(
+    r"<command-name>(/[^<]*)</command-name>\s*+(?:<command-message>[^<]*</command-message>\s*+)?"
+    r"(?:<command-args>(.*)</command-args>)?",
+    re.DOTALL,
+)
 _MOST_QUEUED = 64  # a person types no more while an assistant works
 # Hooks whose plain output the model reads; what others print is for the user.
 CONTEXT_HOOKS = ("SessionStart", "UserPromptSubmit")
@@ -59,29 +63,42 @@ def is_claude(line: Json) -> bool:
     return isinstance(line.get("type"), str) and any(mark in line for mark in marks)
 
 
+class Queued(NamedTuple):
+    """A prompt in the queue, or one taken off it whose message has yet to come."""
+
+    text: str
+    """Without blanks around it."""
+    line: Json
+    may_come_back: bool = True
+    """Whether the operation that took it off could have meant another."""
+    is_kept: bool = True
+    """Whether it is kept though its message never comes."""
+
+
 class PromptQueue:
     """Prompts typed while the assistant worked, as the host's ``queue-operation`` lines tell of them.
 
-    One is delivered as an attachment or as the next message, and then stands in the transcript as such. What is still
-    queued at the end was never delivered: the session was killed.
+    One is delivered as an attachment or as the next message, and then stands in the transcript as such. What is left at
+    the end was not delivered yet: the session was killed, or it goes on and its user may still take the prompt back.
     """
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[str, Json]] = []
-        self._taken_off: list[str] = []  # by an operation: their message may follow
+        self._waiting: list[Queued] = []
+        self._taken_off: list[Queued] = []
         self._place: Json = {}
 
     def operate(self, line: Json) -> None:
         """Follow one operation; one that names no text takes off the oldest."""
-        operation, text = line.get("operation"), nonblank_text(line.get("content"))
-        if operation == "enqueue":
-            self._waiting = [*self._waiting, (text, line)][-_MOST_QUEUED:] if text else self._waiting
+        operation, text = line.get("operation"), (nonblank_text(line.get("content")) or "").strip()
+        if operation == "enqueue" and text:
+            self._waiting = [*self._waiting, Queued(text, line)][-_MOST_QUEUED:]
         elif operation == "popAll":  # back into the field in which the user types
             self._waiting.clear()
         elif operation in ("dequeue", "remove") and self._waiting:
-            texts = [waiting for waiting, _ in self._waiting]
-            place = texts.index(text) if text in texts else 0
-            self._taken_off = [*self._taken_off, self._waiting.pop(place)[0].strip()][-_MOST_QUEUED:]
+            place = next((place for place, one in enumerate(self._waiting) if one.text == text), None)
+            is_kept = operation == "dequeue"
+            taken = self._waiting.pop(place or 0)._replace(may_come_back=is_kept or place is None, is_kept=is_kept)
+            self._taken_off = [*self._taken_off, taken][-_MOST_QUEUED:]
 
     def deliver(self, line: Json, events: Iterable[Event]) -> Iterator[Event]:
         """Pass the events of a message; a prompt that it delivers waits no longer."""
@@ -90,15 +107,38 @@ class PromptQueue:
         for event in events:
             if (self._waiting or self._taken_off) and event.kind in ("turn", "injected") and event.role != "assistant":
                 text = to_text(event.text).strip()
-                if text in self._taken_off:
-                    self._taken_off.remove(text)
-                elif place := [place for place, (waiting, _) in enumerate(self._waiting) if waiting.strip() == text]:
-                    del self._waiting[place[0]]
+                if (command := BUILTIN_COMMAND.fullmatch(text)) is not None:
+                    text = " ".join(part.strip() for part in command.groups() if part and part.strip())
+                if not self._drop(text) and (event.kind == "turn" or line.get("type") != "attachment"):
+                    self._drop_joined(text)
             yield event
 
+    def _drop(self, text: str) -> bool:
+        """Drop the prompt that a message delivers alone; the one taken off in its place is put back."""
+        for pile in (self._taken_off, self._waiting):
+            place = next((place for place, one in enumerate(pile) if one.text == text), None)
+            if place is not None:
+                del pile[place]
+                mistaken = next((one for one in self._taken_off if one.may_come_back), None)
+                if pile is self._waiting and mistaken is not None:
+                    self._taken_off.remove(mistaken)
+                    self._waiting.insert(0, mistaken._replace(is_kept=True))
+                return True
+        return False
+
+    def _drop_joined(self, text: str) -> None:
+        """Drop the prompts that are whole lines of one message."""
+        lines = f"\n{text}\n"
+        for pile in (self._taken_off, self._waiting):
+            for one in tuple(pile):
+                if (own := f"\n{one.text}\n") in lines:
+                    lines = lines.replace(own, "\n\0\n", 1)
+                    pile.remove(one)
+
     def finish(self) -> Iterator[tuple[str, Json]]:
-        """What was never delivered, each with its line, which says no folder: the session's."""
-        return ((text, self._place | line) for text, line in self._waiting)
+        """What was not delivered, each with its line, which says no folder: the session's."""
+        left = (*self._taken_off, *self._waiting)
+        return ((str(one.line["content"]), self._place | one.line) for one in left if one.is_kept)
 
 
 class ClaudeReader:
@@ -127,10 +167,10 @@ class ClaudeReader:
         return ()
 
     def finish(self) -> Iterable[Event]:
-        """Prompts that were queued and never delivered."""
+        """Prompts that were queued and not delivered: nobody's word until they are."""
         for text, line in self._queue.finish():
             for event in user_message_events(self._event_factory(line), [text]):
-                yield msgspec.structs.replace(event, undelivered=True)
+                yield msgspec.structs.replace(event, undelivered=True, author="unknown")
 
     def _message(self, line: Json, message: Json) -> Iterator[Event]:
         content = message.get("content")

@@ -15,6 +15,7 @@ from typing import Any
 
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, MalformedLine
+from mnemic.algorithms.text.voices import Voice, voice_of
 from mnemic.hooks.read.lines import (
     BOM,
     EventFactory,
@@ -156,18 +157,31 @@ def message_events(
 
 
 def prompt_events(make: EventFactory, info: Json, parts: Iterable[Json]) -> Iterator[Event]:
-    """What stands in the user's place: what the host or a plugin put there, and what was typed, as one turn."""
-    typed = []
+    """What stands in the user's place: what the host or a plugin put there, and what was typed, as one turn.
+
+    A part that is not ``synthetic`` was typed, unless it begins as texts of hosts do: plugins send such unmarked.
+    """
+    typed: list[str] = []
+    voices: set[Voice] = set()
+    unmarked = []
     for part in parts:
         text = nonblank_text(part.get("text")) if part.get("type") == "text" else None
         if text is None or part.get("ignored"):
             continue
-        if not part.get("synthetic"):
+        if part.get("synthetic"):
+            if nonblank_text(rest := strip_own_output(text)):
+                yield make("injected", "system", rest, **_message_ids(part))
+        elif (voice := voice_of(text, is_typed=True)) == "host":
+            unmarked.append((text, part))
+        else:
             typed.append(text)
-        elif nonblank_text(rest := strip_own_output(text)):
-            yield make("injected", "system", rest, **_message_ids(part))
+            voices.add(voice)
     if typed:
-        yield prompt_event(make, "\n".join(typed), **_message_ids(info))
+        yield from (make("injected", "system", text, **_message_ids(part)) for text, part in unmarked)
+        voice = "unclear" if "unclear" in voices else "person"
+        yield prompt_event(make, "\n".join(typed), voice=voice, **_message_ids(info))
+    elif unmarked:
+        yield prompt_event(make, "\n".join(text for text, _ in unmarked), "host", **_message_ids(info))
 
 
 def _part_events(make: EventFactory, info: Json, part: Json) -> Iterator[Event]:

@@ -74,10 +74,24 @@ NAMES = st.from_regex(r"[^\W\d_][\w.-]{0,20}", fullmatch=True)
 ATTRIBUTES = st.sampled_from(["", " a='b'", ' from="x > y"', "\n", " /"])
 
 
-@given(name=NAMES, attributes=ATTRIBUTES, said=st.text(max_size=40), before=st.sampled_from(["", " \n", "\ufeff"]))
+UNSEEN = st.text(
+    st.characters(categories=["Cc", "Cf", "Mn", "Zl", "Zp", "Zs"]) | st.sampled_from("\u115f\u1160\u2800\u3164\uffa0"),
+    max_size=4,
+)
+
+
+@given(name=NAMES, attributes=ATTRIBUTES, said=st.text(max_size=40), before=UNSEEN)
 def test_no_text_that_begins_with_a_tag_is_a_persons_word(name: str, attributes: str, said: str, before: str) -> None:
     assert voice_of(f"{before}<{name}{attributes}>{said}") != "person"
     assert voice_of(f"{before}<{name}{attributes}>{said}</{name}>") != "person"
+
+
+@pytest.mark.parametrize("letter", "\u00a0\u061c\ufe0f\u115f\u1160\u3164\uffa0\u2800\U000e0020\U000e0100\u20dd\x00\n")
+def test_what_nobody_sees_around_a_tag_hides_no_host(letter: str) -> None:
+    around = letter * 3
+    assert voice_of(f"{around}<relay-note>Push.</relay-note>{around}") == "host"
+    assert voice_of(f"Push?\n<system-reminder>Not on a Friday.</system-reminder>{around}") == "unclear"
+    assert voice_of(f"{around}Push.{around}") == voice_of(around) == "person"
 
 
 @given(name=st.sampled_from(sorted(HOST_TAGS)), said=st.text(max_size=40))

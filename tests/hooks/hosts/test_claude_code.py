@@ -275,6 +275,10 @@ def delivered(prompt: object, mode: str = "prompt") -> dict[str, Any]:
     return {"type": "attachment", "sessionId": "s", "uuid": "u", "attachment": attachment}
 
 
+BUILT_IN = (
+    "<command-name>/{0}</command-name>\n            <command-message>{0}</command-message>\n"
+    "            <command-args>{1}</command-args>"
+)
 NOTIFICATION = "<task-notification>\n<task-id>b1</task-id>\n</task-notification>"
 
 
@@ -304,15 +308,40 @@ NOTIFICATION = "<task-notification>\n<task-id>b1</task-id>\n</task-notification>
         ),
         ([queue("enqueue"), queue("enqueue", ["one"]), queue("dequeue"), queue("new-in-3.0", "two")], []),
         ([queue("enqueue", NOTIFICATION), delivered(NOTIFICATION, "task-notification")], []),
+        # A killed session's prompt stands before the next session's.
+        ([queue("enqueue", "one"), queue("enqueue", "two"), queue("dequeue"), line("user", "two")], ["one"]),
+        ([queue("enqueue", "one"), queue("enqueue", "two"), queue("remove"), delivered("two")], ["one"]),
+        # Killed before the message.
+        ([queue("enqueue", "one"), queue("dequeue")], ["one"]),
+        ([queue("enqueue", "one"), queue("dequeue"), queue("enqueue", "two")], ["one", "two"]),
+        ([queue("enqueue", "draft"), queue("remove"), line("user", "final")], []),
+        ([queue("enqueue", "one\n")], ["one\n"]),
+        # Several in one message.
+        ([queue("enqueue", "one"), queue("enqueue", "two"), line("user", "one\ntwo")], []),
+        ([queue("enqueue", "one"), queue("enqueue", "two"), *[queue("dequeue")] * 2, line("user", "one\ntwo")], []),
+        ([queue("enqueue", "one"), queue("enqueue", "one"), line("user", "one\ntwo")], ["one"]),
+        ([queue("enqueue", "on"), line("user", "go on\non it")], ["on"]),
+        (
+            [
+                *(queue("enqueue", "go on"), queue("dequeue"), line("user", "go on\nand more")),
+                *(queue("enqueue", "go on"), delivered("go on")),
+            ],
+            [],
+        ),
+        ([queue("enqueue", "/compact"), line("user", BUILT_IN.format("compact", ""))], []),
+        ([queue("enqueue", "/compact the plan"), line("user", BUILT_IN.format("compact", "the plan"))], []),
+        ([queue("enqueue", "/clear"), line("user", BUILT_IN.format("compact", ""))], ["/clear"]),
     ],
 )
-def test_a_prompt_that_was_queued_and_never_delivered_is_a_turn(
+def test_a_prompt_that_is_queued_and_not_delivered_is_a_turn_and_nobodys_word(
     read: Any, write: Any, lines: list[Any], left: list[str]
 ) -> None:
     events = read(write(line("user", "begin", cwd="/home/ana/shelf", gitBranch="main"), *lines))
     pending = [event for event in events if event.undelivered]
     assert [to_text(event.text) for event in pending] == left
-    assert all((event.kind, event.role, event.session) == ("turn", "user", "s") for event in pending)
+    assert all(
+        (event.kind, event.role, event.author, event.session) == ("turn", "user", "unknown", "s") for event in pending
+    )
 
 
 def test_a_queued_prompt_has_its_sessions_folder_and_its_own_time_and_a_hosts_text_stays_the_hosts(

@@ -356,6 +356,40 @@ def test_a_message_is_read_by_its_parts(table: Any, tmp_path: Path, told: object
     assert table(path) == rows
 
 
+NOTE = "<task-notification>b1 is done</task-notification>"
+TASK = "<task>Fix the login; from now on use pnpm.</task>"
+
+
+@pytest.mark.parametrize(
+    ("parts", "told"),
+    [
+        ([text(TASK)], [("turn", None, TASK)]),
+        ([text("<template> why?")], [("turn", None, "<template> why?")]),
+        ([text(NOTE)], [("injected", None, NOTE)]),
+        ([text(NOTE), text(NOTE)], [("injected", None, f"{NOTE}\n{NOTE}")]),
+        ([text(NOTE), text("What now?")], [("injected", None, NOTE), ("turn", None, "What now?")]),
+        ([text("What now?"), text(NOTE), text(TASK)], [("injected", None, NOTE), ("turn", None, f"What now?\n{TASK}")]),
+        ([text(TASK, synthetic=True), text("Go.")], [("injected", None, TASK), ("turn", None, "Go.")]),
+        (
+            [text("<system-reminder>x</system-reminder>\nGo.")],
+            [("turn", "unknown", "<system-reminder>x</system-reminder>\nGo.")],
+        ),
+    ],
+)
+def test_what_is_not_marked_as_the_hosts_is_the_persons_part_by_part_for_plugin_and_export_alike(
+    read: Any, tmp_path: Path, parts: list[dict[str, Any]], told: list[tuple[str, str | None, str]]
+) -> None:
+    said = message("user", *parts)
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps(export(said), indent=1), "utf-8")
+    read_back = read(path)
+    hook = [one for one in tell("prompt", message=said["info"], parts=said["parts"]) if isinstance(one, Event)]
+    for events in (read_back, hook):
+        assert [(one.kind, one.author, to_text(one.text)) for one in events] == told
+    assert [one.host_id for one in read_back] == [one.host_id for one in hook]
+    assert [one.reported_as for one in read_back] == [one.reported_as for one in hook]
+
+
 def test_an_export_on_one_line_is_told_too(table: Any, tmp_path: Path) -> None:
     path = tmp_path / "export"
     path.write_text(json.dumps(export(message("user", text("one")))), "utf-8")

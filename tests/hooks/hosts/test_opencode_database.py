@@ -46,6 +46,8 @@ def said(text: str) -> dict[str, object]:
     ("kind", "data", "rows"),
     [
         ("user", {"text": "The quay has 3 bollards."}, ["turn user | The quay has 3 bollards."]),
+        ("user", {"text": "<task>Tar it.</task>"}, ["turn user | <task>Tar it.</task>"]),
+        ("synthetic", {"text": "<task>Tar it.</task>"}, ["injected system | <task>Tar it.</task>"]),
         ("user", {"text": " "}, []),
         ("synthetic", {"text": "Plan mode is on."}, ["injected system | Plan mode is on."]),
         ("system", {"text": "The date is known."}, ["injected system | The date is known."]),

@@ -48,6 +48,11 @@ def line(text: str, **more: Any) -> dict[str, Any]:
     return about | {"message": {"role": "user", "content": text}} | more
 
 
+def queued(operation: str, content: str | None = None) -> dict[str, Any]:
+    """A line of Claude Code's that tells of prompts typed while it worked."""
+    return {"type": "queue-operation", "operation": operation, "sessionId": "s", "content": content}
+
+
 def read_lines(reader: Any, *lines: dict[str, Any]) -> list[Event]:
     data = b"".join(json.dumps(one).encode() + b"\n" for one in lines)
     items = list(LineSource("x", RawLines("-", io.BytesIO(data), None), reader))
@@ -104,6 +109,20 @@ OWNERS, HOSTS, NOBODYS = ("turn", "user", "owner"), ("injected", "system", "unkn
         (PEER, {"origin": {"kind": "peer", "from": "agent-7"}}, HOSTS),
         (PEER, {"origin": {"kind": "channel", "server": "chat"}}, HOSTS),
         (PEER, {"origin": {"kind": "hook"}}, HOSTS),
+        (PEER, {"origin": {"kind": "task-notification"}}, HOSTS),
+        (PEER, {"origin": {"kind": "voice"}}, NOBODYS),
+        (PEER, {"origin": {"kind": ""}}, NOBODYS),
+        (PEER, {"origin": {"kind": 4}}, NOBODYS),
+        (PEER, {"origin": {"kind": ["human"]}}, NOBODYS),
+        (TEAM, {"origin": {"kind": "voice"}}, HOSTS),
+        (PEER, {"origin": {"kind": "voice"}, "promptSource": "typed"}, OWNERS),
+        (PEER, {"origin": {"kind": "voice"}, "promptSource": "system"}, HOSTS),
+        (PEER, {"origin": {"kind": None}}, OWNERS),
+        (PEER, {"origin": {}}, OWNERS),
+        (TEAM, {"origin": {"kind": None}}, HOSTS),
+        (PEER, {"origin": "peer"}, HOSTS),
+        (TEAM, {"origin": "human"}, OWNERS),
+        (PEER, {"origin": "voice"}, NOBODYS),
         (PEER, {"isMeta": True}, HOSTS),
         (PEER, {"promptSource": "sdk"}, OWNERS),
         (TEAM, {}, HOSTS),
@@ -124,6 +143,16 @@ def test_a_prompt_that_came_behind_the_hosts_text_in_one_message_is_found(mind: 
     blocks = [{"type": "text", "text": TEAM}, {"type": "text", "text": "Is that so?"}]
     take(mind, line("", message={"role": "user", "content": blocks}))
     assert labels(mind) == [NOBODYS]
+
+
+def test_a_queued_prompt_is_the_owners_once_it_is_delivered_and_no_sooner(mind: ActorHarness) -> None:
+    begun = (line("Begin."), queued("enqueue", PEER))
+    take(mind, *begun)
+    assert labels(mind) == [OWNERS, NOBODYS]
+    assert take(mind, *begun, queued("popAll"), line("Do the tests.")) == 1
+    assert labels(mind) == [OWNERS, NOBODYS, OWNERS]
+    assert take(mind, *begun, queued("dequeue"), line(PEER)) == 0
+    assert labels(mind) == [OWNERS] * 3
 
 
 @pytest.mark.parametrize("assistant", ["claude-code", "codex"])
