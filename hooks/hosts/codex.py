@@ -101,6 +101,7 @@ class CodexReader:
         self._calls: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._outcomes: dict[str, Outcome] = {}
         self._typed: str | None = None
+        self._injected: set[str] = set()  # texts of the last message that are the host's
         """The last prompt that the rollout notes as its user's; where it is shown too, nothing says so."""
         self._shares = CallShares()
         self._deduplicator = TurnDeduplicator()
@@ -214,6 +215,7 @@ class CodexReader:
         passed = payload.get("internal_chat_message_metadata_passthrough")
         kinds = passed.get("content_item_kinds") if isinstance(passed, dict) else None
         said, is_noted = [], True
+        self._injected.clear()
         for number, block in enumerate(content):
             for text in texts([block]):
                 if not text.strip() or is_capability_listing(text):
@@ -221,6 +223,7 @@ class CodexReader:
                 known = kinds[number] if isinstance(kinds, list) and number < len(kinds) else None
                 if role in ("developer", "system") or (role == "user" and is_host_text(known, text)):
                     if rest := nonblank_text(strip_own_output(TypedCommands().kept(text))):
+                        self._injected.add(text)
                         event = self._event(said_at, "injected", "system", rest, payload.get("id"))
                         yield from self._deduplicator.add_other([event])
                 elif not IMAGE_MARK.fullmatch(text):
@@ -240,6 +243,8 @@ class CodexReader:
         if role == "user":
             make = partial(self._event, said_at, own_id=own_id)
             event = prompt_event(make, str(text), "person" if text == self._typed else None)
+            if event.kind == "injected" and text in self._injected:  # shown once more
+                return ()
         else:
             event = self._event(said_at, "turn", role, str(text), own_id)
         return self._deduplicator.add_turn(telling, event)

@@ -201,6 +201,18 @@ def test_rollouts_from_before_items_were_completed_are_read_once(table: Any, wri
     ]
 
 
+def test_a_prompt_that_looks_like_the_hosts_is_read_once_though_it_is_shown_too(table: Any, write: Any) -> None:
+    typed = "<turn_aborted>why?</turn_aborted>"
+    path = write(
+        META,
+        message("user", "hello"),
+        shown("user_message", "hello"),
+        message("user", typed),
+        shown("user_message", typed),
+    )
+    assert table(path) == ["turn user | hello", f"injected system | {typed}"]
+
+
 def test_rollouts_that_only_hold_what_the_model_read_are_read_in_order(table: Any, write: Any) -> None:
     bare = [told["payload"] for told in (message("user", "hello"), message("assistant", "hi"))]
     call = {"type": "function_call", "name": "shell", "arguments": '{"command":["ls"]}', "call_id": "c"}
