@@ -190,7 +190,7 @@ class _Page:
         return any(text in line for line in self._lines[2:])
 
     def tells(self, quote: Quote) -> bool:
-        """Whether a statement of the same words is quoted whole already."""
+        """Say whether a statement of the same words is quoted whole already."""
         return statement_key(quote) in self._told
 
     def write_line(self, line: str, *parts: DeliveredSpan) -> bool:

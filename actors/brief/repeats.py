@@ -34,7 +34,7 @@ def statement_key(quote: Quote) -> Hashable:
 
 
 def is_from_user(quote: Quote) -> bool:
-    """Whether a memory is what its user said, as a host or the owner's own command reported it.
+    """Say whether a memory is what its user said, as a host or the owner's own command reported it.
 
     A commit is not: whoever makes one can write its owner's address.
     """

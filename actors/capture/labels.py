@@ -94,7 +94,7 @@ def mend_labels(message: MendLabels, source: SnapshotSource, is_own_echo: EchoTe
 
 
 def _differs(kept: KeptText, labels: MemoryLabels) -> bool:
-    """Whether labels say something else than what their absence stood for."""
+    """Say whether labels say something else than what their absence stood for."""
     was = msgspec.structs.replace(kept.labels, author=author_of(kept.labels.role), utc_offset_min=labels.utc_offset_min)
     return was != labels
 

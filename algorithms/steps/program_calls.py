@@ -64,7 +64,7 @@ class Program(NamedTuple):
 
 
 def names_call(text: str, program: Program) -> bool:
-    """Whether a text in any language names the program with a verb: ``"mnemic", "recall"``, ``mnemic recall``."""
+    """Say whether a text in any language names the program with a verb: ``"mnemic", "recall"``, ``mnemic recall``."""
     names, verbs = ("|".join(map(re.escape, sorted(words))) for words in (program.names, program.verbs))
     return re.search(rf"(?<![\w.-])(?:{names})(?:\.exe)?[\"'`]?[,\s]\s*[\"'`]?(?:{verbs})(?![\w-])", text) is not None
 
@@ -114,7 +114,7 @@ def _pipes(line: str) -> Iterator[list[Stage]]:
 
 
 def _ends_group(stage: Stage) -> bool:
-    """Whether it ends a group or a loop, whose whole output its pipe takes."""
+    """Say whether it ends a group or a loop, whose whole output its pipe takes."""
     return not stage.words or stage.words[0] in _GROUP_ENDS
 
 
@@ -153,7 +153,7 @@ def _stage_calls(stage: Stage, program: Program, called: set[str], depth: int) -
 
 
 def _is_carrier(name: str) -> bool:
-    """Whether a program may run another one that its words name."""
+    """Say whether a program may run another one that its words name."""
     if name in RUNNERS or name in REMOTE_RUNNERS or name in _CARRIERS or SHELL_BUILTINS.get(name) == "shell":
         return True
     return not (

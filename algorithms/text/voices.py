@@ -97,13 +97,13 @@ def _seen(text: str) -> str:
 
 
 def _is_unseen(letter: str) -> bool:
-    """Whether a letter draws nothing of its own: a blank, a mark on the letter before it, a control, a filler."""
+    """Say whether a letter draws nothing of its own: a blank, a mark on the letter before it, a control, a filler."""
     kind = category(letter)
     return kind[0] in "CZ" or kind in ("Mn", "Me") or letter in _FILLERS
 
 
 def _is_one_element(text: str, name: str) -> bool:
-    """Whether a text that begins with a tag is that element and nothing else."""
+    """Say whether a text that begins with a tag is that element and nothing else."""
     depth = 0
     for tag in re.finditer(rf"<(/?){re.escape(name)}(?=[\s/>])[^<>]*?(/?)>", text):
         depth += -1 if tag[1] else 0 if tag[2] else 1

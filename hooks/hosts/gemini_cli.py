@@ -67,7 +67,7 @@ def is_gemini(line: Json) -> bool:
 
 
 def begins_document(data: bytes) -> bool:
-    """Whether bytes begin as a session that is one document, or as the header of one in lines."""
+    """Say whether bytes begin as a session that is one document, or as the header of one in lines."""
     return DOCUMENT_BEGINNING.match(data.removeprefix(BOM)) is not None
 
 
@@ -172,7 +172,7 @@ class GeminiReader:
         return events
 
     def _is_untold(self, message: Json, words: bytes, times: int) -> bool:
-        """Whether no line told a message that a change holds: neither its id nor, so many times, its words."""
+        """Say whether no line told a message that a change holds: neither its id nor, so many times, its words."""
         own_id, pending = nonblank_text(message.get("id")), self._pending_message
         if own_id is None or own_id in self._emitted_ids or message.get("type") not in SPOKEN_TYPES:
             return False

@@ -99,7 +99,7 @@ class ForeignDatabase:
         return self._steps_left < 0
 
     def has(self, name: str) -> bool:
-        """Whether something of this name is there, a table or not."""
+        """Say whether something of this name is there, a table or not."""
         return bool(self.rows("SELECT 1 FROM sqlite_schema WHERE name = ?1", name))
 
     def require_tables(self, tables: Sequence[str]) -> None:

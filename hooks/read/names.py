@@ -17,12 +17,12 @@ UNREAD_REMEDY = "Unpack what is compressed, then capture it; of anything else `m
 
 
 def matches(name: str, patterns: Sequence[str]) -> bool:
-    """Whether a file's name is of one of these patterns."""
+    """Say whether a file's name is of one of these patterns."""
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def looks_like_session(name: str) -> bool:
-    """Whether a file that no reader takes has the name of a session: packed, cut off, or of another version."""
+    """Say whether a file that no reader takes has the name of a session: packed, cut off, or of another version."""
     return matches(name, _SESSION_LIKE)
 
 

@@ -40,7 +40,7 @@ _BACKGROUND = re.compile(r"running in background with ID: (\w+)|Process running 
 
 
 def is_own_tool(tool: str) -> bool:
-    """Whether a tool is this memory's own, as any host names it (``mcp__mnemic__memory_recall``)."""
+    """Say whether a tool is this memory's own, as any host names it (``mcp__mnemic__memory_recall``)."""
     return OWN_TOOL.match(tool) is not None
 
 
@@ -85,7 +85,7 @@ def _line(value: object) -> str:
 
 
 def is_own_echo(kind: str, tool: str | None, text: str, call: str = "") -> bool:
-    """Whether a text that was kept is a call of this memory's own, or an answer of it.
+    """Say whether a text that was kept is a call of this memory's own, or an answer of it.
 
     Args:
         call: the text of the call that a result answers, where it is known.

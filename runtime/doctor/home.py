@@ -61,7 +61,7 @@ def check_trust(target: Target) -> Iterator[Check]:
 
 
 def check_permissions(target: Target) -> Iterator[Check]:
-    """Whether nobody else may read or write what is the home's, and whether all of it is its owner's."""
+    """Say whether nobody else may read or write what is the home's, and whether all of it is its owner's."""
     foreign = list(_foreign(target))
     if foreign:
         (path, user), owner = foreign[0], _user(target.home.stat().st_uid)

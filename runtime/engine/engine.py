@@ -210,7 +210,7 @@ class Engine(ABC):
         self._mailboxes[name].renew(0.0, None)
 
     def is_idle(self) -> bool:
-        """Whether no actor handles a message and none waits for one: nothing happens until somebody sends one."""
+        """Say whether no actor handles a message and none waits for one: nothing happens until somebody sends one."""
         mailboxes = tuple(self._mailboxes.values())
         with ExitStack() as held:  # all at once: what one actor is done with, another may have got by then
             for mailbox in mailboxes:

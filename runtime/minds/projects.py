@@ -147,7 +147,7 @@ def _user_home() -> Path | None:
 
 
 def is_gone_folder(folder: str) -> bool:
-    """Whether a folder of this machine is not there any more; a path that is not absolute is of another machine."""
+    """Say whether a folder of this machine is not there any more; a path that is not absolute is of another machine."""
     return os.path.isabs(folder) and not os.path.isdir(folder)
 
 

@@ -102,7 +102,7 @@ class Access(NamedTuple):
             raise OwnersChoice(what="By MCP nothing is kept that was said in the future", right="write-all")
 
     def can_replace(self, memory: Memory) -> bool:
-        """Whether it may replace or forget what somebody said: what a person said, or the owner kept, is theirs."""
+        """Say whether it may replace or forget what somebody said: what a person said, or the owner kept, is theirs."""
         told = memory.assistant.startswith(MCP_PREFIX)
         is_a_persons = memory.author in ("owner", "other") or memory.assistant == OWNER
         return "write-all" in self.rights or told or not is_a_persons

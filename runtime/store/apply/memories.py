@@ -142,7 +142,7 @@ def _relabel(context: ApplyContext, change: Relabel, at: int) -> ChangeResult:
 
 
 def _reads_alike(before: MemoryLabels, labels: MemoryLabels) -> bool:
-    """Whether nothing that was made of a memory would be made otherwise by its new labels."""
+    """Say whether nothing that was made of a memory would be made otherwise by its new labels."""
     if labels.kind in _READ_KINDS and (before.author == "unknown") != (labels.author == "unknown"):
         return False  # without an author, it was read for what it states
     # Without an offset, a memory counts by the machine's zone, which is what a night labels it with.
@@ -180,7 +180,7 @@ def _set_labels(context: ApplyContext, row: int, before: MemoryLabels, labels: M
 
 
 def _is_cued(kind: str, role: str, author: str | None, text: bytes) -> bool:
-    """Whether a session's start may quote the text as something that its user stated."""
+    """Say whether a session's start may quote the text as something that its user stated."""
     return kind == "turn" and role == "user" and author in (None, "owner") and holds_cue(to_text(text))
 
 

@@ -117,7 +117,7 @@ def project_scope(connection: apsw.Connection, project: str) -> tuple[int, str] 
 
 
 def has_project(store: Path, keys: Keys, project: str) -> bool:
-    """Whether a mind has a scope for a project; it is asked seldom, and opens the store for that."""
+    """Say whether a mind has a scope for a project; it is asked seldom, and opens the store for that."""
     with translate_errors(store), closing(connect(store, keys, words_only=True)) as connection:
         check_schema(connection, store)
         return project_scope(connection, project) is not None
