@@ -2,9 +2,10 @@
 
 Part of `mnemic.actors.recall.retriever`. It keeps the columns, words and vectors of all memories in memory and follows
 the store by `seq`. Ranking itself is `mnemic.algorithms`: BM25 over turns and over whole sessions, cosines, fusion.
-Where a question names a day, what was said near it counts more (`mnemic.actors.recall.ranking.day_signal`); where it
-asks for what holds or held, what holds no more counts less (`mnemic.actors.recall.ranking.validity`); and what was of
-use before counts more where it asks for no time (`mnemic.actors.recall.ranking.night_effects`). A question is embedded
+Where a question names a day, what was said near it counts more (`mnemic.actors.recall.ranking.day_signal`); what only
+asks counts less, and what follows it more (`mnemic.actors.recall.ranking.answers`); where the question asks for what
+holds or held, what holds no more counts less (`mnemic.actors.recall.ranking.validity`); and what was of use before
+counts more where it asks for no time (`mnemic.actors.recall.ranking.night_effects`). A question is embedded
 by the Embedder, before anything that is only pending; without a model, words answer.
 """
 
@@ -22,14 +23,15 @@ from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.ports import Ports
 from mnemic.actors.protocol.recall.messages import Candidate, Hit, Recall, Recalled
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
-from mnemic.actors.protocol.times import day_end, local_day
 from mnemic.actors.recall.attribute_index import AttributeFilters
 from mnemic.actors.recall.folding import MOST_FOLDED, Copies, Folder
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, make_hit, token_count
 from mnemic.actors.recall.list_memories import record_question
 from mnemic.actors.recall.newest import mark_newest
 from mnemic.actors.recall.query import asked_scope_numbers, known_or_everywhere, query_vector, question_words
-from mnemic.actors.recall.ranking.day_signal import WEIGHT, day_nearness, days_in_question
+from mnemic.actors.recall.ranking.answers import Answers
+from mnemic.actors.recall.ranking.asked_when import read_asked_when
+from mnemic.actors.recall.ranking.day_signal import WEIGHT, day_nearness
 from mnemic.actors.recall.ranking.first_pass import first_signals
 from mnemic.actors.recall.ranking.lifting import lift_corrections, lift_heirs
 from mnemic.actors.recall.ranking.night_effects import NightEffects, surplus_copies
@@ -38,10 +40,9 @@ from mnemic.actors.recall.ranking.reranker import Reranker
 from mnemic.actors.recall.ranking.validity import DAY_WEIGHT, Validity
 from mnemic.actors.recall.recall_index import Cosines, RecallIndex
 from mnemic.actors.recall.validate import validate_recall
-from mnemic.algorithms.knowledge.asked_time import asked_time
+from mnemic.algorithms.knowledge.asked_time import asked_predecessor
 from mnemic.algorithms.retrieval.calibration import FULL, MEANING, UNLIKELY, WORDS, Calibration
 from mnemic.algorithms.retrieval.fusion import SignalScores, fuse, rank
-from mnemic.algorithms.text.days import DateRange
 from mnemic.algorithms.text.terms import stem_of
 
 _CANDIDATES_TRACED = 200
@@ -66,7 +67,7 @@ class Recaller:
         self._unwritable = ports.unwritable
         self._k, self._hit_bytes = ports.settings["recall.k"], ports.settings["recall.hit_bytes"]
         self._reranker = Reranker(index)
-        self._validity = Validity(index)
+        self._validity, self._answers = Validity(index), Answers(index)
         self._folder = Folder(index)
         self._nights = NightEffects(index, ports.settings["recall.use_weight"], ports.settings["recall.use_decay"])
 
@@ -83,7 +84,9 @@ class Recaller:
         loaded = context.progress if self._index.empty else lambda done, total: None
         loaded(0, 2)  # the first time takes long: the model comes before the two parts that `sync` tells of
         by_meaning = "dense" in recall.signals
-        asked = query_vector(recall.query, context, degraded, "Words alone answered.") if by_meaning else None
+        predecessor = asked_predecessor(recall.query) if recall.at is None and "validity" in recall.signals else None
+        asks = recall if predecessor is None else msgspec.structs.replace(recall, query=predecessor.question)
+        asked = query_vector(asks.query, context, degraded, "Words alone answered.") if by_meaning else None
         with self._source.snapshot() as snapshot:
             if recall.place is not None:
                 own = snapshot.scope_path_of(recall.place)
@@ -106,57 +109,61 @@ class Recaller:
             if filters.names and not visible.any():
                 named = ", ".join(filters.names)
                 degraded.append(f"filters: no memory looked through has all that is asked for: {named}")
-            words = question_words(recall.query, snapshot, degraded)
-            signals, first, found = first_signals(self._index, recall, k, words, visible, asked, degraded)
-            said_at = self._index.columns.said_at
+            words = question_words(asks.query, snapshot, degraded)
+            signals, first, found = first_signals(self._index, asks, k, words, visible, asked, degraded)
+            said_at, local_at, zone = self._index.columns.said_at, self._index.columns.local_at, context.clock
             now_us = context.clock.now_us() if recall.as_of is None else recall.as_of
-            local_at, zone = self._index.columns.local_at, context.clock
-            days = days_in_question(recall.query, local_day(now_us, zone), local_at[visible], snapshot.languages())
-            asked_for = asked_time(recall.query, names_days=bool(days)) if "validity" in recall.signals else "any"
-            if recall.at is not None:
-                days, asked_for = [DateRange(*2 * (local_day(recall.at, zone),))], "day"
-            at_us = min(now_us, day_end(days[-1].last, zone)) if asked_for == "day" else now_us
-            if days and "structural" in recall.signals:
-                weight = WEIGHT if asked_for == "any" or first is None else WEIGHT * DAY_WEIGHT
-                signals.append(SignalScores("structural", day_nearness(days, local_at), weight))
+            when = read_asked_when(recall, predecessor, self._index, visible, now_us, zone, snapshot)
+            if when.days and "structural" in recall.signals:
+                weight = WEIGHT if when.kind == "any" or first is None else WEIGHT * DAY_WEIGHT
+                near = day_nearness(when.days, local_at)
+                near[said_at >= when.until_us] = 0.0  # what held that day was said by then
+                signals.append(SignalScores("structural", near, weight))
             fused = fuse(signals, visible)
             limit = max(4 * k, _CANDIDATES_TRACED)
             self._nights.sync(snapshot, recall.trial)
             # Where it is asked what was when, what was said on another day stands for itself.
-            alike = np.full(len(visible), -1) if days else self._nights.group_of(recall.as_of)
+            alike = np.full(len(visible), -1) if when.days else self._nights.group_of(recall.as_of)
             surplus = surplus_copies(alike, visible, fused.scores, said_at)
             ranked = visible & ~surplus
             pool = rank(fused.scores, ranked, said_at, limit)
-            validity, use = np.zeros_like(fused.scores), np.zeros_like(fused.scores)
+            answer, validity, use = (np.zeros_like(fused.scores) for _ in range(3))
             # What was known at an earlier time tells nothing of what replaced it since.
             sought = pool[: 0 if recall.as_of is not None else _RERANKED]
             terms = [stem_of(term) for one in words for term in one.terms]
-            kept = read_replacements(self._index.columns.row[sought].tolist(), at_us, snapshot, terms)
+            kept = read_replacements(self._index.columns.row[sought].tolist(), when.at_us, snapshot, terms)
             calibration = FULL if first is not None else WORDS if found is None else MEANING
+            best, asked_terms = pool[:_RERANKED], frozenset(term for one in words for term in one.terms)
+            if "answer" in recall.signals:
+                following = self._answers.followers(best, asked_terms, visible & ~surplus, snapshot)
+                best, pool = np.concatenate([best, following]), np.concatenate([pool, np.setdiff1d(following, pool)])
             if first is not None:
-                best = pool[:_RERANKED]
                 reranked = self._reranker.look(best, first, snapshot, context, degraded)
                 fused.replace(best, reranked.contributions)
                 calibration = calibration.with_unknown(reranked.unknown)
-                weighed = self._validity.contributions(
-                    best, asked_for, days, now_us, recall.as_of, kept, snapshot, zone
-                )
+                weighed = self._validity.contributions(best, when, recall.as_of, kept, snapshot, zone)
                 validity[visible] = weighed.min(initial=0.0)  # what is not among the best passes none of them by it
                 validity[best] = weighed
+            if "answer" in recall.signals:
+                told = self._answers.contributions(
+                    best, asks.query, asked_terms, fused.contributions(best), visible, snapshot, newest=when.newest
+                )
+                answer[visible] = told.min(initial=0.0)
+                answer[best] = told
             if "use" in recall.signals:
-                by_use = asked_for == "any"  # what was of use once need not hold now, nor then
-                gained = self._nights.added(pool[:_RERANKED], recall.as_of, by_use=by_use) / calibration.slope
+                by_use = when.kind == "any"  # what was of use once need not hold now, nor then
+                gained = self._nights.added(best, recall.as_of, by_use=by_use) / calibration.slope
                 use[visible] = gained.min(initial=0.0)
-                use[pool[:_RERANKED]] = gained
+                use[best] = gained
             speaking = fused.scores > 0
             if found is not None:
                 speaking |= ~np.isnan(found.best)  # meaning speaks for all it knows: the nearest, however far
             speaking &= ranked
-            total = fused.scores + validity + use
+            total = fused.scores + answer + validity + use
             before = total.copy()
             # What is lifted may pass others; these stand among each other as before.
-            pool = np.union1d(pool, lift_corrections(self._index, recall.as_of, total, speaking))
-            if asked_for != "before" and "validity" in recall.signals:
+            pool = np.union1d(pool, lift_corrections(self._index, recall.as_of, total, speaking, when.until_us))
+            if when.kind != "before" and "validity" in recall.signals:
                 heirs = lift_heirs(self._index, kept, total, speaking, visible)
                 ranked[heirs], surplus[heirs] = True, False
                 pool = np.union1d(pool, heirs)
@@ -167,12 +174,16 @@ class Recaller:
 
             def give(order: NDArray[np.int64]) -> tuple[list[Hit], int, int]:
                 shares = fused.contributions(order)
-                shares |= {name: one[order] for name, one in (("validity", validity), ("use", use)) if one.any()}
+                shares |= {
+                    name: one[order]
+                    for name, one in (("answer", answer), ("validity", validity), ("use", use))
+                    if one.any()
+                }
                 prior = (total - before)[order]
                 copies = Copies(alike, surplus)
-                groups = self._folder.fold(order, snapshot, recall.as_of, copies, by_day=bool(days))
+                groups = self._folder.fold(order, snapshot, recall.as_of, copies, by_day=bool(when.days))
                 ranking = _Ranking(order, prior, shares, found, calibration)
-                return self._hits(recall, k, snapshot, terms, groups, ranking, at_us)
+                return self._hits(recall, k, snapshot, terms, groups, ranking, when.at_us)
 
             hits, left_out, used = give(order)
             if len(hits) < k and len(order) == limit < MOST_FOLDED and not left_out:  # most of these say the same

@@ -7,7 +7,7 @@ Above stands `mnemic.actors.recall.ranking.validity`.
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from mnemic.algorithms.text.languages.en import ENGLISH
 from mnemic.algorithms.text.languages.table import BY_CODE
@@ -24,6 +24,17 @@ _PRESENT = re.compile(
     r"|\b(?:what|who|where|how|which|when|it|that|there)['’]s\b|^\W*(?:who|what|which\s+\w+)\s+\w+[^\Ws]s\b",
     re.IGNORECASE,
 )
+_NEWEST = re.compile(
+    r"\b(?:now|current(?:ly)?|active|latest|newest|these days|nowadays|at present|at the moment|today|any ?more)\b",
+    re.IGNORECASE,
+)
+_NO_STATE = re.compile(
+    r"\b(?:why|how|when|who|was|were|did|had|been|can|could|should|shall|will|would|may|might|must|previous|before|first"
+    r"|last|all|chang\w+|decisions?|summari[sz]e|list|show|find|tell|explain|read|write|fix|add|make|run|go|do)\b"
+    r"|[^\w\s'’.+#?-]|[/_]",
+    re.IGNORECASE,
+)
+_TERSE_WORDS = 4  # "prod host?", "current electricity supplier"
 _NOT_PRESENT = re.compile(
     r"\b(?:did|was|were|had|ago|before|used|originally|earlier|previous\w*|first|in (?:19|20)\d\d|on \d+|yesterday"
     r"|last (?:\w+day|night|week|weekend|month|year|time|summer|winter|spring|autumn)|been|ever|changed"
@@ -44,6 +55,13 @@ _BEFORE = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+_BEFORE_NAMED = re.compile(
+    r"^(\W*(?:what|which|who|whose|where|how)\b.{0,200}?\b(?:did|was|were|had|used|ran|run|sat|lived)\b.{0,200}?),?"
+    r" (?:before|prior to) (?:we (?:used|had|took|moved to|switched to|went to) )?"
+    r"(?!(?:that|this|then|now|it|today|the|a|an|my|our|your|we|i|he|she|they|you|last|deploy\w*)\b)"
+    r"([\w.+#-]+(?: [\w.+#-]+){0,2}?)\W*$",
+    re.IGNORECASE,
+)
 _REPORT = re.compile(
     r"\b(?:say|said|tell|told|discuss\w*|talk\w*|mention\w*|summari[sz]e|error|seen|see|saw)\b", re.IGNORECASE
 )
@@ -55,6 +73,12 @@ _EVENT = re.compile(
     r"|ship\w*|ate|eat|cook\w*|work on|finish\w*|start\w*|wrote|write|order\w*)\b",
     re.IGNORECASE,
 )
+_DONE = re.compile(
+    r"\b(?:was|were|got|been)\s+(?!(?:us|call|nam|host|kept|defin|bas|locat|stor|install|set|deploy|configur|limit|own)\w*)"
+    r"(?:\w+ly\s+)?\w+(?:ed|en)\b",
+    re.IGNORECASE,
+)
+"""``was mended`` happened, ``was hosted`` lasted."""
 _TOLD_FROM_TODAY = re.compile(
     r"\b(?:yesterday|last|ago|today|tonight|this (?:morning|afternoon|evening|week|month|year)|on \w+day)\b",
     re.IGNORECASE,
@@ -84,7 +108,40 @@ def asked_time(question: str, *, names_days: bool) -> AskedTime:
         return "now"
     is_present = _PRESENT.search(question) and not _NOT_PRESENT.search(question)
     if names_days and not (is_present and _TODAY.search(question)):
-        return "any" if _EVENT.search(question) or _TOLD_FROM_TODAY.search(question) else "day"
+        happened = _EVENT.search(question) or _DONE.search(question)
+        return "any" if happened or _TOLD_FROM_TODAY.search(question) else "day"
+    if _is_terse(question) or (_NEWEST.search(question) and not _NOT_PRESENT.search(question)):
+        return "now"
     if not is_present or _PERFECT.search(question) or _FUTURE.search(question):
         return "any"
     return "now"
+
+
+class Predecessor(NamedTuple):
+    """A question about what was there before something that it names."""
+
+    question: str
+    """The question without that."""
+    successor: str
+    """What it names."""
+
+
+def asked_predecessor(question: str) -> Predecessor | None:
+    """What a question asks for that ends in ``before Mollie``; ``None`` of any other.
+
+    >>> asked_predecessor("which payment provider did we have before Mollie?")
+    Predecessor(question='which payment provider did we have', successor='Mollie')
+    """
+    found = _BEFORE_NAMED.match(" ".join(question[:MAX_CHARS].split()))
+    return None if found is None or _REPORT.search(question) else Predecessor(found[1], found[2])
+
+
+def asks_for_newest(question: str) -> bool:
+    """Whether a question that asks for now says so in so many words ("current", "latest"), or has no verb at all."""
+    return _NEWEST.search(question[:MAX_CHARS]) is not None or _is_terse(question)
+
+
+def _is_terse(question: str) -> bool:
+    """Whether it names a thing in two to four words and says nothing of it: ``prod host?``, ``job scheduler``."""
+    words = question.split()
+    return 2 <= len(words) <= _TERSE_WORDS and not _PRESENT.search(question) and not _NO_STATE.search(question)

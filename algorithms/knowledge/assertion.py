@@ -135,6 +135,8 @@ class Assertion(NamedTuple):
     """How probably it tells in so many words what held before, and does no more."""
     windows: tuple[tuple[date | None, date | None], ...] = ()
     """The days for which it says that it holds, half-open, if it does."""
+    hands_over: bool = False
+    """Whether it tells of something that ended, or of what came in its place."""
 
     def on(self, day: date) -> Assertion:
         """The same of one day."""
@@ -144,7 +146,12 @@ class Assertion(NamedTuple):
             return self._replace(rate=max(self.rate, _WITHIN), takes=max(self.takes, _WITHIN))
         is_over = all(end is not None and end <= day for _, end in self.windows)
         told_past = _TOLD_PAST if is_over else self.told_past
-        return Assertion(min(self.rate, _OUTSIDE), min(self.takes, _OUTSIDE), told_past, self.windows)
+        return self._replace(rate=min(self.rate, _OUTSIDE), takes=min(self.takes, _OUTSIDE), told_past=told_past)
+
+    def looks_back_on(self, day: date) -> bool:
+        """Whether it tells in so many words what held on a day or before, however late it was said."""
+        within = any((first is None or first <= day) and (end is None or day < end) for first, end in self.windows)
+        return within if self.windows else self.told_past > 0
 
 
 def read_assertion(text: str, said_on: date) -> Assertion:
@@ -155,7 +162,12 @@ def read_assertion(text: str, said_on: date) -> Assertion:
     """
     read = status(text)
     rate = RATES[read]
-    found = Assertion(rate, _TAKES.get(read, rate), _TOLD_PAST * (read in ("ended", "past")))
+    found = Assertion(
+        rate,
+        _TAKES.get(read, rate),
+        _TOLD_PAST * (read in ("ended", "past")),
+        hands_over=read in ("changed", "ended", "past") or TAKEN_OVER.search(text) is not None,
+    )
     if len(text) > MAX_CHARS or TRIGGERS.isdisjoint(_WORD.findall(text.lower())) or _RECURRING.search(text):
         return found
     told = (

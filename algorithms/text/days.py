@@ -30,6 +30,7 @@ _IN_ANY_LANGUAGE = tuple(
         r"(?<![\w.])(?P<day>\d{1,2})\.(?P<number>\d{1,2})\.(?P<year>(?:19|20)\d\d)(?![\w-]|\.\d)",
     )
 )
+_ENDS = re.compile(r"\s*(?:$|[^\w\s])")
 _BOUND_CHARS = 24  # before a day, where what makes it a bound may begin
 _EARLIEST, _LATEST = date(3, 1, 1), date(9998, 1, 1)  # nearer to its ends, the calendar may lack what is named
 MAX_CHARS = 4_000  # characters: a log that is pasted into a question is no question
@@ -72,7 +73,7 @@ def extract_dates(
         words = by.get(match.re)
         if any(_is_bound(match, one) for one in spoken) or (words is not None and _is_other_word(match, words)):
             continue
-        found += _spans(match, years, {} if words is None else words.words["month"])
+        found += _spans(match, years, {} if words is None else words.words["month"], _part_of_month(match, words))
     if _EARLIEST <= today <= _LATEST:
         relative = [pattern for words in spoken for pattern in words.relative]
         for match in _matches(text, [*relative, *_ago_in_any_language()]):
@@ -108,6 +109,8 @@ class _Patterns(NamedTuple):
     """Each with the field of `DateWords` that it is of."""
     bounds: re.Pattern[str]
     also_words: frozenset[str]
+    parts: re.Pattern[str]
+    """What stands right before a month and means a part of it."""
     words: dict[str, dict[str, Any]]
     """What the words mean that a group of that name matches."""
 
@@ -139,7 +142,11 @@ def _compile(dates: DateWords) -> _Patterns:
     for field in ("ago", "last", "this", "last_weekday", "on_weekday"):
         relative |= {pattern(one): field for one in getattr(dates, field)}
     bounds = re.compile(rf"\b(?:{fold(dates.bounds)}) ?$", re.IGNORECASE)
-    return _Patterns(tuple(map(pattern, dates.dates)), relative, bounds, dates.also_words, words)
+    parts = (
+        re.compile(rf"\b({'|'.join(dates.month_parts)})(?: the)?[ -]*$", re.IGNORECASE) if dates.month_parts else None
+    )
+    words["part"] = {fold(word): meant for word, meant in dates.month_parts.items()}
+    return _Patterns(tuple(map(pattern, dates.dates)), relative, bounds, dates.also_words, parts, words)
 
 
 @cache
@@ -172,17 +179,30 @@ def _is_other_word(match: re.Match[str], words: _Patterns) -> bool:
     """Whether its month may be another word, and nothing says that it is one."""
     parts = match.groupdict()
     name = parts.get("month") or ""
-    return name.lower() in words.also_words and not (parts.get("year") or parts.get("in") or name[0].isupper())
+    if name.lower() not in words.also_words or parts.get("year") or parts.get("in") or name[0].isupper():
+        return False
+    is_day_first = bool(parts.get("day")) and match.start("day") < match.start("month")
+    return not (is_day_first and _ENDS.match(match.string, match.end()))  # "of 10 may 2 fail" names no day
 
 
-def _spans(match: re.Match[str], years: range, months: Mapping[str, int]) -> Iterator[DateRange]:
+def _part_of_month(match: re.Match[str], words: _Patterns | None) -> tuple[int, int]:
+    """The first and the last day of a month that is named: of all of it, or of the part that a word before it means."""
+    if words is None or not match.groupdict().get("month"):
+        return 1, 31
+    at = match.start("month")
+    part = words.parts.search(match.string, max(0, at - _BOUND_CHARS), at)
+    return (1, 31) if part is None else words.words["part"][part[1].lower()]
+
+
+def _spans(match: re.Match[str], years: range, months: Mapping[str, int], part: tuple[int, int]) -> Iterator[DateRange]:
     parts = match.groupdict()
     month = months[parts["month"].lower()] if parts.get("month") else int(parts.get("number") or 0)
     for year in [int(parts["year"])] if parts.get("year") else years:
         if parts.get("day"):
             yield from _span(year, month, int(parts["day"]), 1)
         elif month:
-            yield from _span(year, month, 1, calendar.monthrange(year, month)[1] if 1 <= month <= 12 else 1)
+            last = min(part[1], calendar.monthrange(year, month)[1]) if 1 <= month <= 12 else part[0]
+            yield from _span(year, month, part[0], last - part[0] + 1)
         else:
             yield DateRange(date(year, 1, 1), date(year, 12, 31))
 

@@ -18,7 +18,7 @@ Scopes = str | tuple[str, ...]
 """One scope's path, or several."""
 
 
-SignalName = Literal["dense", "lexical", "session", "structural", "validity", "use"]
+SignalName = Literal["dense", "lexical", "session", "structural", "answer", "validity", "use"]
 
 
 class FindSimilar(Verb["SimilarFound"], frozen=True, kw_only=True):
@@ -86,10 +86,10 @@ class Recall(Verb["Recalled"], frozen=True, kw_only=True):
     hit_bytes: int | None = None
     """Of a longer memory, at most so many bytes: the stretch that answers best. The setting recall.hit_bytes is the
     most, and holds where absent."""
-    signals: tuple[SignalName, ...] = ("dense", "lexical", "session", "structural", "validity", "use")
-    """Which signals to use; ``structural`` says something where the question names a day, ``validity`` where it asks
-    for what holds or held, beside both meaning and words, and ``use`` where nights found what a memory was of use for,
-    and the question asks for no time."""
+    signals: tuple[SignalName, ...] = ("dense", "lexical", "session", "structural", "answer", "validity", "use")
+    """Which signals to use; ``structural`` says something where the question names a day, ``answer`` of what only asks,
+    denies or tells what worked, ``validity`` where the question asks for what holds or held, beside both meaning and
+    words, and ``use`` where nights found what a memory was of use for, and the question asks for no time."""
     private: bool = False
     """Whether the question itself is not kept, only what was given: nothing of its session is captured. In a pause no
     question is kept."""

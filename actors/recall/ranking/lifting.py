@@ -5,6 +5,7 @@ Part of `mnemic.actors.recall.recaller`. Scores, ``(n,)``, and which memories sp
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,19 @@ Floats = NDArray[np.floating[Any]]
 
 
 def lift_corrections(
-    index: RecallIndex, as_of: int | None, scores: Floats, speaking: NDArray[np.bool_]
+    index: RecallIndex, as_of: int | None, scores: Floats, speaking: NDArray[np.bool_], until: float = math.inf
 ) -> NDArray[np.int64]:
     """Lift each correction above what it replaces, and have it speak; returns the positions of those lifted.
 
     What is not looked through passes a lift on: who corrects a correction stands above both.
+
+    Args:
+        until: world time, microseconds: what was said at this time or later lifts nothing, since what held before it is
+            asked for.
     """
     old, new = index.superseded(as_of)
+    early = index.columns.said_at[new] < until
+    old, new = old[early], new[early]
     lifted = [new[:0]]
     rising = np.arange(len(old))
     for _ in range(len(old)):  # no chain is longer

@@ -10,7 +10,6 @@ corrected stands above it: see `RetrieverActor`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -19,16 +18,16 @@ from numpy.typing import NDArray
 
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.protocol.times import Zone, day_end, day_of, local_day
+from mnemic.actors.recall.ranking.asked_when import AskedWhen
 from mnemic.actors.recall.ranking.replaced import Replacements
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.algorithms.knowledge.asked_time import AskedTime
 from mnemic.algorithms.retrieval.calibration import FULL
-from mnemic.algorithms.text.days import DateRange
 
 if TYPE_CHECKING:
     from mnemic.algorithms.knowledge.assertion import Assertion
 
-DAY_WEIGHT = 0.5
+DAY_WEIGHT = 0.0
 """What a day named counts where a state is asked for, beside where an event is: what held that day was mostly said
 earlier."""
 _WEIGHTS: dict[AskedTime, float] = {"now": 0.6, "before": 0.3, "day": 0.5}  # of log-probabilities in the log-odds
@@ -52,9 +51,7 @@ class Validity:
     def contributions(
         self,
         candidates: NDArray[np.int64],
-        asked: AskedTime,
-        days: Sequence[DateRange],
-        now_us: int,
+        when: AskedWhen,
         as_of: int | None,
         kept: Replacements,
         snapshot: Snapshot,
@@ -64,14 +61,13 @@ class Validity:
 
         Args:
             candidates: ``(m,)``: positions of memories.
-            asked: the time that the question asks for; ``any`` adds 0 everywhere.
-            days: those that it names; one or more where it asks for a day.
-            now_us: what ``now`` is, microseconds.
+            when: the time that is asked for; ``any`` adds 0 everywhere.
             as_of: the time as of which it is asked, if it is.
             kept: what is kept of the candidates: it goes before what the pair alone makes likely.
             snapshot: which the index is as of.
             zone: of whoever asks.
         """
+        asked = when.kind
         if asked == "any" or not len(candidates):
             return np.zeros(len(candidates))
         # Here: to load what reads assertions takes as long as a recall that asks for no time.
@@ -81,13 +77,15 @@ class Validity:
         said_at, scope = columns.said_at[candidates], columns.scope[candidates]
         days_said = [day_of(at, 0) for at in columns.local_at[candidates].tolist()]
         known = self._read(columns.row[candidates].tolist(), days_said, snapshot)
-        today = local_day(now_us, zone)
-        past = [one.last for one in days if one.first <= today]
+        today = local_day(when.now_us, zone)
+        past = [one.last for one in when.days if one.first <= today]
         day = max(past, default=today) if asked == "day" else today
         read = [one if asked == "before" else one.on(day) for one, _ in known]
         asserted = np.maximum(np.array([one.rate for one in read]), _LEAST)
         takes = np.array([one.takes for one in read])
-        corrected = np.isin(candidates, self._index.superseded(as_of)[0])
+        end = day_end(day, zone) if asked == "day" else math.inf
+        old, new = self._index.superseded(as_of)
+        corrected = np.isin(candidates, old[columns.said_at[new] < end])
         takes[corrected] = 0.0
         lengths = np.array([length for _, length in known], np.int64)
         vectors = self._index.first_vectors(candidates).astype(np.float64)
@@ -105,9 +103,9 @@ class Validity:
             fits = np.maximum(held_last(same, takes, said_at) * asserted, np.maximum(told, long))
             late = np.zeros(len(candidates))
         else:
-            end = day_end(day, zone) if asked == "day" else math.inf
             fits = asserted * np.maximum(still_holds(same, takes, said_at, end), _LEAST)
-            late = np.where(said_at >= end, _LATER, 0.0)
+            looks_back = np.array([one.looks_back_on(day) or (when.handover and one.hands_over) for one, _ in known])
+            late = np.where((said_at >= end) & ~looks_back, _LATER, 0.0)
         weighed: Floats = (_WEIGHTS[asked] * np.log(np.maximum(fits, _LEAST)) - late) / FULL.slope
         weighed[corrected] = 0.0  # it lifts what corrects it, which nobody has to weigh
         return weighed

@@ -48,6 +48,15 @@ _DATES = DateWords(
     },
     also_words=frozenset({"may", "march", "mar"}),
     month_prepositions="(?:in|of|during|last|this|early|late|mid)[ -]",
+    month_parts={
+        "early": (1, 10),
+        "beginning of": (1, 10),
+        "start of": (1, 10),
+        "mid": (11, 20),
+        "middle of": (11, 20),
+        "late": (21, 31),
+        "end of": (21, 31),
+    },
     bounds="(?:since|until|till|from)(?: the| early| late)*",
     dates=(
         r"{day}(?:st|nd|rd|th)?\b (?:of )?{month}(?:,? {year})?",

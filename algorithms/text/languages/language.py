@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 Unit = Literal["day", "week", "month", "year"]
@@ -25,6 +25,8 @@ class DateWords:
     """Months that are another word, too, where no year, capital or preposition says otherwise (``may``)."""
     month_prepositions: str
     """A pattern of what stands before a month or year that is meant as a time, with the space after it (``in ``)."""
+    month_parts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Words right before a month that mean a part of it, and the first and last day of that (``early``: 1, 10)."""
     bounds: str
     """A pattern of what makes a day a bound, which tells nothing of how near an answer was said (``since the``)."""
     dates: tuple[str, ...]

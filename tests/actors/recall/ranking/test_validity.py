@@ -13,7 +13,7 @@ from mnemic.actors.protocol.recall.messages import Recalled
 from tests.clocks import ManualClock
 from tests.harness import ActorHarness
 
-SIGNALS = ("dense", "lexical", "session", "structural")
+SIGNALS = ("dense", "lexical", "session", "structural", "answer")
 SAID = {
     "2026-01-10": "Nadia works at Philips",
     "2026-03-02": "Nadia works at Siemens these days",
@@ -101,7 +101,7 @@ def test_without_meaning_or_words_it_says_nothing(office: ActorHarness) -> None:
 
 def test_what_fits_and_hardly_holds_still_fits(office: ActorHarness, tmp_path: Path) -> None:
     with ActorHarness(tmp_path) as actors:
-        actors.keep("does Nadia work at Philips?", said_at=us("2026-01-10"))
+        actors.keep("Nadia worked at Philips in the old days", said_at=us("2026-01-10"))
         actors.embed()
         recalled = actors.recall("where does Nadia work?")
     assert recalled.hits[0].why["validity"] < -1

@@ -1,0 +1,179 @@
+"""The answer signal of a recall: whether each of its best tells something, or only asks, denies, tries or guesses.
+
+Beside the others in `mnemic.actors.recall.recaller`, and of the same unit: what it adds to a score. What a text asks
+answers nothing, so what it has in common with the question counts as far as it tells; and what follows a question of
+the same words in its conversation is likely to answer it, so it is looked at as well and gains a part of that. What is
+read of a text is in `mnemic.algorithms.knowledge.answering`, and how it was judged in
+docs/decisions/0035-what-answers.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.actors.protocol.events import KINDS
+from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.recall.recall_index import RecallIndex
+from mnemic.algorithms.knowledge.answering import MAX_CHARS, AnswerReading, read_answer, read_wanted
+from mnemic.algorithms.retrieval.calibration import FULL
+
+_ASKING = 10  # of the best that ask, so many may have those that follow them looked at
+_FOLLOWING = 4  # turns after one that asks
+_LEAST_ASKED = 0.3  # what asks less has no followers
+_LEAST_EVIDENCE = 0.9  # nor has what has less in common with the question, of a score
+_HANDED_ON, _DECAY = 0.3, 0.7  # of that, what the next turn gains, and each later one of the one before it
+_DENIED = 2.0 / FULL.slope  # what a denial loses
+_REASON = 0.35  # of what it has in common with the question, what a reason gains where one is wanted
+_WORKED, _FAILED, _REPORTED = 0.5, -0.3, -0.6  # the same of what worked, of what failed, and of a mere report of it
+_CHANGED = 0.35  # the same of what tells of a change, where what holds now is asked for in so many words
+_MOST_KNOWN = 8_000  # texts that are kept as they were read
+
+_DONE = [KINDS.index(kind) for kind in ("tool_call", "tool_result")]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Answers:
+    """Weighs the best of a recall by what they tell."""
+
+    def __init__(self, index: RecallIndex) -> None:
+        self._index = index
+        self._generation = -1
+        self._known: dict[int, AnswerReading] = {}
+
+    def followers(self, best: Ints, terms: Collection[str], visible: NDArray[np.bool_], snapshot: Snapshot) -> Ints:
+        """What follows those of the best that ask, and is not among the best, ``(m,)``.
+
+        Args:
+            best: ``(n,)``: positions, best first.
+            terms: what the question's words may be kept under.
+        """
+        shares = self._asked_shares(best, terms, snapshot)
+        asking = best[shares >= _LEAST_ASKED][:_ASKING]
+        return np.setdiff1d(np.concatenate([best[:0], *self._after(asking, visible)]), best)
+
+    def contributions(
+        self,
+        candidates: Ints,
+        question: str,
+        terms: Collection[str],
+        shares: Mapping[str, NDArray[np.floating[Any]]],
+        visible: NDArray[np.bool_],
+        snapshot: Snapshot,
+        *,
+        newest: bool,
+    ) -> Floats:
+        """What it adds to the score of each candidate, ``(m,)``.
+
+        Args:
+            candidates: ``(m,)``: positions.
+            question: as it is asked.
+            terms: what its words may be kept under.
+            shares: what each signal contributes for each candidate, ``(m,)``.
+            newest: whether what holds now is asked for in so many words.
+        """
+        if not len(candidates):
+            return np.zeros(0)
+        wanted, read = read_wanted(question), self._read(candidates, snapshot)
+        asked = np.array([one.asked_share(terms) for one in read])
+        evidence = sum((shares[name] for name in ("dense", "lexical") if name in shares), np.zeros(len(candidates)))
+        nearest = [one.nearest(terms) for one in read]
+        denying = np.array([one is not None and one.denies for one in nearest])
+        denying &= not (wanted.denial or wanted.reason)
+        evidence = np.maximum(evidence, 0.0)
+        added: Floats = -asked * evidence - _DENIED * denying
+        added += self._handed_on(candidates, read, asked, denying, evidence, visible, snapshot)
+        if wanted.remedy:
+            added += evidence * self._outcomes(candidates, read, visible, snapshot)
+        if wanted.reason:
+            added += _REASON * evidence * np.array([one.gives_reason for one in read])
+        if newest:
+            done = self._is_done(candidates)
+            added += _CHANGED * evidence * (np.array([one is not None and one.changes for one in nearest]) & ~done)
+        return added
+
+    def _handed_on(
+        self,
+        candidates: Ints,
+        read: list[AnswerReading],
+        asked: Floats,
+        denying: NDArray[np.bool_],
+        evidence: Floats,
+        visible: NDArray[np.bool_],
+        snapshot: Snapshot,
+    ) -> Floats:
+        """What those that follow a question of the same words gain: the most that any of these hands on."""
+        gained = np.zeros(len(candidates))
+        asking = np.flatnonzero((asked >= _LEAST_ASKED) & (evidence >= _LEAST_EVIDENCE))
+        place = {position: number for number, position in enumerate(candidates.tolist())}
+        telling = (1.0 - asked) * ~denying * np.array([not one.sets_out for one in read])
+        share = _HANDED_ON
+        for step in self._after(candidates[asking], visible, whole=True):
+            for number, position in zip(asking.tolist(), step.tolist(), strict=True):
+                at = place.get(position)
+                if at is not None and self._is_reply(position, candidates[number], snapshot):
+                    gained[at] = max(gained[at], share * asked[number] * evidence[number] * telling[at])
+            share *= _DECAY
+        return gained
+
+    def _outcomes(
+        self, candidates: Ints, read: list[AnswerReading], visible: NDArray[np.bool_], snapshot: Snapshot
+    ) -> Floats:
+        """What worked gains, what failed and what only reports it loses, as a share of what each has in common with the
+        question; itself or one of the user's next two turns tells it.
+        """
+        own = np.array([one.outcome for one in read])
+        later = np.zeros(len(candidates), np.int64)
+        is_user = self._is_user(candidates, snapshot)
+        for step in reversed(self._after(candidates, visible, whole=True)[:2]):
+            told = np.flatnonzero(step >= 0)
+            told = told[self._is_user(step[told], snapshot)]
+            later[told] = [one.outcome for one in self._read(step[told], snapshot)]
+        outcome = np.where((later != 0) & ~is_user, later, own)
+        gained: Floats = _WORKED * (outcome > 0) + _FAILED * (outcome < 0) + _REPORTED * (is_user & (own <= 0))
+        return gained
+
+    def _is_reply(self, position: int, asking: int, snapshot: Snapshot) -> bool:
+        """Whether somebody else says it than who asked, and not to a tool."""
+        if self._index.columns.kind[position] in _DONE:
+            return False
+        rows = (int(self._index.columns.row[one]) for one in (position, asking))
+        own, other = (snapshot.memory_attributes(row, row)[0] for row in rows)
+        return (own.role, own.speaker) != (other.role, other.speaker)
+
+    def _is_user(self, positions: Ints, snapshot: Snapshot) -> NDArray[np.bool_]:
+        rows = self._index.columns.row[positions].tolist()
+        return np.array([snapshot.memory_attributes(row, row)[0].role == "user" for row in rows], np.bool_)
+
+    def _after(self, positions: Ints, visible: NDArray[np.bool_], *, whole: bool = False) -> list[Ints]:
+        """The turns after some, step by step; those that are there, or with `whole` -1 for one that is not."""
+        steps = []
+        at = positions
+        for _ in range(_FOLLOWING):
+            following = np.full(len(positions), -1)
+            there = at >= 0
+            following[there] = self._index.neighbours(at[there], visible)[1]
+            steps.append(following if whole else following[following >= 0])
+            at = following
+        return steps
+
+    def _is_done(self, candidates: Ints) -> NDArray[np.bool_]:
+        """Which candidates are calls of tools or what came of them."""
+        return np.isin(self._index.columns.kind[candidates], _DONE)
+
+    def _asked_shares(self, positions: Ints, terms: Collection[str], snapshot: Snapshot) -> Floats:
+        return np.array([one.asked_share(terms) for one in self._read(positions, snapshot)], np.float64)
+
+    def _read(self, positions: Ints, snapshot: Snapshot) -> list[AnswerReading]:
+        rows = self._index.columns.row[positions].tolist()
+        if snapshot.generation != self._generation or len(self._known) > _MOST_KNOWN:
+            self._generation, self._known = snapshot.generation, {}
+        unknown = [row for row in rows if row not in self._known]
+        texts = snapshot.text_starts(unknown, MAX_CHARS, with_speaker=False)
+        self._known |= {row: read_answer(text) for row, text in zip(unknown, texts, strict=True)}
+        return [self._known[row] for row in rows]

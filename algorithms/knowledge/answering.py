@@ -1,0 +1,219 @@
+"""How a text answers a question: what it only asks, what it denies, what worked in the end, and what reasons it gives.
+
+A question that somebody typed before is worded like the question that is asked, and answers nothing; what answers it
+follows it, in other words. So of each sentence it is told whether it asks, and whether it says that something is *not*
+told there ("the fixture does not define the queue"); of a text, whether it reports what worked or failed, gives a
+reason, or only sets out to look. By cue words, English, but for the question mark; what they miss counts as a plain
+statement. Above stands `mnemic.actors.recall.ranking.answers`, which weighs them: docs/decisions/0035-what-answers.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from mnemic.algorithms.text.sentences import plain_sentences
+from mnemic.algorithms.text.terms import index_terms
+
+MAX_CHARS = 4_000
+"""Characters of a text that are read; what comes later counts as a plain statement."""
+_MOST_SENTENCES = 32
+_SENTENCE_CHARS = 300  # of a sentence, what is looked at for how it begins
+_OPENING_CHARS = 100  # of a text, where it says whether something worked
+
+_WH = r"(?:what|why|how|where|when|which|who|whose|whom)"
+_AUX = (
+    r"(?:is|are|am|was|were|do|does|did|can|could|should|shall|will|would|have|has|had|may|must"
+    r"|(?:is|are|do|does|did|ca|wo|should|have|has|was|were|could|would)n['’]t)"
+)
+_SUBJECT = (
+    r"(?:i|we|you|it|he|she|they|the|there|this|that|these|those|an?|my|our|your|his|her|their|its|any\w*|some\w*)"
+)
+_LEAD = r"(?:(?:\w+(?: \w+){0,4}:|and|so|but|hi|hey|ok|okay|hm+|also|then|btw|by the way)[,:]? ){0,3}"
+_ASKS = re.compile(
+    rf"^\W*{_LEAD}(?:{_WH}(?: [\w'’-]+){{0,4}}? {_AUX}\b|{_WH} (?:about|else|to)\b|{_AUX} {_SUBJECT}\b|why not\b)",
+    re.IGNORECASE,
+)
+_CLAUSE_END = re.compile(rf"(?<=[?!])\s|;\s|:\s(?={_WH}\b)", re.IGNORECASE)
+_SUBORDINATE = re.compile(r"^\W*(?:what|when|where|how|which|who) (?:i|we|you|it|he|she|they|the)\b", re.IGNORECASE)
+"""``When I was there``, ``what we did``: no question."""
+_DENIES = re.compile(
+    r"""\b(?:
+      (?:do|does|did)(?:n['’]t|\ not)(?:\ \w+)?\ (?:define|contain|say|mention|set|hold|cover|list|concern|describe|know
+        |decide|configure|tell|specify|name|give|state|apply|include|belong)\w*
+    | (?:is|are|was|were)(?:n['’]t|\ not)\ (?:it|in|here|there|the\ (?:place|one|right|real|source)|defined?|part|set
+        |where|about)\b
+    | says?\ nothing | nothing\ (?:of|about|in)\b | not\ (?:in|here|the\ place|defined)\b
+    | no\ (?:word|mention)\ of | nowhere | neither
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_CHANGES = re.compile(
+    r"""\b(?:
+      now | from\ (?:now|today)\ on | since | these\ days | instead | moved | swapped | switched | replaced | raised
+    | lowered | took\ over | (?:is|are)\ (?:history|gone|dead|out|over|deprecated|retired|obsolete) | no\ longer
+    | any\ ?more | changed | migrated | decision | decided | becomes?
+    )\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_SETS_OUT = re.compile(
+    r"""\b(?:
+      let\ me | i['’]?d\ (?:like|rather|want) | (?:i|we)['’]ll | let['’]s | before\ (?:i|guess|say)\w*
+    | first\ try
+    | could\ (?:be|you) | can\ you | should\ (?:i|we) | probably | maybe | might | smells\ like | looks?\ like
+    | not\ sure | i\ think | try(?:ing)?
+    )\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_WORKED = re.compile(
+    r"""\b(?:
+      that(?:['’]s|\ was|\ is)\ it | did\ it\b | did\ the\ trick | fixed | solved | helped | works?\b | worked
+    | (?:is|are|comes?|runs?|stands?|goes|go|starts?)\ (?:\w+\ )?(?:right|correct|fine|clean|green|gone|back|quiet
+        |upright|complete|through|again)
+    | no\ more | (?:real|root)\ cause | finally | great | perfect | passes | passed | closed | reproduced\ and
+    | y(?:es|ep)!
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_FAILED = re.compile(
+    r"""\b(?:
+      no\ (?:change|luck|difference) | (?:did|does)(?:n['’]t|\ not)\ (?:help|work|change|do) | still | same\ \w+
+    | worse | ugh | nope | no[,.!] | off\b | broken | breaks | swallow\w* | dangerous | (?:is|was)n['’]t\ it | fail\w*
+    | crash\w* | dies | then\?
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_REASON = re.compile(
+    r"""\b(?:
+      because | reasons?\b | so\ (?:that|it|they|we|nobody)\b | due\ to | that['’]s\ why | in\ order\ to | otherwise
+    | therefore | the\ point\ is | since\ (?:it|they|we|he|she|the|our|nobody|both|half)
+    )\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_WANTS_REMEDY = re.compile(
+    r"\b(?:how|what)\b.{0,40}?\b(?:fix(?:ed|es)?|solved?|resolved?|repair(?:ed)?|cured?|help(?:ed)?|did\ the\ trick"
+    r"|g[eo]t\ rid|work(?:ed)?\ around|g[eo]t\ .{1,40}\ (?:to\ work|working|running))\b"
+    r"|\bwhat\ was\ the\ (?:fix|solution|remedy)\b",
+    re.IGNORECASE,
+)
+_WANTS_REASON = re.compile(
+    r"^\W*(?:(?:so|and|but|tell me|remind me)[, ]+){0,2}(?:why|how come|for what reason|what made"
+    r"|what (?:was|is|were) the reasons?)\b",
+    re.IGNORECASE,
+)
+
+
+class Wanted(NamedTuple):
+    """What a question wants beside being about something."""
+
+    remedy: bool
+    """What worked: ``how did we fix X``."""
+    reason: bool
+    """Why something is so."""
+    denial: bool
+    """It is worded as a denial itself, so that a denial answers it."""
+
+
+class SentenceReading(NamedTuple):
+    """What a sentence does."""
+
+    terms: frozenset[str]
+    """What its words are kept under in the word index."""
+    chars: int
+    """How long it is."""
+    asks: bool
+    """Whether it is a question."""
+    denies: bool
+    """Whether it says that something is not told or held where one looked."""
+    changes: bool
+    """Whether it tells of something that began or ended."""
+
+
+class AnswerReading(NamedTuple):
+    """What a text does, sentence by sentence and as a whole."""
+
+    sentences: tuple[SentenceReading, ...]
+    """In their order; none of an empty text."""
+    sets_out: bool
+    """Whether it sets out to look, guesses or proposes."""
+    gives_reason: bool
+    """Whether it gives a reason in so many words."""
+    outcome: int
+    """1 where it begins by telling that something worked, -1 where it failed, 0 where it tells neither."""
+
+    def asked_share(self, terms: Collection[str]) -> float:
+        """How much of what it has to do with a question it only asks, 0 to 1: half by the words it shares with that,
+        half by its length.
+
+        Args:
+            terms: what the question's words may be kept under.
+        """
+        asking = [one for one in self.sentences if one.asks]
+        if not asking:
+            return 0.0
+        telling = [one for one in self.sentences if not one.asks]
+        if not telling:
+            return 1.0
+        asked, told = (max(len(one.terms.intersection(terms)) for one in each) for each in (asking, telling))
+        by_words = max(0.0, 1.0 - told / asked) if asked else 0.0
+        whole = sum(one.chars for one in self.sentences)
+        return 0.5 * by_words + 0.5 * sum(one.chars for one in asking) / whole
+
+    def nearest(self, terms: Collection[str]) -> SentenceReading | None:
+        """The first sentence of those that share most words with a question and do not ask; ``None`` without one."""
+        telling = [one for one in self.sentences if not one.asks]
+        return max(telling, key=lambda one: len(one.terms.intersection(terms)), default=None)
+
+
+def read_wanted(question: str) -> Wanted:
+    """What a question wants."""
+    start = " ".join(question[:_SENTENCE_CHARS].split())
+    return Wanted(
+        remedy=_WANTS_REMEDY.search(start) is not None,
+        reason=_WANTS_REASON.search(start) is not None,
+        denial=_DENIES.search(start) is not None,
+    )
+
+
+def read_answer(text: str) -> AnswerReading:
+    """How a text reads as an answer; takes some hundred microseconds for a turn."""
+    text = text[:MAX_CHARS]
+    parts = [part for _, sentence in plain_sentences(text) for part in _split_clauses(sentence)][:_MOST_SENTENCES]
+    opening = " ".join(text[:_OPENING_CHARS].split())
+    return AnswerReading(
+        sentences=tuple(map(_read_sentence, parts)),
+        sets_out=_SETS_OUT.search(text) is not None,
+        gives_reason=_REASON.search(text) is not None,
+        outcome=_outcome(opening),
+    )
+
+
+def asks(sentence: str) -> bool:
+    """Whether a sentence asks: it ends with a question mark, or begins as a question does."""
+    if sentence.rstrip("\"'”’)]*_ .").endswith("?"):
+        return True
+    start = " ".join(sentence[:_SENTENCE_CHARS].split())
+    return _ASKS.match(start) is not None and _SUBORDINATE.match(start) is None
+
+
+def _split_clauses(sentence: str) -> Sequence[str]:
+    return [part for part in _CLAUSE_END.split(sentence) if part.strip()]
+
+
+def _read_sentence(sentence: str) -> SentenceReading:
+    return SentenceReading(
+        terms=frozenset(index_terms(sentence)),
+        chars=len(sentence),
+        asks=asks(sentence),
+        denies=_DENIES.search(sentence) is not None,
+        changes=_CHANGES.search(sentence) is not None,
+    )
+
+
+def _outcome(opening: str) -> int:
+    """What comes first counts: ``great, no more mistakes``, ``no change, the old one works``."""
+    worked, failed = _WORKED.search(opening), _FAILED.search(opening)
+    if worked is None or failed is None:
+        return (worked is not None) - (failed is not None)
+    return 1 if worked.start() <= failed.start() else -1
