@@ -20,7 +20,10 @@ from packaging.utils import canonicalize_name
 from tests.paths import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-NOT_COPIED = shutil.ignore_patterns(".*", "build", "dist", "target", "*.egg-info", "*.so", "__pycache__")
+NOT_COPIED = shutil.ignore_patterns(
+    ".*", "build", "dist", "target", "*.egg-info", "*.so", "__pycache__", "mnemic-*.*.*"
+)
+"""What is built there: ``mnemic-*`` while another test makes a source distribution."""
 NO_CARGO = "mnemic: cargo was not found: no native code, NumPy does its work, slower."
 
 needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")

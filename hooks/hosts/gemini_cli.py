@@ -153,22 +153,22 @@ class GeminiReader:
         events: list[Event] = []
         repeated: Counter[bytes] = Counter()
         follows_summary = False
-        for message in messages if isinstance(messages, list) else []:
-            if not isinstance(message, dict):
-                continue
+        kept = [one for one in messages if isinstance(one, dict)] if isinstance(messages, list) else []
+        for message, following in zip(kept, [*kept[1:], {}], strict=False):
+            is_summary = is_compression_summary(message, following)
             text = "".join(message_texts(message.get("content")))
             if self._cwd is None and (found := WORKSPACE_FOLDER.search(text)):
                 self._cwd = found[1].strip()
             repeated[words := _text_hash(message)] += 1
-            if is_compression_summary(message):
-                if text not in self._summaries:
+            if is_summary:
+                if text.strip() and text not in self._summaries:
                     self._summaries.add(text)
-                    events += [*self._flush(), *user_message_events(self._event_factory(message), text)]
+                    events += [*self._flush(), self._event_factory(message)("summary", "system", text)]
             elif not follows_summary and text.strip() and self._is_untold(message, words, repeated[words]):
                 events += self._flush()
                 self._pending_message = message
                 events += self._flush()
-            follows_summary = is_compression_summary(message)  # which the host itself answers, in the model's place
+            follows_summary = is_summary  # which the host itself answers, in the model's place
         return events
 
     def _is_untold(self, message: Json, words: bytes, times: int) -> bool:

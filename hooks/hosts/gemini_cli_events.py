@@ -78,6 +78,7 @@ ONLY_CONTEXT = re.compile(rf"\s*{CONTEXT}\s*", re.DOTALL)
 # A prompt that names files (`@loans.py`) goes on with what is in them.
 REFERENCED = re.compile(r"\n--- Content from referenced files ---\n")
 SNAPSHOT = "<state_snapshot>"
+_SUMMARY_TAKEN = "Got it. Thanks for the additional context!"
 SESSION_CONTEXT = "<session_context>"
 # What the program itself says in the user's place.
 HOST_TEXTS = ("Please continue.", "You have stopped calling tools without finishing.")
@@ -188,7 +189,13 @@ def message_texts(content: object) -> Iterator[str]:
             yield part["text"]
 
 
-def is_compression_summary(message: Json) -> bool:
-    """Whether a message is what a compression left of those before it."""
-    text = "".join(message_texts(message.get("content")))
-    return message.get("type") == "user" and text.lstrip().startswith(SNAPSHOT)
+def is_compression_summary(message: Json, following: Json) -> bool:
+    """Whether a message is what a compression left of those before it: a model may summarise in words of any form.
+
+    Args:
+        following: the message after it, which the host writes itself behind a summary; empty where there is none.
+    """
+    if message.get("type") != "user":
+        return False
+    text, answer = ("".join(message_texts(one.get("content"))).strip() for one in (message, following))
+    return text.startswith(SNAPSHOT) or (following.get("type") == "gemini" and answer == _SUMMARY_TAKEN)

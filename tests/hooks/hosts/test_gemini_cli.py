@@ -361,11 +361,12 @@ def test_what_stands_in_a_change_alone_is_told_once_and_what_it_repeats_is_not(t
     ]
 
 
-def test_what_the_host_says_to_a_compressions_summary_is_nobodys_word(table: Any, write: Any) -> None:
-    summary = message("user", "<state_snapshot>s</state_snapshot>", "1")
+@pytest.mark.parametrize("told", ["<state_snapshot>s</state_snapshot>", "The lamp was mended."])
+def test_a_compressions_summary_in_whatever_words_is_nobodys_prompt(table: Any, write: Any, told: str) -> None:
+    summary = message("user", told, "1")
     thanks = message("gemini", "Got it. Thanks for the additional context!", "2")
     path = write(HEADER, {"$set": {"messages": [summary, thanks, message("user", "Go on.", "3")]}})
-    assert table(path) == ["summary system | <state_snapshot>s</state_snapshot>", "turn user | Go on."]
+    assert table(path) == [f"summary system | {told}", "turn user | Go on."]
 
 
 CALL = {"id": "c", "name": "glob", "args": {"pattern": "*"}, "status": "success", "result": [{"text": "a.py"}]}
