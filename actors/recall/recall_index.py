@@ -27,6 +27,7 @@ _EMPTY = np.empty(0, np.int64)
 _SAMPLE = 256  # memories from which the background is told
 _NEAR_PLACES = 8  # in a conversation, first looked at for a neighbour
 _NO_FILTERS = AttributeFilters()
+_KEPT_ALONE = [KINDS.index(kind) for kind in ("note", "decision")]
 _MAX_INT = np.iinfo(np.int64).max
 
 
@@ -124,6 +125,7 @@ class _Derived:
     groups: WindowGroups | None = None
     first_window: NDArray[np.int64] | None = None
     """Of each memory, -1 for none."""
+    in_talk: NDArray[np.bool_] | None = None
 
 
 class RecallIndex:
@@ -222,6 +224,18 @@ class RecallIndex:
         vectors: NDArray[np.float32] = self._vectors.view()[windows]
         vectors[windows < 0] = np.nan
         return vectors
+
+    def in_talk(self) -> NDArray[np.bool_]:
+        """Which memories are of a conversation, ``(n,)``.
+
+        Notes that were kept by themselves, one after the other, stand in none, whatever session they were kept in.
+        """
+        columns = self.columns
+        if self._kept.in_talk is None:
+            said = columns.session[~np.isin(columns.kind, _KEPT_ALONE)]
+            talks = np.bincount(said, minlength=int(columns.session.max(initial=-1)) + 1) > 0
+            self._kept.in_talk = talks[columns.session]
+        return self._kept.in_talk
 
     def neighbours(
         self, positions: NDArray[np.int64], visible: NDArray[np.bool_]

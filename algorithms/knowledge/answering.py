@@ -20,6 +20,7 @@ MAX_CHARS = 4_000
 """Characters of a text that are read; what comes later counts as a plain statement."""
 _MOST_SENTENCES = 32
 _SENTENCE_CHARS = 300  # of a sentence, what is looked at for how it begins
+_SHORT_CHARS = 240  # of a text that is about one thing
 _OPENING_CHARS = 100  # of a text, where it says whether something worked
 
 _WH = r"(?:what|why|how|where|when|which|who|whose|whom)"
@@ -45,14 +46,20 @@ _DENIES = re.compile(
     | (?:is|are|was|were)(?:n['’]t|\ not)\ (?:it|in|here|there|the\ (?:place|one|right|real|source)|defined?|part|set
         |where|about)\b
     | says?\ nothing | nothing\ (?:of|about|in)\b | not\ (?:in|here|the\ place|defined)\b
-    | no\ (?:word|mention)\ of | nowhere | neither
+    | no\ (?:word|mention)\ of | nowhere | neither | unrelated | only\ in\ a\ todo
+    | (?:could|can)(?:n['’]t|\ ?not)\ (?:tell|say|find|see)
+    | without\ (?:a\ |any\ )?(?:result|decision|answer|conclusion)
+    | (?:is|are|was|were|stayed|still)\ (?:empty|blank|undecided|unclear|unknown|unanswered)
+    | no\ (?:decision|action|result|conclusion|answer)s?\ (?:was|were|is|are|has|came|yet)
+    | nobody\ (?:knows?|knew|remembers?|answered) | (?:was|were|is)\ not\ (?:decided|agreed|settled|discussed)
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
 _CHANGES = re.compile(
     r"""\b(?:
-      now | from\ (?:now|today)\ on | since | these\ days | instead | moved | swapped | switched | replaced | raised
-    | lowered | took\ over | (?:is|are)\ (?:history|gone|dead|out|over|deprecated|retired|obsolete) | no\ longer
+      (?<!for\ )now | from\ (?:now|today)\ on | since | these\ days | instead | moved | swapped | switched | replaced | raised
+    | lowered | took\ over | (?:go|goes|went)\ (?:up|down)\ to | (?:un|de)installed | removed
+    | (?:is|are)\ (?:history|gone|dead|out|over|deprecated|retired|obsolete) | no\ longer
     | any\ ?more | changed | migrated | decision | decided | becomes?
     )\b""",
     re.IGNORECASE | re.VERBOSE,
@@ -125,7 +132,7 @@ class SentenceReading(NamedTuple):
     asks: bool
     """Whether it is a question."""
     denies: bool
-    """Whether it says that something is not told or held where one looked."""
+    """Whether it says that something is not told, held or known where one looked."""
     changes: bool
     """Whether it tells of something that began or ended."""
 
@@ -159,6 +166,13 @@ class AnswerReading(NamedTuple):
         by_words = max(0.0, 1.0 - told / asked) if asked else 0.0
         whole = sum(one.chars for one in self.sentences)
         return 0.5 * by_words + 0.5 * sum(one.chars for one in asking) / whole
+
+    def changes(self, terms: Collection[str]) -> bool:
+        """Whether it tells of a change: anywhere, where it is short, else in the sentence nearest to a question."""
+        if sum(one.chars for one in self.sentences) <= _SHORT_CHARS:
+            return any(one.changes for one in self.sentences if not one.asks)
+        one = self.nearest(terms)
+        return one is not None and one.changes
 
     def nearest(self, terms: Collection[str]) -> SentenceReading | None:
         """The first sentence of those that share most words with a question and do not ask; ``None`` without one."""

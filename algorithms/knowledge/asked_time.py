@@ -25,7 +25,9 @@ _PRESENT = re.compile(
     re.IGNORECASE,
 )
 _NEWEST = re.compile(
-    r"\b(?:now|current(?:ly)?|active|latest|newest|these days|nowadays|at present|at the moment|today|any ?more)\b",
+    r"\b(?:now|current(?:ly)?|active|latest|newest|these days|nowadays|at present|at the moment|today|any ?more"
+    r"|still)\b"
+    r"|\b(?:has|have)\b.{0,60}?\bchanged\b",
     re.IGNORECASE,
 )
 _NO_STATE = re.compile(

@@ -94,7 +94,7 @@ class Answers:
             added += _REASON * evidence * np.array([one.gives_reason for one in read])
         if newest:
             done = self._is_done(candidates)
-            added += _CHANGED * evidence * (np.array([one is not None and one.changes for one in nearest]) & ~done)
+            added += _CHANGED * evidence * (np.array([one.changes(terms) for one in read]) & ~done)
         return added
 
     def _handed_on(
