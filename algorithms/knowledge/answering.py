@@ -57,7 +57,8 @@ _DENIES = re.compile(
 )
 _CHANGES = re.compile(
     r"""\b(?:
-      (?<!for\ )now | from\ (?:now|today)\ on | since | these\ days | instead | moved | swapped | switched | replaced | raised
+      (?<!for\ )now | from\ (?:now|today)\ on | since | these\ days | instead | moved | swapped | switched | replaced
+    | raised
     | lowered | took\ over | (?:go|goes|went)\ (?:up|down)\ to | (?:un|de)installed | removed
     | (?:is|are)\ (?:history|gone|dead|out|over|deprecated|retired|obsolete) | no\ longer
     | any\ ?more | changed | migrated | decision | decided | becomes?

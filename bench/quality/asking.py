@@ -19,8 +19,9 @@ from mnemic.runtime.engine.supervisor import Supervisor
 DEPTH = 100
 """Hits asked for; what comes later counts 0."""
 RULES: dict[str, tuple[SignalName, ...]] = {
-    "fused": ("dense", "lexical", "session", "structural", "validity", "use"),
-    "fused without validity": ("dense", "lexical", "session", "structural"),
+    "fused": ("dense", "lexical", "session", "structural", "answer", "validity", "use"),
+    "fused without answer": ("dense", "lexical", "session", "structural", "validity", "use"),
+    "fused without validity": ("dense", "lexical", "session", "structural", "answer"),
     "meaning alone": ("dense",),
     "words alone": ("lexical",),
 }

@@ -30,7 +30,7 @@ from mnemic.runtime.engine.supervisor import Supervisor
 DEPTH = 300
 """Hits asked for when quality is measured, so that reciprocal ranks are not cut off."""
 RRF_K = 60
-ALL_SIGNALS: tuple[SignalName, ...] = ("dense", "lexical", "session", "structural", "validity", "use")
+ALL_SIGNALS: tuple[SignalName, ...] = ("dense", "lexical", "session", "structural", "answer", "validity", "use")
 """The signals of a recall that says nothing of them."""
 RANKING_SIGNALS: tuple[SignalName, ...] = ("dense", "lexical", "session")
 """Those that rank every memory, for any question."""

@@ -58,7 +58,7 @@ _CLAIMS = 200  # of LoCoMo's, where no number is given
 _ANALOGIES = 100
 _MAIN = "about"
 _FUSED: tuple[SignalName, ...] = ("dense", "lexical", "session")
-_ALL: tuple[SignalName, ...] = (*_FUSED, "structural", "validity", "use")
+_ALL: tuple[SignalName, ...] = (*_FUSED, "structural", "answer", "validity", "use")
 _BY_WORDS: dict[str, tuple[SignalName, ...]] = {
     "meaning": ("dense",),
     "BM25": ("lexical",),
