@@ -63,6 +63,7 @@ OPTIONS = {
     "held": (None, "ask those questions that no rule is chosen by, in place of the others"),
     "hypervectors": ("N", "how many are searched (%(default)s)"),
     "languages": ("FOLDER", "conversations in other languages, a JSON file each"),
+    "worlds": ("FOLDER", "months of changing talk with questions, and notes that are nearly alike"),
     "fit": (None, "fit what recall weighs validity by anew, and do nothing else"),
     "probe": (None, "see what near subjects and relations add to equal ones, and do nothing else"),
     "into": ("FOLDER", "where the page, its plots and the kept runs lie (%(default)s)"),

@@ -34,6 +34,7 @@ from mnemic.bench.quality.question_sets import (
     locomo_set,
 )
 from mnemic.bench.quality.recall_sizes import size_lines, size_rows
+from mnemic.bench.quality.worlds import record_rows, world_rows
 from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.models.models import default_model_folder
 
@@ -50,6 +51,7 @@ def run(
     changes: Path | None = None,
     developers: Path | None = None,
     languages: Path | None = None,
+    worlds: Path | None = None,
     held: bool = False,
     questions: int | None = None,
     mempalace: Path | None = None,
@@ -63,6 +65,7 @@ def run(
         changes: a file of quiet changes; their chatter comes from LoCoMo's file, which has to be named, too.
         developers: a folder of developers' conversations.
         languages: a folder of conversations in other languages, which get a home of their own.
+        worlds: a folder of months of changing talk, and of notes that are nearly alike (`mnemic.bench.quality.worlds`).
         held: whether of these those are asked that no rule is chosen by, in place of the others.
         questions: at most about so many of each set.
         mempalace: the interpreter of an environment with MemPalace in it, which is asked LoCoMo's questions as well.
@@ -79,6 +82,9 @@ def run(
     if sizes:
         yield from _sizes(locomo, sizes, questions, plot)
         return
+    if worlds is not None:
+        yield from world_rows(worlds, held)
+        yield from record_rows(worlds / "records.json")
     if mempalace is not None:
         check_installed()
     sets = []
@@ -92,7 +98,7 @@ def run(
         sets.append(changes_set(changes, locomo))
     if languages is not None:
         sets.append(languages_set(languages))
-    if not any(one.questions for one in sets):
+    if worlds is None and not any(one.questions for one in sets):
         raise ValueError("nothing that can be asked is named: name one or more sets of questions")
     with tempfile.TemporaryDirectory(prefix="mnemic-bench-") as folder:
         pooled = [one for one in sets if one.name in _POOLED]
