@@ -26,8 +26,9 @@ from mnemic.actors.brief.statement_cues import (
 )
 from mnemic.actors.recall.hits import densest_excerpt, excerpt, token_count
 from mnemic.actors.recall.vocabulary import compounds
+from mnemic.algorithms.knowledge.answering import asks, read_answer, read_wanted
 from mnemic.algorithms.knowledge.asked_time import MAX_CHARS as MAX_ASKED_CHARS
-from mnemic.algorithms.knowledge.asked_time import asked_time
+from mnemic.algorithms.knowledge.asked_time import asked_predecessor, asked_time, asks_for_newest
 from mnemic.algorithms.knowledge.assertion import MAX_CHARS as MAX_ASSERTION_CHARS
 from mnemic.algorithms.knowledge.assertion import read_assertion, status
 from mnemic.algorithms.knowledge.entities.keys import entity_key, split_version, subject_key
@@ -88,6 +89,9 @@ def _bytes(text: str) -> bytes:
 
 
 READERS: dict[str, Callable[[str], object]] = {
+    "asks": asks,
+    "asked_predecessor": asked_predecessor,
+    "asks_for_newest": asks_for_newest,
     "asked_time": partial(asked_time, names_days=True),
     "built-in command": BUILTIN_COMMAND.fullmatch,
     "call_line": lambda text: call_line("Bash", f"Bash\ncommand: {text}"),
@@ -130,6 +134,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "question_terms": lambda text: question_terms(text, LANGUAGES),
     "program_calls": lambda text: program_calls(f"mnemic {text}", OWN_PROGRAM),
     "quote_inline": lambda text: quote_inline(_bytes(text)),
+    "read_answer": read_answer,
+    "read_wanted": read_wanted,
     "read_assertion": lambda text: read_assertion(text, DAY),
     "read_error": read_error,
     "reads_as_instruction": reads_as_instruction,

@@ -25,15 +25,17 @@ _OPENING_CHARS = 100  # of a text, where it says whether something worked
 
 _WH = r"(?:what|why|how|where|when|which|who|whose|whom)"
 _AUX = (
-    r"(?:is|are|am|was|were|do|does|did|can|could|should|shall|will|would|have|has|had|may|must"
-    r"|(?:is|are|do|does|did|ca|wo|should|have|has|was|were|could|would)n['’]t)"
+    r"(?:is|are|am|was|were|does|did|can|could|should|shall|will|would|has|had|may|must"
+    r"|(?:is|are|does|did|ca|wo|should|has|was|were|could|would)n['’]t)"
 )
 _SUBJECT = (
     r"(?:i|we|you|it|he|she|they|the|there|this|that|these|those|an?|my|our|your|his|her|their|its|any\w*|some\w*)"
 )
+_PERSON = r"(?:i|we|you|they|he|she|there|any\w*|some\w*|these|those)"
 _LEAD = r"(?:(?:\w+(?: \w+){0,4}:|and|so|but|hi|hey|ok|okay|hm+|also|then|btw|by the way)[,:]? ){0,3}"
 _ASKS = re.compile(
-    rf"^\W*{_LEAD}(?:{_WH}(?: [\w'’-]+){{0,4}}? {_AUX}\b|{_WH} (?:about|else|to)\b|{_AUX} {_SUBJECT}\b|why not\b)",
+    rf"^\W*{_LEAD}(?:{_WH}(?: [\w'’-]+){{0,4}}? (?:{_AUX}|do|have)\b|{_WH} (?:about|else|to)\b"
+    rf"|{_AUX} {_SUBJECT}\b|(?:do|have)(?:n['’]t)? {_PERSON}\b|why not\b)",
     re.IGNORECASE,
 )
 _CLAUSE_END = re.compile(rf"(?<=[?!])\s|;\s|:\s(?={_WH}\b)", re.IGNORECASE)

@@ -142,9 +142,7 @@ def _compile(dates: DateWords) -> _Patterns:
     for field in ("ago", "last", "this", "last_weekday", "on_weekday"):
         relative |= {pattern(one): field for one in getattr(dates, field)}
     bounds = re.compile(rf"\b(?:{fold(dates.bounds)}) ?$", re.IGNORECASE)
-    parts = (
-        re.compile(rf"\b({'|'.join(dates.month_parts)})(?: the)?[ -]*$", re.IGNORECASE) if dates.month_parts else None
-    )
+    parts = re.compile(rf"\b({'|'.join(dates.month_parts) or '(?!)'})(?: the)?[ -]*$", re.IGNORECASE)
     words["part"] = {fold(word): meant for word, meant in dates.month_parts.items()}
     return _Patterns(tuple(map(pattern, dates.dates)), relative, bounds, dates.also_words, parts, words)
 

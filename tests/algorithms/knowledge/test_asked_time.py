@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from mnemic.algorithms.knowledge.asked_time import AskedTime, asked_time
+from mnemic.algorithms.knowledge.asked_time import (
+    AskedTime,
+    Predecessor,
+    asked_predecessor,
+    asked_time,
+    asks_for_newest,
+)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +48,12 @@ from mnemic.algorithms.knowledge.asked_time import AskedTime, asked_time
         ("John's decision about Redis", "any"),
         ("What changed since May?", "any"),
         ("Wohin fahren wir am Wochenende?", "any"),
+        ("current linter", "now"),
+        ("prod host?", "now"),
+        ("active region of the bucket", "now"),
+        ("latest price plan", "now"),
+        ("Could we schedule bartenders?", "any"),
+        ("226/NAMESPACE error", "any"),
         ("O que disse o João do banco?", "any"),
     ],
 )
@@ -56,6 +68,8 @@ def test_the_words_of_a_question_tell_its_time(question: str, time: AskedTime) -
         ("Who coached Nuria on 29 May?", "day"),
         ("What did we decide on 14 April?", "any"),
         ("What happened on 17 June?", "any"),
+        ("What was mended on 18 March?", "any"),
+        ("Where was the site hosted on 18 March?", "day"),
         ("Which port does moss have today?", "now"),
         ("Since when does Yusuf have today's car?", "now"),
         ("What did we do today?", "any"),
@@ -75,3 +89,33 @@ def test_a_day_asks_for_what_held_unless_for_an_event(question: str, time: Asked
 def test_a_long_question_asks_for_no_time_and_is_told_so_at_once(piece: str) -> None:
     assert asked_time(piece * 400_000, names_days=False) == "any"
     asked_time(piece * 150, names_days=True)  # within what is looked at
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("which payment provider did we have before mollie", ("which payment provider did we have", "mollie")),
+        ("What was our database before Postgres 17?", ("What was our database", "Postgres 17")),
+        ("where did CI run before we moved to GitLab", ("where did CI run", "GitLab")),
+        ("what did we use before that?", None),
+        ("what did we use before the move", None),
+        ("what did you say before lunch", None),
+        ("is there a check before deploys", None),
+    ],
+)
+def test_what_came_before_a_thing_is_asked_by_its_name(question: str, asked: tuple[str, str] | None) -> None:
+    assert asked_predecessor(question) == (asked and Predecessor(*asked))
+
+
+@pytest.mark.parametrize(
+    ("question", "newest"),
+    [
+        ("which port does moss have now", True),
+        ("do I still add a slice?", True),
+        ("job scheduler?", True),
+        ("which port does moss have", False),
+        ("why is it so slow", False),
+    ],
+)
+def test_the_newest_is_asked_for_in_so_many_words_or_in_a_bare_name(question: str, newest: bool) -> None:
+    assert asks_for_newest(question) == newest

@@ -150,3 +150,35 @@ def test_a_text_whose_days_no_calendar_has_is_recalled(tmp_path: Path) -> None:
         actors.keep(text, said_at=us("2026-01-10"))
         actors.embed()
         assert first(actors.recall("what is the licence?")) == text
+
+
+def test_what_was_said_after_the_day_lifts_nothing_across_it(tmp_path: Path) -> None:
+    with ActorHarness(tmp_path) as actors:
+        old = actors.keep("the pump is blue", said_at=us("2025-01-10"))
+        actors.keep("the pump is green", said_at=us("2025-03-10"), supersedes=old.id)
+        actors.embed()
+        now, then = (actors.recall("what colour is the pump", **at).hits for at in ({}, {"at": us("2025-02-01")}))
+    assert [hit.text for hit in now] == ["the pump is green", "the pump is blue"]
+    assert [hit.text for hit in then] == ["the pump is blue", "the pump is green"]
+
+
+def test_before_a_thing_is_before_anybody_spoke_of_it_or_who_tells_of_its_coming(tmp_path: Path) -> None:
+    with ActorHarness(tmp_path) as actors:
+        for day, text in (
+            ("2025-01-10", "we had Stripe as payment provider"),
+            ("2025-03-01", "Mollie is our payment provider"),
+            ("2025-03-02", "the payment provider is Mollie, it says"),
+        ):
+            actors.keep(text, said_at=us(day), session=day)
+        actors.embed()
+        hits = actors.recall("which payment provider did we have before Mollie").hits
+    assert hits[0].text == "we had Stripe as payment provider"
+
+
+def test_a_later_word_on_an_earlier_day_counts_as_said_on_it(tmp_path: Path) -> None:
+    with ActorHarness(tmp_path) as actors:
+        actors.keep("back in January the pump was blue", said_at=us("2025-03-10"))
+        actors.keep("the pump is green", said_at=us("2025-03-11"))
+        actors.embed()
+        validity = {hit.text: hit.why["validity"] for hit in actors.recall("pump", at=us("2025-01-15")).hits}
+    assert validity["back in January the pump was blue"] > validity["the pump is green"]

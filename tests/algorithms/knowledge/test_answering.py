@@ -1,0 +1,133 @@
+"""What a text asks, denies and reports is told by its words; of a question, what it wants."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemic.algorithms.knowledge.answering import Wanted, asks, read_answer, read_wanted
+from mnemic.algorithms.text.terms import index_terms
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Where is the queue defined?",
+        "how do we rotate the key",
+        "question that bugs me: how can two boats lie at one berth",
+        "and why did nobody notice?",
+        "Mara: which port does staging use",
+        "is the tide table in UTC",
+        "can you look at the log",
+        "Wo liegt der Schlüssel?",
+        'he wrote "is it done?"',
+        "what about the backups",
+    ],
+)
+def test_a_question_asks_with_or_without_its_mark(sentence: str) -> None:
+    assert asks(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "When I was there the lamp was dark.",
+        "What we did was to lock the row.",
+        "How the tide turns, nobody told her.",
+        "The queue is defined in deploy/queue.toml.",
+        "I do not know.",
+        "Do it.",
+        "",
+    ],
+)
+def test_a_statement_that_begins_like_a_question_does_not_ask(sentence: str) -> None:
+    assert not asks(sentence)
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [
+        ("Where is the queue defined?", 1.0, 1.0),
+        ("The queue is defined in deploy/queue.toml.", 0.0, 0.0),
+        ("Where is the queue defined? I need it for the text of the mail.", 0.6, 0.99),
+        ("The queue is defined in deploy/queue.toml. Shall I move it?", 0.01, 0.3),
+        ("", 0.0, 0.0),
+    ],
+)
+def test_how_much_a_text_only_asks_is_told_by_what_it_shares_with_the_question(
+    text: str, least: float, most: float
+) -> None:
+    terms = frozenset(index_terms("where is the queue defined"))
+    assert least <= read_answer(text).asked_share(terms) <= most
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "This fixture does not define the production queue.",
+        "The readme says nothing of the queue.",
+        "It isn't the place where the queue is set.",
+        "The runbook has a heading for the queue, but the section is empty.",
+        "I looked through the compose file and could not tell.",
+        "The thread about the queue was archived without a result.",
+        "No decision was made about the queue.",
+    ],
+)
+def test_what_says_that_it_does_not_say_it_denies(text: str) -> None:
+    nearest = read_answer(text).nearest(frozenset(index_terms("queue")))
+    assert nearest is not None
+    assert nearest.denies
+
+
+@pytest.mark.parametrize("text", ["We don't use Redis.", "I do not like rain.", "No, the port is 4010."])
+def test_a_fact_that_is_worded_as_a_denial_tells_something(text: str) -> None:
+    (only,) = read_answer(text).sentences[:1]
+    assert not only.denies
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("yes!! days as strings, the calendar is correct now", 1),
+        ("codegen did it, the release starts", 1),
+        ("great, no more crashes", 1),
+        ("no change, the shift is still there", -1),
+        ("nope, that broke the minus signs", -1),
+        ("the release build crashes at start", -1),
+        ("I put the zone into the unit.", 0),
+    ],
+)
+def test_what_worked_or_failed_is_told_by_what_comes_first(text: str, outcome: int) -> None:
+    assert read_answer(text).outcome == outcome
+
+
+def test_a_change_counts_anywhere_in_a_short_text_and_else_where_the_question_is() -> None:
+    terms = frozenset(index_terms("compression codec"))
+    assert read_answer("All files get zstd compression. It applies from now on.").changes(terms)
+    assert not read_answer("All files get zstd compression.").changes(terms)
+    assert not read_answer("The compression stays snappy for now.").changes(terms)
+    far = "All files get zstd compression. " + "The boats lie in the harbour. " * 10 + "Tobi moved to Oslo."
+    assert not read_answer(far).changes(terms)
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("how did we fix the rotated photos", Wanted(remedy=True, reason=False, denial=False)),
+        ("what got the tests running again", Wanted(remedy=True, reason=False, denial=False)),
+        ("why did we leave Stripe", Wanted(remedy=False, reason=True, denial=False)),
+        ("remind me, why is it under AGPL", Wanted(remedy=False, reason=True, denial=False)),
+        ("which file does not define the queue", Wanted(remedy=False, reason=False, denial=True)),
+        ("which database do we use", Wanted(remedy=False, reason=False, denial=False)),
+    ],
+)
+def test_what_a_question_wants_is_told_by_its_words(question: str, wanted: Wanted) -> None:
+    assert read_wanted(question) == wanted
+
+
+@given(st.text(max_size=300), st.frozensets(st.text(min_size=1, max_size=8), max_size=5))
+def test_a_share_lies_between_nothing_and_all(text: str, terms: frozenset[str]) -> None:
+    read = read_answer(text)
+    assert 0.0 <= read.asked_share(terms) <= 1.0
+    assert read.outcome in (-1, 0, 1)
