@@ -21,7 +21,7 @@ from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.algorithms.knowledge.answering import MAX_CHARS, AnswerReading, read_answer, read_wanted
 from mnemic.algorithms.retrieval.calibration import FULL
 
-_ASKING = 10  # of the best that ask, so many may have those that follow them looked at
+_ASKING = 5  # of the best that ask, so many may have those that follow them looked at
 _FOLLOWING = 4  # turns after one that asks
 _LEAST_ASKED = 0.3  # what asks less has no followers
 _LEAST_EVIDENCE = 0.9  # nor has what has less in common with the question, of a score
