@@ -146,7 +146,7 @@ class Recaller:
                 validity[best] = weighed
             if "answer" in recall.signals:
                 told = self._answers.contributions(
-                    best, asks.query, asked_terms, fused.contributions(best), visible, snapshot, newest=when.newest
+                    best, asks.query, asked_terms, fused.contributions(best), visible, snapshot, when
                 )
                 answer[visible] = told.min(initial=0.0)
                 answer[best] = told

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from mnemic.actors.protocol.events import KINDS
 from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.recall.ranking.asked_when import AskedWhen
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.algorithms.knowledge.answering import MAX_CHARS, AnswerReading, read_answer, read_wanted
 from mnemic.algorithms.retrieval.calibration import FULL
@@ -26,6 +27,7 @@ _FOLLOWING = 4  # turns after one that asks
 _LEAST_ASKED = 0.3  # what asks less has no followers
 _LEAST_EVIDENCE = 0.9  # nor has what has less in common with the question, of a score
 _HANDED_ON, _DECAY = 0.3, 0.7  # of that, what the next turn gains, and each later one of the one before it
+_DONE_ONLY = 0.75 / FULL.slope  # what a call of a tool loses where what holds now is asked for: it was said elsewhere
 _DENIED = 2.0 / FULL.slope  # what a denial loses
 _REASON = 0.35  # of what it has in common with the question, what a reason gains where one is wanted
 _WORKED, _FAILED, _REPORTED = 0.5, -0.3, -0.6  # the same of what worked, of what failed, and of a mere report of it
@@ -65,8 +67,7 @@ class Answers:
         shares: Mapping[str, NDArray[np.floating[Any]]],
         visible: NDArray[np.bool_],
         snapshot: Snapshot,
-        *,
-        newest: bool,
+        when: AskedWhen,
     ) -> Floats:
         """What it adds to the score of each candidate, ``(m,)``.
 
@@ -75,7 +76,7 @@ class Answers:
             question: as it is asked.
             terms: what its words may be kept under.
             shares: what each signal contributes for each candidate, ``(m,)``.
-            newest: whether what holds now is asked for in so many words.
+            when: the time that is asked for.
         """
         if not len(candidates):
             return np.zeros(0)
@@ -92,9 +93,11 @@ class Answers:
             added += evidence * self._outcomes(candidates, read, visible, snapshot)
         if wanted.reason:
             added += _REASON * evidence * np.array([one.gives_reason for one in read])
-        if newest:
-            done = self._is_done(candidates)
-            added += _CHANGED * evidence * (np.array([one.changes(terms) for one in read]) & ~done)
+        is_done = np.isin(self._index.columns.kind[candidates], _DONE)
+        if when.kind == "now":
+            added -= _DONE_ONLY * is_done
+        if when.newest:
+            added += _CHANGED * evidence * (np.array([one.changes(terms) for one in read]) & ~is_done)
         return added
 
     def _handed_on(
@@ -161,10 +164,6 @@ class Answers:
             steps.append(following if whole else following[following >= 0])
             at = following
         return steps
-
-    def _is_done(self, candidates: Ints) -> NDArray[np.bool_]:
-        """Which candidates are calls of tools or what came of them."""
-        return np.isin(self._index.columns.kind[candidates], _DONE)
 
     def _asked_shares(self, positions: Ints, terms: Collection[str], snapshot: Snapshot) -> Floats:
         return np.array([one.asked_share(terms) for one in self._read(positions, snapshot)], np.float64)
