@@ -20,7 +20,7 @@ MAX_CHARS = 4_000
 """Characters of a text that are read; what comes later counts as a plain statement."""
 _MOST_SENTENCES = 32
 _SENTENCE_CHARS = 300  # of a sentence, what is looked at for how it begins
-_SHORT_CHARS = 240  # of a text that is about one thing
+_SHORT_CHARS = 200  # of a text that is about one thing
 _OPENING_CHARS = 100  # of a text, where it says whether something worked
 
 _WH = r"(?:what|why|how|where|when|which|who|whose|whom)"
@@ -45,9 +45,8 @@ _DENIES = re.compile(
     r"""\b(?:
       (?:do|does|did)(?:n['’]t|\ not)(?:\ \w+)?\ (?:define|contain|say|mention|set|hold|cover|list|concern|describe|know
         |decide|configure|tell|specify|name|give|state|apply|include|belong)\w*
-    | (?:is|are|was|were)(?:n['’]t|\ not)\ (?:it|in|here|there|the\ (?:place|one|right|real|source)|defined?|part|set
-        |where|about)\b
-    | says?\ nothing | nothing\ (?:of|about|in)\b | not\ (?:in|here|the\ place|defined)\b
+    | (?:is|are|was|were)(?:n['’]t|\ not)\ (?:it|the\ (?:place|one|right|real|source)|defined?|part|where|about)\b
+    | says?\ nothing | nothing\ (?:of|about|in)\b | not\ (?:the\ place|defined)\b
     | no\ (?:word|mention)\ of | nowhere | neither | unrelated | only\ in\ a\ todo
     | (?:could|can)(?:n['’]t|\ ?not)\ (?:tell|say|find|see)
     | without\ (?:a\ |any\ )?(?:result|decision|answer|conclusion)

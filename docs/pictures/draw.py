@@ -25,7 +25,7 @@ COLUMNS = 88
 PICTURES = {
     "setup": ("mnemic setup --yes",),
     "session": (
-        "mnemic recall what made the tests fail at random -n 1",
+        "mnemic recall who struggles with poor eyesight -n 1",
         "mnemic recall how long does the session token last -n 2 --scope slipway",
         "mnemic timeline database --scope slipway",
         "mnemic shape after='edit, test failed' then=? --scope slipway -n 1",

@@ -89,11 +89,11 @@ class Answers:
         evidence = np.maximum(evidence, 0.0)
         added: Floats = -asked * evidence - _DENIED * denying
         added += self._handed_on(candidates, read, asked, denying, evidence, visible, snapshot)
+        is_done = np.isin(self._index.columns.kind[candidates], _DONE)
         if wanted.remedy:
             added += evidence * self._outcomes(candidates, read, visible, snapshot)
         if wanted.reason:
-            added += _REASON * evidence * np.array([one.gives_reason for one in read])
-        is_done = np.isin(self._index.columns.kind[candidates], _DONE)
+            added += _REASON * evidence * (np.array([one.gives_reason for one in read]) & ~is_done)
         if when.kind == "now":
             added -= _DONE_ONLY * is_done
         if when.newest:

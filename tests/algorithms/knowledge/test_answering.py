@@ -80,7 +80,10 @@ def test_what_says_that_it_does_not_say_it_denies(text: str) -> None:
     assert nearest.denies
 
 
-@pytest.mark.parametrize("text", ["We don't use Redis.", "I do not like rain.", "No, the port is 4010."])
+@pytest.mark.parametrize(
+    "text",
+    ["We don't use Redis.", "It names a folder that isn't there yet.", "I do not like rain.", "No, the port is 4010."],
+)
 def test_a_fact_that_is_worded_as_a_denial_tells_something(text: str) -> None:
     (only,) = read_answer(text).sentences[:1]
     assert not only.denies
