@@ -58,11 +58,10 @@ _DENIES = re.compile(
 )
 _CHANGES = re.compile(
     r"""\b(?:
-      (?<!for\ )now | from\ (?:now|today)\ on | since | these\ days | instead | moved | swapped | switched | replaced
-    | raised
-    | lowered | took\ over | (?:go|goes|went)\ (?:up|down)\ to | (?:un|de)installed | removed
-    | (?:is|are)\ (?:history|gone|dead|out|over|deprecated|retired|obsolete) | no\ longer
-    | any\ ?more | changed | migrated | decision | decided | becomes?
+      (?<!for\ )now | (?:from|starting|as\ of)\ (?:now|today|tomorrow|right\ away|this\ \w+|next\ \w+|\w+day)
+    | these\ days | instead | moved | swapped | switched | replaced | raised | lowered | took\ over | uninstalled
+    | removed | (?:go|goes|went)\ (?:up|down)\ to | (?:is|are)\ (?:history|gone|dead|out|over|deprecated|retired)
+    | obsolete | no\ (?:longer|more) | any\ ?more | changed | migrated | decision | decided | becomes?
     )\b""",
     re.IGNORECASE | re.VERBOSE,
 )

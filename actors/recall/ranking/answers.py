@@ -31,7 +31,7 @@ _DONE_ONLY = 0.75 / FULL.slope  # what a call of a tool loses where what holds n
 _DENIED = 2.0 / FULL.slope  # what a denial loses
 _REASON = 0.35  # of what it has in common with the question, what a reason gains where one is wanted
 _WORKED, _FAILED, _REPORTED = 0.5, -0.3, -0.6  # the same of what worked, of what failed, and of a mere report of it
-_CHANGED = 0.35  # the same of what tells of a change, where what holds now is asked for in so many words
+_CHANGED = 0.3  # the same of what tells of a change, where what holds now is asked for in so many words
 _MOST_KNOWN = 8_000  # texts that are kept as they were read
 
 _DONE = [KINDS.index(kind) for kind in ("tool_call", "tool_result")]
