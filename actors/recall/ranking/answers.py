@@ -82,11 +82,13 @@ class Answers:
             return np.zeros(0)
         wanted, read = read_wanted(question), self._read(candidates, snapshot)
         asked = np.array([one.asked_share(terms) for one in read])
-        evidence = sum((shares[name] for name in ("dense", "lexical") if name in shares), np.zeros(len(candidates)))
+        evidence: Floats = np.zeros(len(candidates))
+        for name in shares.keys() & {"dense", "lexical"}:
+            evidence += shares[name]
         nearest = [one.nearest(terms) for one in read]
         denying = np.array([one is not None and one.denies for one in nearest])
         denying &= not (wanted.denial or wanted.reason)
-        evidence = np.maximum(evidence, 0.0)
+        np.maximum(evidence, 0.0, out=evidence)
         added: Floats = -asked * evidence - _DENIED * denying
         added += self._handed_on(candidates, read, asked, denying, evidence, visible, snapshot)
         is_done = np.isin(self._index.columns.kind[candidates], _DONE)
