@@ -83,8 +83,8 @@ class Answers:
         wanted, read = read_wanted(question), self._read(candidates, snapshot)
         asked = np.array([one.asked_share(terms) for one in read])
         evidence: Floats = np.zeros(len(candidates))
-        for name in shares.keys() & {"dense", "lexical"}:
-            evidence += shares[name]
+        for name in ("dense", "lexical"):
+            evidence += shares.get(name, 0.0)
         nearest = [one.nearest(terms) for one in read]
         denying = np.array([one is not None and one.denies for one in nearest])
         denying &= not (wanted.denial or wanted.reason)
