@@ -457,7 +457,7 @@ def test_a_store_that_fails_once_is_read_on(mind: ActorHarness) -> None:
         actor.handle(UpdateFacts(), Context())  # type: ignore[arg-type]
     actor.handle(UpdateFacts(), Context())  # type: ignore[arg-type]
     actor.close()
-    assert [(type(one), one.reading) for one in asked] == [(AddStatements, "statements/3 another")] * 2
+    assert [(type(one), one.reading) for one in asked] == [(AddStatements, "statements/4 another")] * 2
 
 
 def test_two_who_read_otherwise_do_not_undo_each_others_work_for_ever(tmp_path: Path) -> None:
