@@ -115,16 +115,27 @@ def _by_value(older: Said, newer: Said) -> str:
     return _by_words(older, newer) or _by_sort(older, newer)
 
 
-def _are_as_wide(older: Said, newer: Said) -> bool:
-    """Whether two statements hold for the same: ``in staging``, ``on weekends`` or ``for the queue`` stands in both."""
-    return _besides(older) == _besides(newer) and _qualified(older) == _qualified(newer)
+def _are_as_wide(older: Said, newer: Said, *, strict: bool = True) -> bool:
+    """Whether two statements hold for the same: ``in staging``, ``on weekends`` or ``for the queue`` stands in both.
+
+    Args:
+        strict: whether what stands in one of them alone may be such a thing.
+    """
+    if _qualified(older) != _qualified(newer):
+        return False
+    was, now = _besides(older), _besides(newer)
+    return was == now or (not strict and not (was and now))
 
 
 def _besides(said: Said) -> frozenset[str]:
-    """The words that tell more of a statement than its subject, relation and value do: what it is for, where, when."""
+    """The words of a sentence up to the end of a clause that are none of its subject, relation and value: what it is
+    for, where, when.
+    """
     one = said.statement
-    named = {*words_of(f"{one.subject} {one.relation or ''} {one.value}"), *said.subject.split(), *_FILLERS}
-    return frozenset(word for word in words_of(clause_of(said)) if KINDS.get(word, 0) in (0, BASE)) - named
+    sentence, clause = sentence_of(said), clause_of(said)
+    told = words_of(sentence[: sentence.find(clause) + len(clause)])
+    named = {*words_of(f"{one.subject} {one.relation or ''} {one.value}"), *said.subject.split(), *_FILLERS, *_LABELS}
+    return frozenset(word for word in told if KINDS.get(word, 0) in (0, BASE)) - named
 
 
 def _qualified(said: Said) -> frozenset[str]:
@@ -151,8 +162,10 @@ def _by_words(older: Said, newer: Said) -> str:
         return ""
     is_light = before in _LIGHT or is_preposition(verb)
     (was, was_at), (now, now_at) = parts(older.statement.value), parts(newer.statement.value)
-    if was == now or (was_at != now_at and not is_light):  # "logging in harbor" and "logging in moss" are two things
-        return ""
+    sorts = {sort_of(one.statement.value) for one in (older, newer)}
+    is_number = newer.cue and len(sorts) == 1 and sorts.pop().startswith("number")
+    if was == now or (was_at != now_at and not (is_light or is_number)):
+        return ""  # "logging in harbor" and "logging in moss" are two things
     is_loose = is_light or is_speaker(newer.subject)
     is_alike = are_alike(older.statement.value, newer.statement.value)
     if newer.cue:
@@ -160,8 +173,7 @@ def _by_words(older: Said, newer: Said) -> str:
         return "same words" if is_sure and _qualified(older) == _qualified(newer) else ""
     if not is_alike or (is_loose and not _holds_one(older, newer)):
         return ""
-    is_wide = _are_as_wide(older, newer) if is_loose else _qualified(older) == _qualified(newer)
-    return "same words, no cue" if is_wide else ""
+    return "same words, no cue" if _are_as_wide(older, newer, strict=is_loose) else ""
 
 
 def _are_known(older: Said, newer: Said) -> bool:

@@ -80,6 +80,7 @@ admin admins guest guests member members free paid
 """Words that say for which of several things, places or times a statement holds."""
 _IDENTIFIER = re.compile(r"[^\W\d]\S*[\d@/_]\S*|[^\W\d]+\.\w\S*")
 """Written as no word is: ``web1``, ``eu-west-1``, ``ines@example.org``, ``pier.example``."""
+_TIED = re.compile(r"\s(?:of|at|in|on|from|for|with)\s")
 _GLUED = re.compile(r"(\d)([a-z])")  # "30min"
 _WORD = re.compile(r"\w+(?:[-./:_'’&+#]\w+)*[+#%]*")
 
@@ -126,6 +127,7 @@ def sort_of(value: str) -> str:
         return "name"
     if not any(map(str.isdigit, value)):
         return ""
+    value = _TIED.split(value, maxsplit=1)[0]  # "30 minutes of idling"
     words = [one for one in _WORD.findall(_GLUED.sub(r"\1 \2", value.lower())) if not any(map(str.isdigit, one))]
     units = [_UNITS.get(one, _UNITS.get(one.rstrip("s"), one)) for one in words]
     return " ".join(["number", *filter(None, units)])
