@@ -112,10 +112,10 @@ def test_what_contradicts_is_told_of_both_until_it_is_settled(mind: ActorHarness
 
 
 def test_asked_for_now_the_newer_of_two_that_contradict_each_other_comes_first(mind: ActorHarness) -> None:
-    say(mind, "Our database is SQLite, and SQLite it is.")
+    say(mind, "Our database is SQLite in one file.")
     say(mind, "Our database is MySQL.", 9)
     now, then, *_ = hits(mind, "which database is our database, SQLite?")
-    assert (now.text, then.text) == ("Our database is MySQL.", "Our database is SQLite, and SQLite it is.")
+    assert (now.text, then.text) == ("Our database is MySQL.", "Our database is SQLite in one file.")
     assert [one.value for one in then.contradicts] == [b"MySQL"]
     before, *_ = hits(mind, "which database is our database, SQLite?", at=START_US + 2 * DAY_US)
     assert before.text.startswith("Our database is SQLite"), "the other was said after that day"
