@@ -6,7 +6,7 @@ words say of days counts from these. Below `mnemic.actors.knowledge.knowledge`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -62,11 +62,12 @@ def list_facts(asked: ListFacts, snapshot: Snapshot, names: EntityNames, now_us:
         found = snapshot.statements_about(None, within, relation, _LOOKED_THROUGH, at, corrected=True)
     else:
         found = statements_naming(numbers, within, relation, snapshot)
-    told = zip(found, make_facts(found, at, snapshot), strict=True)
-    facts = _told_once((one, fact) for one, fact in told if asked.history or fact.state in _CURRENT)
-    shown = {(one.memory, one.start_byte) for one in facts[: asked.k]}
+    facts = [one for one in _told_once(found, at, snapshot) if asked.history or one.state in _CURRENT]
+    shown, listed = ({_place(one) for one in some} for some in (facts[: asked.k], facts))
     mine = [one.number for one in found if (one.memory, one.said.value[0]) in shown]
-    pairs = open_pairs(snapshot.pairs_of(mine), snapshot)
+    again = {one.number for one in found if (one.memory, one.said.value[0]) not in listed}
+    open_now = open_pairs(snapshot.pairs_of(mine), snapshot)
+    pairs = [one for one in open_now if one.older not in again and one.newer not in again]
     return FactsListed(
         facts=tuple(facts[: asked.k]),
         entity=entity,
@@ -77,21 +78,27 @@ def list_facts(asked: ListFacts, snapshot: Snapshot, names: EntityNames, now_us:
     )
 
 
-def _told_once(told: Iterable[tuple[StatementRecord, Fact]]) -> list[Fact]:
-    """Facts, each thing that holds once: as it was said last, and since when it was said first.
+def _told_once(found: Sequence[StatementRecord], at: int, snapshot: Snapshot) -> list[Fact]:
+    """Statements as facts, each thing that holds once: as it was said last, and since when it was said first.
 
     Args:
-        told: the newest first.
+        found: the newest first.
     """
+    pairs = snapshot.pairs_of([one.number for one in found])
+    asked = {number for pair in open_pairs(pairs, snapshot) for number in (pair.older, pair.newer)}
     once: dict[Any, Fact] = {}
-    for one, fact in told:
-        own = (fact.memory, fact.start_byte)
-        key = (one.scope, one.said.subject, fact.relation, normal_value(to_text(fact.value)), fact.negative)
-        same = (fact.modality, fact.holds_to, *key) if fact.state in _CURRENT and one.said.subject else own
-        last = once.get(same)
-        since = fact.holds_from if last is None else min(last.holds_from, fact.holds_from)
-        once[same] = msgspec.structs.replace(last or fact, holds_from=since)
+    for one, fact in zip(found, make_facts(found, at, snapshot, pairs), strict=True):
+        said = (one.scope, one.said.subject, fact.relation, normal_value(to_text(fact.value)), fact.negative)
+        is_known = fact.state in _CURRENT and one.said.subject
+        same = (fact.modality, fact.holds_to, *said) if is_known else _place(fact)
+        kept = once.get(same, fact)
+        since, is_asked = min(kept.holds_from, fact.holds_from), kept.in_question or one.number in asked
+        once[same] = msgspec.structs.replace(kept, holds_from=since, in_question=is_asked)
     return list(once.values())
+
+
+def _place(fact: Fact) -> tuple[bytes, int]:
+    return fact.memory, fact.start_byte
 
 
 def statements_naming(
@@ -125,7 +132,7 @@ def show_entity(asked: ShowEntity, snapshot: Snapshot, names: EntityNames, now_u
     within = asked_scope_numbers(asked.scope, snapshot)
     thing = names.find(asked.name, within, snapshot, where_asked(asked.scope))
     found = statements_naming(thing.numbers, within, "", snapshot)
-    facts = _told_once(zip(found, make_facts(found, now_us, snapshot), strict=True))
+    facts = _told_once(found, now_us, snapshot)
     facts.sort(key=lambda one: one.state not in _CURRENT)  # the newest first, each
     return EntityShown(
         entity=thing.entity,

@@ -101,8 +101,11 @@ def _fact(one: StatementRecord, at: int, pair: PairRecord | None, heir: Statemen
     said, ref = one.said, None
     since = begins(one)
     until = one.holds_to
-    if one.correction is not None or (pair is not None and heir is not None):
-        ref = _corrected_by(one.correction) if one.correction else fact_ref(pair, one, heir)
+    if one.correction is not None:
+        ref = _corrected_by(one.correction)
+    elif pair is not None and heir is not None:
+        ref = fact_ref(pair, one, heir)
+    if ref is not None:
         ends = max(since, ref.at)
         until = ends if until is None else min(until, ends)
     clause, (first, last) = said.clause, said.subject_span

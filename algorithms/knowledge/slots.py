@@ -24,45 +24,40 @@ window zone
 """The last word of a subject that has one value at a time: ``rate limit``, ``order cutoff``, ``package manager``."""
 _FAVOURITE = word_set("favourite favorite main primary default current")
 """Words that make any noun after them one that has one value: ``my favourite editor``."""
-_NAMES: tuple[tuple[str, str], ...] = (
-    (
-        "database",
-        "postgres postgresql mysql mariadb sqlite mongo mongodb dynamodb cockroachdb cassandra duckdb couchdb"
-        " firestore neo4j oracle clickhouse",
-    ),
-    ("cache", "redis valkey memcached dragonfly keydb"),
-    ("queue", "redis rabbitmq kafka nats sqs celery sidekiq bullmq pulsar activemq"),
-    ("package manager", "npm pnpm yarn bun"),
-    ("package manager", "pip poetry uv pipenv conda"),
-    ("linter", "eslint biome oxlint tslint standardjs"),
-    ("linter", "ruff flake8 pylint"),
-    ("formatter", "prettier biome dprint"),
-    ("formatter", "ruff yapf"),
-    ("test runner", "jest vitest mocha jasmine"),
-    ("test runner", "pytest unittest"),
-    (
-        "ci",
-        "circleci jenkins github_actions gitlab_ci travis_ci buildkite teamcity bitrise woodpecker forgejo_actions",
-    ),
-    (
-        "host",
-        "heroku fly fly.io render vercel netlify railway aws gcp azure hetzner digitalocean linode gcore scaleway",
-    ),
-    ("framework", "react vue svelte angular preact"),
-    ("framework", "django flask fastapi starlette"),
-    ("framework", "express fastify hono"),
-    ("bundler", "webpack vite rollup esbuild parcel turbopack"),
-    ("editor", "vim neovim helix emacs vscode zed sublime"),
-    ("indentation", "tabs spaces"),
-    ("language", "python rust typescript javascript java kotlin ruby php swift scala elixir"),
-)
+_NAMES = [
+    (noun, names.split())
+    for noun, names in re.findall(
+        r"([\w ]+): (.+)",
+        """
+database: postgres postgresql mysql mariadb sqlite mongo mongodb dynamodb cockroachdb cassandra duckdb firestore oracle
+cache: redis valkey memcached dragonfly keydb
+queue: redis rabbitmq kafka nats sqs celery sidekiq bullmq pulsar activemq
+package manager: npm pnpm yarn bun
+package manager: pip poetry uv pipenv conda
+linter: eslint biome oxlint tslint standardjs
+linter: ruff flake8 pylint
+formatter: prettier biome dprint
+formatter: ruff yapf
+test runner: jest vitest mocha jasmine
+test runner: pytest unittest
+ci: circleci jenkins github_actions gitlab_ci travis_ci buildkite teamcity bitrise woodpecker forgejo_actions
+host: heroku fly fly.io render vercel netlify railway aws gcp azure hetzner digitalocean linode gcore scaleway
+framework: react vue svelte angular preact
+framework: django flask fastapi starlette
+framework: express fastify hono
+bundler: webpack vite rollup esbuild parcel turbopack
+editor: vim neovim helix emacs vscode zed sublime
+indentation: tabs spaces
+language: python rust typescript javascript java kotlin ruby php swift scala elixir
+""",
+    )
+]
 """Well-known names by the noun of their kind. Two rows of one noun do not take each other's place: npm is for one
 language, and uv for another."""
 _KINDS_OF_NAMES: dict[str, frozenset[int]] = {}
-for _row, (_, _listed) in enumerate(_NAMES):
-    for _name in _listed.split():
-        _key = entity_key(_name.replace("_", " "))
-        _KINDS_OF_NAMES[_key] = _KINDS_OF_NAMES.get(_key, frozenset()) | {_row}
+for _kind, (_, _listed) in enumerate(_NAMES):
+    for _key in (entity_key(one.replace("_", " ")) for one in _listed):
+        _KINDS_OF_NAMES[_key] = _KINDS_OF_NAMES.get(_key, frozenset()) | {_kind}
 _NOUNS = frozenset(noun for noun, _ in _NAMES)
 _UNITS = {
     **dict.fromkeys(("second", "sec", "s", "ms", "minute", "min", "hour", "h", "day", "week", "month", "year"), "time"),

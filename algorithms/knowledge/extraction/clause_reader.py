@@ -42,6 +42,7 @@ from mnemic.algorithms.knowledge.extraction.verb_groups import (
     VerbGroup,
     read_group,
 )
+from mnemic.algorithms.knowledge.slots import kinds_of_name
 
 WISHED_WORDS = word_set("""
 help helpful happier happy nice lovely great good better glad cool wonderful handy love like appreciate prefer ideal
@@ -343,7 +344,9 @@ def _read_bare(reading: Reading, clause: Clause, denied: bool) -> None:
             last = before.drafts[-1]
             clause.drafts.append(Draft(last.value, last.relation, denied, (low, high)))
         return
-    is_named = low < high and (kinds[low] & DETERMINER or sentence.is_capital(low))
+    is_named = low < high and (
+        kinds[low] & DETERMINER or sentence.is_capital(low) or kinds_of_name(" ".join(sentence.words[low:high]))
+    )
     if not is_named or (high == low + 1 and kinds[low] & SUBJECT):
         return
     if kinds[start] & (REPORT | BELIEF) or group.flags & WANTED:

@@ -8,7 +8,7 @@ for its cues may come last.
 
 from __future__ import annotations
 
-from mnemic.algorithms.knowledge.extraction.announcements import read_announcement
+from mnemic.algorithms.knowledge.extraction.announcements import made_to, read_announcement
 from mnemic.algorithms.knowledge.extraction.clause_parts import IF_WORDS, Part, find_verb, is_adverb, parts
 from mnemic.algorithms.knowledge.extraction.clause_reader import (
     WISHED_WORDS,
@@ -144,7 +144,7 @@ def _read_part(reading: Reading, part: Part, after: Part | None) -> list[Part]:
         return [rest]
     if words[start] in _NOTING and find_verb(sentence, start + 1, part.end) > start + 1:
         return [Part(start + 1, part.end, part.link, part.mark)]  # "Note that", "Remember that"
-    if verb := _made_to(sentence, part, start):
+    if verb := made_to(sentence, part, start):
         return _read_with_verb(reading, part._replace(start=start + 1), start + 1, verb, after)
     if _is_told(reading, part, start, after):
         return []
@@ -184,15 +184,6 @@ def _supposed(reading: Reading, part: Part, start: int) -> Part | None:
         return None
     reading.is_conditional = True
     return Part(start + 1, part.end, "if", part.mark)
-
-
-def _made_to(sentence: Sentence, part: Part, start: int) -> int:
-    """The verb of what somebody is to bring about, where its value is a number: ``make the lease last 24 hours``."""
-    words, kinds = sentence.words, sentence.kinds
-    if words[start] != "make" or start + 1 >= part.end or not kinds[start + 1] & DETERMINER or part.link:
-        return 0
-    places = range(start + 2, part.end - 1)
-    return next((at for at in places if kinds[at] & BASE and words[at + 1][0].isdigit()), 0)
 
 
 def _is_told(reading: Reading, part: Part, start: int, after: Part | None) -> bool:
