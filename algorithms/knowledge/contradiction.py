@@ -65,10 +65,11 @@ def contradict(older: Said, newer: Said) -> str:
         return ""
     was, now = set(normal_value(old.value).split()), set(normal_value(new.value).split())
     is_same = was <= now or now <= was
+    rule = ""
     if older.subject == newer.subject:
         rule = (was == now and _by_denial(older, newer)) or ("" if is_same else _by_value(older, newer))
-    else:
-        rule = "" if is_same else _by_kind(older, newer)
+    if not rule and not is_same:
+        rule = _by_kind(older, newer)
     return rule if rule and asserts(older) and asserts(newer) else ""
 
 
@@ -94,7 +95,8 @@ def _by_kind(older: Said, newer: Said) -> str:
     ``The database is SQLite`` and ``we moved to Postgres`` have two subjects, and are about one thing.
     """
     noun = kind_slot(newer)
-    if not noun or noun != kind_slot(older) or noun not in (older.subject, newer.subject):
+    is_told = noun in (older.subject, newer.subject) or (newer.statement.relation or "").endswith(" to")
+    if not noun or noun != kind_slot(older) or not is_told:
         return ""
     if not are_alike(older.statement.value, newer.statement.value) or not _are_as_wide(older, newer):
         return ""

@@ -38,6 +38,8 @@ REPLACED = (
     ("the database is sqlite", "our database is Postgres now"),
     ("the database is sqlite", "it's Postgres now"),
     ("the database is sqlite", "Long day. We moved to Postgres. Lunch was late."),
+    ("We use npm.", "We switched to pnpm."),
+    ("We use npm.", "We use pnpm now."),
     ("dev server is on port 3000", "dev server is on 3400 now"),
     ("We use Redis.", "redis is deprecated"),
     ("We use Redis for caching.", "Redis is obsolete, use Valkey."),
