@@ -65,7 +65,8 @@ def read_said(text: str, said_at: int, found: Sequence[Statement], subjects: Seq
 
 def _implied(one: Statement) -> str:
     """The key of what a well-known name says itself to be, where no subject is named: ``from now on Postgres``."""
-    is_open = one.subject.lower() in ("", "it") and one.relation == "be"
+    is_told = one.relation == "be" and (not one.subject or (one.modality == "asserted" and not one.negative))
+    is_open = one.subject.lower() in ("", "it") and is_told
     return noun_of_name(one.value) if is_open else ""
 
 
