@@ -20,7 +20,7 @@ QUESTIONS: list[dict[str, Any]] = json.loads((EXAMPLE / "questions.json").read_t
 K = 10
 FIRST_RIGHT = {"meaning": 7, "words": 7, "changed": 2, "time": 3}
 """Questions, by kind, whose first hit is the answer; what a better recall adds is written here."""
-MEAN_RECIPROCAL_RANK = {"meaning": 0.77, "words": 0.83, "changed": 0.56, "time": 0.79}
+MEAN_RECIPROCAL_RANK = {"meaning": 0.77, "words": 0.83, "changed": 0.6, "time": 0.79}
 
 
 @pytest.fixture(scope="module")

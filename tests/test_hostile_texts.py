@@ -36,7 +36,7 @@ from mnemic.algorithms.knowledge.entities.mentions import mentions
 from mnemic.algorithms.knowledge.extraction.holding_days import day_phrases, holding_days
 from mnemic.algorithms.knowledge.extraction.modality import status_of
 from mnemic.algorithms.knowledge.extraction.statements import statements
-from mnemic.algorithms.knowledge.replacement import change_cue, normal_value, value_name
+from mnemic.algorithms.knowledge.said import change_cue, normal_value, value_name, words_of
 from mnemic.algorithms.knowledge.triples import triples
 from mnemic.algorithms.sleep.digest import digest_sentences
 from mnemic.algorithms.sleep.procedures import step_name
@@ -159,6 +159,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "tokenizable": tokenizable,
     "triples": lambda text: triples(text, "ines"),
     "value_name": value_name,
+    "words_of": words_of,
     "voice_of": voice_of,
     "word_form": word_form,
     "wrapped by its host": HOST_WRAPPED.fullmatch,

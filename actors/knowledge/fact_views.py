@@ -7,16 +7,21 @@ words say of days counts from these. Below `mnemic.actors.knowledge.knowledge`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
 
 from mnemic.actors.knowledge.entity_views import EntityNames, neighbours
 from mnemic.actors.knowledge.facts import make_facts, open_pairs, pair_id
 from mnemic.actors.protocol.errors import InvalidValue, UnknownConflict
+from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.knowledge.changes import SettleStatements
 from mnemic.actors.protocol.knowledge.messages import (
     Conflict,
     ConflictSettled,
     ConflictsListed,
     EntityShown,
+    Fact,
     FactsListed,
     FactState,
     ListConflicts,
@@ -29,6 +34,7 @@ from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.protocol.times import Zone, day_end, local_day
 from mnemic.actors.recall.query import asked_scope_numbers, where_asked
 from mnemic.actors.recall.validate import check_count
+from mnemic.algorithms.knowledge.said import normal_value
 
 _LOOKED_THROUGH = 2_000  # statements, where no thing is named
 _MOST_BY = 64  # letters of a name
@@ -53,22 +59,46 @@ def list_facts(asked: ListFacts, snapshot: Snapshot, names: EntityNames, now_us:
     at = now_us if asked.at is None else day_end(local_day(asked.at, zone), zone) - 1
     relation = asked.relation.strip().casefold()
     if numbers is None:
-        found = snapshot.statements_about(None, within, relation, _LOOKED_THROUGH, at)
+        found = snapshot.statements_about(None, within, relation, _LOOKED_THROUGH, at, corrected=True)
     else:
         found = statements_naming(numbers, within, relation, snapshot)
-    facts = [one for one in make_facts(found, at, snapshot) if asked.history or one.state in _CURRENT]
-    told = facts[: asked.k]
-    shown = {(one.memory, one.start_byte) for one in told}
+    facts = [one for one in _told_once(found, at, snapshot) if asked.history or one.state in _CURRENT]
+    shown, listed = ({_place(one) for one in some} for some in (facts[: asked.k], facts))
     mine = [one.number for one in found if (one.memory, one.said.value[0]) in shown]
-    pairs = open_pairs(snapshot.pairs_of(mine), snapshot)
+    again = {one.number for one in found if (one.memory, one.said.value[0]) not in listed}
+    open_now = open_pairs(snapshot.pairs_of(mine), snapshot)
+    pairs = [one for one in open_now if one.older not in again and one.newer not in again]
     return FactsListed(
-        facts=tuple(told),
+        facts=tuple(facts[: asked.k]),
         entity=entity,
         also_called=also,
         total=len(facts),
         conflicts=tuple(_conflicts(pairs, at, snapshot)),
         waiting=snapshot.knowledge_waiting()[0],
     )
+
+
+def _told_once(found: Sequence[StatementRecord], at: int, snapshot: Snapshot) -> list[Fact]:
+    """Statements as facts, each thing that holds once: as it was said last, and since when it was said first.
+
+    Args:
+        found: the newest first.
+    """
+    pairs = snapshot.pairs_of([one.number for one in found])
+    asked = {number for pair in open_pairs(pairs, snapshot) for number in (pair.older, pair.newer)}
+    once: dict[Any, Fact] = {}
+    for one, fact in zip(found, make_facts(found, at, snapshot, pairs), strict=True):
+        said = (one.scope, one.said.subject, fact.relation, normal_value(to_text(fact.value)), fact.negative)
+        is_known = fact.state in _CURRENT and one.said.subject
+        same = (fact.modality, fact.holds_to, *said) if is_known else _place(fact)
+        kept = once.get(same, fact)
+        since, is_asked = min(kept.holds_from, fact.holds_from), kept.in_question or one.number in asked
+        once[same] = msgspec.structs.replace(kept, holds_from=since, in_question=is_asked)
+    return list(once.values())
+
+
+def _place(fact: Fact) -> tuple[bytes, int]:
+    return fact.memory, fact.start_byte
 
 
 def statements_naming(
@@ -79,7 +109,7 @@ def statements_naming(
     Args:
         numbers: of all its names.
     """
-    found = {one.number: one for one in snapshot.statements_about(numbers, within, relation, -1)}
+    found = {one.number: one for one in snapshot.statements_about(numbers, within, relation, -1, corrected=True)}
     places: dict[int, list[tuple[int, int]]] = {}
     for mention in snapshot.mentions(within, numbers, named=False):
         places.setdefault(mention.row, []).append(mention.span)
@@ -101,7 +131,8 @@ def show_entity(asked: ShowEntity, snapshot: Snapshot, names: EntityNames, now_u
     check_count(asked.k)
     within = asked_scope_numbers(asked.scope, snapshot)
     thing = names.find(asked.name, within, snapshot, where_asked(asked.scope))
-    facts = list(make_facts(statements_naming(thing.numbers, within, "", snapshot), now_us, snapshot))
+    found = statements_naming(thing.numbers, within, "", snapshot)
+    facts = _told_once(found, now_us, snapshot)
     facts.sort(key=lambda one: one.state not in _CURRENT)  # the newest first, each
     return EntityShown(
         entity=thing.entity,

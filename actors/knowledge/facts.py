@@ -12,7 +12,7 @@ from typing import Protocol
 
 from mnemic.actors.protocol.knowledge.changes import StatementRow
 from mnemic.actors.protocol.knowledge.messages import Fact, FactState
-from mnemic.actors.protocol.knowledge.snapshot import PairRecord, StatementRecord
+from mnemic.actors.protocol.knowledge.snapshot import Correction, PairRecord, StatementRecord
 from mnemic.actors.protocol.recall.messages import FactRef
 
 _HOLDING = ("asserted", "temporary")
@@ -101,8 +101,11 @@ def _fact(one: StatementRecord, at: int, pair: PairRecord | None, heir: Statemen
     said, ref = one.said, None
     since = begins(one)
     until = one.holds_to
-    if pair is not None and heir is not None:
+    if one.correction is not None:
+        ref = _corrected_by(one.correction)
+    elif pair is not None and heir is not None:
         ref = fact_ref(pair, one, heir)
+    if ref is not None:
         ends = max(since, ref.at)
         until = ends if until is None else min(until, ends)
     clause, (first, last) = said.clause, said.subject_span
@@ -126,6 +129,12 @@ def _fact(one: StatementRecord, at: int, pair: PairRecord | None, heir: Statemen
         role=one.role,
         scope=one.path,
     )
+
+
+def _corrected_by(correction: Correction) -> FactRef:
+    """The memory that somebody said instead of a statement's, as what stands for it."""
+    memory, at, text = correction
+    return FactRef(memory=memory, start_byte=0, value=text, at=at, probability=1.0, why="somebody corrected it", id="")
 
 
 def _state(said: StatementRow, since: int, until: int | None, at: int, *, replaced: bool) -> FactState:

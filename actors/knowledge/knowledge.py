@@ -44,9 +44,10 @@ from mnemic.actors.protocol.ports import Ports
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.protocol.store.messages import Apply, Committed
 from mnemic.algorithms.knowledge.extraction.statements import statements
-from mnemic.algorithms.knowledge.replacement import Said, grade
+from mnemic.algorithms.knowledge.replacement import grade
+from mnemic.algorithms.knowledge.said import Said
 
-_READING = "statements/3"  # by which version of the built-in extractor; what was read by another is read again
+_READING = "statements/4"  # by which version of the built-in extractor; what was read by another is read again
 _AT_ONCE = 32  # memories read, or graded, by one step
 _log = logging.getLogger("mnemic.knowledge")
 _BESIDE = 32  # statements of each sort before one, the nearest in time, that it is graded against

@@ -15,10 +15,12 @@ from mnemic.actors.protocol.events import to_bytes, to_text
 from mnemic.actors.protocol.knowledge.changes import MemoryReading, MentionRow, StatementRow
 from mnemic.actors.protocol.knowledge.snapshot import UNSTORABLE, StatementRecord, UnreadMemory
 from mnemic.actors.protocol.times import DAY_US, day_of
+from mnemic.algorithms.knowledge.contradiction import kind_slot
 from mnemic.algorithms.knowledge.entities.keys import entity_key, subject_key
 from mnemic.algorithms.knowledge.entities.mentions import mentions
 from mnemic.algorithms.knowledge.extraction.statements import Statement
-from mnemic.algorithms.knowledge.replacement import Said, change_cue, is_served, read_said, told_as_over, value_name
+from mnemic.algorithms.knowledge.replacement import is_served, told_as_over
+from mnemic.algorithms.knowledge.said import Said, change_cue, read_said, value_name
 
 StatementExtractor = Callable[[str, str | None, date], list[Statement]]
 """Finds what a text states: the text, who said it, and on which day; `mnemic.algorithms.knowledge.extraction` has the
@@ -68,6 +70,7 @@ def _row(said: Said, old: Statement | None, at: Sequence[int]) -> StatementRow:
     """
     one = said.statement
     is_asserted = one.modality == "asserted" and not one.negative
+    kind = f"kind: {slot}" if (slot := kind_slot(said)) else ""
     return StatementRow(
         subject=said.subject,
         subject_span=(at[one.subject_start], at[one.subject_end]),
@@ -83,8 +86,8 @@ def _row(said: Said, old: Statement | None, at: Sequence[int]) -> StatementRow:
         instead_of=(0, 0) if old is None else (at[old.start], at[old.end]),
         is_change=bool(said.cue or told_as_over(said)),
         value_key=_key(value_name(one.value)) if is_asserted else 0,
-        over_key=_key(value_name(told_as_over(said))),
-        own_key=_key(value_name(one.subject)) if is_asserted and is_served(said) else 0,
+        over_key=_key(value_name(told_as_over(said)) or kind),
+        own_key=_key(value_name(one.subject) if is_asserted and is_served(said) else kind),
     )
 
 

@@ -164,7 +164,7 @@ class Recaller:
             # What is lifted may pass others; these stand among each other as before.
             pool = np.union1d(pool, lift_corrections(self._index, recall.as_of, total, speaking, when.until_us))
             if when.kind != "before" and "validity" in recall.signals:
-                heirs = lift_heirs(self._index, kept, total, speaking, visible)
+                heirs = lift_heirs(self._index, kept, total, speaking, visible, now=when.kind == "now")
                 ranked[heirs], surplus[heirs] = True, False
                 pool = np.union1d(pool, heirs)
             order = pool[rank(total[pool], speaking[pool] & ranked[pool], said_at[pool], limit)]

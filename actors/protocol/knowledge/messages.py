@@ -67,6 +67,8 @@ class Fact(Message, frozen=True, kw_only=True):
     """World time from which it does no longer, by its words or by what replaced it; absent where nothing tells."""
     replaced_by: FactRef | None = None
     """What stands for it, if anything does."""
+    in_question: bool = False
+    """Whether another statement contradicts it, and nobody has settled that."""
     speaker: str | None
     """Who said it."""
     role: str

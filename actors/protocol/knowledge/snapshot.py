@@ -37,6 +37,17 @@ class UnreadMemory(msgspec.Struct, frozen=True, kw_only=True):
     """Minutes east of UTC of the clock it was said by."""
 
 
+class Correction(NamedTuple):
+    """A memory that somebody said instead of another one."""
+
+    memory: bytes
+    """Its id."""
+    at: int
+    """World time from which it holds, microseconds."""
+    text: bytes
+    """How its text begins."""
+
+
 class StatementRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A statement as it is kept, with what belongs to its memory."""
 
@@ -66,6 +77,8 @@ class StatementRecord(msgspec.Struct, frozen=True, kw_only=True):
     """World time at which the day begins from which it holds, where its words name one, microseconds."""
     holds_to: int | None = None
     """World time at which the day begins from which it no longer holds, likewise."""
+    correction: Correction | None = None
+    """What stands for its memory; absent unless corrected ones were asked for."""
 
 
 class PairRecord(NamedTuple):
@@ -208,6 +221,8 @@ class KnowledgeSnapshot(Protocol):
         relation: str,
         limit: int,
         until: int | None = None,
+        *,
+        corrected: bool = False,
     ) -> list[StatementRecord]:
         """Statements about some things, or about any, the newest first; with a limit of -1 all.
 

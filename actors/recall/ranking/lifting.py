@@ -50,15 +50,34 @@ def lift_corrections(
 
 
 def lift_heirs(
-    index: RecallIndex, kept: Replacements, scores: Floats, speaking: NDArray[np.bool_], visible: NDArray[np.bool_]
+    index: RecallIndex,
+    kept: Replacements,
+    scores: Floats,
+    speaking: NDArray[np.bool_],
+    visible: NDArray[np.bool_],
+    *,
+    now: bool = False,
 ) -> NDArray[np.int64]:
-    """Lift what stands for a memory right above it; returns the positions of those lifted."""
-    rows = index.columns.row
-    lifted = []
-    for one in sorted(kept.successions, key=lambda each: each.at):  # who stands for an heir stands above both
-        older, heir = np.searchsorted(rows, (one.older, one.heir)).tolist()
-        if heir < len(rows) and rows[heir] == one.heir and visible[heir] and speaking[older]:
-            scores[heir] = max(scores[heir], scores[older] + _CORRECTION_MARGIN)
-            speaking[heir] = True
-            lifted.append(heir)
-    return np.array(lifted, np.int64)
+    """Lift what stands for a memory right above it; returns the positions of those lifted.
+
+    Args:
+        now: whether what holds now is asked for: then the newer of two that contradict each other stands above, and
+            what stands for all that the question names stands first.
+    """
+    rows, lifted = index.columns.row, set[int]()
+    ordered = sorted([*kept.successions, *(kept.likely if now else ())], key=lambda each: each.at)
+    first = int(np.argmax(np.where(speaking, scores, -np.inf))) if ordered else -1
+    best = scores[first] if ordered else 0.0
+    for turn in range(len(ordered)):  # who stands for an heir stands above both, and no chain is longer
+        moved = False
+        for one in ordered:
+            older, heir = np.searchsorted(rows, (one.older, one.heir)).tolist()
+            if heir < len(rows) and rows[heir] == one.heir and visible[heir] and speaking[older]:
+                is_first = now and one.is_named and not turn
+                least = (best if is_first and heir != first else scores[older]) + _CORRECTION_MARGIN
+                if scores[heir] < least or not speaking[heir]:
+                    scores[heir], speaking[heir], moved = max(scores[heir], least), True, True
+                lifted.add(heir)
+        if not moved:
+            break
+    return np.array(sorted(lifted), np.int64)

@@ -10,11 +10,17 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from mnemic.actors.protocol.events import to_text
+from mnemic.actors.protocol.knowledge.snapshot import PairRecord, StatementRecord
 from mnemic.actors.protocol.recall.messages import FactRef
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.algorithms.text.terms import fold_letters
 
-_LEAST_TERMS = 2  # of a question, that a clause holds which is asked for
+_LEAST_TERMS = 2  # of a question, that a clause holds which is asked for by more than its subject or its value
+_MOST_HEIRS = 8  # that stand for each other in turn
+_ASKING = frozenset(
+    ("activ", "current", "do", "have", "latest", "long", "mani", "much", "name", "new", "now", "run", "use")
+)
+"""Stems that name nothing that is asked for."""
 
 
 class Succession(NamedTuple):
@@ -28,6 +34,8 @@ class Succession(NamedTuple):
     """World time since when, microseconds."""
     probability: float
     """How probably."""
+    is_named: bool = False
+    """Whether a question names its subject and nothing else: what stands for the older one is the answer."""
 
 
 class Replacements(NamedTuple):
@@ -39,6 +47,8 @@ class Replacements(NamedTuple):
     """By row, what contradicts statements of it, and is not settled."""
     successions: list[Succession]
     """Of those that say little else, or nothing else that is asked for."""
+    likely: list[Succession]
+    """Of what contradicts, and is not settled, the newer as heir of the older: as likely as not it holds now."""
     apart: list[tuple[int, int]]
     """Rows of memories that somebody said do not exclude each other, or are not about the same."""
 
@@ -50,15 +60,15 @@ def read_replacements(rows: Sequence[int], at: int, snapshot: Snapshot, terms: C
         at: the world time that is asked for, microseconds: what was replaced later counts as not replaced.
         terms: stems of the question's words: of a memory that says more, the clause that holds them is asked for.
     """
-    found = Replacements({}, {}, [], [])
+    found = Replacements({}, {}, [], [], [])
     suspects = snapshot.graded_rows(rows)
     if not suspects:
         return found
     # Here: in a mind without facts, and where nothing was replaced, recalls do without what reads them.
-    from mnemic.actors.knowledge.facts import begins, fact_ref, is_mostly, make_facts, open_pairs, replacements
+    from mnemic.actors.knowledge.facts import begins, fact_ref, make_facts, open_pairs, replacements
 
     own = snapshot.statements_of(suspects)
-    pairs = snapshot.pairs_of([one.number for one in own])
+    pairs = _all_pairs([one.number for one in own], snapshot)
     others = {number for pair in pairs for number in (pair.older, pair.newer)} - {one.number for one in own}
     known = {one.number: one for one in (*own, *snapshot.heirs(sorted(others)))}
     waiting, over = set(open_pairs(pairs, snapshot)), replacements(pairs)
@@ -73,19 +83,65 @@ def read_replacements(rows: Sequence[int], at: int, snapshot: Snapshot, terms: C
         if pair in waiting:
             found.contradicts.setdefault(older.row, []).append(fact_ref(pair, older, newer))
             found.contradicts.setdefault(newer.row, []).append(fact_ref(pair, newer, older))
+            is_heard = newer.role in ("user", older.role)  # an assistant's word takes nothing from its user's
+            if is_heard and older.said_at < newer.said_at and begins(newer) <= at and _is_asked(older, terms):
+                found.likely.append(Succession(older.row, newer.row, begins(newer), pair.probability))
         elif pair.verdict and not pair.replaced:
             found.apart.append((older.row, newer.row))
         elif pair in over.get(pair.replaced, ()):
             gone, heir = known[pair.replaced], known[pair.heir]
-            is_asked = is_mostly([gone.said.clause], gone.text) or _holds_all(gone.said.clause, gone.text, terms)
-            if begins(heir) <= at and is_asked:
+            if begins(heir) <= at and _is_asked(gone, terms):
                 probability = 1.0 if pair.verdict else pair.probability
-                found.successions.append(Succession(gone.row, heir.row, begins(heir), probability))
+                is_named = _names_subject(gone, terms) and heir.said.modality != "ended"
+                found.successions.append(Succession(gone.row, heir.row, begins(heir), probability, is_named))
     return found
 
 
-def _holds_all(clause: tuple[int, int], text: bytes, terms: Collection[str]) -> bool:
-    """Whether a clause holds two of some terms, and all of them that the text holds."""
-    inside = fold_letters(to_text(text[slice(*clause)]))
-    held = [term for term in terms if term in fold_letters(to_text(text))]
-    return len(held) >= _LEAST_TERMS and all(term in inside for term in held)
+def _all_pairs(numbers: Sequence[int], snapshot: Snapshot) -> list[PairRecord]:
+    """The pairs of some statements, and those of their heirs in turn: the last one stands above all."""
+    from mnemic.actors.knowledge.facts import replacements
+
+    pairs: dict[tuple[int, int], PairRecord] = {}
+    seen, waiting = set[int](), list(numbers)
+    for _ in range(_MOST_HEIRS):
+        pairs |= {(one.older, one.newer): one for one in snapshot.pairs_of(waiting)}
+        seen.update(waiting)
+        over = replacements(pairs.values())
+        waiting = sorted({one.heir for some in over.values() for one in some} - seen)
+        if not waiting:
+            break
+    return sorted(pairs.values())
+
+
+def _is_asked(gone: StatementRecord, terms: Collection[str]) -> bool:
+    """Whether a statement is what a question is after in its memory: it is most of that, or holds the terms.
+
+    It holds all terms that the text holds, and two of them, or one in its subject or its value.
+    """
+    from mnemic.actors.knowledge.facts import is_mostly
+
+    if is_mostly([gone.said.clause], gone.text):
+        return True
+    text, clause = (fold_letters(to_text(one)) for one in (gone.text, gone.text[slice(*gone.said.clause)]))
+    held = [term for term in _written(terms) if term in text]
+    if not held or any(term not in clause for term in held):
+        return False
+    named = _subject_of(gone) + " " + fold_letters(to_text(gone.text[slice(*gone.said.value)]))
+    return len(held) >= _LEAST_TERMS or held[0] in named
+
+
+def _names_subject(gone: StatementRecord, terms: Collection[str]) -> bool:
+    """Whether all that a question names is the subject of a statement, and its verb: ``which database do we use``."""
+    named = [term for term in _written(terms) if term not in _ASKING and term not in gone.said.relation]
+    return bool(named) and all(term in _subject_of(gone) for term in named)
+
+
+def _subject_of(one: StatementRecord) -> str:
+    return f"{fold_letters(to_text(one.text[slice(*one.said.subject_span)]))} {one.said.subject}"
+
+
+def _written(terms: Collection[str]) -> list[str]:
+    """Terms, each once, and the words that some are short for: ``db`` is written ``database`` elsewhere."""
+    from mnemic.algorithms.knowledge.entities.keys import ABBREVIATIONS
+
+    return list(dict.fromkeys(ABBREVIATIONS.get(term, term) for term in terms))

@@ -91,7 +91,7 @@ class Validity:
         vectors = self._index.first_vectors(candidates).astype(np.float64)
         same = same_slot(vectors @ vectors.T, lengths) * (scope[:, None] == scope[None, :])
         place = {row: number for number, row in enumerate(columns.row[candidates].tolist())}
-        for one in kept.successions:
+        for one in (*kept.likely, *kept.successions):
             if one.older in place and one.heir in place:
                 same[place[one.older], place[one.heir]] = one.probability
         for row, other in kept.apart:

@@ -42,6 +42,7 @@ from mnemic.algorithms.knowledge.extraction.verb_groups import (
     VerbGroup,
     read_group,
 )
+from mnemic.algorithms.knowledge.slots import kinds_of_name
 
 WISHED_WORDS = word_set("""
 help helpful happier happy nice lovely great good better glad cool wonderful handy love like appreciate prefer ideal
@@ -88,6 +89,7 @@ _YIELDING = frozenset(
 """Relations whose subject is the old one, and the value the new: ``A has made way for B``, ``A was replaced by B``."""
 _TAKING = frozenset(("take place of", "replace"))
 """Relations whose subject is the new one, and the value the old: ``B took the place of A``."""
+_ROLES = word_set("boss captain chair ceo cto lead leader maintainer manager owner president secretary treasurer")
 _LIST_WORDS = word_set("and or plus nor")
 _NO_CONTRASTS = word_set("sure yet even that just bad really")
 _NO_ITEMS = word_set("so all such honestly good")
@@ -247,6 +249,9 @@ def _add_drafts(sentence: Sentence, clause: Clause, found: list[Value], contrast
         relation = one.tie or "be" if is_be else f"{group.lemma} {one.tie}".strip()
         clause.drafts.append(Draft(one, relation, denied, one.moved or clause.subject))
     first = clause.drafts[0]
+    if is_be and len(found) == 1 and _is_role(sentence, clause, first.value):
+        first.subject, first.value = (first.value.start, first.value.end), Value(*clause.subject, "")
+        return
     if group.lemma in _SWAPS and len(found) == 1 and not first.value.moved and not group.flags & PASSIVE:
         at = next((at for at in range(first.value.end, end) if words[at] in _SWAPS[group.lemma]), end)
         start, until = _named(sentence, at + 1, end)
@@ -267,6 +272,13 @@ def _add_drafts(sentence: Sentence, clause: Clause, found: list[Value], contrast
         if until > start and not kinds[start] & (PARTICIPLE | ING):
             first.replaced = Draft(Value(start, until, first.value.tie), first.relation, True, first.subject)
             clause.drafts.append(first.replaced)
+
+
+def _is_role(sentence: Sentence, clause: Clause, value: Value) -> bool:
+    """Whether a clause says of somebody that he is the one of a role: ``Anna is the maintainer``."""
+    words, (low, high) = sentence.words, clause.subject
+    is_named = low < high and all(sentence.is_capital(at) and not sentence.kinds[at] for at in range(low, high))
+    return is_named and words[value.start - 1] in ("the", "our") and words[value.start] in _ROLES
 
 
 def _add_old(sentence: Sentence, clause: Clause, first: Draft) -> None:
@@ -332,7 +344,9 @@ def _read_bare(reading: Reading, clause: Clause, denied: bool) -> None:
             last = before.drafts[-1]
             clause.drafts.append(Draft(last.value, last.relation, denied, (low, high)))
         return
-    is_named = low < high and (kinds[low] & DETERMINER or sentence.is_capital(low))
+    is_named = low < high and (
+        kinds[low] & DETERMINER or sentence.is_capital(low) or kinds_of_name(" ".join(sentence.words[low:high]))
+    )
     if not is_named or (high == low + 1 and kinds[low] & SUBJECT):
         return
     if kinds[start] & (REPORT | BELIEF) or group.flags & WANTED:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from mnemic.algorithms.knowledge.extraction.clause_reader import Clause, Reading
+from mnemic.algorithms.knowledge.extraction.clause_reader import Clause, Draft, Reading
 from mnemic.algorithms.knowledge.extraction.holding_days import DayPhrase
 from mnemic.algorithms.knowledge.extraction.modality import Modality
 from mnemic.algorithms.knowledge.extraction.questions_and_reports import THOUGHT
@@ -52,6 +52,8 @@ _DROPPING_TIES = {
     "turn": ("off",),
     "unsubscribe": ("from",),
 }
+_OBSOLETE = word_set("dead history legacy obsolete outdated superseded")
+"""What is said in the present of something that is over."""
 _LEAVING = word_set("move switch migrate")
 _LEAVING_TIES = ("off", "off of", "away from", "out of", "from")
 _STATES = word_set("""
@@ -175,6 +177,8 @@ def _over(sentence: Sentence, clause: Clause, words: list[str], here: frozenset[
     if group.flags & DENIED:
         is_over = "anymore" in here or _follows(words, "any", ("more", "longer"))
         return Status("ended", "not any more") if is_over else None
+    if group.lemma == "be" and any(_said(sentence, draft) in _OBSOLETE for draft in clause.drafts):
+        return Status("ended", "obsolete")
     if not group.flags & (WAS | PERFECT | PASSIVE) and group.lemma != "quit":
         return None
     ties = [draft.value.tie for draft in clause.drafts]
@@ -188,6 +192,11 @@ def _over(sentence: Sentence, clause: Clause, words: list[str], here: frozenset[
     elif len(ties) == 1 and not group.flags & PASSIVE and _has_left(clause, words):
         return Status("ended", "left")
     return None
+
+
+def _said(sentence: Sentence, draft: Draft) -> str:
+    """The value of a draft where it is one word; else ``""``."""
+    return sentence.words[draft.value.start] if draft.value.end == draft.value.start + 1 else ""
 
 
 def _has_left(clause: Clause, words: list[str]) -> bool:

@@ -8,6 +8,7 @@ for its cues may come last.
 
 from __future__ import annotations
 
+from mnemic.algorithms.knowledge.extraction.announcements import made_to, read_announcement
 from mnemic.algorithms.knowledge.extraction.clause_parts import IF_WORDS, Part, find_verb, is_adverb, parts
 from mnemic.algorithms.knowledge.extraction.clause_reader import (
     WISHED_WORDS,
@@ -99,6 +100,8 @@ def read_sentence(sentence: Sentence) -> Reading:
         after = queue[-1] if queue else None
         if part.link not in ("which", "who", "whose"):
             queue.extend(reversed(_read_part(reading, part, after)))
+    if not reading.clauses and not reading.is_command:
+        read_announcement(reading)
     last = reading.clauses[-1] if reading.clauses else None
     if last and reading.pending and reading.pending[0].start >= last.part.end:
         last.high = max(last.high, reading.pending[-1].end)
@@ -141,6 +144,8 @@ def _read_part(reading: Reading, part: Part, after: Part | None) -> list[Part]:
         return [rest]
     if words[start] in _NOTING and find_verb(sentence, start + 1, part.end) > start + 1:
         return [Part(start + 1, part.end, part.link, part.mark)]  # "Note that", "Remember that"
+    if verb := made_to(sentence, part, start):
+        return _read_with_verb(reading, part._replace(start=start + 1), start + 1, verb, after)
     if _is_told(reading, part, start, after):
         return []
     if kinds[start] & AUX and is_inverted(reading, part, start):

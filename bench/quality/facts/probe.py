@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.actors.protocol.meaning.messages import EmbedQuery, QueryEmbedded
-from mnemic.algorithms.knowledge.replacement import Said, grade
+from mnemic.algorithms.knowledge.replacement import grade
+from mnemic.algorithms.knowledge.said import Said
 from mnemic.bench.harness.measure import Row
 from mnemic.bench.harness.statistics import wilson_interval
 from mnemic.bench.quality.facts.change_sets import ChangeSet

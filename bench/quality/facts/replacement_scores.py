@@ -20,7 +20,8 @@ import numpy as np
 
 from mnemic.algorithms.knowledge.entities.keys import subject_key
 from mnemic.algorithms.knowledge.extraction.statements import statements
-from mnemic.algorithms.knowledge.replacement import Graded, Said, ended_value, grade, normal_value, read_said
+from mnemic.algorithms.knowledge.replacement import Graded, ended_value, grade
+from mnemic.algorithms.knowledge.said import Said, normal_value, read_said
 from mnemic.bench.harness.measure import Row
 from mnemic.bench.harness.statistics import mean_interval
 from mnemic.bench.quality.facts.change_sets import ChangeSet, Slot

@@ -202,10 +202,12 @@ def _fact(fact: dict[str, Any]) -> Iterator[Line]:
     who = fact["speaker"] or fact["role"]
     until = f" to {local_day(fact['holds_to'])}" if fact["holds_to"] else ""
     state = f"  [{_STATES[fact['state']]}]" if _STATES[fact["state"]] else ""
+    state += "  [in question]" if fact.get("in_question") else ""
     yield f"  {local_day(fact['holds_from'])}{until}  {_one_line(fact['text'])}{state}  ({who})"
     if fact["replaced_by"]:
         by = fact["replaced_by"]
-        yield f"     replaced on {local_day(by['at'])} by: {_one_line(by['value'])}  ({by['why']}; {by['id']})"
+        why = "; ".join(filter(None, (by["why"], by["id"])))
+        yield f"     replaced on {local_day(by['at'])} by: {_one_line(by['value'])}  ({why})"
     yield [("     ", ""), (short_id(fact["memory"]), "cyan")]
 
 

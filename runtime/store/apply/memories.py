@@ -29,13 +29,13 @@ from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import author_of, to_text
 from mnemic.actors.protocol.store.messages import AddOutcome
 from mnemic.runtime.store.apply.context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
-from mnemic.runtime.store.apply.knowledge import forget_readings
+from mnemic.runtime.store.apply.knowledge import enqueue_grading, forget_readings
 from mnemic.runtime.store.apply.meaning import reopen_completeness
 from mnemic.runtime.store.apply.scopes import bump_generation, free_path, move_found_scope
 from mnemic.runtime.store.memory_terms import add_terms, memory_terms, remove_terms
 from mnemic.runtime.store.read.knowledge import IS_READ
 from mnemic.runtime.store.read.scopes import project_scope
-from mnemic.runtime.store.supersession import current_successor, set_successor, supersession_chain
+from mnemic.runtime.store.supersession import current_successor, set_successor, superseded_ids, supersession_chain
 from mnemic.runtime.store.texts import load_text, store_text
 
 _KINDS_WITH_IDS = ("tool_call", "tool_result")
@@ -207,7 +207,10 @@ def _retire(context: ApplyContext, change: Retire, at: int) -> ChangeResult:
     if context.db.execute("SELECT retired_at FROM memories WHERE id = ?", (row,)).get is not None:
         return UNCHANGED
     context.rebind_queue.memory_leaving(row)
+    corrected = superseded_ids(context.db, row)
     context.db.execute("UPDATE memories SET retired_at = ?, retired_reason = ? WHERE id = ?", (at, change.reason, row))
+    # What it corrected stands for itself again, and was not graded while it did not.
+    enqueue_grading(context.db, [context.memory_row(one) for one in corrected])
     return CHANGED
 
 

@@ -18,6 +18,7 @@ from mnemic.actors.protocol.knowledge.changes import StatementRow
 from mnemic.actors.protocol.knowledge.snapshot import (
     READ_BYTES,
     UNSTORABLE,
+    Correction,
     EntityRecord,
     MentionRecord,
     PairRecord,
@@ -33,14 +34,22 @@ IS_READ = "m.kind IN ('turn', 'decision', 'note') AND m.author IS NOT 'unknown'"
 encode_fields = msgspec.msgpack.Encoder().encode
 decode_fields = msgspec.msgpack.Decoder(StatementRow).decode
 _AT_ONCE = 256  # rows that one query asks for
-_STANDING = "m.retired_at IS NULL AND m.superseded_by IS NULL"
+_CORRECTION = (  # the next in the chain of what corrects a memory that is not forgotten
+    "CASE WHEN {0}.superseded_by IS NOT NULL THEN (WITH RECURSIVE chain(id) AS (SELECT {0}.superseded_by"
+    " UNION ALL SELECT n.superseded_by FROM chain JOIN memories n ON n.id = chain.id WHERE n.retired_at IS NOT NULL)"
+    " SELECT n.id FROM chain JOIN memories n ON n.id = chain.id WHERE n.retired_at IS NULL) END"
+)
+_UNCORRECTED = f"({_CORRECTION}) IS NULL"
+_STANDING = f"m.retired_at IS NULL AND {_UNCORRECTED.format('m')}"
 _OF = (
     f"SELECT x.id, x.place, x.fields, coalesce(e.key, ''), m.id, m.uuid, m.text, {VOICE}, m.speaker, x.said_at,"
-    " x.scope, s.path FROM statements x JOIN memories m ON m.id = x.memory AND {standing}"
+    " x.scope, s.path, {correction} FROM statements x JOIN memories m ON m.id = x.memory AND {standing}"
     " JOIN scopes s ON s.id = x.scope LEFT JOIN entities e ON e.id = x.subject"
 )
-_FROM_STATEMENTS = _OF.format(standing=_STANDING)
-_OF_CORRECTED = _OF.format(standing="m.retired_at IS NULL")
+_FROM_STATEMENTS = _OF.format(correction="NULL, 0, NULL", standing=_STANDING)
+_OF_CORRECTED = _OF.format(correction="c.uuid, c.valid_from, c.text", standing="m.retired_at IS NULL") + (
+    f" LEFT JOIN memories c ON c.id = {_CORRECTION.format('m')}"
+)
 # A verdict names a statement by its memory and the place of its value; two of one place are settled together.
 _SETTLED = (
     "SELECT o.id AS older, n.id AS newer, v.verdict, v.by FROM verdicts v"
@@ -55,9 +64,9 @@ _PAIR = (
     f" LEFT JOIN ({_SETTLED}) v ON v.older = p.older AND v.newer = p.newer"
     " JOIN statements o ON o.id = p.older JOIN memories om ON om.id = o.memory"
     " JOIN statements n ON n.id = p.newer JOIN memories m ON m.id = n.memory"
-    " WHERE om.retired_at IS NULL AND om.superseded_by IS NULL AND m.retired_at IS NULL AND o.scope = n.scope"
+    f" WHERE om.retired_at IS NULL AND {_UNCORRECTED.format('om')} AND m.retired_at IS NULL AND o.scope = n.scope"
     # What replaced a statement and was corrected since has replaced it all the same.
-    " AND (m.superseded_by IS NULL OR v.verdict = 'newer' OR (v.verdict IS NULL AND g.grade = 'replaced'))"
+    f" AND ({_UNCORRECTED.format('m')} OR v.verdict = 'newer' OR (v.verdict IS NULL AND g.grade = 'replaced'))"
 )
 _IS_OPEN = "(v.verdict IS NULL AND g.grade = 'conflict')"
 
@@ -220,6 +229,8 @@ class KnowledgeQueries:
         relation: str,
         limit: int,
         until: int | None = None,
+        *,
+        corrected: bool = False,
     ) -> list[StatementRecord]:
         within, values = "", list[Any]()
         if until is not None:
@@ -228,7 +239,8 @@ class KnowledgeQueries:
             if wanted is not None:
                 within += f" AND {column} IN (SELECT value FROM json_each(?))"
                 values.append(json.dumps(sorted(wanted)))
-        asked = f"{_FROM_STATEMENTS} WHERE x.subject IS NOT NULL{within} ORDER BY x.said_at DESC, x.id DESC LIMIT ?"
+        source = _OF_CORRECTED if corrected else _FROM_STATEMENTS
+        asked = f"{source} WHERE x.subject IS NOT NULL{within} ORDER BY x.said_at DESC, x.id DESC LIMIT ?"
         # Fetched at once: what is left of a query keeps the connection in the state that it read.
         found: list[Any] = self._db.execute(asked, (*values, -1 if relation else limit)).fetchall()
         chosen = [one for one in found if not relation or decode_fields(one[2]).relation.casefold() == relation]
@@ -243,9 +255,11 @@ class KnowledgeQueries:
             yield from (self._statement(one, texts) for one in found)
 
     def _statement(self, found: Sequence[Any], texts: dict[int, bytes]) -> StatementRecord:
-        number, place, fields, subject, row, memory, text, role, speaker, said_at, scope, path = found
-        if text not in texts:
-            texts[text] = text_prefix(self._db, text, READ_BYTES)[0]
+        number, place, fields, subject, row, memory, text, role, speaker, said_at, scope, path, *correction = found
+        by, corrected_at, words = correction
+        for each in (text, words):
+            if each is not None and each not in texts:
+                texts[each] = text_prefix(self._db, each, READ_BYTES)[0]
         said = decode_fields(fields)
         return StatementRecord(
             number=number,
@@ -261,6 +275,7 @@ class KnowledgeQueries:
             path=path,
             holds_from=None if said.holds_from is None else from_local(said.holds_from, self._zone),
             holds_to=None if said.holds_to is None else from_local(said.holds_to, self._zone),
+            correction=None if by is None else Correction(bytes(by), int(corrected_at), texts[words]),
         )
 
     # --- pairs -------------------------------------------------------------------------------------------------------

@@ -374,6 +374,84 @@ def test_correcting_what_replaced_another_does_not_bring_that_back(mind: ActorHa
     assert told(mind, "database") == [("holds", "Postgres 18")]
 
 
+def test_what_was_corrected_stays_in_the_history_and_holds_again_once_its_correction_is_forgotten(
+    mind: ActorHarness,
+) -> None:
+    old = say(mind, "The dev server runs on port 3000.")
+    new = say(mind, "The dev server runs on port 3400.", 9, supersedes=old)
+    read(mind)
+    assert told(mind, "dev server") == [("holds", "port 3400")]
+    past = next(one for one in facts(mind, "dev server", history=True).facts if one.state == "replaced")
+    assert (past.value, past.memory, past.holds_to) == (b"port 3000", old, START_US + 9 * DAY_US)
+    assert past.replaced_by is not None
+    assert (past.replaced_by.memory, past.replaced_by.why) == (new, "somebody corrected it")
+    assert told(mind, "dev server", at=START_US + 2 * DAY_US) == [("holds", "port 3000")]
+    assert conflicts(mind).conflicts == ()
+    mind.ask(Forget(ids=(new,)))
+    assert told(mind, "dev server", history=True) == [("holds", "port 3000")]
+    mind.ask(Recover(ids=(new,)))
+    assert told(mind, "dev server") == [("holds", "port 3400")]
+
+
+def test_what_was_corrected_before_it_was_graded_is_graded_once_it_stands_again(mind: ActorHarness) -> None:
+    say(mind, SQLITE)
+    second = say(mind, POSTGRES, 9)
+    third = say(mind, "Our database is in the cellar.", 10, supersedes=second)
+    read(mind)
+    assert ("holds", "SQLite") in told(mind, "database")
+    mind.ask(Forget(ids=(third,)))
+    read(mind)
+    assert told(mind, "database") == [("holds", "Postgres 17")]
+
+
+def test_a_correction_of_a_correction_leaves_the_first_corrected_when_the_last_is_forgotten(mind: ActorHarness) -> None:
+    first = say(mind, "The limit is 10 MB.")
+    second = say(mind, "The limit is 20 MB.", 3, supersedes=first)
+    third = say(mind, "The limit is 30 MB.", 6, supersedes=second)
+    read(mind)
+    history = [("holds", "30 MB"), ("replaced", "20 MB"), ("replaced", "10 MB")]
+    assert told(mind, "limit", history=True) == history
+    mind.ask(Forget(ids=(second,)))
+    assert told(mind, "limit", history=True) == [history[0], history[2]]
+    mind.ask(Forget(ids=(third,)))
+    assert told(mind, "limit", history=True) == [("holds", "10 MB")]
+
+
+def test_what_is_said_twice_is_told_once_since_it_was_said_first(mind: ActorHarness) -> None:
+    say(mind, "The dev server runs on port 3000.")
+    last = say(mind, "the dev server runs on `port 3000`", 9)
+    read(mind)
+    (only,) = facts(mind).facts
+    assert (only.memory, only.holds_from) == (last, START_US)
+    say(mind, "The dev server runs on port 3400.", 12)
+    read(mind)
+    newer, older = facts(mind).facts
+    assert [(one.value, one.in_question) for one in (newer, older)] == [(b"port 3400", True), (b"port 3000", True)]
+    assert len(facts(mind).conflicts) == 1, "each contradiction once, too"
+
+
+def test_a_name_announced_without_a_verb_takes_the_place_of_what_was_said_of_its_kind(mind: ActorHarness) -> None:
+    say(mind, "the database is sqlite")
+    say(mind, "from now on Postgres", 9)
+    read(mind)
+    assert told(mind, "database") == [("holds", "Postgres")]
+
+
+def test_what_we_use_contradicts_what_is_said_of_its_kind(mind: ActorHarness) -> None:
+    say(mind, "We use sqlite.")
+    say(mind, "Our database is MySQL.", 9)
+    read(mind)
+    assert [(one.older.value, one.newer.value) for one in conflicts(mind).conflicts] == [(b"sqlite", b"MySQL")]
+    say(mind, "We moved to Postgres.", 12)
+    read(mind)
+    assert {(one.older.value, one.newer.value) for one in conflicts(mind, replaced=True).conflicts} == {
+        (b"sqlite", b"Postgres"),
+        (b"MySQL", b"Postgres"),
+    }
+    assert told(mind, "database") == []
+    assert told(mind, "Postgres") == [("holds", "Postgres")]
+
+
 def test_what_is_announced_for_a_day_holds_from_then_on(mind: ActorHarness) -> None:
     say(mind, "The shop will open at nine from 20 October 2025.")
     read(mind)
@@ -457,7 +535,7 @@ def test_a_store_that_fails_once_is_read_on(mind: ActorHarness) -> None:
         actor.handle(UpdateFacts(), Context())  # type: ignore[arg-type]
     actor.handle(UpdateFacts(), Context())  # type: ignore[arg-type]
     actor.close()
-    assert [(type(one), one.reading) for one in asked] == [(AddStatements, "statements/3 another")] * 2
+    assert [(type(one), one.reading) for one in asked] == [(AddStatements, "statements/4 another")] * 2
 
 
 def test_two_who_read_otherwise_do_not_undo_each_others_work_for_ever(tmp_path: Path) -> None:

@@ -13,14 +13,10 @@ from mnemic.algorithms.knowledge.extraction.statements import statements
 from mnemic.algorithms.knowledge.replacement import (
     RULES,
     Graded,
-    Said,
-    change_cue,
     ended_value,
     grade,
-    normal_value,
-    read_said,
-    value_name,
 )
+from mnemic.algorithms.knowledge.said import Said, change_cue, normal_value, read_said, value_name
 
 REPLACED = {
     "handover": (

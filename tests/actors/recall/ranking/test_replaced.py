@@ -111,6 +111,27 @@ def test_what_contradicts_is_told_of_both_until_it_is_settled(mind: ActorHarness
     assert [one.why for one in then.replaced] == ["user said so"]
 
 
+def test_asked_for_now_the_newer_of_two_that_contradict_each_other_comes_first(mind: ActorHarness) -> None:
+    say(mind, "Our database is SQLite in one file.")
+    say(mind, "Our database is MySQL.", 9)
+    now, then, *_ = hits(mind, "which database is our database, SQLite?")
+    assert (now.text, then.text) == ("Our database is MySQL.", "Our database is SQLite in one file.")
+    assert [one.value for one in then.contradicts] == [b"MySQL"]
+    before, *_ = hits(mind, "which database is our database, SQLite?", at=START_US + 2 * DAY_US)
+    assert before.text.startswith("Our database is SQLite"), "the other was said after that day"
+
+
+def test_a_question_that_shares_one_word_with_a_decision_among_others_gets_its_heir(mind: ActorHarness) -> None:
+    talk = "The club has 212 members, and on a busy morning they write a few dozen rows, all from one process. "
+    say(mind, f"{talk} Decision: our database is SQLite. {talk}")
+    say(mind, f"{talk} Decision: our database becomes Postgres 17. {talk}", 9)
+    say(mind, "Never use mocks for the database.", 10)
+    for question in ("what is our database", "which database do we use", "current db", "what database are we on now"):
+        now, *rest = hits(mind, question)
+        assert "Postgres 17" in now.text, question
+        assert any("SQLite" in one.text for one in rest), question
+
+
 def test_what_somebody_said_is_no_change_takes_nothing_from_the_other(mind: ActorHarness) -> None:
     say(mind, SQLITE)
     say(mind, POSTGRES, 9)

@@ -82,6 +82,18 @@ PAIR_LINES = [
 ]
 
 
+def test_what_is_in_question_is_marked_and_a_correction_has_no_number_of_a_pair() -> None:
+    told = {"facts": [FACT | {"in_question": True}, REPLACED | {"replaced_by": BY | {"why": "corrected", "id": ""}}]}
+    assert list(map(plain, fact_lines(LISTED | told | {"total": 2}))) == [
+        "2 statements in boat (named)",
+        "  2026-11-01  the database is SQLite  [in question]  (user)",
+        "     019a",
+        "  2026-11-01 to 2026-11-05  the database is SQLite  [replaced]  (Ida)",
+        "     replaced on 2026-11-05 by: Postgres 17  (corrected)",
+        "     019a",
+    ]
+
+
 def test_a_timeline_begins_with_the_oldest_and_tells_until_when_each_held() -> None:
     assert list(timeline_lines(LISTED | {"facts": [NEWER, REPLACED], "total": 2, "entity": "database"})) == [
         "2 statements about database in boat (named)",

@@ -1,0 +1,148 @@
+"""Tells which statements fill a place that holds one value at a time, and whether two values are of one sort.
+
+A short table of nouns ("port", "database", "cutoff") and a short table of well-known names by kind ("Postgres" and
+"MySQL" are databases) tell plain contradictions that grammar alone cannot: "our database is slow" and "our database is
+MySQL" are built alike. Where the tables know nothing, nothing is claimed. English. Above stands
+`mnemic.algorithms.knowledge.replacement`; below it the keys of `mnemic.algorithms.knowledge.entities.keys`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from mnemic.algorithms.knowledge.entities.keys import entity_key, split_version
+from mnemic.algorithms.knowledge.extraction.sentences import CLOCK_WORDS, word_set
+
+SLOT_NOUNS = word_set("""
+address backend branch broker budget bundler cache capital ceiling channel ci codename cutoff database deadline domain
+editor email endpoint fee formatter framework frontend hash host hostname image indentation interval ip language licence
+license limit linter lead leader lead maintainer manager model name nickname orm owner password phone pin port price
+provider quota rate region registry release renderer retention root rent runner runtime salary schedule scheduler
+server-port size storage store subnet supplier threshold timeout timezone toolchain ttl url username vendor version wage
+window zone
+""")
+"""The last word of a subject that has one value at a time: ``rate limit``, ``order cutoff``, ``package manager``."""
+_FAVOURITE = word_set("favourite favorite main primary default current")
+"""Words that make any noun after them one that has one value: ``my favourite editor``."""
+_NAMES = [
+    (noun, names.split())
+    for noun, names in re.findall(
+        r"([\w ]+): (.+)",
+        """
+database: postgres postgresql mysql mariadb sqlite mongo mongodb dynamodb cockroachdb cassandra duckdb firestore oracle
+cache: redis valkey memcached dragonfly keydb
+queue: redis rabbitmq kafka nats sqs celery sidekiq bullmq pulsar activemq
+package manager: npm pnpm yarn bun
+package manager: pip poetry uv pipenv conda
+linter: eslint biome oxlint tslint standardjs
+linter: ruff flake8 pylint
+formatter: prettier biome dprint
+formatter: ruff yapf
+test runner: jest vitest mocha jasmine
+test runner: pytest unittest
+ci: circleci jenkins github_actions gitlab_ci travis_ci buildkite teamcity bitrise woodpecker forgejo_actions
+host: heroku fly fly.io render vercel netlify railway aws gcp azure hetzner digitalocean linode gcore scaleway
+framework: react vue svelte angular preact
+framework: django flask fastapi starlette
+framework: express fastify hono
+bundler: webpack vite rollup esbuild parcel turbopack
+editor: vim neovim helix emacs vscode zed sublime
+indentation: tabs spaces
+language: python rust typescript javascript java kotlin ruby php swift scala elixir
+""",
+    )
+]
+"""Well-known names by the noun of their kind. Two rows of one noun do not take each other's place: npm is for one
+language, and uv for another."""
+_KINDS_OF_NAMES: dict[str, frozenset[int]] = {}
+for _kind, (_, _listed) in enumerate(_NAMES):
+    for _key in (entity_key(one.replace("_", " ")) for one in _listed):
+        _KINDS_OF_NAMES[_key] = _KINDS_OF_NAMES.get(_key, frozenset()) | {_kind}
+_NOUNS = frozenset(noun for noun, _ in _NAMES)
+_UNITS = {
+    **dict.fromkeys(("second", "sec", "s", "ms", "minute", "min", "hour", "h", "day", "week", "month", "year"), "time"),
+    **dict.fromkeys(("kb", "mb", "gb", "tb", "kib", "mib", "gib", "byte"), "size"),
+    **dict.fromkeys(("euro", "eur", "dollar", "usd", "pound", "gbp"), "money"),
+    **dict.fromkeys(("port", "pm", "am", "o'clock", "about", "around"), ""),
+}
+"""Units by what they measure: ``24 hours`` and ``30 minutes`` are of one sort. ``""``: not a unit of its own."""
+QUALIFIERS = word_set("""
+staging production prod dev development test testing tests ci local locally preview demo beta qa sandbox canary
+weekday weekdays weekend weekends holiday holidays summer winter
+europe asia us eu uk windows linux macos android ios web mobile desktop
+admin admins guest guests member members free paid
+""") | (CLOCK_WORDS - word_set("week weeks month months year years day days moment sprint quarter"))
+"""Words that say for which of several things, places or times a statement holds."""
+_IDENTIFIER = re.compile(r"[^\W\d]\S*[\d@/_]\S*|[^\W\d]+\.\w\S*")
+"""Written as no word is: ``web1``, ``eu-west-1``, ``ines@example.org``, ``pier.example``."""
+_TIED = re.compile(r"\s(?:of|at|in|on|from|for|with)\s")
+_GLUED = re.compile(r"(\d)([a-z])")  # "30min"
+_WORD = re.compile(r"\w+(?:[-./:_'’&+#]\w+)*[+#%]*")
+
+
+def kinds_of_name(value: str) -> frozenset[int]:
+    """The kinds of a well-known name, as places in the table; empty for other values.
+
+    >>> kinds_of_name("Postgres 17") == kinds_of_name("mysql"), kinds_of_name("a red bike")
+    (True, frozenset())
+    """
+    return _KINDS_OF_NAMES.get(split_version(entity_key(value))[0], frozenset())
+
+
+def noun_of_name(value: str) -> str:
+    """The key of what a well-known name is one of; ``""`` for other values, and for what is of several kinds.
+
+    >>> noun_of_name("SQLite"), noun_of_name("Redis"), noun_of_name("Nadia")
+    ('database', '', '')
+    """
+    nouns = {_NAMES[kind][0] for kind in kinds_of_name(value)}
+    return nouns.pop() if len(nouns) == 1 else ""
+
+
+def is_slot(subject: str) -> bool:
+    """Whether the key of a subject names what has one value at a time.
+
+    >>> is_slot("order cutoff"), is_slot("@ines's favourite editor"), is_slot("build")
+    (True, True, False)
+    """
+    words = subject.partition(" of ")[0].split()
+    if not words:
+        return False
+    named = words[-1] in SLOT_NOUNS or " ".join(words[-2:]) in _NOUNS or words[-1] in _NOUNS
+    return named or not _FAVOURITE.isdisjoint(words[:-1])
+
+
+def sort_of(value: str) -> str:
+    """What sort of thing a value is: a name, or a number of something; ``""`` for what can be told neither way.
+
+    >>> sort_of("Bologna"), sort_of("24 hours") == sort_of("30 minutes"), sort_of("port 3000"), sort_of("slow")
+    ('name', True, 'number', '')
+    """
+    if value[:1].isupper() or value[:1] in ("#", "`") or kinds_of_name(value) or _IDENTIFIER.fullmatch(value):
+        return "name"
+    if not any(map(str.isdigit, value)):
+        return ""
+    value = _TIED.split(value, maxsplit=1)[0]  # "30 minutes of idling"
+    words = [one for one in _WORD.findall(_GLUED.sub(r"\1 \2", value.lower())) if not any(map(str.isdigit, one))]
+    units = [_UNITS.get(one, _UNITS.get(one.rstrip("s"), one)) for one in words]
+    return " ".join(["number", *filter(None, units)])
+
+
+def are_alike(value: str, other: str) -> bool:
+    """Whether two values are of one sort: of two well-known names, of one kind."""
+    kinds, others = kinds_of_name(value), kinds_of_name(other)
+    if kinds and others:
+        return not kinds.isdisjoint(others)
+    return sort_of(value) == sort_of(other) != ""
+
+
+def are_of_two_kinds(value: str, other: str) -> bool:
+    """Whether two values are well-known names of two kinds: a database and a queue."""
+    nouns, others = ({_NAMES[kind][0] for kind in kinds_of_name(one)} for one in (value, other))
+    return bool(nouns and others) and nouns.isdisjoint(others)
+
+
+def are_versions(value: str, other: str) -> bool:
+    """Whether two values are two versions of one thing: ``Node 18`` and ``Node 20``."""
+    (name, version), (second, another) = (split_version(entity_key(one)) for one in (value, other))
+    return name == second != "" and "" != version != another != ""

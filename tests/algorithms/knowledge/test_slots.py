@@ -1,0 +1,57 @@
+"""Short tables tell what has one value at a time, and which values are of one sort."""
+
+from __future__ import annotations
+
+import pytest
+
+from mnemic.algorithms.knowledge.slots import are_alike, are_of_two_kinds, are_versions, is_slot, noun_of_name, sort_of
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("sqlite", "Postgres 17", True),
+        ("Postgres", "Redis", False),
+        ("npm", "uv", False),  # package managers of two languages
+        ("24 hours", "30min", True),
+        ("24 hours", "3 GB", False),
+        ("port 3000", "3400", True),
+        ("web1", "web3", True),
+        ("Bologna", "Ghent", True),
+        ("Bologna", "42", False),
+        ("slow", "green", False),
+        ("", "", False),
+    ],
+)
+def test_values_are_alike_by_what_they_are(one: str, other: str, *, alike: bool) -> None:
+    assert are_alike(one, other) == are_alike(other, one) == alike
+
+
+@pytest.mark.parametrize(
+    ("subject", "has_one"),
+    [
+        ("order cutoff", True),
+        ("port of the dev server", True),
+        ("package manager", True),
+        ("@ines's favourite editor", True),
+        ("test runner", True),
+        ("build", False),
+        ("@we", False),
+        ("", False),
+    ],
+)
+def test_the_noun_of_a_subject_tells_whether_it_has_one_value(subject: str, *, has_one: bool) -> None:
+    assert is_slot(subject) == has_one
+
+
+def test_two_versions_are_of_one_name() -> None:
+    assert are_versions("Node 18", "node 20")
+    assert not are_versions("Node 18", "Node")
+    assert not are_versions("Node 18", "Python 3.11")
+
+
+def test_a_name_of_several_kinds_says_of_none_what_it_is() -> None:
+    assert (noun_of_name("MySQL"), noun_of_name("redis"), noun_of_name("Nadia")) == ("database", "", "")
+    assert are_of_two_kinds("Postgres", "Kafka")
+    assert not are_of_two_kinds("redis", "Kafka")
+    assert sort_of("`x`") == "name"
