@@ -31,7 +31,7 @@ from mnemic.actors.brief.compose import (
     session_start_reasons,
 )
 from mnemic.actors.brief.updates import replaced_since
-from mnemic.actors.protocol.ambient_messages import Brief, Briefed, Quote
+from mnemic.actors.protocol.ambient_messages import Brief, Briefed, Quote, QuotedPair
 from mnemic.actors.protocol.changes import DeliveredSpan, RecordDelivery, idempotency_key
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import NoSuchMemory, RuntimeFault, StoreError
@@ -67,6 +67,8 @@ class BriefSettings(NamedTuple):
     """How long it may be."""
     subagents: bool = False
     """Whether subagents are told anything."""
+    updates: bool = True
+    """Whether a prompt is told what replaced something that its session was told."""
 
     def budget(self, asked: Brief) -> int:
         """How long the answer to a brief may be: as it asks itself, else as the settings say; 0 where none is told."""
@@ -107,27 +109,48 @@ def answer_brief(
         why: Mapping[bytes, str] = session_start_reasons(material, context.clock)
     elif asked.occasion == "tool-failed":
         found = find_hint(asked, context)
-        if found is None or (asked.answer_by is not None and context.clock.now_us() > asked.answer_by):
+        if found is None or _is_late(asked, context):
             return Briefed(text="", memories=(), tokens=0)
         scope, hint = found
         tokens = min(budget, FAILURE_TOKENS)
         text, parts = compose_failure(hint.quote, hint.times, hint.mend.worked, hint.mend.tried, tokens, context.clock)
         why = {hint.quote.id: f"it helped when it failed like this ({hint.mend.probability:.2f})"}
     else:
-        scope, why, quotes, degraded = _relevant_memories(asked, source, recall, count_memories, context)
-        with source.snapshot() as snapshot:
-            own_scope = snapshot.scope_path_of(asked.place) if asked.place.path else None
-            scope = scope or known_or_everywhere(own_scope, snapshot)
-            told = snapshot.delivered_spans(asked.assistant, asked.session) if scope and asked.session else {}
-            within = asked_scope_numbers(scope, snapshot) if scope and told else None
-            own, now_us = str(escape_surrogates(asked.session)), context.clock.now_us()
-            updates = replaced_since(told, own, within, now_us, snapshot) if within else []
+        quotes: list[Quote] = []
+        scope, why = None, {}
+        if not asked.updates_only:
+            scope, why, quotes, degraded = _relevant_memories(asked, source, recall, count_memories, context)
+        scope, updates = _updates(asked, scope, source, context) if habits.updates else (scope, [])
         text, parts = compose_prompt(quotes, budget, updates, context.clock)
+        if _is_late(asked, context):
+            return Briefed(text="", memories=(), tokens=0)
         why |= {pair.older.id: "this session was told so, and it holds no more" for pair in updates}
         why |= {pair.newer.id: "it replaces what this session was told" for pair in updates}
     if parts:
         degraded += _record(briefing_record(asked, scope, text, parts, why), context)
     return briefed(text, parts, degraded)
+
+
+def _is_late(asked: Brief, context: Context) -> bool:
+    """Whether whoever asks waits no longer."""
+    return asked.answer_by is not None and context.clock.now_us() > asked.answer_by
+
+
+def _updates(
+    asked: Brief, scope: str | None, source: SnapshotSource, context: Context
+) -> tuple[str | None, list[QuotedPair]]:
+    """What replaced something that the session was told, with the scope where it works.
+
+    Args:
+        scope: that scope's path, where it is known.
+    """
+    with source.snapshot() as snapshot:
+        own_scope = snapshot.scope_path_of(asked.place) if asked.place.path else None
+        scope = scope or known_or_everywhere(own_scope, snapshot)
+        told = snapshot.delivered_spans(asked.assistant, asked.session) if scope and asked.session else {}
+        within = asked_scope_numbers(scope, snapshot) if scope and told else None
+        own, now_us = str(escape_surrogates(asked.session)), context.clock.now_us()
+        return scope, replaced_since(told, own, within, now_us, snapshot) if within else []
 
 
 def briefed(text: str, parts: Sequence[DeliveredSpan], degraded: Sequence[str] = ()) -> Briefed:

@@ -137,9 +137,7 @@ def hook_edits(
     timeouts_s = {"session-start": _SHORT_S, "prompt": _SHORT_S, "session-end": end_s}
     edits = []
     for event, name in events.items():
-        unasked = {"prompt": wiring.recall_prompts, "tool-failed": wiring.recall_failures and host == "claude-code"}
-        asks = event == "session-start" or unasked.get(event, False)
-        command = wiring.hook_command(host, event, ask=asks)
+        command = wiring.hook_command(host, event)
         timeout = timeouts_s.get(event, _LONG_S) * units_per_s
         edits.append(Hook(("hooks", name), {**more, "command": command, "timeout": timeout}, grouped))
     return edits
