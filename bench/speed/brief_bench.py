@@ -1,7 +1,8 @@
 """The brief bench: how long a session's start waits for what it is told, with a process and without one.
 
 With a process: one request on a connection of its own, as the hook makes it. Without: the whole command that the hook
-starts then, beside an interpreter that does nothing at all. With ``--data FILE`` (LoCoMo's) also how often what is told
+starts then, beside an interpreter that does nothing at all. What asking for updates adds to the hook of a prompt is
+told by whole runs of it with and without, taking turns with `true`. With ``--data FILE`` (LoCoMo's) also how often what is told
 beside a prompt is right: where it is of a session that holds the answer. Prompts that nothing is known about must be
 told nothing: questions about one conversation asked in another one, and small talk.
 """
@@ -9,6 +10,7 @@ told nothing: questions about one conversation asked in another one, and small t
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,9 +25,10 @@ from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.recall.messages import GetMemories, Memories
 from mnemic.bench.harness.callers import UnixHttp
 from mnemic.bench.harness.homes import BENCH_SCOPE, MIND_NAME, fill_home
-from mnemic.bench.harness.measure import BARE_PYTHON, Row, goal, quantiles, time_each
+from mnemic.bench.harness.measure import BARE_PYTHON, Row, goal, quantiles, skipped, time_each
 from mnemic.bench.harness.processes import run_mnemic, served
 from mnemic.bench.quality.locomo import Question, convert, read_questions
+from mnemic.bench.speed.hook_bench import EXECUTABLE, run_hook
 from mnemic.runtime.client.client import RemoteActorSystem
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.run_dir import PROTOCOL
@@ -85,10 +88,32 @@ def _waits(home: Path, project: Path, *, prompts: bool) -> Iterator[Row]:
         yield _row("session start, a process up", lambda _: ask("session-start", start), _REQUESTS, 20.0)
         if prompts:
             yield _row("beside a prompt, a process up", prompt, _REQUESTS)
+        yield from _prompt_hooks(home, str(project))
     command = [sys.executable, "-P", "-m", "mnemic.session_start", "--assistant", "claude-code"]
     command += ["--event", "session-start", "--home", str(home), "--mind", MIND_NAME, "--cwd", str(project)]
     yield _row("session start, no process", lambda _: _output(command, json.dumps(start).encode()), _COMMANDS, 300.0)
     yield _row("competitor: python -c pass", lambda _: _output(BARE_PYTHON, b""), _COMMANDS)
+
+
+def _prompt_hooks(home: Path, project: str) -> Iterator[Row]:
+    """How long a prompt waits for its hook, where the process has told its session what holds."""
+    if not EXECUTABLE.exists():
+        yield {"what": "prompt hook"} | skipped("mnemic-hook", f"{EXECUTABLE} was not built")
+        return
+    hook = (str(EXECUTABLE), "claude-code", "prompt", "--home", str(home), "--mind", MIND_NAME)
+    commands = {
+        "baseline: true": (shutil.which("true") or "true",),
+        "prompt hook, keeps alone": hook,
+        "prompt hook, asks for updates": (*hook, "--updates"),
+    }
+    taken_ms: dict[str, list[float]] = {what: [] for what in commands}
+    for number in range(_REQUESTS):
+        asked = {"session_id": "bench", "cwd": project, "hook_event_name": "UserPromptSubmit"}
+        for what, command in commands.items():
+            payload = json.dumps(asked | {"prompt": f"{what}: what is next after {number}?"}).encode()
+            taken_ms[what].append(run_hook(command, payload if "hook" in what else b""))
+    for what, each_ms in taken_ms.items():
+        yield {"what": what, **quantiles(each_ms)}
 
 
 def _row(what: str, act: Callable[[int], bytes], count: int, goal_p95_ms: float | None = None) -> Row:

@@ -222,6 +222,13 @@ def test_a_recall_is_narrowed_as_on_the_command_line(example_home: Path, tmp_pat
             ids = [hit["id"] for hit in found["hits"]]
             assert all(map(holds, (await client.good("memory_get", ids=ids))["memories"])), arguments
         assert (await client.good("memory_recall", query="token", scope="*", as_of="2026-01-01"))["hits"] == []
+        lasts = "how long does the session token last?"
+        held = {day: await client.texts(lasts, scope="slipway", at=day) for day in ("2026-10-06", "2026-10-25")}
+        day, idle = "Make the session token last 24 hours.", "The session token lasts 30 minutes of idling"
+        orders = {
+            at: [which for text in texts for which in (day, idle) if which in text] for at, texts in held.items()
+        }
+        assert orders == {"2026-10-06": [day, idle], "2026-10-25": [idle, day]}, "what held that day"
         for budget in (100, 200, 400, 800):
             short = await client.good("memory_recall", query="session token", scope="*", budget_tokens=budget)
             sent = -(-len(msgspec.json.encode(short)) // 4)
@@ -363,6 +370,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("memory_recall", {"query": "x", "scope": "*", "kinds": ["rumour"]}, "invalid_value"),
     ("memory_recall", {"query": "x", "scope": "*", "kinds": []}, "invalid_value"),
     ("memory_recall", {"query": "x", "scope": "*", "as_of": "yesterday"}, "bad_time"),
+    ("memory_recall", {"query": "x", "scope": "*", "at": "yesterday"}, "bad_time"),
     ("memory_recall", {"query": "x", "scope": "*", "budget_tokens": 0}, "invalid_value"),
     ("memory_capture", {"text": " \n"}, "invalid_value"),
     ("memory_capture", {"text": "x", "kind": "rumour"}, "invalid_value"),
