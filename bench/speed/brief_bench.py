@@ -2,7 +2,9 @@
 
 With a process: one request on a connection of its own, as the hook makes it. Without: the whole command that the hook
 starts then, beside an interpreter that does nothing at all. What asking for updates adds to the hook of a prompt is
-told by whole runs of it with and without, taking turns with `true`. With ``--data FILE`` (LoCoMo's) also how often what is told
+told by whole runs of it with and without, taking turns with `true`.
+
+With ``--data FILE`` (LoCoMo's) also how often what is told
 beside a prompt is right: where it is of a session that holds the answer. Prompts that nothing is known about must be
 told nothing: questions about one conversation asked in another one, and small talk.
 """

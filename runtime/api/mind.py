@@ -329,7 +329,13 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
         return self._ask(Brief(occasion=occasion, place=place, **asked))
 
     def hook_reply(
-        self, assistant: str, event: str, cwd: str | None, payload: bytes, unkept: bool = False, updates_only: bool = False
+        self,
+        assistant: str,
+        event: str,
+        cwd: str | None,
+        payload: bytes,
+        unkept: bool = False,
+        updates_only: bool = False,
     ) -> bytes:
         """What a hook is to print: what the assistant should know now, as its host takes it.
 

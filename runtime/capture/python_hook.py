@@ -260,7 +260,9 @@ def _ask(command: argparse.Namespace, home: Path, cwd: bytes, payload: bytes, un
     headers |= {"Mnemic-Updates": "1"} if command.updates else {}
     with closing(http.client.HTTPConnection("mnemic")) as connection:
         signal.signal(signal.SIGALRM, _raise_timeout)
-        signal.setitimer(signal.ITIMER_REAL, _UPDATES_S if command.updates else _ASK_S)  # for all of it, however slowly it comes
+        signal.setitimer(
+            signal.ITIMER_REAL, _UPDATES_S if command.updates else _ASK_S
+        )  # for all of it, however slowly it comes
         try:
             connection.sock = _connect(home)
             if connection.sock is None:

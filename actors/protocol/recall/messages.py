@@ -198,7 +198,7 @@ class Recalled(Message, frozen=True, kw_only=True):
     searched: int
     """How many memories were looked through."""
     used_tokens: int
-    """Length of the answer as an assistant is given it, texts, ids and fields, a token counted as four bytes of UTF-8."""
+    """Length of the answer as an assistant is given it, ids and fields included, a token counted as four bytes."""
     left_out: int
     """How many of the best `k` were left out because the budget had no room for them."""
     nothing_fits: bool

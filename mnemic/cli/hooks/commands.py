@@ -81,7 +81,7 @@ BACKFILL = click.option(
 @click.option(
     "--recall-failures/--no-recall-failures",
     default=None,
-    help="Tell Claude Code, or not, once a call failed, what helped when it failed before; else as before, and at first on.",
+    help="Tell Claude Code, or not, once a call failed, what helped before; else as it was, and at first on.",
 )
 @ALLOW
 @BACKFILL

@@ -129,7 +129,7 @@ def install(
     wired may do is changed first: no file of its own keeps its owner from taking that back.
 
     Args:
-        recall_failures: whether Claude Code is told what helped, once a call failed; as before where absent, else it is.
+        recall_failures: whether Claude Code is told what helped, once a call failed; as it was, where absent.
         allow: what they may do by MCP beyond their own project; what each was allowed before, where absent.
         keep: whether one that is wired goes on filling the mind that it fills, and is told what it is told.
 

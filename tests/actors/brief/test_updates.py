@@ -92,7 +92,10 @@ def test_a_prompt_that_asks_for_updates_alone_hears_them_and_no_memory(mind: Act
     assert "you were told" in prompt(mind, "running", **asked).text
     assert prompt(mind, "running", **asked).text == "", "once"
     question = Brief(occasion="prompt", place=SHELF, updates_only=True)
-    assert (RetrieverActor.foresees(question), len(RetrieverActor.foresees(Brief(occasion="prompt", place=SHELF)))) == ((), 1)
+    assert (RetrieverActor.foresees(question), len(RetrieverActor.foresees(Brief(occasion="prompt", place=SHELF)))) == (
+        (),
+        1,
+    )
 
 
 def test_updates_can_be_switched_off(tmp_path: Path) -> None:

@@ -78,7 +78,8 @@ def test_its_hooks_are_those_of_an_install_and_no_path_of_this_machine_is_in_the
 def test_the_mcp_server_and_an_instructions_file_ask_a_model_for_the_same(tmp_path: Path) -> None:
     (change,) = plan_export("agents-md", tmp_path / "AGENTS.md", "1")
     written = " ".join((change.after or b"").decode().split())
-    assert ORDERS in written and ORDERS in MCP_INSTRUCTIONS
+    assert ORDERS in written
+    assert ORDERS in MCP_INSTRUCTIONS
     for text in (written, MCP_INSTRUCTIONS):
         assert "memory_capture" not in text.replace(ORDERS, ""), "nothing beside it says when to keep"
         assert "memory_recall" not in text.replace(ORDERS, "")

@@ -10,7 +10,14 @@ import msgspec
 import pytest
 
 from mnemic.hooks.wire.commands import ASSISTANTS, Wiring, make_wiring
-from mnemic.hooks.wire.status import NO_UPDATES, HostStatus, examine_host, executable_state, recorded_wiring, wiring_checks
+from mnemic.hooks.wire.status import (
+    NO_UPDATES,
+    HostStatus,
+    examine_host,
+    executable_state,
+    recorded_wiring,
+    wiring_checks,
+)
 from mnemic.hooks.wire.trial import run_trial
 from mnemic.runtime.capture.hook_files import required_hook_files
 from mnemic.runtime.clock import SystemClock
@@ -154,7 +161,8 @@ def test_a_prompt_hook_from_before_updates_is_said_with_what_to_type(tmp_path: P
         (check,) = [
             one for one in wiring_checks(one.wiring.home, one.wiring.environment, CLOCK) if one.name == f"hooks {name}"
         ]
-        assert NO_UPDATES in check.detail and seen.remedy == check.remedy
+        assert NO_UPDATES in check.detail
+        assert seen.remedy == check.remedy
         one.install()
         assert NO_UPDATES not in status(one).notes
 

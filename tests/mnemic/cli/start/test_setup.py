@@ -82,7 +82,8 @@ def test_one_yes_makes_the_mind_shows_its_recovery_key_and_wires_who_is_here(
     hooks = json.loads((settings / ".cursor" / "hooks.json").read_text())["hooks"]
     asking = json.loads((settings / ".claude" / "settings.json").read_text())["hooks"]
     commands = {event: groups[-1]["hooks"][0]["command"] for event, groups in asking.items()}
-    assert " --updates " in commands["UserPromptSubmit"] and " --ask " in commands["PostToolUseFailure"]
+    assert " --updates " in commands["UserPromptSubmit"]
+    assert " --ask " in commands["PostToolUseFailure"]
     assert hooks["afterFileEdit"] == [{"command": "./hooks/format.sh"}], "what others put there stays"
     assert command("uninstall", "--yes", "--home", home).code == 0
 
