@@ -127,6 +127,8 @@ class Recaller:
             alike = np.full(len(visible), -1) if when.days else self._nights.group_of(recall.as_of)
             surplus = surplus_copies(alike, visible, fused.scores, said_at)
             ranked = visible & ~surplus
+            if "answer" in recall.signals:
+                ranked[self._answers.just_asked([one.terms for one in words], visible, now_us, snapshot)] = False
             pool = rank(fused.scores, ranked, said_at, limit)
             answer, validity, use = (np.zeros_like(fused.scores) for _ in range(3))
             # What was known at an earlier time tells nothing of what replaced it since.
