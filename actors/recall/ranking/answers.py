@@ -67,7 +67,7 @@ class Answers:
         texts = snapshot.text_starts(self._index.columns.row[late].tolist(), MAX_CHARS, with_speaker=False)
         for text, read in zip(texts, self._read(late, snapshot), strict=True):
             told = frozenset(telling_terms(text))
-            within = told <= terms or bool(words) and all(not told.isdisjoint(one) for one in words)
+            within = told <= terms or (bool(words) and all(not told.isdisjoint(one) for one in words))
             asks = any(one.asks for one in read.sentences)
             alike.append(asks and within and all(one.asks or terms.isdisjoint(one.terms) for one in read.sentences))
         return late[np.array(alike, np.bool_)]
