@@ -13,7 +13,6 @@ hook leaves what happened; `mnemic.actors.capture.drain` takes it in, so that it
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,12 +25,12 @@ from mnemic.actors.brief.compose import (
     compose_failure,
     compose_prompt,
     compose_session_start,
-    prompt_reason,
     quote_inline,
     session_start_reasons,
 )
+from mnemic.actors.brief.sure import RECALLED_BYTES, Prompt, is_rare_key, rarity, sure_answer
 from mnemic.actors.brief.updates import replaced_since
-from mnemic.actors.protocol.ambient_messages import Brief, Briefed, Quote
+from mnemic.actors.protocol.ambient_messages import Brief, Briefed, Quote, QuotedPair
 from mnemic.actors.protocol.changes import DeliveredSpan, RecordDelivery, idempotency_key
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import NoSuchMemory, RuntimeFault, StoreError
@@ -41,6 +40,8 @@ from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.protocol.store.messages import Apply
 from mnemic.actors.recall.hits import densest_excerpt, token_count
 from mnemic.actors.recall.query import MOST_CHARS, asked_scope_numbers, known_or_everywhere, question_words
+from mnemic.algorithms.knowledge.answering import read_wanted
+from mnemic.algorithms.text.exact_keys import exact_keys, shared_keys
 from mnemic.algorithms.text.same_words import word_form
 from mnemic.algorithms.text.terms import index_terms, stem_of
 
@@ -49,12 +50,15 @@ if TYPE_CHECKING:  # a session's start without a process loads this module, and 
 
 MOST_RECALLED = 3
 """So many memories at most are told beside a prompt."""
-RECALLED_BYTES = 600
-"""Of a longer memory the best stretch; only what it holds counts for whether it is told."""
 _CANDIDATES = 12
 _CANDIDATES_OF_REPEATS = 96  # where most of those say the same in the same words
 _HEARD_BYTES = 4_096  # of what a session was told; a longer text is known by its id alone
-_SIGNALS: tuple[SignalName, ...] = ("dense", "lexical", "session")  # with these it was measured how often it is right
+_SIGNALS: tuple[SignalName, ...] = (
+    "dense",
+    "lexical",
+    "session",
+    "answer",
+)  # with these it was measured how often it is right
 _MOST_TERMS = 96  # no stretch of so few bytes covers half of more
 _decode_note = msgspec.json.Decoder(RecordDelivery).decode
 _RECORD_TIMEOUT_S = 0.5  # an assistant waits for the answer, and it has one already
@@ -67,6 +71,8 @@ class BriefSettings(NamedTuple):
     """How long it may be."""
     subagents: bool = False
     """Whether subagents are told anything."""
+    updates: bool = True
+    """Whether a prompt is told what replaced something that its session was told."""
 
     def budget(self, asked: Brief) -> int:
         """How long the answer to a brief may be: as it asks itself, else as the settings say; 0 where none is told."""
@@ -107,27 +113,48 @@ def answer_brief(
         why: Mapping[bytes, str] = session_start_reasons(material, context.clock)
     elif asked.occasion == "tool-failed":
         found = find_hint(asked, context)
-        if found is None or (asked.answer_by is not None and context.clock.now_us() > asked.answer_by):
+        if found is None or _is_late(asked, context):
             return Briefed(text="", memories=(), tokens=0)
         scope, hint = found
         tokens = min(budget, FAILURE_TOKENS)
         text, parts = compose_failure(hint.quote, hint.times, hint.mend.worked, hint.mend.tried, tokens, context.clock)
         why = {hint.quote.id: f"it helped when it failed like this ({hint.mend.probability:.2f})"}
     else:
-        scope, why, quotes, degraded = _relevant_memories(asked, source, recall, count_memories, context)
-        with source.snapshot() as snapshot:
-            own_scope = snapshot.scope_path_of(asked.place) if asked.place.path else None
-            scope = scope or known_or_everywhere(own_scope, snapshot)
-            told = snapshot.delivered_spans(asked.assistant, asked.session) if scope and asked.session else {}
-            within = asked_scope_numbers(scope, snapshot) if scope and told else None
-            own, now_us = str(escape_surrogates(asked.session)), context.clock.now_us()
-            updates = replaced_since(told, own, within, now_us, snapshot) if within else []
+        quotes: list[Quote] = []
+        scope, why = None, {}
+        if not asked.updates_only:
+            scope, why, quotes, degraded = _relevant_memories(asked, source, recall, count_memories, context)
+        scope, updates = _updates(asked, scope, source, context) if habits.updates else (scope, [])
         text, parts = compose_prompt(quotes, budget, updates, context.clock)
+        if _is_late(asked, context):
+            return Briefed(text="", memories=(), tokens=0)
         why |= {pair.older.id: "this session was told so, and it holds no more" for pair in updates}
         why |= {pair.newer.id: "it replaces what this session was told" for pair in updates}
     if parts:
         degraded += _record(briefing_record(asked, scope, text, parts, why), context)
     return briefed(text, parts, degraded)
+
+
+def _is_late(asked: Brief, context: Context) -> bool:
+    """Whether whoever asks waits no longer."""
+    return asked.answer_by is not None and context.clock.now_us() > asked.answer_by
+
+
+def _updates(
+    asked: Brief, scope: str | None, source: SnapshotSource, context: Context
+) -> tuple[str | None, list[QuotedPair]]:
+    """What replaced something that the session was told, with the scope where it works.
+
+    Args:
+        scope: that scope's path, where it is known.
+    """
+    with source.snapshot() as snapshot:
+        own_scope = snapshot.scope_path_of(asked.place) if asked.place.path else None
+        scope = scope or known_or_everywhere(own_scope, snapshot)
+        told = snapshot.delivered_spans(asked.assistant, asked.session) if scope and asked.session else {}
+        within = asked_scope_numbers(scope, snapshot) if scope and told else None
+        own, now_us = str(escape_surrogates(asked.session)), context.clock.now_us()
+        return scope, replaced_since(told, own, within, now_us, snapshot) if within else []
 
 
 def briefed(text: str, parts: Sequence[DeliveredSpan], degraded: Sequence[str] = ()) -> Briefed:
@@ -183,6 +210,11 @@ def _relevant_memories(
             distinct.setdefault(word_form(to_text(hit.data)), hit)
         if len(found.hits) < k or 2 * len(distinct) > k:
             break
+    keys = _rare_keys(asked.prompt, count_memories)
+    if keys:  # what holds one comes first, however little else it shares
+        question = Recall(query=" ".join(keys), k=_CANDIDATES, scope=scope, signals=("lexical",), observe=False)
+        holders = (hit for hit in recall(question, context).hits if shared_keys(keys, to_text(hit.data)))
+        distinct = {word_form(to_text(hit.data)): hit for hit in holders} | distinct
     cosines = {one.id: one.raw.get("dense") for one in found.candidates}
     own, prompt = escape_surrogates(asked.session), quote_inline(to_bytes(asked.prompt[:MOST_CHARS]))
     quotes: list[Quote] = []
@@ -191,39 +223,44 @@ def _relevant_memories(
         heard: set[str] | None = None
         memories, holding = count_memories([one.terms for one in words])
         rarities = {stem_of(one.terms[0]): rarity(memories, count) for one, count in zip(words, holding, strict=True)}
-        for said, hit in islice(distinct.items(), _CANDIDATES):
+        about = Prompt(words, rarities, keys, read_wanted(asked.prompt).remedy)
+        for hit in islice(distinct.values(), _CANDIDATES):
             if len(quotes) == MOST_RECALLED:
                 break
-            if hit.id in known or hit.superseded_by is not None or hit.session.partition("/")[0] == own:
+            if hit.session.partition("/")[0] == own or quote_inline(hit.data) in prompt:
                 continue
-            if quote_inline(hit.data) in prompt:
+            hit, reason = sure_answer(hit, cosines.get(hit.id), about, found.hits)
+            if not reason or hit.id in known or hit.id in why or hit.superseded_by is not None:
                 continue
+            if heard is None:
+                rows = snapshot.rows_of(sorted(known))
+                heard = {word_form(to_text(one)) for one in snapshot.text_prefixes(rows, _HEARD_BYTES)}
+            if word_form(to_text(hit.data)) in heard:
+                continue
+            why[hit.id] = reason
             part, first = densest_excerpt(hit.data, RECALLED_BYTES, rarities)
-            terms = {*index_terms(hit.speaker or ""), *index_terms(to_text(part))}
-            held = {stem_of(one.terms[0]) for one in words if not terms.isdisjoint(one.terms)}
-            if is_relevant(cosines.get(hit.id), rarities, held):
-                if heard is None:
-                    rows = snapshot.rows_of(sorted(known))
-                    heard = {word_form(to_text(one)) for one in snapshot.text_prefixes(rows, _HEARD_BYTES)}
-                if said in heard:
-                    continue
-                why[hit.id] = prompt_reason(cosines.get(hit.id), rarities, held)
-                (whole,) = snapshot.load_memories(snapshot.rows_of([hit.id]))
-                quotes.append(
-                    Quote(
-                        id=hit.id,
-                        author=whole.author,
-                        speaker=hit.speaker,
-                        text=part,
-                        start_byte=hit.start_byte + first,
-                        size_bytes=hit.size_bytes,
-                        at=hit.said_at,
-                        role=hit.role,
-                        kind=hit.kind,
-                        assistant=hit.assistant,
-                    )
+            (whole,) = snapshot.load_memories(snapshot.rows_of([hit.id]))
+            quotes.append(
+                Quote(
+                    id=hit.id,
+                    author=whole.author,
+                    speaker=hit.speaker,
+                    text=part,
+                    start_byte=hit.start_byte + first,
+                    size_bytes=hit.size_bytes,
+                    at=hit.said_at,
+                    role=hit.role,
+                    kind=hit.kind,
+                    assistant=hit.assistant,
                 )
+            )
     return scope, why, quotes, [*degraded, *found.degraded]
+
+
+def _rare_keys(prompt: str, count_memories: CountMemories) -> list[str]:
+    """The exact keys of a prompt that hardly any memory holds."""
+    keys = exact_keys(prompt[:MOST_CHARS])
+    return [key for key in keys if is_rare_key(*count_memories([[stem] for stem in index_terms(key)]))]
 
 
 def _record(change: RecordDelivery, context: Context) -> list[str]:
@@ -236,37 +273,6 @@ def _record(change: RecordDelivery, context: Context) -> list[str]:
     except (StoreError, RuntimeFault) as error:
         return [f"what was given is not kept: {error}"]
     return []
-
-
-LEAST_COSINE = 0.40
-"""Between the prompt and the memory's best window; what has no vector yet is not told."""
-LEAST_COVERAGE = 0.55
-"""How much of the rarity of the prompt's words is that of words it shares with the memory."""
-LEAST_RARITY = 14.0
-"""How rare the shared words are together, nats: about two words that hardly any other of some thousand memories has."""
-
-
-def rarity(memories: int, holding: int) -> float:
-    """How much it says that two texts share a word, nats; BM25's weight of a word (Robertson and Zaragoza 2009, 3.4.3).
-
-    Args:
-        memories: how many there are.
-        holding: how many of them hold the word.
-    """
-    return math.log1p((memories - holding + 0.5) / (holding + 0.5))
-
-
-def is_relevant(cosine: float | None, rarities: Mapping[str, float], held: set[str]) -> bool:
-    """Whether a memory may be told unasked.
-
-    Args:
-        cosine: of prompt and memory; ``None`` where the memory has no vector.
-        rarities: the rarity of each of the prompt's terms.
-        held: the terms of what would be told.
-    """
-    whole = sum(rarities.values())
-    shared = sum(weight for term, weight in rarities.items() if term in held)
-    return cosine is not None and cosine >= LEAST_COSINE and shared >= LEAST_RARITY and shared >= LEAST_COVERAGE * whole
 
 
 BRIEFING_NOTE = "told"

@@ -154,6 +154,8 @@ class Brief(Verb["Briefed"], frozen=True, kw_only=True):
     """The conversation: what it holds itself is not told to it."""
     prompt: str = ""
     """What the user said, where the occasion is a prompt."""
+    updates_only: bool = False
+    """Whether a prompt is told nothing but what replaced something that its session was told."""
     failed: FailedCall | None = None
     """What failed, where the occasion is that."""
     answer_by: Time | None = None

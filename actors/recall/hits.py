@@ -13,8 +13,11 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
+import msgspec
+
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.events import to_bytes, to_text
+from mnemic.actors.protocol.message import to_json
 from mnemic.actors.protocol.recall.messages import FactRef, Hit, Memory, SameMemory
 from mnemic.algorithms.text.terms import fold_letters
 
@@ -89,6 +92,34 @@ BYTES_PER_TOKEN = 4
 def token_count(text: bytes) -> int:
     """The length of a text in a budget, rounded up."""
     return -(-len(text) // BYTES_PER_TOKEN)
+
+
+ANSWER_TOKENS = 64
+"""An answer's own fields, beside its hits, are counted as so many tokens."""
+MOST_SAME = 3
+"""So many at most of the memories that say the same as a hit are named to an assistant: each costs 35 tokens."""
+_PLACE_BYTES = 48  # of a hit that is cut, where its text starts and how long the whole is
+_SLACK_BYTES = 40  # an assistant's times have an offset, and one hit may be the newest
+_NOT_SENT = {"why", "source_id", "session", "differs"}
+
+
+def sent_bytes(hit: Hit) -> int:
+    """The length of a hit as JSON as an assistant is given it over MCP, or a little more: text, id and fields."""
+    view = {name: one for name, one in to_json(hit, strict=True).items() if one and name not in _NOT_SENT}
+    view["same"] = view.get("same", [])[:MOST_SAME]
+    for name in ("replaced", "contradicts"):
+        view[name] = [{part: one[part] for part in REF_FIELDS} for one in view.get(name, ())]
+    view["score"] = round(hit.score, 4)
+    return len(msgspec.json.encode(view)) + _SLACK_BYTES
+
+
+REF_FIELDS = ("memory", "value", "at", "id")
+"""What an assistant is given of a statement that replaces or contradicts one."""
+
+
+def fitting_length(part: bytes, size_bytes: int, excess: int) -> int:
+    """How long the part of a memory may be, so that its hit is shorter by `excess` bytes."""
+    return len(part) - excess - (_PLACE_BYTES if len(part) == size_bytes else 0)
 
 
 def excerpt(text: bytes, limit: int, start: int, terms: Sequence[str]) -> tuple[bytes, int]:

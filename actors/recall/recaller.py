@@ -20,12 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.actors.protocol.contract import Context
+from mnemic.actors.protocol.events import to_bytes
 from mnemic.actors.protocol.ports import Ports
 from mnemic.actors.protocol.recall.messages import Candidate, Hit, Recall, Recalled
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.recall.attribute_index import AttributeFilters
 from mnemic.actors.recall.folding import MOST_FOLDED, Copies, Folder
-from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, make_hit, token_count
+from mnemic.actors.recall.hits import ANSWER_TOKENS, BYTES_PER_TOKEN, excerpt, fitting_length, make_hit, sent_bytes
 from mnemic.actors.recall.list_memories import record_question
 from mnemic.actors.recall.newest import mark_newest
 from mnemic.actors.recall.query import asked_scope_numbers, known_or_everywhere, query_vector, question_words
@@ -126,6 +127,8 @@ class Recaller:
             alike = np.full(len(visible), -1) if when.days else self._nights.group_of(recall.as_of)
             surplus = surplus_copies(alike, visible, fused.scores, said_at)
             ranked = visible & ~surplus
+            if "answer" in recall.signals:
+                ranked[self._answers.just_asked([one.terms for one in words], visible, now_us, snapshot)] = False
             pool = rank(fused.scores, ranked, said_at, limit)
             answer, validity, use = (np.zeros_like(fused.scores) for _ in range(3))
             # What was known at an earlier time tells nothing of what replaced it since.
@@ -183,7 +186,8 @@ class Recaller:
                 copies = Copies(alike, surplus)
                 groups = self._folder.fold(order, snapshot, recall.as_of, copies, by_day=bool(when.days))
                 ranking = _Ranking(order, prior, shares, found, calibration)
-                return self._hits(recall, k, snapshot, terms, groups, ranking, when.at_us)
+                beside = BYTES_PER_TOKEN * ANSWER_TOKENS + sum(len(to_bytes(why)) for why in degraded)
+                return self._hits(recall, k, snapshot, terms, groups, ranking, when.at_us, beside)
 
             hits, left_out, used = give(order)
             if len(hits) < k and len(order) == limit < MOST_FOLDED and not left_out:  # most of these say the same
@@ -216,10 +220,13 @@ class Recaller:
         groups: Iterator[tuple[int, list[int]]],
         ranking: _Ranking,
         at_us: int,
+        used: int,
     ) -> tuple[list[Hit], int, int]:
+        """The hits, how many had no room in the budget, and the tokens of all; `used` are bytes of what is beside."""
         hits: list[Hit] = []
         hit_bytes = min(self._hit_bytes, recall.hit_bytes or self._hit_bytes)
-        left_out = used = 0
+        left_out = 0
+        most = None if recall.budget_tokens is None else BYTES_PER_TOKEN * recall.budget_tokens
         within = asked_scope_numbers(recall.scope, snapshot)
         calibration, place_of = ranking.calibration, {int(one): place for place, one in enumerate(ranking.order)}
         numbered = enumerate(groups)
@@ -229,14 +236,7 @@ class Recaller:
             kept = read_replacements([] if recall.as_of is not None else rows, at_us, snapshot)
             for (number, (position, same)), row, memory, links in zip(some, rows, memories, linked, strict=True):
                 start = -1 if ranking.found is None else ranking.found.start_of_best(position)
-                room = hit_bytes
-                if recall.budget_tokens is not None:
-                    room = min(room, BYTES_PER_TOKEN * (recall.budget_tokens - used))
-                if len(memory.data) > room < min(hit_bytes, _LEAST_EXCERPT_BYTES):
-                    left_out += number < k
-                    continue
-                part, offset = excerpt(memory.data, room, start, terms)
-                used += token_count(part)
+                part, offset = excerpt(memory.data, hit_bytes, start, terms)
                 place = place_of[position]
                 evidence = {name: float(share[place]) for name, share in ranking.contributions.items()}
                 if ranking.prior[place]:
@@ -245,10 +245,17 @@ class Recaller:
                 why |= {name: calibration.slope * share for name, share in evidence.items()}
                 score = calibration.probability(sum(evidence.values()))
                 names, marks = self._folder.name(same, snapshot), (kept.replaced, kept.contradicts)
-                hits.append(
-                    make_hit(memory, part, offset, why, links, score, names, *(one.get(row, ()) for one in marks))
-                )
-        return hits, left_out, used
+                more = (why, links, score, names, *(one.get(row, ()) for one in marks))
+                hit = make_hit(memory, part, offset, *more)
+                if most is not None and (excess := used + sent_bytes(hit) - most) > 0:
+                    room = fitting_length(part, len(memory.data), excess)
+                    if room < min(hit_bytes, _LEAST_EXCERPT_BYTES):
+                        left_out += number < k
+                        continue
+                    hit = make_hit(memory, *excerpt(memory.data, room, start, terms), *more)
+                used += sent_bytes(hit)
+                hits.append(hit)
+        return hits, left_out, -(-used // BYTES_PER_TOKEN) if hits else 0
 
     def _candidates(
         self, snapshot: Snapshot, signals: list[SignalScores], order: NDArray[np.int64], found: Cosines | None

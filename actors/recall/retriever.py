@@ -95,6 +95,7 @@ class RetrieverActor:
             0,
         ),
         Setting("brief.subagents", False, "-", "Whether the subagents of an assistant are told anything, too."),
+        Setting("brief.updates", True, "-", "Whether a prompt is told what replaced something its session was told."),
     )
     pinned: ClassVar[bool] = True
 
@@ -103,7 +104,7 @@ class RetrieverActor:
         self._source = ports.open_snapshots()
         self._pauses = ports.pauses
         self._unwritable = ports.unwritable
-        self._brief_settings = BriefSettings(settings["brief.budget_tokens"], settings["brief.subagents"])
+        self._brief_settings = BriefSettings(*(settings[f"brief.{name}"] for name in BriefSettings._fields))
         self._index = RecallIndex()
         self._recaller = Recaller(ports, self._source, self._index, self._paused)
         self._ports = ports
@@ -118,7 +119,7 @@ class RetrieverActor:
         """A recall by meaning will ask for its question's vector, and what is told beside a prompt for the prompt's."""
         if isinstance(message, Recall) and "dense" in message.signals:
             return (EmbedQuery(text=message.query),)
-        if isinstance(message, Brief) and message.occasion == "prompt":
+        if isinstance(message, Brief) and message.occasion == "prompt" and not message.updates_only:
             return (EmbedQuery(text=message.prompt),)
         if isinstance(message, FindSimilar):
             return (EmbedQuery(text=message.text),)

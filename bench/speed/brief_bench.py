@@ -1,14 +1,18 @@
 """The brief bench: how long a session's start waits for what it is told, with a process and without one.
 
 With a process: one request on a connection of its own, as the hook makes it. Without: the whole command that the hook
-starts then, beside an interpreter that does nothing at all. With ``--data FILE`` (LoCoMo's) also how often what is told
-beside a prompt is right: where it is of a session that holds the answer. Prompts that nothing is known about must be
-told nothing: questions about one conversation asked in another one, and small talk.
+starts then, beside an interpreter that does nothing at all. What asking for updates adds to the hook of a prompt is
+told by whole runs of it with and without, taking turns with `true`.
+
+With ``--data FILE`` (LoCoMo's) also how often what is told beside a prompt is right: where it is of a session that
+holds the answer. Prompts that nothing is known about must be told nothing: questions about one conversation asked in
+another one, and small talk. With ``--developers FOLDER`` also how many updates running sessions hear.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,12 +24,15 @@ from urllib.parse import quote
 
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed
 from mnemic.actors.protocol.changes import ScopeRef
+from mnemic.actors.protocol.knowledge.messages import UpdateFacts
 from mnemic.actors.protocol.recall.messages import GetMemories, Memories
 from mnemic.bench.harness.callers import UnixHttp
 from mnemic.bench.harness.homes import BENCH_SCOPE, MIND_NAME, fill_home
-from mnemic.bench.harness.measure import BARE_PYTHON, Row, goal, quantiles, time_each
+from mnemic.bench.harness.measure import BARE_PYTHON, Row, goal, quantiles, skipped, time_each
 from mnemic.bench.harness.processes import run_mnemic, served
 from mnemic.bench.quality.locomo import Question, convert, read_questions
+from mnemic.bench.quality.question_sets import developers_set
+from mnemic.bench.speed.hook_bench import EXECUTABLE, run_hook
 from mnemic.runtime.client.client import RemoteActorSystem
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.run_dir import PROTOCOL
@@ -45,8 +52,18 @@ _REQUESTS = 200
 _COMMANDS = 40
 
 
-def run(*, data: Path | None = None, memories: int = 10_000, seed: int = 0, no_model: bool = False) -> Iterator[Row]:
+def run(
+    *,
+    data: Path | None = None,
+    developers: Path | None = None,
+    memories: int = 10_000,
+    seed: int = 0,
+    no_model: bool = False,
+) -> Iterator[Row]:
     """Fill a home, and ask it.
+
+    Args:
+        developers: a folder of developers' conversations, whose updates are counted.
 
     Raises:
         ValueError: it cannot be served, or the data set is none.
@@ -54,6 +71,8 @@ def run(*, data: Path | None = None, memories: int = 10_000, seed: int = 0, no_m
     """
     if data is not None:
         yield from measure_prompt_recall(data)
+    if developers is not None:
+        yield from measure_updates(developers)
     with tempfile.TemporaryDirectory(prefix="mnemic-brief-") as folder:
         home, project = Path(folder) / "home", Path(folder) / "project"
         project.mkdir()
@@ -85,10 +104,32 @@ def _waits(home: Path, project: Path, *, prompts: bool) -> Iterator[Row]:
         yield _row("session start, a process up", lambda _: ask("session-start", start), _REQUESTS, 20.0)
         if prompts:
             yield _row("beside a prompt, a process up", prompt, _REQUESTS)
+        yield from _prompt_hooks(home, str(project))
     command = [sys.executable, "-P", "-m", "mnemic.session_start", "--assistant", "claude-code"]
     command += ["--event", "session-start", "--home", str(home), "--mind", MIND_NAME, "--cwd", str(project)]
     yield _row("session start, no process", lambda _: _output(command, json.dumps(start).encode()), _COMMANDS, 300.0)
     yield _row("competitor: python -c pass", lambda _: _output(BARE_PYTHON, b""), _COMMANDS)
+
+
+def _prompt_hooks(home: Path, project: str) -> Iterator[Row]:
+    """How long a prompt waits for its hook, where the process has told its session what holds."""
+    if not EXECUTABLE.exists():
+        yield {"what": "prompt hook"} | skipped("mnemic-hook", f"{EXECUTABLE} was not built")
+        return
+    hook = (str(EXECUTABLE), "claude-code", "prompt", "--home", str(home), "--mind", MIND_NAME)
+    commands = {
+        "baseline: true": (shutil.which("true") or "true",),
+        "prompt hook, keeps alone": hook,
+        "prompt hook, asks for updates": (*hook, "--updates"),
+    }
+    taken_ms: dict[str, list[float]] = {what: [] for what in commands}
+    for number in range(_REQUESTS):
+        asked = {"session_id": "bench", "cwd": project, "hook_event_name": "UserPromptSubmit"}
+        for what, command in commands.items():
+            payload = json.dumps(asked | {"prompt": f"{what}: what is next after {number}?"}).encode()
+            taken_ms[what].append(run_hook(command, payload if "hook" in what else b""))
+    for what, each_ms in taken_ms.items():
+        yield {"what": what, **quantiles(each_ms)}
 
 
 def _row(what: str, act: Callable[[int], bytes], count: int, goal_p95_ms: float | None = None) -> Row:
@@ -110,6 +151,50 @@ def _add_standing_rules(home: Path, lines: Path) -> None:
             line = {"session": f"held-{number}", "role": "user", "scope": BENCH_SCOPE.path, "text": text}
             written.write(json.dumps(line | ({"kind": "decision"} if number % 2 else {})) + "\n")
     run_mnemic(home, "capture", lines, "--no-meaning")
+
+
+# --- what updates cost -----------------------------------------------------------------------------------------------
+
+
+def measure_updates(folder: Path) -> Iterator[Row]:
+    """Count what running sessions hear of what was replaced since they were told: beside the next one, and left open.
+
+    Raises:
+        OSError, ValueError: the conversations cannot be read.
+    """
+    sessions: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for turn in developers_set(folder, held=False).turns:
+        sessions.setdefault((turn["scope"], turn["session"]), []).append(turn)
+    days = {(scope, turn["said_at"][:10]) for (scope, _), turns in sessions.items() for turn in turns}
+    heard: dict[str, list[int]] = {"a session beside the next one": [], "every session left open": []}
+    with tempfile.TemporaryDirectory(prefix="mnemic-updates-") as made:
+        home, lines = Path(made) / "home", Path(made) / "session.jsonl"
+        home.mkdir(mode=0o700)
+        run_mnemic(home, "init")
+        with served(home, "embedded"):
+            actors = RemoteActorSystem(home, MIND_NAME, False, SystemClock())
+            opened = list[tuple[str, str]]()
+            for (scope, name), turns in sessions.items():
+                _brief(actors, scope, name)
+                lines.write_text("".join(json.dumps(turn) + "\n" for turn in turns), "utf-8")
+                run_mnemic(home, "capture", lines, "--no-meaning")
+                while actors.ask(UpdateFacts()).pending:
+                    pass
+                for place, earlier in enumerate(reversed([one for where, one in opened if where == scope])):
+                    while (told := _brief(actors, scope, earlier, occasion="prompt", updates_only=True)).text:
+                        heard["every session left open"].append(told.tokens)
+                        heard["a session beside the next one"] += [told.tokens] * (place == 0)
+                opened.append((scope, name))
+    for of, tokens in heard.items():
+        row = {"what": "updates beside prompts", "of": of, "sessions": len(sessions), "days": len(days)}
+        yield row | {"updates": len(tokens), "tokens_a_day": sum(tokens) / max(1, len(days))}
+
+
+def _brief(actors: RemoteActorSystem, scope: str, session: str, **asked: Any) -> Briefed:
+    place = ScopeRef(path=scope, project=None, found="named")
+    told = actors.ask(Brief(place=place, assistant="bench", session=session, **asked))
+    assert isinstance(told, Briefed)
+    return told
 
 
 # --- whether it is right ---------------------------------------------------------------------------------------------
@@ -142,10 +227,8 @@ def measure_prompt_recall(data: Path) -> Iterator[Row]:
 
 def _told(actors: RemoteActorSystem, prompt: str, talk: str) -> list[tuple[str, str | None]]:
     """Session and source id of what is told beside a prompt, to a session of its own."""
-    place = ScopeRef(path=f"locomo/{talk}", project=None, found="named")
     session = f"{talk}: {prompt}".replace("/", "-")
-    brief = actors.ask(Brief(occasion="prompt", place=place, assistant="bench", session=session, prompt=prompt))
-    assert isinstance(brief, Briefed)
+    brief = _brief(actors, f"locomo/{talk}", session, occasion="prompt", prompt=prompt)
     if not brief.memories:
         return []
     found = actors.ask(GetMemories(ids=brief.memories))

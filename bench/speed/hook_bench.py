@@ -63,13 +63,13 @@ def _rows(home: Path, turns: int) -> Iterator[Row]:
         for _ in range(count):
             for name, command in commands.items():
                 payload = b"" if name == _TRUE else fired.next_event(size)
-                taken_ms[name].append(_run(command, payload))
+                taken_ms[name].append(run_hook(command, payload))
         for name, each_ms in taken_ms.items():
             times = quantiles(each_ms)
             row = {"what": "event", "event_bytes": size, "of": name, **times}
             yield row | (goal("ms", times["p95_ms"], _GOAL_MS) if name == _OWN else {})
     for name, command in hooks.items():
-        taken_s = _run(command, fired.next_event(WHOLE)) / 1e3
+        taken_s = run_hook(command, fired.next_event(WHOLE)) / 1e3
         row = {"what": "event", "event_bytes": WHOLE, "of": name, "s": taken_s}
         yield row | (goal("s", taken_s, _GOAL_WHOLE_S) if name == _OWN else {})
     for size in (*SIZES, WHOLE):
@@ -128,7 +128,7 @@ def event(number: int, size: int, cwd: str) -> bytes:
     return frame[:-2] + (line * (room // len(line) + 1))[: room - 1].rstrip(b"\\").ljust(room, b".") + frame[-2:]
 
 
-def _run(command: Sequence[str], payload: bytes) -> float:
+def run_hook(command: Sequence[str], payload: bytes) -> float:
     """Milliseconds from the start of a process to its end."""
     none = subprocess.DEVNULL
     start = time.perf_counter()

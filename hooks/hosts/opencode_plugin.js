@@ -15,8 +15,9 @@ import { isAbsolute, join } from "node:path"
 
 const HOOK = @HOOK@
 const GIVEN = @ARGS@
-const ASK_ON_PROMPT = GIVEN.includes("--ask")
-const ARGS = GIVEN.filter((argument) => argument !== "--ask")
+const ASKS = ["--ask", "--updates"]
+const ASK_ON_PROMPT = GIVEN.find((argument) => ASKS.includes(argument))
+const ARGS = GIVEN.filter((argument) => !ASKS.includes(argument))
 const ANSWER_MS = 1500 // the executable gives up after 1 s by itself; a prompt never waits longer than this
 const RUN_MS = 10000 // after which what comes next is handed over all the same
 const EXIT_MS = 2000 // what is still being handed over when OpenCode leaves
@@ -47,7 +48,7 @@ const answered = (printed) => {
 /** Run the executable once; resolves to what it printed, empty where it is missing, fails or prints nothing. */
 const run = (event, payload, asked) =>
   new Promise((resolve) => {
-    const arguments_ = ["opencode", event, ...(asked ? ["--ask"] : []), ...ARGS]
+    const arguments_ = ["opencode", event, ...(asked ? [event === "prompt" ? ASK_ON_PROMPT : "--ask"] : []), ...ARGS]
     const child = spawn(HOOK, arguments_, { stdio: ["pipe", asked ? "pipe" : "ignore", "ignore"], windowsHide: true })
     const printed = []
     child.on("error", () => resolve(""))

@@ -164,6 +164,7 @@ def hook_reply(
     locate: ResolveScope,
     tell: Callable[[Brief], Briefed],
     notices: Sequence[str] = (),
+    updates_only: bool = False,
 ) -> bytes:
     """The exact bytes for a hook's standard output; few or none where there is nothing to tell.
 
@@ -175,6 +176,7 @@ def hook_reply(
         locate: finds the scope of a folder.
         tell: says what the assistant should know; asked only where something is to be told.
         notices: what the start of a session is told in any case, also one that goes on, a sentence each.
+        updates_only: whether a prompt is told nothing but what replaced something that its session was told.
 
     Raises:
         MnemicError: the scope cannot be told, or `tell` fails.
@@ -196,6 +198,7 @@ def hook_reply(
                 assistant=assistant,
                 session=asked.session,
                 prompt=asked.prompt,
+                updates_only=updates_only and occasion == "prompt",
                 failed=asked.failed,
                 repeat=asked.after_compaction,
                 notices=told_first,

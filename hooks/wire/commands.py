@@ -18,6 +18,8 @@ from mnemic.actors.protocol.errors import InvalidValue
 
 ASSISTANTS = ("claude-code", "codex", "gemini-cli", "cursor", "opencode")
 """The hosts that can be wired, as the command line names them."""
+TOLD_WITH_PROMPTS = ("claude-code", "codex", "gemini-cli", "opencode")
+"""Those that take something for the model beside a prompt."""
 
 _ANOTHER = "another folder with --home"
 _HOOK = re.compile(rf"/bin/mnemic-hook['\"]* (?P<assistant>{'|'.join(ASSISTANTS)}) (?P<event>[a-z-]+) ")
@@ -31,8 +33,8 @@ class Wiring(msgspec.Struct, frozen=True, kw_only=True):
     mind: str = "default"
     """The mind in it that takes in what happens."""
     recall_prompts: bool = False
-    """Whether memories are given with prompts too, not only at the start of a session."""
-    recall_failures: bool = False
+    """Whether memories are given with prompts too, and not only what replaced something that was told."""
+    recall_failures: bool = True
     """Whether Claude Code is told what helped before, once a call failed."""
     allow: tuple[str, ...] = ()
     """What the assistant may do by MCP beyond its own project; see `mnemic.actors.protocol.scopes.MCP_RIGHTS`."""
@@ -49,14 +51,25 @@ class Wiring(msgspec.Struct, frozen=True, kw_only=True):
         """What hooks call."""
         return self.home / "bin" / "mnemic-hook"
 
-    def hook_argv(self, assistant: str, event: str, *, ask: bool) -> list[str]:
+    def asks(self, assistant: str, event: str) -> tuple[str, ...]:
+        """The option of a hook by which it asks what to tell; none where it only keeps what happens."""
+        if event == "prompt" and not self.recall_prompts:
+            return ("--updates",) if assistant in TOLD_WITH_PROMPTS else ()
+        told = event in ("session-start", "prompt")
+        return ("--ask",) if told or (event == "tool-failed" and self.tells_failures(assistant)) else ()
+
+    def tells_failures(self, assistant: str) -> bool:
+        """Whether an assistant is told what helped before, once a call failed: Claude Code alone takes it there."""
+        return self.recall_failures and assistant == "claude-code"
+
+    def hook_argv(self, assistant: str, event: str) -> list[str]:
         """The command of a hook, word by word."""
-        words = [str(self.executable), assistant, event, *(["--ask"] if ask else []), "--home", str(self.home)]
+        words = [str(self.executable), assistant, event, *self.asks(assistant, event), "--home", str(self.home)]
         return words if self.mind == "default" else [*words, "--mind", self.mind]
 
-    def hook_command(self, assistant: str, event: str, *, ask: bool) -> str:
+    def hook_command(self, assistant: str, event: str) -> str:
         """The command of a hook as one line for a shell."""
-        words = [shlex.quote(word) for word in self.hook_argv(assistant, event, ask=ask)]
+        words = [shlex.quote(word) for word in self.hook_argv(assistant, event)]
         return f"test -x {words[0]} && {' '.join(words)} 2>/dev/null || cat >/dev/null"
 
     def mcp_argv(self, assistant: str) -> list[str]:
@@ -87,7 +100,7 @@ def make_wiring(
     *,
     mind: str = "default",
     recall_prompts: bool = False,
-    recall_failures: bool = False,
+    recall_failures: bool = True,
 ) -> Wiring:
     """Say what to wire.
 

@@ -94,10 +94,10 @@ A conversation in Claude Desktop belongs to no project, so by itself it is told 
 class _PluginWiring(Wiring, frozen=True, kw_only=True):
     """The commands as a plugin gives them: none has a path of the machine on which it was written."""
 
-    def hook_command(self, assistant: str, event: str, *, ask: bool) -> str:
+    def hook_command(self, assistant: str, event: str) -> str:
         launcher = '"${CLAUDE_PLUGIN_ROOT}/launcher.sh"'  # sh ends with 2 where it is gone, which would block a prompt
-        asks = " --ask" if ask else ""
-        return f"test -r {launcher} && sh {launcher} hook {assistant} {event}{asks} || cat >/dev/null"
+        words = " ".join([assistant, event, *self.asks(assistant, event)])
+        return f"test -r {launcher} && sh {launcher} hook {words} || cat >/dev/null"
 
     def mcp_argv(self, assistant: str) -> list[str]:
         return ["sh", "${CLAUDE_PLUGIN_ROOT}/launcher.sh", "mcp", "--assistant", assistant]

@@ -255,8 +255,7 @@ def _opencode_files(wiring: Wiring, folder: Path) -> list[FileEdits]:
     edits = (Default(("$schema",), _SCHEMA), Member(("mcp", "mnemic"), server))
     names = ("opencode.jsonc", "opencode.json", "config.json")
     settings = next((folder / name for name in names if (folder / name).exists()), folder / "opencode.json")
-    executable, _, _, *given = wiring.hook_argv("opencode", "prompt", ask=False)
-    given += ["--ask"] if wiring.recall_prompts else []
+    executable, _, _, *given = wiring.hook_argv("opencode", "prompt")
     plugin = _PLUGIN.read_text("utf-8").replace("@HOOK@", json.dumps(executable)).replace("@ARGS@", json.dumps(given))
     files = [
         FileEdits(path=folder / "plugins" / "mnemic.js", format="whole", text=plugin, label="a plugin"),
@@ -276,7 +275,7 @@ def plugin_command(text: str, event: str = "prompt") -> list[str] | None:
     if not isinstance(executable, str) or not isinstance(given, list):
         return None
     asks = ["--ask"] if event == "session-start" else []
-    return [executable, "opencode", event, *asks, *(str(one) for one in given if one != "--ask")]
+    return [executable, "opencode", event, *asks, *(str(one) for one in given if one not in ("--ask", "--updates"))]
 
 
 def _claude_md(wiring: Wiring) -> Path:

@@ -49,8 +49,8 @@ class HostInstall(msgspec.Struct):
     """Folders that were made for them."""
     allow: tuple[str, ...] = ()
     """What it may do by MCP beyond its own project."""
-    recall_failures: bool = False
-    """Whether it is told what helped before, once a call failed."""
+    without_failures: bool = False
+    """Whether its user has switched off that it is told what helped before, once a call failed."""
     trusted: dict[str, str] = msgspec.field(default_factory=dict)
     """The hooks that were marked as trusted in Codex: its key of each, and its hash."""
 

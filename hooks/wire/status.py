@@ -7,6 +7,7 @@ that what is wired works.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -20,7 +21,7 @@ from mnemic.actors.protocol.errors import InvalidSettings
 from mnemic.hooks.read.names import UNREAD_REMEDY, unread_sentence
 from mnemic.hooks.read.own_text import has_block, remove_block
 from mnemic.hooks.wire.codex_trust import list_codex_hooks
-from mnemic.hooks.wire.commands import Wiring, home_in_command, make_wiring
+from mnemic.hooks.wire.commands import TOLD_WITH_PROMPTS, Wiring, home_in_command, make_wiring
 from mnemic.hooks.wire.edits import FileEdits, Hook, Member, edit_states, hook_commands
 from mnemic.hooks.wire.host import Host, unread_sessions
 from mnemic.hooks.wire.hosts import HOSTS, absence_reason, plugin_command
@@ -39,6 +40,8 @@ BOTH_WAYS = (
     " mnemic@mnemic` or `mnemic hooks uninstall claude-code --apply` leaves one"
 )
 """What is said where an assistant is wired and has the plugin."""
+NO_UPDATES = 'its prompt hook asks nothing, so a session never hears "You were told X; now Y"'
+"""What is said where an older Mnemic wired an assistant that takes updates."""
 
 
 class HostStatus(msgspec.Struct, kw_only=True):
@@ -116,7 +119,7 @@ def recorded_wiring(wiring: Wiring, known: HostInstall | None) -> Wiring:
         wiring,
         mind=known.mind,
         recall_prompts=known.recall_prompts,
-        recall_failures=known.recall_failures,
+        recall_failures=not known.without_failures,
         allow=known.allow,
         environment=environment,
     )
@@ -131,7 +134,7 @@ def examine_host(host: Host, wiring: Wiring, clock: Clock, *, installed: bool, a
     """
     again = ["mnemic", "hooks", "install", host.name, "--apply"]
     again += ["--recall-prompts"] if wiring.recall_prompts else []
-    again += ["--recall-failures"] if wiring.recall_failures else []
+    again += ["--no-recall-failures"] if host.name == "claude-code" and not wiring.recall_failures else []
     again += [word for right in wiring.allow for word in ("--allow", right)]
     command = " ".join(again) + mind_options(mind_folder(wiring.home, wiring.mind))
     status = HostStatus(
@@ -164,7 +167,7 @@ def examine_host(host: Host, wiring: Wiring, clock: Clock, *, installed: bool, a
             status.wrong.append(f"its hooks call {gone}, which is not there: they are silent, and keep nothing")
         status.notes += [BOTH_WAYS] if status.plugin else []
         told = {"memories with prompts": wiring.recall_prompts}
-        told["what helped, once a call failed"] = wiring.recall_failures
+        told["what helped, once a call failed"] = wiring.tells_failures(host.name)
         status.notes += [f"it is told {what}, too" for what, is_wanted in told.items() if is_wanted]
         status.wrong += capture_blockers(wiring, clock)
         if blocked := host.blocked_reason(wiring.environment):
@@ -194,7 +197,13 @@ def _examine_file(file: FileEdits, host: Host, status: HostStatus) -> set[Path]:
             status.events[names[edit.path[-1]]] = state
         elif isinstance(edit, Member):
             status.mcp = "wired" if state == "wired" else "missing"
-    commands += [told for _, told in hook_commands(text, file, host.name)]
+    wired = list(hook_commands(text, file, host.name))
+    given = [told for event, told in wired if event == "prompt"]
+    prompt = " ".join([*given, *re.findall(r"^const GIVEN = .+$", text, re.MULTILINE)])  # of a plugin's script the last
+    differs = prompt and status.events.get("prompt") == "differs" and host.name in TOLD_WITH_PROMPTS
+    if differs and not re.search(r"--(?:ask|updates)\b", prompt):
+        status.notes.append(NO_UPDATES)
+    commands += [told for _, told in wired]
     return {home for home in map(home_in_command, commands) if home is not None}
 
 
@@ -311,6 +320,7 @@ def _check(host: Host, status: HostStatus, arrived: bool) -> Check:
     if status.wrong or lacks:
         is_seen = status.wired or status.installed
         parts = [f"not as they were installed: {', '.join(lacks)}"] if lacks and is_seen else []
+        parts += [note for note in status.notes if note == NO_UPDATES]
         return Check(f"hooks {host.name}", status.state, "; ".join([*status.wrong, *parts]) + rights, status.remedy)
     proof = "a trial event arrived" if arrived else "`mnemic hooks status` proves it by a trial"
     return Check(f"hooks {host.name}", "ok", f"{host.title}: {len(status.events)} events, MCP; {proof}{rights}")

@@ -176,7 +176,7 @@ def apply_install(
         wiring.recall_prompts,
         places,
         allow=wiring.allow,
-        recall_failures=wiring.recall_failures and host.name == "claude-code",
+        without_failures=not wiring.recall_failures,
     )
     if known is not None:
         now.files, now.folders, now.trusted = dict(known.files), list(known.folders), dict(known.trusted)

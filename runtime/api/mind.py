@@ -69,6 +69,7 @@ Progress = Callable[[str, int, int | None], None]
 StepT = TypeVar("StepT", EmbedProgress, BindProgress, FactsProgress)
 _HOOK_DRAIN_S = 0.25  # a hook waits a second in all
 _FAILURE_ANSWER_US = 80_000  # the hook waits for 100 ms, and what comes later nobody reads
+_UPDATES_ANSWER_US = 20_000  # the hook waits for 30 ms, and what is told is kept before it is
 _MAX_MALFORMED_LINES = 20  # all are counted
 _NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
 _SETTINGS_EDITED = (
@@ -327,7 +328,15 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
         place = scope if isinstance(scope, ScopeRef) else resolve_scope(scope, None)
         return self._ask(Brief(occasion=occasion, place=place, **asked))
 
-    def hook_reply(self, assistant: str, event: str, cwd: str | None, payload: bytes, unkept: bool = False) -> bytes:
+    def hook_reply(
+        self,
+        assistant: str,
+        event: str,
+        cwd: str | None,
+        payload: bytes,
+        unkept: bool = False,
+        updates_only: bool = False,
+    ) -> bytes:
         """What a hook is to print: what the assistant should know now, as its host takes it.
 
         What hooks have kept by now is taken in first, as far as that is quick: a session may have ended just now.
@@ -338,10 +347,11 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
             cwd: the folder it works in.
             payload: what the host gave the hook, byte for byte.
             unkept: whether the session's shell has switched the capture off.
+            updates_only: whether a prompt is told nothing but what replaced something that its session was told.
         """
         told_first = self._notices(unkept=unkept)
-        locate = self._resolve_scope
-        return self._ports.hook_reply(assistant, event, cwd, payload, locate, self._brief_after_drain, told_first)
+        given = (assistant, event, cwd, payload, self._resolve_scope, self._brief_after_drain, told_first)
+        return self._ports.hook_reply(*given, updates_only)
 
     def session_briefing(self, place: ScopeRef, *, assistant: str, session: str, unkept: bool = False) -> Briefed:
         """What an assistant without hooks is told when its user asks for it: all that a session's start hook tells.
@@ -506,8 +516,9 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
         from mnemic.runtime.clock import SystemClock
 
         clock = SystemClock()
-        if message.occasion == "tool-failed":  # the failure is told itself, and its assistant is at work
-            return self._ask(msgspec.structs.replace(message, answer_by=clock.now_us() + _FAILURE_ANSWER_US))
+        if message.occasion == "tool-failed" or message.updates_only:  # who asks waits for a moment alone
+            room_us = _UPDATES_ANSWER_US if message.updates_only else _FAILURE_ANSWER_US
+            return self._ask(msgspec.structs.replace(message, answer_by=clock.now_us() + room_us))
         until_s = clock.monotonic_s() + _HOOK_DRAIN_S
         try:
             self.drain_spool(lambda: clock.monotonic_s() < until_s, transcripts=False)

@@ -18,10 +18,10 @@ from mnemic.actors.protocol.message import format_id, to_json
 from mnemic.actors.protocol.recall.messages import Hit, Memory, Recalled, Scopes
 from mnemic.actors.protocol.shape.messages import Answer, Shaped
 from mnemic.actors.protocol.times import parse_time, to_local_iso
+from mnemic.actors.recall.hits import REF_FIELDS
 from mnemic.runtime.clock import SystemClock
 
 _NOT_FOR_MODELS = {"source_id", "session"}
-_REF_FOR_MODELS = ("memory", "value", "at", "id")
 _CLOCK = SystemClock()
 _NOT_OF_SIMILAR = {
     *("source_id", "speaker", "session", "supersedes", "newest", "same", "replaced", "contradicts", "differs"),
@@ -106,7 +106,7 @@ def model_view(view: dict[str, Any]) -> dict[str, Any]:
                 one["said_at"] = seconds(one["said_at"])
         for name in ("replaced", "contradicts"):
             if name in told:
-                told[name] = [{part: one[part] for part in _REF_FOR_MODELS} for one in told[name]]
+                told[name] = [{part: one[part] for part in REF_FIELDS} for one in told[name]]
         return told
 
     return view | {"hits": [slim(hit) for hit in view["hits"]]}

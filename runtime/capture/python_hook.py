@@ -1,4 +1,4 @@
-"""The hook where no Rust one was built: ``ASSISTANT EVENT [--ask] --home HOME [--mind NAME]``.
+"""The hook where no Rust one was built: ``ASSISTANT EVENT [--ask|--updates] --home HOME [--mind NAME]``.
 
 ``python -m mnemic.runtime.capture.python_hook`` does what ``native/hook`` does, slower; one contract suite runs both,
 and docs/spool.md says what each does. Whatever happens it ends with 0: what could not be kept is counted in the
@@ -36,7 +36,7 @@ from mnemic.runtime.minds.run_dir import RunDir
 from mnemic.runtime.spool.append import append_record, count_loss
 from mnemic.runtime.version import __version__
 
-_PROBE_S, _ASK_S, _ANSWER_S, _RESTART_S = 0.1, 1.0, 2.0, 60.0
+_PROBE_S, _ASK_S, _UPDATES_S, _ANSWER_S, _RESTART_S = 0.1, 1.0, 0.03, 2.0, 60.0
 _UNAVAILABLE = (404, 426, 503)  # it knows no hooks, it is of another version, or it is leaving
 _SILENCED, _SILENCED_AT = b"silenced", ("session-start", "prompt", "session-end")
 _ENTRIES = {"claude-code": b"CLAUDE_CODE_ENTRYPOINT"}  # in which a host tells its hooks how it was started
@@ -110,10 +110,12 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Read the arguments; nothing that it is told is an error, and an option that it does not know is passed over."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--ask", action="store_true")
+    parser.add_argument("--updates", action="store_true")
     parser.add_argument("--version", action="store_true")
     parser.add_argument("--home", nargs="?", default="", const="")
     parser.add_argument("--mind", nargs="?", default="default", const="default")
     command, rest = parser.parse_known_args(arguments)
+    command.ask, command.updates = command.ask or command.updates, command.updates and not command.ask
     command.assistant, command.event = (*(word for word in rest if not word.startswith("--")), "", "")[:2]
     return command
 
@@ -255,9 +257,12 @@ def _ask(command: argparse.Namespace, home: Path, cwd: bytes, payload: bytes, un
     headers = {f"Mnemic-{name}": quote_from_bytes(value) for name, value in fields.items()}
     headers |= {"Mnemic-Mind": command.mind, "Mnemic-Create": "0", "Content-Type": "application/json"}
     headers |= {"Mnemic-Off": "capture"} if unkept else {}
+    headers |= {"Mnemic-Updates": "1"} if command.updates else {}
     with closing(http.client.HTTPConnection("mnemic")) as connection:
         signal.signal(signal.SIGALRM, _raise_timeout)
-        signal.setitimer(signal.ITIMER_REAL, _ASK_S)  # for all of it, however slowly it comes
+        signal.setitimer(
+            signal.ITIMER_REAL, _UPDATES_S if command.updates else _ASK_S
+        )  # for all of it, however slowly it comes
         try:
             connection.sock = _connect(home)
             if connection.sock is None:

@@ -806,6 +806,16 @@ class HookContract:
         assert unquote_to_bytes(request.headers["mnemic-cwd"]) == "/a b/\u00fc%".encode()
         assert place.one().payload == payload
 
+    def test_updates_alone_are_asked_for_after_the_event_is_kept_and_nobody_waits_for_them(self, place: Place) -> None:
+        payload = b'{"session_id":"s","prompt":"go on"}'
+        with serving(place.home, None) as heard:
+            assert place.run(payload, "--updates", event="prompt") == b"", "it hangs"
+        assert heard[0].headers["mnemic-updates"] == "1"
+        assert place.one().payload == payload
+        with serving(place.home, said(b"all\n")) as heard:
+            assert place.run(payload, "--ask", "--updates", event="prompt") == b"all\n"
+        assert "mnemic-updates" not in heard[0].headers
+
     def test_who_does_not_ask_is_not_answered(self, place: Place) -> None:
         with serving(place.home, said(b"an answer")) as heard:
             assert place.run(b"one", event="session-start") == b""

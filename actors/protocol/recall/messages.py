@@ -82,7 +82,7 @@ class Recall(Verb["Recalled"], frozen=True, kw_only=True):
     at: Time | None = None
     """What held on that day in the world; as the question's own words tell, where absent."""
     budget_tokens: int | None = None
-    """At most so much text, a token counted as four bytes."""
+    """At most so long an answer, ids and fields included, a token counted as four bytes."""
     hit_bytes: int | None = None
     """Of a longer memory, at most so many bytes: the stretch that answers best. The setting recall.hit_bytes is the
     most, and holds where absent."""
@@ -198,7 +198,7 @@ class Recalled(Message, frozen=True, kw_only=True):
     searched: int
     """How many memories were looked through."""
     used_tokens: int
-    """Length of the hits' texts, a token counted as four bytes of UTF-8."""
+    """Length of the answer as an assistant is given it, ids and fields included, a token counted as four bytes."""
     left_out: int
     """How many of the best `k` were left out because the budget had no room for them."""
     nothing_fits: bool

@@ -21,6 +21,7 @@ from mnemic.actors.recall.ranking.asked_when import AskedWhen
 from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.algorithms.knowledge.answering import MAX_CHARS, AnswerReading, read_answer, read_wanted
 from mnemic.algorithms.retrieval.calibration import FULL
+from mnemic.algorithms.text.terms import telling_terms
 
 _ASKING = 5  # of the best that ask, so many may have those that follow them looked at
 _FOLLOWING = 4  # turns after one that asks
@@ -32,6 +33,8 @@ _DENIED = 2.0 / FULL.slope  # what a denial loses
 _REASON = 0.35  # of what it has in common with the question, what a reason gains where one is wanted
 _WORKED, _FAILED, _REPORTED = 0.5, -0.3, -0.6  # the same of what worked, of what failed, and of a mere report of it
 _CHANGED = 0.3  # the same of what tells of a change, where what holds now is asked for in so many words
+_JUST_US = 15 * 60_000_000  # what was typed so lately may be the very question that an assistant hands on
+_MOST_JUST = 64  # of these, so many are looked at, the latest
 _MOST_KNOWN = 8_000  # texts that are kept as they were read
 
 _DONE = [KINDS.index(kind) for kind in ("tool_call", "tool_result")]
@@ -47,6 +50,29 @@ class Answers:
         self._index = index
         self._generation = -1
         self._known: dict[int, AnswerReading] = {}
+
+    def just_asked(
+        self, words: Collection[Collection[str]], visible: NDArray[np.bool_], now_us: int, snapshot: Snapshot
+    ) -> Ints:
+        """Users' turns of the last quarter of an hour that only ask the question itself, ``(m,)``.
+
+        That is where all telling words of the one are in the other, and no sentence that shares one tells something.
+
+        Args:
+            words: of each of the question's words, what it may be kept under.
+        """
+        said_at, turns = self._index.columns.said_at, self._index.columns.kind == KINDS.index("turn")
+        late = np.flatnonzero(visible & turns & (said_at > now_us - _JUST_US) & (said_at <= now_us))[-_MOST_JUST:]
+        late = late[self._is_user(late, snapshot)]
+        terms = frozenset(term for one in words for term in one)
+        alike = []
+        texts = snapshot.text_starts(self._index.columns.row[late].tolist(), MAX_CHARS, with_speaker=False)
+        for text, read in zip(texts, self._read(late, snapshot), strict=True):
+            told = frozenset(telling_terms(text))
+            within = told <= terms or (bool(words) and all(not told.isdisjoint(one) for one in words))
+            asks = any(one.asks for one in read.sentences)
+            alike.append(asks and within and all(one.asks or terms.isdisjoint(one.terms) for one in read.sentences))
+        return late[np.array(alike, np.bool_)]
 
     def followers(self, best: Ints, terms: Collection[str], visible: NDArray[np.bool_], snapshot: Snapshot) -> Ints:
         """What follows those of the best that ask, and is not among the best, ``(m,)``.

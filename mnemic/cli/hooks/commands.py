@@ -79,7 +79,9 @@ BACKFILL = click.option(
 @DIFF
 @click.option("--recall-prompts", is_flag=True, help="Give memories with prompts too, not only at a session's start.")
 @click.option(
-    "--recall-failures", is_flag=True, help="Tell Claude Code, once a call failed, what helped when it failed before."
+    "--recall-failures/--no-recall-failures",
+    default=None,
+    help="Tell Claude Code, or not, once a call failed, what helped before; else as it was, and at first on.",
 )
 @ALLOW
 @BACKFILL
@@ -90,7 +92,7 @@ def install(
     write: bool,
     shows_diff: bool,
     recall_prompts: bool,
-    recall_failures: bool,
+    recall_failures: bool | None,
     allow: tuple[str, ...],
     backfill: bool | None,
 ) -> None:
@@ -131,6 +133,7 @@ def install(
                 backfill = ask_backfill()
             taken = run_backfill(chosen, wired.transcripts, backfill is True)
             flags = {"--recall-prompts": recall_prompts, "--recall-failures": recall_failures}
+            flags["--no-recall-failures"] = recall_failures is False
             again = _install_command(chosen, [*wired.transcripts], [flag for flag, given in flags.items() if given])
             chosen.print_answer({"backfill": taken, "again": again}, backfill_lines)
     exit_where_failed(wired.has_failed, done=wired.is_done_in_part)

@@ -118,7 +118,7 @@ def install(
     *,
     mind: str,
     recall_prompts: bool = False,
-    recall_failures: bool = False,
+    recall_failures: bool | None = None,
     allow: Sequence[str] | None,
     keep: bool = False,
     write: bool,
@@ -129,6 +129,7 @@ def install(
     wired may do is changed first: no file of its own keeps its owner from taking that back.
 
     Args:
+        recall_failures: whether Claude Code is told what helped, once a call failed; as it was, where absent.
         allow: what they may do by MCP beyond their own project; what each was allowed before, where absent.
         keep: whether one that is wired goes on filling the mind that it fills, and is told what it is told.
 
@@ -137,7 +138,7 @@ def install(
         BadConfiguration: a file of the one host that is named cannot be changed; none is.
         StoreError: the home cannot be written.
     """
-    wiring = make_wiring(home, environment, mind=mind, recall_prompts=recall_prompts, recall_failures=recall_failures)
+    wiring = make_wiring(home, environment, mind=mind, recall_prompts=recall_prompts)
     hosts, left_out = select_hosts(names, environment)
     record = InstallRecord(wiring.home, clock)
     found = {host.name: HostResult(title=host.title) for host in hosts}
@@ -155,7 +156,9 @@ def install(
             result.hosts[host.name].by_plugin = True
             continue
         rights = tuple(allow or ()) if known is None or allow is not None else known.allow
-        wirings[host.name] = msgspec.structs.replace(_as_wired(wiring, known) if keep else wiring, allow=rights)
+        failures = not (known is not None and known.without_failures) if recall_failures is None else recall_failures
+        own = _as_wired(wiring, known) if keep else wiring
+        wirings[host.name] = msgspec.structs.replace(own, allow=rights, recall_failures=failures)
         with _collecting_failure(result.hosts[host.name], alone):
             planned[host.name] = plan_install(host, wirings[host.name])
             seen = examine_host(host, wirings[host.name], clock, installed=host.name in record.hosts, ask_codex=False)
@@ -185,8 +188,7 @@ def _as_wired(wiring: Wiring, known: HostInstall | None) -> Wiring:
     """What is to be wired, with the mind and what is told of a host that is."""
     if known is None:
         return wiring
-    prompts, failures = known.recall_prompts, known.recall_failures
-    return msgspec.structs.replace(wiring, mind=known.mind, recall_prompts=prompts, recall_failures=failures)
+    return msgspec.structs.replace(wiring, mind=known.mind, recall_prompts=known.recall_prompts)
 
 
 def is_wired(home: Path, names: Sequence[str], environment: Mapping[str, str], clock: Clock) -> bool:

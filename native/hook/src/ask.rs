@@ -16,6 +16,8 @@ use crate::json;
 pub const PATIENCE: Duration = Duration::from_secs(1);
 /// An assistant in the midst of its work waits no longer than this: what failed is told often.
 const PATIENCE_AT_WORK: Duration = Duration::from_millis(100);
+/// A user who typed a prompt waits no longer than this for what replaced something: most prompts have none.
+const PATIENCE_FOR_UPDATES: Duration = Duration::from_millis(30);
 /// So long it is looked whether anybody is there.
 pub const GLANCE: Duration = Duration::from_millis(100);
 const ANSWER_BYTES: u64 = 16 << 20;
@@ -56,16 +58,19 @@ pub struct Question<'a> {
     pub cwd: &'a [u8],
     /// Whether nothing of the session is kept, because its shell says so.
     pub unkept: bool,
+    /// Whether only what replaced something that the session was told is asked for.
+    pub updates: bool,
 }
 
 impl Question<'_> {
     fn request(&self, body_bytes: usize) -> String {
         let [assistant, event, cwd] = [self.assistant, self.event, self.cwd].map(percent_encoded);
         let off = if self.unkept { "Mnemic-Off: capture\r\n" } else { "" };
+        let updates = if self.updates { "Mnemic-Updates: 1\r\n" } else { "" };
         format!(
             "POST /api/hook HTTP/1.1\r\nHost: mnemic\r\nConnection: close\r\nContent-Type: application/json\r\n\
              Content-Length: {body_bytes}\r\nMnemic-Mind: {mind}\r\nMnemic-Create: 0\r\n\
-             Mnemic-Assistant: {assistant}\r\nMnemic-Event: {event}\r\nMnemic-Cwd: {cwd}\r\n{off}\r\n",
+             Mnemic-Assistant: {assistant}\r\nMnemic-Event: {event}\r\nMnemic-Cwd: {cwd}\r\n{off}{updates}\r\n",
             mind = self.mind,
         )
     }
@@ -86,11 +91,13 @@ pub fn listens(socket: &Path, patience: Duration) -> bool {
 }
 
 /// How long an answer to an event is waited for.
-pub fn patience(event: &[u8]) -> Duration {
-    if event == b"tool-failed" {
-        PATIENCE_AT_WORK
-    } else {
-        PATIENCE
+///
+/// `updates`: only what replaced something is asked for.
+pub fn patience(event: &[u8], updates: bool) -> Duration {
+    match event {
+        _ if updates => PATIENCE_FOR_UPDATES,
+        b"tool-failed" => PATIENCE_AT_WORK,
+        _ => PATIENCE,
     }
 }
 
@@ -182,9 +189,12 @@ mod tests {
     #[test]
     fn a_request_has_a_header_for_everything_that_is_known() {
         let cwd = b"/a b/\xff\r\n%";
-        let question = Question { mind: "work", assistant: b"claude-code", event: b"prompt", cwd, unkept: false };
+        let question =
+            Question { mind: "work", assistant: b"claude-code", event: b"prompt", cwd, unkept: false, updates: false };
         let request = question.request(12);
-        assert_eq!(request.matches("Mnemic-Off").count(), 0);
+        assert_eq!(request.matches("Mnemic-Off").count() + request.matches("Mnemic-Updates").count(), 0);
+        let updates = Question { updates: true, ..question }.request(12);
+        assert!(updates.ends_with("\r\nMnemic-Updates: 1\r\n\r\n"));
         let unkept = Question { unkept: true, ..question }.request(12);
         assert!(unkept.ends_with("\r\nMnemic-Off: capture\r\n\r\n"));
         assert!(request.starts_with("POST /api/hook HTTP/1.1\r\nHost: "));

@@ -1,4 +1,4 @@
-//! The command line: `mnemic-hook ASSISTANT EVENT [--ask] --home HOME [--mind NAME]`.
+//! The command line: `mnemic-hook ASSISTANT EVENT [--ask|--updates] --home HOME [--mind NAME]`.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -9,7 +9,7 @@ pub const VERSION: &str = concat!("mnemic-hook ", env!("CARGO_PKG_VERSION"), ", 
 
 /// What somebody is told who runs it without a home, by hand.
 pub const USAGE: &str = "\
-Usage: mnemic-hook ASSISTANT EVENT [--ask] --home HOME [--mind NAME] < what the assistant's host says
+Usage: mnemic-hook ASSISTANT EVENT [--ask|--updates] --home HOME [--mind NAME] < what the assistant's host says
 Seals an event into a mind's spool. 'mnemic hooks install' has assistants run it.
 ";
 
@@ -22,6 +22,8 @@ pub struct Command {
     pub event: Vec<u8>,
     /// Whether to print what the memory answers.
     pub ask: bool,
+    /// Whether only what replaced something that the session was told is asked for.
+    pub updates: bool,
     /// The home, an absolute path; without one nothing can be kept.
     pub home: Option<PathBuf>,
     /// The mind.
@@ -36,13 +38,14 @@ impl Command {
     /// Nothing is an error: an option that this version does not know is passed over, so that settings written by a
     /// newer one still keep what happens.
     pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Self {
-        let (mut ask, mut home, mut mind, mut version) = (false, None, None, false);
+        let (mut ask, mut updates, mut home, mut mind, mut version) = (false, false, None, None, false);
         let mut names = Vec::new();
         let mut rest = arguments.into_iter();
         while let Some(argument) = rest.next() {
             let (option, joined) = split(&argument);
             match option {
                 b"--ask" => ask = true,
+                b"--updates" => updates = true,
                 b"--version" => version = true,
                 b"--home" => home = joined.or_else(|| rest.next()).map(PathBuf::from),
                 b"--mind" => mind = joined.or_else(|| rest.next()),
@@ -54,7 +57,8 @@ impl Command {
         Self {
             assistant: names.next().unwrap_or_default(),
             event: names.next().unwrap_or_default(),
-            ask,
+            ask: ask || updates,
+            updates: updates && !ask,
             home: home.filter(|home| home.is_absolute()), // the working folder says neither what runs nor where it lies
             mind: mind.map_or_else(|| "default".to_owned(), |name| name.to_string_lossy().into_owned()),
             version,
@@ -86,6 +90,7 @@ mod tests {
             assistant: b"codex".to_vec(),
             event: b"prompt".to_vec(),
             ask: true,
+            updates: false,
             home: Some("/a home".into()),
             mind: "work".to_owned(),
             version: false,
@@ -106,6 +111,19 @@ mod tests {
             assert_eq!(parse(&[relative]).home, None, "{relative}");
         }
         assert!(parse(&["--version"]).version);
+    }
+
+    #[test]
+    fn updates_alone_are_asked_for_unless_everything_is() {
+        for (line, expected) in [
+            (&["codex", "prompt", "--updates"][..], (true, true)),
+            (&["codex", "prompt", "--updates", "--ask"], (true, false)),
+            (&["codex", "prompt", "--ask"], (true, false)),
+            (&["codex", "prompt"], (false, false)),
+        ] {
+            let command = parse(line);
+            assert_eq!((command.ask, command.updates), expected, "{line:?}");
+        }
     }
 
     proptest! {

@@ -159,9 +159,10 @@ fn wake(home: &Path) -> io::Result<()> {
 fn answer(command: &Command, home: &Path, cwd: Option<&Path>, unkept: bool, payload: Vec<u8>) -> io::Result<()> {
     let payload = Arc::new(payload);
     let cwd = cwd.map_or(&b""[..], |cwd| cwd.as_os_str().as_bytes());
-    let question = Question { mind: &command.mind, assistant: &command.assistant, event: &command.event, cwd, unkept };
+    let (assistant, event) = (&command.assistant, &command.event);
+    let question = Question { mind: &command.mind, assistant, event, cwd, unkept, updates: command.updates };
     let answer = match ask::socket_of(home) {
-        Some(socket) => ask::ask(&socket, &question, &payload, ask::patience(&command.event)),
+        Some(socket) => ask::ask(&socket, &question, &payload, ask::patience(&command.event, command.updates)),
         None => Answer::Nobody,
     };
     match answer {

@@ -16,8 +16,14 @@ use mnemic_hook::ask::{ask, listens, socket_of, Answer, Question};
 use mnemic_hook::programs;
 
 const LONG: Duration = Duration::from_secs(60);
-const QUESTION: Question<'_> =
-    Question { mind: "default", assistant: b"codex", event: b"session-start", cwd: b"/p", unkept: false };
+const QUESTION: Question<'_> = Question {
+    mind: "default",
+    assistant: b"codex",
+    event: b"session-start",
+    cwd: b"/p",
+    unkept: false,
+    updates: false,
+};
 
 /// What is asked of one who takes one connection, says this and closes; and the request.
 fn asked(folder: &Folder, says: &'static [u8], payload: &[u8]) -> io::Result<(Answer, Vec<u8>)> {

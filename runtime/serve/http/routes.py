@@ -295,9 +295,10 @@ async def _hook_reply(request: Request, minds: OpenMinds, door: ServerControl, l
 
         def verb(_: Progress | None) -> bytes:
             given = (assistant or "", event or "", cwd, payload, request.headers.get("mnemic-off") == "capture")
+            updates_only = request.headers.get("mnemic-updates") == "1"
             try:
                 with door.track_request("hook", asked.trace), minds.use(asked.mind, create=False) as mind:
-                    return mind.hook_reply(*given)
+                    return mind.hook_reply(*given, updates_only)
             except MindLocked:
                 return locked_answer(asked.mind, *given)
 

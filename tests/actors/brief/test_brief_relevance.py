@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.brief.brief import LEAST_COSINE, LEAST_COVERAGE, LEAST_RARITY, is_relevant, rarity
+from mnemic.actors.brief.sure import LEAST_COSINE, LEAST_COVERAGE, LEAST_RARITY, is_rare_key, is_relevant, rarity
 
 RARITIES = {"pier": 8.0, "otter": 8.0, "tide": 4.0}
 
@@ -58,3 +58,16 @@ def test_what_is_sure_is_above_all_three_thresholds_and_stays_so_with_more_words
         assert shared >= LEAST_RARITY - 1e-9
         assert shared >= LEAST_COVERAGE * math.fsum(rarities.values()) - 1e-9
         assert is_relevant(cosine, rarities, held | set(rarities))
+
+
+@pytest.mark.parametrize(
+    ("memories", "holding", "expected"),
+    [
+        *((20, [5, 9], True), (20, [6, 9], False), (80, [8], True), (80, [9], False), (9_000, [8], True)),
+        *((9_000, [9, 40], False), (20, [0, 2], False), (0, [], False)),
+    ],
+)
+def test_a_key_is_rare_where_hardly_any_memory_holds_its_rarest_word(
+    memories: int, holding: list[int], expected: bool
+) -> None:
+    assert is_rare_key(memories, holding) is expected

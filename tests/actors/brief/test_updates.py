@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed
+from mnemic.actors.recall.retriever import RetrieverActor
 from tests.actors.knowledge.test_knowledge import BOARD, DAY_US, SHELF, harness, read, say
 from tests.harness import START_US, ActorHarness
 
@@ -78,6 +79,31 @@ def test_a_session_that_was_told_hears_once_what_stands_for_it_now(mind: ActorHa
     assert new in told.memories
     assert prompt(mind, "running").text == "", "once"
     assert prompt(mind, "another").text == "", "and nobody else"
+
+
+def test_a_prompt_that_asks_for_updates_alone_hears_them_and_no_memory(mind: ActorHarness) -> None:
+    say(mind, OLD, session="a")
+    brief(mind, "running")
+    asked: dict[str, Any] = {"updates_only": True}
+    assert brief(mind, "stranger", occasion="prompt", prompt=OLD, **asked).text == ""
+    say(mind, NEW, 9, session="b")
+    late = prompt(mind, "running", **asked, answer_by=START_US)
+    assert late.text == "", "nobody waits for it any more, so it is not told"
+    assert "you were told" in prompt(mind, "running", **asked).text
+    assert prompt(mind, "running", **asked).text == "", "once"
+    question = Brief(occasion="prompt", place=SHELF, updates_only=True)
+    assert (RetrieverActor.foresees(question), len(RetrieverActor.foresees(Brief(occasion="prompt", place=SHELF)))) == (
+        (),
+        1,
+    )
+
+
+def test_updates_can_be_switched_off(tmp_path: Path) -> None:
+    with harness(tmp_path, **{"brief.updates": False}) as mind:
+        say(mind, OLD, session="a")
+        brief(mind, "running")
+        say(mind, NEW, 9, session="b")
+        assert prompt(mind, "running", updates_only=True).text == ""
 
 
 def test_what_a_session_said_itself_it_is_not_told(mind: ActorHarness) -> None:

@@ -150,7 +150,11 @@ def test_what_an_assistant_asked_for_is_listed_word_for_word_with_the_reasons(ac
     actor_system.ask(ListMemories())
     giving = recorded(actor_system, 1).deliveries[0]
     assert (giving.occasion, giving.assistant, giving.session) == ("recall", "codex", "mcp-1")
-    assert (giving.scope, giving.query, giving.tokens) == ("work/shelf", "heron", recalled.used_tokens)
+    assert (giving.scope, giving.query, giving.tokens) == (
+        "work/shelf",
+        "heron",
+        sum(-(-len(hit.data) // 4) for hit in recalled.hits),
+    )
     (part,), (hit,) = giving.parts, recalled.hits
     assert (part.id, part.data, part.start_byte, part.size_bytes) == (kept, hit.data, hit.start_byte, len(long))
     assert 0 < len(hit.data) < len(long)

@@ -207,12 +207,13 @@ def test_there_are_at_most_k_hits_best_first_and_a_smaller_k_gives_the_beginning
     assert [hit.score for hit in recalled.hits] == sorted((hit.score for hit in recalled.hits), reverse=True)
 
 
-@given(budget=st.integers(1, 60), k=st.integers(1, 6))
-def test_the_texts_never_exceed_the_budget_and_what_is_left_out_is_counted(
+@given(budget=st.integers(1, 600), k=st.integers(1, 6))
+def test_the_answer_never_exceeds_the_budget_and_what_is_left_out_is_counted(
     harbour: ActorHarness, budget: int, k: int
 ) -> None:
     recalled = harbour.recall("harbour crane", k=k, budget_tokens=budget)
-    assert recalled.used_tokens == sum(-(-len(hit.data) // 4) for hit in recalled.hits) <= budget
+    assert recalled.used_tokens <= budget
+    assert (recalled.used_tokens > sum(len(hit.data) for hit in recalled.hits) / 4) is bool(recalled.hits)
     whole = harbour.recall("harbour crane", k=100)
     assert {hit.id for hit in recalled.hits} <= {hit.id for hit in whole.hits}
     if len(recalled.hits) < min(k, len(whole.hits)):
@@ -222,10 +223,10 @@ def test_the_texts_never_exceed_the_budget_and_what_is_left_out_is_counted(
 def test_a_long_memory_is_cut_to_the_budget_and_not_hidden_by_it(actor_system: ActorHarness) -> None:
     long = actor_system.keep("the kettle boils. " + "and so on and on. " * 200)
     actor_system.keep("a kettle")
-    recalled = actor_system.recall("when does the kettle boil", budget_tokens=100, signals=("lexical",))
+    recalled = actor_system.recall("when does the kettle boil", budget_tokens=260, signals=("lexical",))
     cut = next(hit for hit in recalled.hits if hit.id == long.id)
     assert 256 <= len(cut.data) < cut.size_bytes
-    assert recalled.used_tokens <= 100
+    assert recalled.used_tokens <= 260
 
 
 def test_a_word_whose_stem_a_stop_word_shares_does_not_find_that_stop_word(actor_system: ActorHarness) -> None:

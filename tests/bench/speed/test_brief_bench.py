@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mnemic.bench.speed import brief_bench
-from mnemic.bench.speed.brief_bench import SMALL_TALK, measure_prompt_recall, run
+from mnemic.bench.speed.brief_bench import SMALL_TALK, measure_prompt_recall, measure_updates, run
 
 
 @pytest.mark.system
@@ -19,13 +19,37 @@ def test_a_short_run_tells_the_same_with_a_process_and_without(monkeypatch: pyte
     rows = list(run(memories=200, no_model=True))
     assert [row["what"] for row in rows] == [
         "session start, a process up",
+        *("baseline: true", "prompt hook, keeps alone", "prompt hook, asks for updates"),
         "session start, no process",
         "competitor: python -c pass",
     ]
-    assert [row["n"] for row in rows] == [3, 2, 2]
-    assert rows[0]["answer_bytes"] == rows[1]["answer_bytes"] > 2000
-    assert [row.get("goal_p95_ms") for row in rows] == [20, 300, None]
+    assert [row["n"] for row in rows] == [3, 3, 3, 3, 2, 2]
+    assert rows[0]["answer_bytes"] == rows[4]["answer_bytes"] > 2000
+    assert [row.get("goal_p95_ms") for row in rows] == [20, None, None, None, 300, None]
     assert all(0 < row["p50_ms"] <= row["p95_ms"] for row in rows)
+
+
+@pytest.mark.system
+def test_updates_are_counted_for_sessions_that_run_beside_the_next_one_or_stay_open(tmp_path: Path) -> None:
+    said = ("Decision: our database is SQLite.", "Good morning.", "Decision: our database becomes Postgres 17.")
+    sessions = [
+        {
+            "id": f"s{number}",
+            "assistant": "claude-code",
+            "turns": [turn(f"s{number}-1", f"2026-03-0{number + 2}", text)],
+        }
+        for number, text in enumerate(said)
+    ]
+    made = {"project": "tide", "sessions": sessions, "questions": []}
+    (tmp_path / "tide.json").write_text(json.dumps(made), "utf-8")
+    beside, left = measure_updates(tmp_path)
+    assert (beside["sessions"], beside["days"], beside["updates"]) == (3, 3, 1)
+    assert beside["tokens_a_day"] == left["tokens_a_day"] > 0
+    assert (left["updates"], left["of"]) == (1, "every session left open")
+
+
+def turn(id: str, day: str, text: str) -> dict[str, Any]:
+    return {"id": id, "at": f"{day}T09:00:00Z", "role": "user", "kind": "turn", "text": text}
 
 
 # --- what is told beside prompts, on a file of LoCoMo's structure, made up here ---------------------------------------

@@ -36,7 +36,7 @@ def codex(folder: Path, source: str) -> dict[str, str]:
 
 
 def hook(one: User, event: str, **more: object) -> dict[str, object]:
-    command = one.wiring.hook_command("codex", event, ask=False)
+    command = one.wiring.hook_command("codex", event)
     return {
         "key": f"k:{event}",
         "command": command,

@@ -47,10 +47,10 @@ def test_a_hooks_command_survives_every_path(tmp_path: Path, place: str, shell: 
     home = tmp_path / place / "home"
     install(home)
     one = wiring(home, "work")
-    command = one.hook_command("codex", "prompt", ask=True)
+    command = one.hook_command("codex", "prompt")
     ran = subprocess.run([shell, "-c", command], input=b"payload", capture_output=True, check=False, timeout=BOUND_S)
     assert ran.stdout.decode().splitlines() == [
-        *("codex", "prompt", "--ask", "--home", str(home), "--mind", "work", "payload")
+        *("codex", "prompt", "--updates", "--home", str(home), "--mind", "work", "payload")
     ]
     assert (ran.returncode, ran.stderr) == (0, b"")
     assert event_in_command(command, "codex") == "prompt"
@@ -60,7 +60,7 @@ def test_a_hooks_command_survives_every_path(tmp_path: Path, place: str, shell: 
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_missing_executable_takes_all_input_and_says_nothing(tmp_path: Path, shell: str) -> None:
-    command = wiring(tmp_path / "it's gone").hook_command("claude-code", "tool", ask=False)
+    command = wiring(tmp_path / "it's gone").hook_command("claude-code", "tool")
     ran = subprocess.run(
         [shell, "-c", command], input=b"x" * (1 << 20), capture_output=True, check=True, timeout=BOUND_S
     )
@@ -70,7 +70,7 @@ def test_a_missing_executable_takes_all_input_and_says_nothing(tmp_path: Path, s
 @pytest.mark.parametrize("shell", SHELLS)
 def test_one_that_cannot_be_run_is_silent_too(tmp_path: Path, shell: str) -> None:
     install(tmp_path / "home", "#!/nowhere/python\n")
-    command = wiring(tmp_path / "home").hook_command("claude-code", "tool", ask=False)
+    command = wiring(tmp_path / "home").hook_command("claude-code", "tool")
     ran = subprocess.run([shell, "-c", command], input=b"x", capture_output=True, check=False, timeout=BOUND_S)
     assert (ran.returncode, ran.stdout) == (0, b"")
 
@@ -87,7 +87,7 @@ def test_the_mcp_servers_command_survives_every_path_without_a_shell(tmp_path: P
 
 def test_a_home_is_not_taken_for_another_whose_path_it_ends(tmp_path: Path) -> None:
     inner, outer = Wiring(home=Path("/a"), environment={}), Wiring(home=Path("/x/a"), environment={})
-    command = outer.hook_command("codex", "prompt", ask=False)
+    command = outer.hook_command("codex", "prompt")
     assert outer.calls_this_home(command)
     assert not inner.calls_this_home(command)
 

@@ -23,6 +23,8 @@ from mnemic.hooks.wire.host import INSTRUCTIONS
 from mnemic.hooks.wire.hosts import HOSTS
 from mnemic.hooks.wire.wiring import plan_install, write_all
 from mnemic.runtime.minds.homes import default_home, expand_home
+from mnemic.runtime.serve.mcp.orders import ORDERS
+from mnemic.runtime.serve.mcp.tools import INSTRUCTIONS as MCP_INSTRUCTIONS
 from tests.paths import ROOT
 from tests.processes.faces import git_project
 
@@ -71,6 +73,16 @@ def test_its_hooks_are_those_of_an_install_and_no_path_of_this_machine_is_in_the
     for event, ((handler,),) in ((name, [one["hooks"] for one in groups]) for name, groups in made.items()):
         assert handler["timeout"] == installed[event]["timeout"]
         assert ("--ask" in handler["command"]) == ("--ask" in installed[event]["command"])
+
+
+def test_the_mcp_server_and_an_instructions_file_ask_a_model_for_the_same(tmp_path: Path) -> None:
+    (change,) = plan_export("agents-md", tmp_path / "AGENTS.md", "1")
+    written = " ".join((change.after or b"").decode().split())
+    assert ORDERS in written
+    assert ORDERS in MCP_INSTRUCTIONS
+    for text in (written, MCP_INSTRUCTIONS):
+        assert "memory_capture" not in text.replace(ORDERS, ""), "nothing beside it says when to keep"
+        assert "memory_recall" not in text.replace(ORDERS, "")
 
 
 def test_a_folder_that_is_another_marketplace_is_refused(tmp_path: Path) -> None:

@@ -69,17 +69,21 @@ def test_what_gives_memories_is_asked_at_a_sessions_start_and_at_prompts_only_wh
         asking = {
             event_in_command(hook.handler["command"], name) for hook in hooks if " --ask " in hook.handler["command"]
         }
+        updates = [event for event in one.host.events if "--updates" in one.wiring.asks(name, event)]
+        assert updates == ([] if wanted or name == "cursor" else ["prompt"]), "what replaced something, unless all is"
         if hooks:
-            assert asking == {"session-start"} | ({"prompt"} if wanted else set())
+            assert asking - {"tool-failed"} == {"session-start"} | ({"prompt"} if wanted else set())
         else:
             one.install()
             plugin = one.files()[".config/opencode/plugins/mnemic.js"].decode()
-            assert ('"--ask"' in re.findall(r"^const GIVEN = .*$", plugin, re.MULTILINE)[0]) is wanted
+            given = re.findall(r"^const GIVEN = .*$", plugin, re.MULTILINE)[0]
+            assert ('"--ask"' in given, '"--updates"' in given) == (wanted, not wanted)
 
 
 @pytest.mark.parametrize("name", ASSISTANTS)
-def test_claude_code_alone_asks_what_helped_once_a_call_failed_where_that_is_wanted(tmp_path: Path, name: str) -> None:
-    one = user(tmp_path, name).again(recall_failures=True)
+def test_claude_code_alone_asks_what_helped_once_a_call_failed_unless_that_is_off(tmp_path: Path, name: str) -> None:
+    assert not user(tmp_path / "off", name).again(recall_failures=False).wiring.asks(name, "tool-failed")
+    one = user(tmp_path, name)
     hooks = [edit for file in one.host.file_edits(one.wiring) for edit in file.edits if isinstance(edit, Hook)]
     asking = {event_in_command(one.handler["command"], name) for one in hooks if " --ask " in one.handler["command"]}
     assert asking == ({"session-start"} if hooks else set()) | ({"tool-failed"} if name == "claude-code" else set())
@@ -199,7 +203,7 @@ def test_the_plugin_says_what_it_runs_and_other_plugins_do_not(tmp_path: Path) -
     one = user(tmp_path, "opencode", home='it\'s "x" \u2028\\').again(recall_prompts=True)
     one.install()
     plugin = one.files()[".config/opencode/plugins/mnemic.js"].decode()
-    assert plugin_command(plugin) == one.wiring.hook_argv("opencode", "prompt", ask=False)
+    assert plugin_command(plugin) == [one for one in one.wiring.hook_argv("opencode", "prompt") if one != "--ask"]
     for other in ("", "const HOOK = 1\nconst GIVEN = 2\n", 'const HOOK = "x"\nconst GIVEN = [\n'):
         assert plugin_command(other) is None
 

@@ -10,7 +10,14 @@ import msgspec
 import pytest
 
 from mnemic.hooks.wire.commands import ASSISTANTS, Wiring, make_wiring
-from mnemic.hooks.wire.status import HostStatus, examine_host, executable_state, recorded_wiring, wiring_checks
+from mnemic.hooks.wire.status import (
+    NO_UPDATES,
+    HostStatus,
+    examine_host,
+    executable_state,
+    recorded_wiring,
+    wiring_checks,
+)
 from mnemic.hooks.wire.trial import run_trial
 from mnemic.runtime.capture.hook_files import required_hook_files
 from mnemic.runtime.clock import SystemClock
@@ -53,7 +60,8 @@ def test_the_trial_goes_through_the_command_as_it_stands(tmp_path: Path, name: s
     one.again(mind="work").install()
     assert run_trial(one.host, one.wiring, "prompt", "n0nce") == ("", None)
     given = (path.parent / "given").read_text("utf-8").splitlines()
-    assert given == [name, "prompt", "--home", str(one.wiring.home), "--mind", "work"]
+    asks = ["--updates"] if name in ("claude-code", "codex", "gemini-cli") else []  # a trial of a plugin's is its own
+    assert given == [name, "prompt", *asks, "--home", str(one.wiring.home), "--mind", "work"]
     payload = json.loads((path.parent / "payload").read_bytes())
     assert payload["mnemic_check"] == "n0nce"
 
@@ -130,9 +138,33 @@ def test_what_somebody_edited_is_told_from_what_is_missing(tmp_path: Path) -> No
     assert (seen.events["reply"], seen.events["session-end"], seen.events["prompt"]) == ("differs", "missing", "wired")
     assert seen.missing_parts == ["reply", "session-end", "instructions"]
     assert seen.remedy == f"mnemic hooks install claude-code --apply --home {one.wiring.home}"
-    assert status(one, one.again(recall_prompts=True, recall_failures=True, mind="w").wiring).remedy.endswith(
-        f"--recall-prompts --recall-failures --home {one.wiring.home} --mind w"
+    assert status(one, one.again(recall_prompts=True, recall_failures=False, mind="w").wiring).remedy.endswith(
+        f"--recall-prompts --no-recall-failures --home {one.wiring.home} --mind w"
     )
+
+
+@pytest.mark.parametrize("name", ASSISTANTS)
+def test_a_prompt_hook_from_before_updates_is_said_with_what_to_type(tmp_path: Path, name: str) -> None:
+    one = user(tmp_path, name)
+    executable(one)
+    one.install()
+    assert NO_UPDATES not in status(one).notes
+    for path in one.folder.rglob("*"):
+        if path.is_file() and path.suffix in (".json", ".js", ".toml"):
+            text = path.read_text("utf-8")
+            path.write_text(text.replace("--updates ", "").replace('"--updates", ', ""), "utf-8")
+    seen = status(one)
+    assert (NO_UPDATES in seen.notes) is (name != "cursor"), "which takes nothing beside a prompt"
+    if name != "cursor":
+        assert (seen.events["prompt"], seen.state) == ("differs", "advice")
+        assert seen.remedy == f"mnemic hooks install {name} --apply --home {one.wiring.home}"
+        (check,) = [
+            one for one in wiring_checks(one.wiring.home, one.wiring.environment, CLOCK) if one.name == f"hooks {name}"
+        ]
+        assert NO_UPDATES in check.detail
+        assert seen.remedy == check.remedy
+        one.install()
+        assert NO_UPDATES not in status(one).notes
 
 
 def test_a_broken_file_is_said_and_the_rest_is_looked_at(tmp_path: Path) -> None:
@@ -153,7 +185,7 @@ def trust(one: User, folder: Path, **states: str) -> Wiring:
     hooks = [
         {
             "key": event,
-            "command": one.wiring.hook_command("codex", event, ask=False),
+            "command": one.wiring.hook_command("codex", event),
             "currentHash": "h",
             "trustStatus": states.get(event.replace("-", "_"), "trusted"),
         }
@@ -184,17 +216,21 @@ def test_what_it_is_told_beyond_a_sessions_start_is_said(tmp_path: Path) -> None
     one = user(tmp_path, "claude-code")
     executable(one)
     one.install()
-    assert not any("it is told" in note for note in status(one).notes)
-    more = one.again(recall_prompts=True, recall_failures=True)
+    failures = "it is told what helped, once a call failed, too"
+    assert [note for note in status(one).notes if "it is told" in note] == [failures]
+    less = one.again(recall_failures=False)
+    less.install()
+    assert not any("it is told" in note for note in status(less).notes)
+    more = one.again(recall_prompts=True)
     more.install()
-    told = ["it is told memories with prompts, too", "it is told what helped, once a call failed, too"]
+    told = ["it is told memories with prompts, too", failures]
     assert [note for note in status(more).notes if "it is told" in note] == told
 
 
 def test_what_was_wired_is_looked_at_as_it_was_wired(tmp_path: Path) -> None:
     one = user(tmp_path, "gemini-cli")
     executable(one)
-    one.again(recall_prompts=True, recall_failures=True, mind="work").install()
+    one.again(recall_prompts=True, recall_failures=False, mind="work").install()
     again = one.again()
     known = again.record.hosts["gemini-cli"]
     assert status(one).missing_parts != []
@@ -203,7 +239,7 @@ def test_what_was_wired_is_looked_at_as_it_was_wired(tmp_path: Path) -> None:
         "work",
         True,
         False,
-    )  # for Claude Code alone
+    )
     assert status(one, wiring).missing_parts == []
 
 

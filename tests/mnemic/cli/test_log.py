@@ -278,7 +278,8 @@ def test_a_memory_that_is_not_there_is_said_not_to_be(command: Command, shelf: P
 
 def test_the_status_tells_memories_bytes_and_tokens_by_project_and_by_week(command: Command, shelf: Path) -> None:
     with mnemic.open(shelf) as mind:
-        used = mind.recall("nine books", k=1, scope="work/shelf", assistant="codex").used_tokens
+        (hit,) = mind.recall("nine books", k=1, scope="work/shelf", assistant="codex").hits
+        used = -(-len(hit.data) // 4)
         mind.recall("my own question", scope="work/shelf")
         until(lambda: len(mind.log_given(own=True).deliveries) == 1 == len(mind.log_given().deliveries))
         use = mind.status().use

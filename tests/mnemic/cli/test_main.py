@@ -341,9 +341,9 @@ def test_every_option_of_recall_narrows_what_is_found(command: Command, example_
 
 
 def test_a_budget_is_kept_and_what_it_left_out_is_counted(command: Command, example_home: Path) -> None:
-    asked = ("recall", "session token", "--home", example_home, "--budget-tokens", 100)
+    asked = ("recall", "session token", "--home", example_home, "--budget-tokens", 300)
     answer = command(*asked, "--json").json
-    assert sum(-(-len(hit["text"].encode()) // 4) for hit in answer["hits"]) == answer["used_tokens"] <= 100
+    assert sum(len(hit["text"].encode()) for hit in answer["hits"]) / 4 < answer["used_tokens"] <= 300
     assert answer["left_out"] > 0
     assert f"{answer['left_out']} more did not fit into the budget" in command(*asked).out
 

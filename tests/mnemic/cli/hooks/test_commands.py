@@ -324,10 +324,24 @@ def test_transcripts_from_before_are_counted_and_wait_for_a_yes(command: Command
     assert f"{way} --home {home}\n" in told
     command("init", "--home", home, "--mind", "m")
     again = install(
-        command, home, "claude-code", "--no-backfill", "--recall-prompts", "--recall-failures", "--mind", "m"
+        command, home, "claude-code", "--no-backfill", "--recall-prompts", "--no-recall-failures", "--mind", "m"
     ).out
-    assert f"{way} --recall-prompts --recall-failures --mind m --home {home}\n" in again
+    assert f"{way} --recall-prompts --no-recall-failures --mind m --home {home}\n" in again
     assert card_of(home) is None
+
+
+def test_what_helped_is_told_unless_it_was_switched_off_and_stays_off_until_it_is_wanted(
+    command: Command, user: Path, home: Path
+) -> None:
+    def asks() -> bool:
+        hooks = json.loads((user / ".claude" / "settings.json").read_text("utf-8"))["hooks"]
+        return " --ask " in hooks["PostToolUseFailure"][0]["hooks"][0]["command"]
+
+    told = []
+    for flags in ((), ("--no-recall-failures",), (), ("--recall-failures",), ()):
+        install(command, home, "claude-code", "--no-backfill", *flags)
+        told.append(asks())
+    assert told == [True, False, False, True, True]
 
 
 def test_on_a_yes_they_are_taken_in_by_the_homes_process(command: Command, user: Path, home: Path) -> None:

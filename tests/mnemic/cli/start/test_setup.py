@@ -80,6 +80,10 @@ def test_one_yes_makes_the_mind_shows_its_recovery_key_and_wires_who_is_here(
     assert [name for name, one in status.items() if one["wired"]] == [*SETTINGS]
     assert not any(status[name]["missing"] or status[name]["allow"] for name in SETTINGS)
     hooks = json.loads((settings / ".cursor" / "hooks.json").read_text())["hooks"]
+    asking = json.loads((settings / ".claude" / "settings.json").read_text())["hooks"]
+    commands = {event: groups[-1]["hooks"][0]["command"] for event, groups in asking.items()}
+    assert " --updates " in commands["UserPromptSubmit"]
+    assert " --ask " in commands["PostToolUseFailure"]
     assert hooks["afterFileEdit"] == [{"command": "./hooks/format.sh"}], "what others put there stays"
     assert command("uninstall", "--yes", "--home", home).code == 0
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import msgspec
 import pytest
 from mcp import ClientSession, MCPError
 from mcp.types import TextContent, TextResourceContents
@@ -24,8 +25,8 @@ from tests.processes.hosted import Hosted, hosted
 from tests.processes.mcp_client import Client, Transport, over_http, over_stream, with_client
 from tests.waiting import BOUND_S
 
-SCHEMA_TOKENS = 1_080  # of four bytes, for all tools
-OFFERED_TOKENS = 1_305  # with resources and instructions
+SCHEMA_TOKENS = 1_090  # of four bytes, for all tools
+OFFERED_TOKENS = 1_360  # with resources and instructions
 TOOLS = {
     "memory_recall": {
         "query",
@@ -35,6 +36,7 @@ TOOLS = {
         "hit_bytes",
         "since",
         "until",
+        "at",
         "as_of",
         "session",
         "kinds",
@@ -206,7 +208,6 @@ def test_another_projects_memories_are_given_only_when_asked_for(faces: Hosted, 
 
 def test_a_recall_is_narrowed_as_on_the_command_line(example_home: Path, tmp_path: Path) -> None:
     async def use(client: Client) -> None:
-        everything = (await client.good("memory_recall", query="session token", scope="*", k=300))["hits"]
         narrowed: list[tuple[dict[str, Any], Callable[[dict[str, Any]], bool]]] = [
             ({"scope": "slipway"}, lambda hit: hit["scope"] == "slipway"),
             ({"session": "call-2026-10-11"}, lambda hit: hit["session"] == "call-2026-10-11"),
@@ -220,8 +221,17 @@ def test_a_recall_is_narrowed_as_on_the_command_line(example_home: Path, tmp_pat
             ids = [hit["id"] for hit in found["hits"]]
             assert all(map(holds, (await client.good("memory_get", ids=ids))["memories"])), arguments
         assert (await client.good("memory_recall", query="token", scope="*", as_of="2026-01-01"))["hits"] == []
-        short = await client.good("memory_recall", query="session token", scope="*", budget_tokens=100)
-        assert short["used_tokens"] <= 100 < sum(len(hit["text"]) for hit in everything) / 4
+        lasts = "how long does the session token last?"
+        held = {day: await client.texts(lasts, scope="slipway", at=day) for day in ("2026-10-06", "2026-10-25")}
+        day, idle = "Make the session token last 24 hours.", "The session token lasts 30 minutes of idling"
+        orders = {at: [which for text in texts for which in (day, idle) if which in text] for at, texts in held.items()}
+        assert orders == {"2026-10-06": [day, idle], "2026-10-25": [idle, day]}, "what held that day"
+        for budget in (100, 200, 400, 800):
+            short = await client.good("memory_recall", query="session token", scope="*", budget_tokens=budget)
+            sent = -(-len(msgspec.json.encode(short)) // 4)
+            assert (short["used_tokens"], sent <= budget) == (sent, True), "as it goes out, ids and fields included"
+            assert bool(short["hits"]) is (budget > 100)
+            assert short["left_out"]
         meant = await client.texts("Who struggles with poor eyesight?", scope="*", k=1)
         assert "I can't read them without my glasses" in meant[0]
 
@@ -292,7 +302,7 @@ def test_of_a_long_memory_the_stretch_that_answers_is_told_and_more_where_more_i
             assert most - 8 < len(hit["text"]) <= most
             assert "otter sleeps in the blue boat." in hit["text"]
             assert text[hit["start_byte"] :].startswith(hit["text"])
-            assert (hit["size_bytes"], answer["used_tokens"]) == (len(text), -(-len(hit["text"]) // 4))
+            assert (hit["size_bytes"], answer["used_tokens"]) == (len(text), -(-len(msgspec.json.encode(answer)) // 4))
         (whole,) = (await client.good("memory_recall", query="otter", hit_bytes=1 << 20))["hits"]
         assert whole["text"] == text
         assert "size_bytes" not in whole
@@ -358,6 +368,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("memory_recall", {"query": "x", "scope": "*", "kinds": ["rumour"]}, "invalid_value"),
     ("memory_recall", {"query": "x", "scope": "*", "kinds": []}, "invalid_value"),
     ("memory_recall", {"query": "x", "scope": "*", "as_of": "yesterday"}, "bad_time"),
+    ("memory_recall", {"query": "x", "scope": "*", "at": "yesterday"}, "bad_time"),
     ("memory_recall", {"query": "x", "scope": "*", "budget_tokens": 0}, "invalid_value"),
     ("memory_capture", {"text": " \n"}, "invalid_value"),
     ("memory_capture", {"text": "x", "kind": "rumour"}, "invalid_value"),

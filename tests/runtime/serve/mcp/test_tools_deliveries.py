@@ -57,7 +57,7 @@ def test_every_tool_that_gives_memories_says_what_it_gave(faces: Hosted, tmp_pat
     assert {one.assistant for one in (pier, got, books, whole, forgotten)} == {name}
     assert (pier.occasion, pier.scope, pier.query) == ("recall", "*", "how long is the pier?")
     assert [part.data for part in pier.parts] == [hit["text"].encode() for hit in recalled["hits"]]
-    assert pier.tokens == recalled["used_tokens"]
+    assert pier.tokens == sum(-(-len(hit["text"].encode()) // 4) for hit in recalled["hits"]) < recalled["used_tokens"]
     assert [part.why for part in pier.parts] != [""]
     assert (books.scope, [part.data for part in books.parts]) == ("work/shelf", [BOOKS.encode()])
     (part,) = got.parts
