@@ -26,10 +26,9 @@ from mnemic.actors.brief.compose import (
     compose_failure,
     compose_prompt,
     compose_session_start,
-    prompt_reason,
-    quote_inline,
-    session_start_reasons,
 )
+from mnemic.actors.brief.page import quote_inline
+from mnemic.actors.brief.reasons import prompt_reason, session_start_reasons
 from mnemic.actors.brief.updates import replaced_since
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed, Quote
 from mnemic.actors.protocol.changes import DeliveredSpan, RecordDelivery, idempotency_key
