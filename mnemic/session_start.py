@@ -15,7 +15,8 @@ from functools import partial
 from pathlib import Path
 
 from mnemic.actors.brief.brief import BRIEFING_NOTE, BriefSettings, briefed, briefing_record, encode_note
-from mnemic.actors.brief.compose import compose_session_start, session_start_reasons
+from mnemic.actors.brief.compose import compose_session_start
+from mnemic.actors.brief.reasons import session_start_reasons
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed
 from mnemic.actors.protocol.changes import RecordDelivery
 from mnemic.actors.protocol.errors import BadSettings, MindLocked, MnemicError

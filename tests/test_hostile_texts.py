@@ -16,16 +16,19 @@ from pathlib import Path
 import pytest
 
 import mnemic
-from mnemic.actors.brief.compose import quote_inline
+from mnemic.actors.brief.page import quote_inline
+from mnemic.actors.brief.partings import is_parting
 from mnemic.actors.brief.statement_cues import (
     MAX_STATEMENT_CHARS,
     directive_start,
     final_question,
     holds_cue,
-    open_items,
+    is_open,
 )
 from mnemic.actors.recall.hits import densest_excerpt, excerpt, token_count
 from mnemic.actors.recall.vocabulary import compounds
+from mnemic.algorithms.brief.sentences import told_sentences
+from mnemic.algorithms.brief.things import expires, read_sentence, sets_something
 from mnemic.algorithms.knowledge.answering import asks, read_answer, read_wanted
 from mnemic.algorithms.knowledge.asked_time import MAX_CHARS as MAX_ASKED_CHARS
 from mnemic.algorithms.knowledge.asked_time import asked_predecessor, asked_time, asks_for_newest
@@ -46,6 +49,7 @@ from mnemic.algorithms.steps.shell import MAX_LINE_CHARS, is_program, looks_like
 from mnemic.algorithms.steps.steps import call_line, failing_files, line_span, parse_step
 from mnemic.algorithms.text.clauses import clauses
 from mnemic.algorithms.text.days import extract_dates
+from mnemic.algorithms.text.exact_keys import exact_keys, shared_keys
 from mnemic.algorithms.text.instructions import reads_as_instruction
 from mnemic.algorithms.text.keyphrases import key_phrases
 from mnemic.algorithms.text.languages.table import BY_CODE
@@ -105,7 +109,9 @@ READERS: dict[str, Callable[[str], object]] = {
     "directive_start": directive_start,
     "drop_private": lambda text: drop_private(_bytes(text)),
     "entity_key": lambda text: entity_key.__wrapped__(text),
+    "expires": expires,
     "excerpt": lambda text: excerpt(_bytes(text), 400, 0, ("a", "word")),
+    "exact_keys": exact_keys,
     "extract_dates": lambda text: extract_dates(text, DAY, DAY.replace(year=2024), DAY, LANGUAGES),
     "failing_files": failing_files,
     "final_question": final_question,
@@ -118,6 +124,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "is_host_text": lambda text: is_host_text(None, text),
     "is_program": is_program,
     "key_phrases": lambda text: key_phrases(text, 5),
+    "is_open": is_open,
+    "is_parting": is_parting,
     "is_own_echo": lambda text: is_own_echo("tool_call", "Bash", f"Bash\ncommand: mnemic {text}"),
     "line_span": lambda text: line_span("Bash", text),
     "looks_like_file": looks_like_file,
@@ -125,7 +133,6 @@ READERS: dict[str, Callable[[str], object]] = {
     "mentions": mentions,
     "names_call": lambda text: names_call(f"mnemic {text}", OWN_PROGRAM),
     "normal_value": normal_value,
-    "open_items": lambda text: open_items(text, 5),
     "paragraphs": lambda text: list(paragraphs(_bytes(text))),
     "parse_commands": parse_commands,
     "parse_step": lambda text: parse_step("Bash", text),
@@ -138,10 +145,13 @@ READERS: dict[str, Callable[[str], object]] = {
     "read_wanted": read_wanted,
     "read_assertion": lambda text: read_assertion(text, DAY),
     "read_error": read_error,
+    "read_sentence": read_sentence,
     "reads_as_instruction": reads_as_instruction,
     "render_codex_call": lambda text: render_codex_call("apply_patch", text),
     "result_text": result_text,
+    "shared_keys": lambda text: shared_keys(["ERR_PNPM_7", "a.b"], text),
     "scrub": lambda text: SCRUB(_bytes(text)),
+    "sets_something": sets_something,
     "slash command": SLASH_COMMAND.fullmatch,
     "split_front_matter": split_front_matter,
     "split_hook_contexts": lambda text: split_hook_contexts([text]),
@@ -155,6 +165,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "subject_key": lambda text: subject_key(text, "ines", "user"),
     "telling_terms": telling_terms,
     "telling_words": telling_words,
+    "told_sentences": lambda text: list(told_sentences(text)),
     "token_count": lambda text: token_count(_bytes(text)),
     "tokenizable": tokenizable,
     "triples": lambda text: triples(text, "ines"),
@@ -181,6 +192,8 @@ WITHIN_OTHERS = {
     "character_start": "steps over a letter",
     "cut_windows": "what the tokenizer costs is bounded by the windows",
     "find_secrets": "scrub",
+    "excerpt_inline": "excerpt",
+    "sentence_part": "finds a sentence of ours in it",
     "fold": "a word",
     "fold_letters": "index_terms",
     "has_no_spaces": "fingerprint",
@@ -209,7 +222,14 @@ WITHIN_OTHERS = {
     "word_set": "takes a list of ours",
 }
 """Functions that take a text and are not measured by themselves: by what they are measured, or why not."""
-SWEPT = ("algorithms/text", "algorithms/knowledge", "algorithms/secrets", "algorithms/sleep", "algorithms/steps")
+SWEPT = (
+    "algorithms/brief",
+    "algorithms/text",
+    "algorithms/knowledge",
+    "algorithms/secrets",
+    "algorithms/sleep",
+    "algorithms/steps",
+)
 NAMES = {"text", "question", "query", "sentence", "line"}
 
 

@@ -25,9 +25,9 @@ from mnemic.actors.brief.compose import (
     compose_failure,
     compose_prompt,
     compose_session_start,
-    quote_inline,
-    session_start_reasons,
 )
+from mnemic.actors.brief.page import quote_inline
+from mnemic.actors.brief.reasons import session_start_reasons
 from mnemic.actors.brief.sure import RECALLED_BYTES, Prompt, is_rare_key, rarity, sure_answer
 from mnemic.actors.brief.updates import replaced_since
 from mnemic.actors.protocol.ambient_messages import Brief, Briefed, Quote, QuotedPair

@@ -13,6 +13,9 @@ from mnemic.algorithms.text.sentences import plain_sentences
 MAX_STATEMENT_CHARS = 4000
 """Characters; what is longer is mostly pasted, and what it says in passing is no wish of who pasted it."""
 
+_MOST_SENTENCE_CHARS = 1_000
+"""Of a longer sentence no more is read for what is open."""
+
 CUE_WORDS = (
     *("always", "never", "ever", "prefer", "preference", "decided", "decision", "agreed", "remember", "henceforth"),
     *("rule", "convention", "policy", "standard", "default", "stop"),
@@ -25,10 +28,11 @@ _CLAUSE = r"(?:^|[:;–—-]\s+)(?:(?:please|and|also|ok(?:ay)?|yes|no|so|then),
 _DIRECTIVE = re.compile(
     rf"""
       {_CLAUSE}(?:always|never)\s+(?!mind\b|again\b|heard\b|said\b|saw\b|seen\b|knew\b|got\b|had\b|was\b|were\b|did\b
-        |been\b|thought\b|happened\b|\w+ed\b)[a-z]
+        |been\b|wrote\b|thought\b|happened\b|\w+ed\b)[a-z]
     | {_CLAUSE}(?:do\s+not|don['’]t)\s+ever\b
     | \byou\s+(?:should|must|are\s+to|need\s+to)\s+(?:always|never)\b
-    | \b(?:I|we)\s+(?:always|never)\s+(?:want|use|write|run|ship|deploy|commit|push|merge|release|keep|put|test)\b
+    | \b(?:I|we)\s+(?:always|never)\s+(?:want(?!\s+to\s+see)
+        |use|write|run|ship|deploy|commit|push|merge|release|keep|put|test)\b
     | \b(?:I|we)\s+(?:\w+ly\s+)?prefer\b
     | {_CLAUSE}prefer\s
     | \b(?:my|our)\s+preference\s+is\b
@@ -60,6 +64,13 @@ _OPEN = re.compile(
     | \bremaining\s+(?:steps?|work|tasks?|items?|is|are)\b
     | \bnext\s+(?:steps?|up|time)\b | ^next\s*:
     | \bnot\s+(?:done|finished|started)\s+yet\b | \bnot\s+yet\s+(?:done|\w+ed)\b
+    | (?:^|[.;,!]\s+)(?:(?:and|also|still|right|then|so|ok)[ ,:]{1,3}){0,3}open\b[^:.]{0,30}:\s
+    | \bwhat(?:['’]s|\s+is)?\s+(?:left|missing|remains?)\b(?!\s+is\s+what) | \bonly\b.{1,60}\bremains?\b
+    | \b(?:not\s+(?:yet\s+)?begun|leave\s+it\s+open|tomorrow\s+then)\b
+    | \b(?:left|that['’]?s|is|are|waits?|until|it|after|put)\s+(?:(?:off|for|after|until|the)\s+){0,3}
+        (?:summer|autumn|winter|spring)\b
+    | ^(?:for|in)\s+(?:the\s+)?(?:summer|autumn|winter|spring)\s*:
+    | \b(?:autumn|summer|winter|spring|["“”]?later["“”]?)\W?\s+list\b
     | \bfollow-?ups?\b | \bremind\s+me\b | \bpick\s+(?:this|it|that)\s+up\b
     """,
     re.IGNORECASE | re.VERBOSE,
@@ -102,13 +113,9 @@ def final_question(text: str) -> str | None:
     return last if last.rstrip("\"'”’)]*_ ").endswith("?") else None
 
 
-def open_items(text: str, limit: int) -> list[str]:
-    """The last sentences of a text, at most so many, that say that something is still to be done; in their order."""
-    found = [sentence for _, sentence in plain_sentences(text) if _is_open(sentence)]
-    return found[-limit:] if limit else []
-
-
-def _is_open(sentence: str) -> bool:
+def is_open(sentence: str) -> bool:
+    """Whether a sentence says that something is still to be done."""
+    sentence = sentence[:_MOST_SENTENCE_CHARS]
     if _OPEN.search(sentence):
         return True
     promise = _PROMISE.search(sentence)

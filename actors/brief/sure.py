@@ -12,7 +12,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from mnemic.actors.brief.compose import prompt_reason
+from mnemic.actors.brief.reasons import prompt_reason
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.recall.messages import Hit
 from mnemic.actors.recall.hits import densest_excerpt

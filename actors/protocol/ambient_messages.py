@@ -212,8 +212,6 @@ class Quote(msgspec.Struct, frozen=True, kw_only=True):
     """Whether another memory replaces it: it is the past."""
     is_everywhere: bool = False
     """Whether it is kept for every project."""
-    is_partly_over: bool = False
-    """Whether some of what it states was replaced since, or is over by its own words."""
     times: int = 1
     """How often it was said; `at` is the last time."""
 
@@ -261,8 +259,10 @@ class BriefingSources(msgspec.Struct, frozen=True, kw_only=True):
     last_session: LastSession | None
     """The last session; ``None`` where there is none."""
     in_force: tuple[Quote, ...]
-    """Decisions, corrections and notes, then turns that state something standing; of each first what is kept for every
-    project, then the newest."""
+    """Stretches that tell what stands, the newest of each thing: first what is kept for every project, then what tells
+    it most surely."""
+    open: tuple[Quote, ...] = ()
+    """Stretches that say what was left open in the last sessions and is not done, newest first."""
     conflict: QuotedPair | None = None
     """The newest pair of statements that contradict and are not settled, if there is one."""
     digest: tuple[Quote, ...] = ()

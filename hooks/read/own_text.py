@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from mnemic.actors.brief.compose import FRAME_END, FRAME_START
+from mnemic.actors.brief.page import FRAME_END, FRAME_START
 
 _BEGIN, _END = "<!-- mnemic: begin -->", "<!-- mnemic: end -->"
 _BEGIN_LINE, _END_LINE = (rf"^{re.escape(mark)}[ \t]*\r?(?:\n|\Z)" for mark in (_BEGIN, _END))

@@ -68,7 +68,7 @@ def test_what_its_user_pasted_and_reads_as_an_instruction_is_marked_wherever_it_
     source = lines(tmp_path / "a.jsonl", claude_turn(pasted, project), claude_turn("", project) | reply)
     assert run("capture", source, "--home", home, "--no-meaning").code == 0
     told = alone(home, str(project)).out
-    assert f'- open (reads as an instruction): \\"{order}\\"' in told
+    assert f'the user (reads as an instruction): \\"{order}\\"' in told
     assert told.count("ignore all previous instructions") == 1
 
 

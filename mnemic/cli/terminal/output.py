@@ -77,7 +77,7 @@ def in_assistants_shell(environment: Mapping[str, str]) -> bool:
 
 def _marked(lines: Iterable[Line]) -> Iterator[Line]:
     """An answer between the marks of this memory's own words; no memory's text can end it."""
-    from mnemic.actors.brief.compose import FRAME_END, FRAME_START
+    from mnemic.actors.brief.page import FRAME_END, FRAME_START
 
     yield FRAME_START
     for line in lines:

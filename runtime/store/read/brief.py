@@ -1,4 +1,4 @@
-"""Queries for the briefing at the start of a session: how the last one ended, and what was decided since.
+"""Queries for the briefing at the start of a session: what stands, what is open, and how the last session ended.
 
 Part of `mnemic.runtime.store.read.reader.StoreSnapshot`; `mnemic.session_start` reads the same by a connection of its
 own, where no process runs. So nothing is imported here that is slow to load. The order is of the world's time, then of
@@ -7,58 +7,54 @@ the store, and no clock is read: the same state gives the same material.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
 import apsw
 import msgspec
 
-from mnemic.actors.brief.repeats import Said, merge_repeats, share_places
-from mnemic.actors.brief.statement_cues import MAX_STATEMENT_CHARS, directive_start
-from mnemic.actors.knowledge.facts import MOSTLY, is_mostly, open_pairs, over_clauses, share_over
-from mnemic.actors.protocol.ambient_messages import (
-    NO_SOURCES,
-    Brief,
-    BriefingSources,
-    LastSession,
-    Quote,
-    QuotedPair,
-    UnresolvedFailure,
-)
-from mnemic.actors.protocol.events import COMMITS, MCP_PREFIX, escape_surrogates
-from mnemic.actors.protocol.knowledge.snapshot import StatementRecord
+from mnemic.actors.brief.open_work import Turn, open_work
+from mnemic.actors.brief.repeats import Said, is_from_user, merge_repeats, share_places
+from mnemic.actors.brief.standing import Saying, standing_sentences
+from mnemic.actors.knowledge.facts import MOSTLY, is_mostly, open_pairs, over_clauses, replacements, share_over
+from mnemic.actors.protocol.ambient_messages import NO_SOURCES, Brief, BriefingSources, Quote, QuotedPair
+from mnemic.actors.protocol.events import MCP_PREFIX, escape_surrogates, to_text
 from mnemic.actors.protocol.scopes import EVERYWHERE
 from mnemic.actors.protocol.sleep.changes import DIGEST_STAGES, PROFILE_STAGE, SourceSpan
-from mnemic.actors.protocol.times import Zone
+from mnemic.actors.protocol.times import Zone, local_day
 from mnemic.actors.sleep.profile import decode_profile
+from mnemic.runtime.store.read.brief_memories import ASSISTANTS, OWNERS, QUOTED, BriefMemories
+from mnemic.runtime.store.read.brief_sessions import SessionQueries
 from mnemic.runtime.store.read.knowledge import KnowledgeQueries
 from mnemic.runtime.store.read.scopes import scope_path_of, scopes_below
 from mnemic.runtime.store.read.sleep import SleepQueries
-from mnemic.runtime.store.schema import AUTHOR, SAID_OR_KEPT
-from mnemic.runtime.store.supersession import current_successor
-from mnemic.runtime.store.texts import text_prefix
+from mnemic.runtime.store.schema import SAID_OR_KEPT
 
-_MAX_STATEMENTS = 40
-"""So many things that hold, at most, are told of: more than any budget has room for."""
+_MAX_STATEMENTS = 22
+"""So many things that stand are told of at most: who reads more reads none."""
+_NEWNESS = 2.5
+"""How much the newest counts more than the oldest, where a surer cue counts 1."""
+_MAX_OPEN = 6
+"""So many open items, at most."""
+_OPEN_SESSIONS = 5
+"""Of so many of the last sessions."""
+_EXCHANGE = 2
+"""A session of no more turns is one prompt and its reply, and is not counted."""
+_ENDING = 8
+"""Of each of them so many of the last words."""
+_DAY_US = 86_400_000_000
 _MAX_PERSONAL = 8
 """So many things that the user said of themselves, at most."""
 _MAX_SCANNED = 4_000
-"""So many of the newest memories that hold a telling word are looked at for them."""
+"""So many of the newest memories that were kept, or that hold a telling word, are looked at for them."""
 _MAX_READ = 400
 """So many different texts of these are read."""
-_REPLIES = 3
-"""So many of a session's last replies may say what is left to do."""
-_STEPS = 200
-"""So many of the last memories of a session are looked at for a call that failed."""
-_SESSIONS = 64
-"""So many of the last sessions are looked at for one that is neither this one nor a subagent's."""
-_READ_BYTES = 16 << 10
-"""Of a longer text no more is read: a tool may have answered with 50 MB, and forty texts are judged for one start."""
-
-_QUOTED = f"m.id, m.uuid, m.text, {SAID_OR_KEPT}, m.role, m.kind"
-_OWNERS, _ASSISTANTS = f"{AUTHOR} = 'owner'", f"{AUTHOR} = 'assistant'"
-"""Whose words are told unasked: no other person's, and nobody's."""
+_MAX_PAIRS = 200
+"""So many of the newest pairs of a replaced statement and its heir are looked at."""
+_MAX_TURNS = 500
+"""So many of the newest turns are read for what stands, and for what replaced it."""
 
 
 class BriefQueries:
@@ -128,111 +124,58 @@ class _BriefingQuery:
         """
         self._db = connection
         self._knowledge = KnowledgeQueries(connection, zone)
-        self._own_scopes, self._scopes = own, [*own, *everywhere]
-        self._now_us = now_us
-        self._again = asked.repeat
-        self._own = (escape_surrogates(asked.assistant), escape_surrogates(asked.session))
-        self._in_project = f"{_is_in(own)} AND m.retired_at IS NULL"
-        self._is_everywhere = _is_in(everywhere)
-        self._within = f"{_is_in(self._scopes)} AND m.retired_at IS NULL"
-        self._statement = f"{_QUOTED}, m.session, m.superseded_by, {self._is_everywhere}, coalesce(m.said_at, -m.id)"
-        self._kinds: dict[int, str] = {}  # of sessions seen: "own", "subagent" or ""
-        self._assistants: dict[int, str] = {}  # of sessions seen
+        self._memories = BriefMemories(connection, asked, own, everywhere)
+        self._sessions = SessionQueries(connection, self._memories)
+        self._own, self._scopes = own, [*own, *everywhere]
+        self._now_us, self._zone = now_us, zone
+        self._over: dict[bytes, list[tuple[int, int]]] = {}  # by memory, what it states and does not hold
+        self._within = self._memories.within
+        self._is_everywhere = self._memories.is_everywhere
+        self._statement = f"{QUOTED}, m.session, m.superseded_by, {self._is_everywhere}, coalesce(m.said_at, -m.id)"
 
     def collect(self) -> BriefingSources:
         """All of it."""
-        kept = (self._decisions_and_notes(whose) for whose in (_OWNERS, _ASSISTANTS))
-        held = share_places(merge_repeats(chain(*kept, self._user_statements())))
+        newest = self._sessions.newest()
+        turns = self._sessions.turns([session for session, _ in newest], f"{self._statement}, 0", _MAX_TURNS)
+        conflict = self._conflict()
         return BriefingSources(
-            last_session=self._last_session(),
-            in_force=tuple(held[:_MAX_STATEMENTS]),
-            conflict=self._conflict(),
+            last_session=self._sessions.session_end(*newest[0]) if newest else None,
+            in_force=tuple(self._standing(turns)[:_MAX_STATEMENTS]),
+            open=tuple(self._open(turns, newest)),
+            conflict=conflict,
             digest=tuple(self._digest()),
             profile=tuple(islice(self._profile(), _MAX_PERSONAL)),
         )
 
-    # --- where we left off -------------------------------------------------------------------------------------------
+    # --- what stands -------------------------------------------------------------------------------------------------
 
-    def _last_session(self) -> LastSession | None:
-        found: list[Any] = self._db.execute(
-            f"WITH ends(id, at) AS MATERIALIZED (SELECT s.id, (SELECT max({SAID_OR_KEPT}) FROM memories m"
-            f" WHERE m.session = s.id AND m.kind = 'turn' AND {self._in_project}) FROM sessions s"
-            f" WHERE s.assistant NOT LIKE '{MCP_PREFIX}%')"  # what a client kept was said in no session
-            f" SELECT id, at FROM ends WHERE at IS NOT NULL ORDER BY at DESC, id DESC LIMIT {_SESSIONS}"
-        ).fetchall()
-        for session, at in found:
-            if not self._session_kind(session):
-                return self._session_end(session, at)
-        return None
-
-    def _session_end(self, session: int, at: int) -> LastSession:
-        prompts, replies = (
-            self._last_said(session, whose, count) for whose, count in ((_OWNERS, 1), (_ASSISTANTS, _REPLIES))
-        )
-        answered = not prompts or (bool(replies) and _sort_key(replies[0]) > _sort_key(prompts[0]))
-        assistant = self._db.execute("SELECT assistant FROM sessions WHERE id = ?", (session,)).get
-        return LastSession(
-            assistant=str(assistant),
-            at=at,
-            prompt=self._last_quote(prompts[0], session) if prompts else None,
-            replies=tuple(self._last_quote(reply, session) for reply in replies),
-            answered=answered,
-            failure=self._unresolved_failure(session),
-        )
-
-    def _last_said(self, session: int, whose: str, count: int) -> list[Any]:
-        found: list[Any] = self._db.execute(
-            f"SELECT {_QUOTED} FROM memories m WHERE m.session = ? AND m.kind = 'turn' AND {whose} AND"
-            f" {self._in_project} ORDER BY {SAID_OR_KEPT} DESC, m.id DESC LIMIT ?",
-            (session, count),
-        ).fetchall()
-        return found
-
-    def _last_quote(self, row: Any, session: int) -> Quote:
-        """What was said last, and whether it was replaced since."""
-        corrected = current_successor(self._db, row[0]) is not None
-        return msgspec.structs.replace(self._quote(row, session=session), is_superseded=corrected)
-
-    def _unresolved_failure(self, session: int) -> UnresolvedFailure | None:
-        """The last call that failed and that none of the same kind followed which succeeded.
-
-        Of the same kind are calls of one tool whose first argument starts with the same word: the same program, the
-        same file. A result belongs to the first call of its tool before it that has none yet.
-        """
-        steps: list[Any] = self._db.execute(
-            f"SELECT {_QUOTED}, m.tool, m.outcome FROM memories m WHERE m.session = ? AND m.kind IN"
-            f" ('tool_call', 'tool_result') AND {self._in_project} ORDER BY {SAID_OR_KEPT} DESC, m.id DESC"
-            f" LIMIT {_STEPS}",
-            (session,),
-        ).fetchall()
-        calls: dict[str, list[Any]] = {}
-        ended: list[tuple[Any, Any]] = []
-        for step in reversed(steps):
-            tool, kind = step[6] or "", step[5]
-            if kind == "tool_call":
-                calls.setdefault(tool, []).append(step)
-            else:
-                waiting = calls.get(tool)
-                ended.append((step, waiting.pop(0) if waiting else None))
-        succeeded: set[tuple[str, str]] = set()
-        for result, call in reversed(ended):
-            kind_of_call = (
-                result[6] or "",
-                "" if call is None else _call_target(text_prefix(self._db, call[2], _READ_BYTES)[0]),
-            )
-            if result[7] != "failed":
-                succeeded.add(kind_of_call)
-            elif kind_of_call not in succeeded:
-                return UnresolvedFailure(
-                    tool=result[6] or "a tool",
-                    call=None if call is None else self._quote(call),
-                    answer=result[1],
+    def _standing(self, turns: list[Any]) -> list[Quote]:
+        """What stands, as stretches of memories, what tells it most surely first."""
+        heirs = self._heirs()
+        rows = [self._kept(OWNERS), self._kept(ASSISTANTS), self._cued(), self._rows_of(heirs), turns]
+        merged = merge_repeats(chain.from_iterable(map(self._current, rows)))
+        merged.reverse()  # of what was said at one time, the last comes last
+        ordered = sorted(merged, key=lambda one: one.at or 0)
+        stretches = standing_sentences(
+            [
+                Saying(
+                    key=place,
+                    day=local_day(one.at or 0, self._zone),
+                    text=to_text(self._without_over(one)),
+                    is_owners=is_from_user(one),
+                    is_kept=one.kind != "turn" or one.is_correction or one.assistant.startswith(MCP_PREFIX),
+                    is_correction=one.is_correction,
+                    heirs=tuple(len(to_text(one.text[:start])) for start in heirs.get(one.id, ())),
                 )
-        return None
+                for place, one in enumerate(ordered)
+            ]
+        )
+        stretches.sort(key=lambda one: (-one.score - _NEWNESS * one.key / len(ordered), -one.key, one.start))
+        told = [_narrowed(ordered[one.key], one.start, one.stop) for one in stretches]
+        told.sort(key=lambda one: not one.is_everywhere)
+        return share_places(told)
 
-    # --- what holds --------------------------------------------------------------------------------------------------
-
-    def _decisions_and_notes(self, whose: str) -> Iterator[Said]:
+    def _kept(self, whose: str) -> list[Any]:
         """Decisions, notes, corrections that stand; those for every project first, then decisions and corrections.
 
         Args:
@@ -247,22 +190,30 @@ class _BriefingQuery:
             f" ORDER BY {self._is_everywhere} DESC, m.kind != 'decision' AND NOT kept.corrects, {SAID_OR_KEPT} DESC,"
             f" m.id DESC LIMIT {_MAX_SCANNED}"
         ).fetchall()
-        yield from self._current_statements(rows)
+        return rows
 
-    def _user_statements(self) -> Iterator[Said]:
-        """Turns of the user's that state something standing, and stand; those for every project, then newest first."""
+    def _cued(self) -> list[Any]:
+        """Turns of the user's that may state something standing; those for every project, then newest first."""
         rows: list[Any] = self._db.execute(
             f"SELECT {self._statement}, 0 FROM memories m WHERE m.cued = 1 AND {self._within}"
             f" ORDER BY {self._is_everywhere} DESC, {SAID_OR_KEPT} DESC, m.id DESC LIMIT {_MAX_SCANNED}"
         ).fetchall()
-        for one in self._current_statements(rows):
-            quote = one.quote
-            if quote.size_bytes <= min(4 * MAX_STATEMENT_CHARS, len(quote.text)):
-                start = directive_start(quote.text.decode("utf-8", "surrogatepass"))
-                if start is not None:
-                    yield one._replace(quote=msgspec.structs.replace(quote, start=start))
+        return rows
 
-    def _current_statements(self, rows: list[Any]) -> Iterator[Said]:
+    def _heirs(self) -> dict[bytes, list[int]]:
+        """By memory, where it states what stands for something that was replaced."""
+        over = replacements(self._knowledge.pairs(self._scopes, is_open=False)[:_MAX_PAIRS])
+        numbers = {pair.heir for pairs in over.values() for pair in pairs} - over.keys()
+        found: dict[bytes, list[int]] = {}
+        for one in self._knowledge.heirs(sorted(numbers)):
+            found.setdefault(one.memory, []).append(one.said.clause[0])
+        return found
+
+    def _rows_of(self, memories: Iterable[bytes]) -> list[Any]:
+        asked = f"SELECT {self._statement}, 0 FROM memories m WHERE m.uuid = ? AND {OWNERS} AND {self._within}"
+        return [row for one in sorted(memories) for row in self._db.execute(asked, (one,))]
+
+    def _current(self, rows: list[Any]) -> Iterator[Said]:
         """Of each text the first memory, where that holds: one that was replaced brings back no other of the same text.
 
         Args:
@@ -270,24 +221,55 @@ class _BriefingQuery:
         """
         equal: dict[tuple[int, str, bool], list[Any]] = {}
         for row in rows:
-            if self._is_briefable_session(row[6]):
-                key = row[2], row[4], self._assistants[row[6]].startswith(MCP_PREFIX)
+            if self._memories.is_briefable(row[6]):
+                key = row[2], row[4], self._memories.assistants[row[6]].startswith(MCP_PREFIX)
                 if key in equal or len(equal) < _MAX_READ:
                     equal.setdefault(key, []).append(row)
-        over = self._over([same[0][0] for same in equal.values()])
+        ids = {same[0][0]: same[0][1] for same in equal.values()}
+        for number, (_, over) in over_clauses(list(ids), self._now_us, self._knowledge):
+            self._over.setdefault(ids[number], []).extend(over)
         for row, *others in equal.values():
-            if not over.get(row[0]) and self._is_current(row[0], row[7]):
+            if self._memories.is_current(row[0], row[7]):
                 quote = msgspec.structs.replace(
-                    self._quote(row, corrects=bool(row[10]), session=row[6]),
-                    is_partly_over=row[0] in over,
+                    self._memories.quote(row, corrects=bool(row[10]), session=row[6]),
                     is_everywhere=bool(row[8]),
                     at=max(one[3] for one in (row, *others)),
                 )
                 yield Said(quote, frozenset(one[9] for one in (row, *others)))
 
-    def _over(self, rows: list[int]) -> dict[int, bool]:
-        """Of memories that state what was replaced or is over by its own words, whether that is most of them."""
-        return {row: is_mostly(over, text) for row, (text, over) in over_clauses(rows, self._now_us, self._knowledge)}
+    def _without_over(self, quote: Quote) -> bytes:
+        """A text with blanks for what it states and does not hold, or is not settled; all blank where that is most."""
+        text, clauses = quote.text, self._over.get(quote.id, ())
+        if is_mostly(clauses, text):
+            return b""
+        for start, stop in clauses:
+            text = text[:start] + b" " * (min(stop, len(text)) - start) + text[stop:]
+        return text
+
+    # --- what is open ------------------------------------------------------------------------------------------------
+
+    def _open(self, turns: list[Any], newest: list[tuple[int, int]]) -> Iterator[Quote]:
+        """What was left open in the last sessions and is not done, newest first.
+
+        Args:
+            turns: newest first, of all sessions that may say what is done.
+            newest: the last sessions, with when something was said last in each.
+        """
+        said = Counter(row[6] for row in turns)
+        talks = [session for session, _ in newest if said[session] > _EXCHANGE][:_OPEN_SESSIONS]
+        last = newest[: [session for session, _ in newest].index(talks[-1]) + 1] if talks else newest
+        since = min((at for _, at in last), default=0)
+        kept = [row for row in self._kept(OWNERS) + self._kept(ASSISTANTS) if row[5] != "turn"]
+        ending = {row[0] for session, _ in last for row in [one for one in turns if one[6] == session][:_ENDING]}
+        ending |= {row[0] for row in kept if row[3] >= since - _DAY_US and self._memories.is_briefable(row[6])}
+        rows = {row[0]: row for row in [*kept, *turns] if self._memories.is_current(row[0], row[7])}
+        ordered = sorted(rows.values(), key=lambda row: (row[3], row[0]))
+        quotes = [self._memories.quote(row, session=row[6]) for row in ordered]
+        spoken = [Turn(to_text(one.text), row[6], row[0] in ending) for row, one in zip(ordered, quotes, strict=True)]
+        for item in open_work(spoken, _MAX_OPEN):
+            yield _narrowed(quotes[item.turn], item.start, item.stop)
+
+    # --- the rest ----------------------------------------------------------------------------------------------------
 
     def _conflict(self) -> QuotedPair | None:
         """The newest pair that somebody should settle, of what is told to this session."""
@@ -295,16 +277,20 @@ class _BriefingQuery:
         for pair in open_pairs(newest, self._knowledge):
             both = {one.number: one for one in self._knowledge.statements([pair.older, pair.newer])}
             older, newer = both[pair.older], both[pair.newer]
-            asked = f"SELECT {_QUOTED}, m.session FROM memories m WHERE m.id = ? AND ({_OWNERS} OR {_ASSISTANTS})"
+            asked = f"SELECT {QUOTED}, m.session FROM memories m WHERE m.id = ? AND ({OWNERS} OR {ASSISTANTS})"
             rows: list[Any] = [self._db.execute(asked, (one.row,)).fetchone() for one in (older, newer)]
-            if all(row is not None and self._is_briefable_session(row[6]) for row in rows):
-                quotes = [self._clause(row, one) for row, one in zip(rows, (older, newer), strict=True)]
+            if all(row is not None and self._memories.is_briefable(row[6]) for row in rows):
+                for one in (older, newer):
+                    self._over.setdefault(one.memory, []).append(one.said.clause)
+                quotes = [
+                    self._memories.stretch(row, *one.said.clause) for row, one in zip(rows, (older, newer), strict=True)
+                ]
                 return QuotedPair(older=quotes[0], newer=quotes[1])
         return None
 
     def _digest(self) -> Iterator[Quote]:
         """The sentences of the digests of the project, without those that hold no more."""
-        keys = [b"project:%d" % scope for scope in self._own_scopes]
+        keys = [b"project:%d" % scope for scope in self._own]
         items = SleepQueries(self._db).derived(DIGEST_STAGES["project"], keys)
         yield from self._stretches([span for item in items for span in item.sources])
 
@@ -321,90 +307,23 @@ class _BriefingQuery:
         clauses = {
             row: over for row, (_, over) in over_clauses(sorted({s.row for s in spans}), self._now_us, self._knowledge)
         }
-        asked = f"SELECT {_QUOTED}, m.session, m.superseded_by FROM memories m WHERE m.id = ? AND {self._within}"
-        asked += f" AND ({_OWNERS} OR {_ASSISTANTS})"
+        asked = f"SELECT {QUOTED}, m.session, m.superseded_by FROM memories m WHERE m.id = ? AND {self._within}"
+        asked += f" AND ({OWNERS} OR {ASSISTANTS})"
         for span in spans:
             row: Any = self._db.execute(asked, (span.row,)).fetchone()
-            if row is None or not self._is_current(row[0], row[7]) or not self._is_briefable_session(row[6]):
+            if row is None or not self._memories.is_current(row[0], row[7]) or not self._memories.is_briefable(row[6]):
                 continue
             over = share_over((span.start, span.stop), clauses.get(span.row, ()))
             if over < MOSTLY:
-                yield msgspec.structs.replace(self._stretch(row, span.start, span.stop), is_partly_over=over > 0.0)
-
-    def _clause(self, row: Any, one: StatementRecord) -> Quote:
-        return self._stretch(row, *one.said.clause)
-
-    def _stretch(self, row: Any, start: int, stop: int) -> Quote:
-        """A stretch of a memory, quoted as if it were all of it."""
-        quote = self._quote(row, session=row[6])
-        text = quote.text[start:stop]
-        return msgspec.structs.replace(quote, text=text, start_byte=start, size_bytes=len(text))
-
-    def _is_current(self, row: int, superseded_by: int | None) -> bool:
-        return superseded_by is None or current_successor(self._db, row) is None
-
-    def _is_briefable_session(self, session: int) -> bool:
-        """Whether what was said in a session is told: not a subagent's, and its own only where it has lost it."""
-        kind = self._session_kind(session)
-        return not kind or (kind == "own" and self._again)
-
-    # --- both --------------------------------------------------------------------------------------------------------
-
-    def _session_kind(self, session: int) -> str:
-        if session not in self._kinds:
-            assistant, name = next(self._db.execute("SELECT assistant, name FROM sessions WHERE id = ?", (session,)))
-            self._assistants[session] = assistant
-            parent = name.rpartition("/")[0]
-            known = "SELECT 1 FROM sessions WHERE assistant = ? AND name = ?"
-            if (assistant, name) == self._own:
-                self._kinds[session] = "own"
-            elif not parent:
-                self._kinds[session] = ""
-            elif (assistant, parent) == self._own or self._db.execute(known, (assistant, parent)).get is not None:
-                self._kinds[session] = "subagent"  # `<session>/<agent>`, as the adapters name them
-            else:
-                self._kinds[session] = ""
-        return self._kinds[session]
-
-    def _speaker(self, row: int) -> str | None:
-        name = self._db.execute("SELECT speaker FROM memories WHERE id = ?", (row,)).get
-        return None if name is None else str(name)
-
-    def _quote(self, row: Any, corrects: bool = False, session: int | None = None) -> Quote:
-        text, size = text_prefix(self._db, row[2], _READ_BYTES)
-        assistant = self._db.execute("SELECT assistant FROM sessions WHERE id = ?", (session,)).get
-        return Quote(
-            id=row[1],
-            text=text,
-            size_bytes=size,
-            at=row[3],
-            role=row[4],
-            kind=row[5],
-            assistant=str(assistant or ""),
-            speaker=None if assistant != COMMITS else self._speaker(row[0]),
-            is_correction=corrects,
-        )
+                yield self._memories.stretch(row, span.start, span.stop)
 
 
-def _is_in(scopes: Sequence[int]) -> str:
-    """A condition on ``memories m``: it is in one of some scopes."""
-    return f"m.scope IN ({','.join(map(str, scopes))})"
-
-
-def _sort_key(row: Any) -> tuple[int, int]:
-    """What comes later is greater."""
-    return row[3], row[0]
-
-
-def _call_target(call: bytes) -> str:
-    """What a call is about: the first word of its first argument, as `mnemic.hooks.read.lines.render_call` writes
-    it.
-    """
-    lines = call.decode("utf-8", "surrogatepass").split("\n", 2)
-    words = lines[1].partition(": ")[2].split() if len(lines) > 1 else []
-    while len(words) > 3 and words[0] == "cd" and words[2] == "&&":  # where it runs is not what runs
-        words = words[3:]
-    return next((word for word in words if "=" not in word), "")
+def _narrowed(quote: Quote, start: int, stop: int) -> Quote:
+    """A stretch of a memory, from one character to another, quoted as if it were all of it."""
+    text = to_text(quote.text)
+    first, part = len(text[:start].encode("utf-8", "surrogatepass")), text[start:stop]
+    said = part.encode("utf-8", "surrogatepass")
+    return msgspec.structs.replace(quote, text=said, start_byte=quote.start_byte + first, size_bytes=len(said))
 
 
 def _scopes(connection: apsw.Connection, asked: Brief) -> list[int]:

@@ -13,9 +13,10 @@ from mnemic.actors.brief.statement_cues import (
     directive_start,
     final_question,
     holds_cue,
-    open_items,
+    is_open,
 )
 from mnemic.actors.protocol.events import Event, to_text
+from mnemic.algorithms.text.sentences import plain_sentences
 from mnemic.hooks.read.formats import find_transcripts, open_transcript
 from tests.processes.faces import EXAMPLE
 
@@ -164,14 +165,16 @@ def test_a_question_counts_where_a_text_ends_with_it(text: str, question: str | 
         ("We'll we'll see" + " and see" * 90 + " later on.", ["We'll we'll see" + " and see" * 90 + " later on."]),
         ("It is for later on, so please look.", []),
         ("By tomorrow evening all of them are on the new rule.", []),
+        ("Open: the docs.", ["Open: the docs."]),
+        ("right, still open for us: the docs", ["right, still open for us: the docs"]),
+        ("What's left is the Dutch text.", ["What's left is the Dutch text."]),
+        ("ok map tomorrow then", ["ok map tomorrow then"]),
+        ("several cards (families!) is for summer, not begun", ["is for summer, not begun"]),
+        ("He cranked the roof open by hand at 15:05.", []),
+        ("More room for the winter squad.", []),
         ("Everything is done.", []),
         ("```\n# TODO: nothing of yours\n```", []),
     ],
 )
 def test_what_is_left_to_do_is_found_by_what_says_so(text: str, left: list[str]) -> None:
-    assert open_items(text, 2) == left
-
-
-def test_of_much_that_is_left_the_last_is_told() -> None:
-    assert open_items("TODO a. TODO b. TODO c.", 2) == ["TODO b.", "TODO c."]
-    assert open_items("TODO a.", 0) == []
+    assert [sentence for _, sentence in plain_sentences(text) if is_open(sentence)] == left

@@ -48,10 +48,11 @@ def test_what_was_replaced_is_not_told_as_what_holds(mind: ActorHarness) -> None
     assert "Postgres 17" in holds(brief(mind, "new"))
 
 
-def test_of_a_memory_that_says_more_it_is_told_that_a_part_is_over(mind: ActorHarness) -> None:
+def test_of_a_memory_that_says_more_the_part_that_stands_is_told(mind: ActorHarness) -> None:
     say(mind, f"{OLD} Never use mocks, and always run the whole suite before a commit.", session="a")
     say(mind, NEW, 9, session="b")
-    assert "in part replaced or over since" in holds(brief(mind, "new"))
+    assert "SQLite" not in brief(mind, "new").text
+    assert '"Never use mocks, and always run the whole suite before a commit."' in holds(brief(mind, "new"))
 
 
 def test_what_is_over_by_its_own_words_is_not_told(mind: ActorHarness) -> None:
@@ -64,9 +65,10 @@ def test_one_conflict_is_told_as_one_line(mind: ActorHarness) -> None:
     say(mind, OLD, session="a")
     say(mind, NEW, 9, session="b", role="assistant")
     lines = brief(mind, "new").text.splitlines()
-    (line,) = [one for one in lines if " or " in one and "SQLite" in one]
-    assert "(2025-10-09) or" in line
-    assert lines[lines.index(line) - 1] == "Not settled which of the two holds; ask where it matters:"
+    (line,) = [one for one in lines if "SQLite" in one]
+    assert "(2025-10-18), before that" in line
+    heading = "Not settled whether the newer stands for the older; ask where it matters:"
+    assert lines[lines.index(line) - 1] == heading
 
 
 def test_a_session_that_was_told_hears_once_what_stands_for_it_now(mind: ActorHarness) -> None:
@@ -143,7 +145,7 @@ def test_of_a_chain_the_end_is_told_in_one_line(mind: ActorHarness) -> None:
 
 
 def test_words_that_were_not_given_were_not_told(mind: ActorHarness) -> None:
-    text = f"Decision: never use mocks. {'It is a long story. ' * 60} Our database is SQLite."
+    text = f"Always use {'very ' * 90} few mocks, since it is so that our database is SQLite."
     say(mind, text, session="a")
     assert "SQLite" not in brief(mind, "running").text
     say(mind, NEW, 9, session="b")

@@ -75,7 +75,8 @@ def test_a_correction_outranks_what_it_replaces_at_once_everywhere_and_both_say_
     assert 'corrected: "It is a quarter of an hour from now on."' in told
     # The last that was said is told in any case; where it is the past, it says so.
     assert (TOKEN in told) == (kind == "turn")
-    assert (f'- the user last said (corrected since): "{TOKEN}"' in told) == (kind == "turn")
+    mark = "(no reply) (corrected since)"
+    assert (f'- the user last said {mark}: "{TOKEN}"' in told) == (kind == "turn")
 
 
 def test_a_correction_that_was_said_as_a_turn_is_told_at_the_start_too(mind: Mind) -> None:

@@ -123,7 +123,7 @@ def test_what_hooks_kept_a_moment_ago_is_told(faces: Hosted, project: Path) -> N
     given = json.dumps(prompt | {"prompt": "paint the pier"}).encode()
     subprocess.run(hook, input=given, timeout=BOUND_S, check=True)
     told = ask(faces, project).json["hookSpecificOutput"]["additionalContext"]
-    assert 'the user last said: "paint the pier"' in told
+    assert 'the user last said (no reply): "paint the pier"' in told
 
 
 def test_a_spool_that_cannot_be_taken_in_leaves_what_is_known(

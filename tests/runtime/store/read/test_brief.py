@@ -17,6 +17,7 @@ from mnemic.actors.protocol.events import Event, to_bytes, to_text
 from mnemic.actors.protocol.recall.messages import GetMemories
 from mnemic.actors.protocol.store.messages import Apply
 from tests.harness import NOWHERE, START_US, ActorHarness
+from tests.waiting import until
 
 PLACE = ScopeRef(path="shelf", project=None, found="named")
 BASH = "Bash\ncommand: "
@@ -211,21 +212,23 @@ def test_of_a_very_long_text_only_the_start_is_read_whole_in_letters(actor_syste
 # --- what holds ------------------------------------------------------------------------------------------------------
 
 
-def test_what_was_kept_on_purpose_comes_first_and_of_each_the_newest(actor_system: ActorHarness) -> None:
+def test_what_tells_most_surely_and_is_newest_comes_first_and_nothing_that_was_corrected(
+    actor_system: ActorHarness,
+) -> None:
     keep(actor_system, event("From now on use tabs.", 1), event("Always run make check.", 5), event("nothing of it", 6))
     note = {"place": PLACE, "kind": "note"}
     actor_system.keep("a note", **note, said_at=START_US + 9)
-    actor_system.keep("a decision", place=PLACE, kind="decision", said_at=START_US + 2)
+    actor_system.keep("paint it green", place=PLACE, kind="decision", said_at=START_US + 2)
     wrong = actor_system.keep("two metres", **note, said_at=START_US + 3)
     actor_system.keep("three metres", **note, said_at=START_US + 4, supersedes=wrong.id)
     assert held(actor_system) == [
-        "three metres",
-        "a decision",
-        "a note",
         "Always run make check.",
+        "a note",
+        "three metres",
         "From now on use tabs.",
+        "paint it green",
     ]
-    assert [quote.is_correction for quote in material(actor_system).in_force] == [True, False, False, False, False]
+    assert [quote.is_correction for quote in material(actor_system).in_force] == [False, False, True, False, False]
 
 
 def test_what_was_replaced_or_forgotten_does_not_hold_and_holds_again_when_that_is_taken_back(
@@ -293,9 +296,10 @@ def test_all_that_the_rules_take_is_found_by_its_words(actor_system: ActorHarnes
     assert held(actor_system) == [text]
 
 
-def test_the_quote_starts_where_the_standing_sentence_does(actor_system: ActorHarness) -> None:
-    keep(actor_system, event("It works. From now on use tabs."))
-    assert material(actor_system).in_force[0].start == 10
+def test_the_sentence_that_stands_is_told_and_not_the_whole_turn(actor_system: ActorHarness) -> None:
+    keep(actor_system, event("Ünglaublich, it works. From now on use tabs. Now lunch."))
+    (quote,) = material(actor_system).in_force
+    assert (to_text(quote.text), quote.start_byte) == ("From now on use tabs.", 24)
 
 
 def often(actor_system: ActorHarness, **fields: Any) -> list[tuple[str, int, int]]:
@@ -308,13 +312,18 @@ def test_what_was_said_often_takes_one_place_of_what_holds(actor_system: ActorHa
     rule, others = "Always run the linter.", [f"Rule: shelf {number}." for number in range(39)]
     keep(actor_system, *(event(text, at, session=text) for at, text in enumerate(others)))
     keep(actor_system, *(event(rule, 100 + at, session=f"rule {at}") for at in range(450)))
-    assert often(actor_system) == [(rule, 450, 549), *((text, 1, at) for at, text in reversed([*enumerate(others)]))]
+    assert often(actor_system) == [
+        (rule, 450, 549),
+        *((text, 1, at) for at, text in reversed([*enumerate(others)][-21:])),
+    ]
 
 
-def test_the_same_words_count_as_said_again_and_another_number_or_name_does_not(actor_system: ActorHarness) -> None:
+def test_the_same_words_count_as_said_again_and_another_value_stands_for_them(actor_system: ActorHarness) -> None:
     said = ["Always use port 3000.", "please always use port 3000", "ALWAYS use port 3000!", "Always use port 3400."]
-    keep(actor_system, *(event(text, at, session=text) for at, text in enumerate(said)))
-    assert often(actor_system) == [(said[3], 1, 3), (said[2], 3, 2)]
+    keep(actor_system, *(event(text, at, session=text) for at, text in enumerate(said[:3])))
+    assert often(actor_system) == [(said[2], 3, 2)]
+    keep(actor_system, event(said[3], 3, session="later"))
+    assert often(actor_system) == [(said[3], 1, 3)]
 
 
 def test_lines_that_a_fork_copied_were_said_once(actor_system: ActorHarness) -> None:
@@ -322,7 +331,7 @@ def test_lines_that_a_fork_copied_were_said_once(actor_system: ActorHarness) -> 
         keep(actor_system, event("Always run the linter.", 1, session=session), reply("I will.", 2, session=session))
         keep(actor_system, event("Decision: SQLite.", 3, session=session, kind="decision"))
     keep(actor_system, event("Always run the linter.", 9, session="two"))
-    assert often(actor_system) == [("Decision: SQLite.", 1, 3), ("Always run the linter.", 2, 9)]
+    assert often(actor_system) == [("Always run the linter.", 2, 9), ("Decision: SQLite.", 1, 3)]
 
 
 def test_what_nobody_dated_counts_each_time(actor_system: ActorHarness) -> None:
@@ -338,7 +347,7 @@ def test_the_users_own_words_stand_for_what_an_assistant_kept_of_them(actor_syst
     actor_system.keep("Ask first.", **kept, role="user", said_at=START_US + 6)
     actor_system.keep("Ask first.", place=PLACE, kind="note", said_at=START_US + 3)
     keep(actor_system, *(event("Always run the linter.", at, session=f"{at}") for at in (1, 2)))
-    assert often(actor_system) == [("Ask first.", 1, 3), ("Always run the linter.", 2, 2), ("Use tabs.", 1, 7)]
+    assert often(actor_system) == [("Always run the linter.", 2, 2), ("Ask first.", 1, 3), ("Use tabs.", 1, 7)]
 
 
 def test_a_rule_whose_last_saying_was_corrected_is_not_told_for_its_earlier_ones(actor_system: ActorHarness) -> None:
@@ -348,13 +357,60 @@ def test_a_rule_whose_last_saying_was_corrected_is_not_told_for_its_earlier_ones
     actor_system.keep("Port 3400.", **right, supersedes=last.id)
     assert often(actor_system) == [("Port 3400.", 1, 4)]
     keep(actor_system, event("Always use port 3000.", 5, session="5"))
-    assert often(actor_system) == [("Port 3400.", 1, 4), ("Always use port 3000.", 4, 5)]
+    assert often(actor_system) == [("Always use port 3000.", 4, 5)], "the newest of each thing"
 
 
 def test_what_subagents_were_told_is_not_counted(actor_system: ActorHarness) -> None:
     keep(actor_system, event("Always run the linter.", 1), event("hello", 2))
     keep(actor_system, *(event("Always run the linter.", at, session=f"one/{at}") for at in (5, 6)))
     assert often(actor_system) == [("Always run the linter.", 1, 1)]
+
+
+# --- what stands now -------------------------------------------------------------------------------------------------
+
+
+def test_a_plain_statement_of_the_user_stands_until_a_newer_one_of_the_thing(actor_system: ActorHarness) -> None:
+    keep(actor_system, event("our database is postgres 16, in a container", 1), event("lunch was good", 2))
+    keep(actor_system, event("staging listens on port 4010", 3), event("production listens on port 4000", 4))
+    assert set(held(actor_system)) == {
+        "our database is postgres 16, in a container",
+        "staging listens on port 4010",
+        "production listens on port 4000",
+    }
+    keep(actor_system, event("staging has port 4120 from today, and the database is mysql 9 now", 9, session="two"))
+    assert set(held(actor_system)) == {
+        "staging has port 4120 from today, and the database is mysql 9 now",
+        "production listens on port 4000",
+    }
+
+
+def test_what_stands_for_something_replaced_is_told(actor_system: ActorHarness) -> None:
+    keep(actor_system, event("We use Redis for the queue.", 1))
+    keep(actor_system, event("We moved from Redis to Valkey, the tests are green.", 9, session="two"))
+    until(lambda: actor_system.look(lambda snapshot: snapshot.knowledge_waiting()) == (0, 0))
+    assert held(actor_system) == ["We moved from Redis to Valkey, the tests are green."]
+
+
+# --- what is open ----------------------------------------------------------------------------------------------------
+
+
+def still_open(actor_system: ActorHarness) -> list[str]:
+    return [to_text(one.text) for one in material(actor_system).open]
+
+
+def test_open_items_of_the_last_sessions_are_told_until_a_later_turn_says_they_are_done(
+    actor_system: ActorHarness,
+) -> None:
+    keep(actor_system, event("todo: move the lantern to the pier", 1), reply("Open: the paint for the boathouse.", 2))
+    assert still_open(actor_system) == ["Open: the paint for the boathouse.", "todo: move the lantern to the pier"]
+    keep(actor_system, event("the lantern is moved to the pier, done", 9, session="two"))
+    assert still_open(actor_system) == ["Open: the paint for the boathouse."]
+
+
+def test_the_last_prompt_that_tells_something_is_where_the_session_ended(actor_system: ActorHarness) -> None:
+    keep(actor_system, event("please paint the lantern red", 1), reply("Painted.", 2), event("thanks, bye!", 3))
+    found = left(actor_system)
+    assert (words(found), found.answered) == (("please paint the lantern red", ["Painted."]), True)
 
 
 # --- both ------------------------------------------------------------------------------------------------------------
@@ -406,7 +462,10 @@ def test_what_other_people_and_nobody_known_said_is_not_told(actor_system: Actor
         event("<relay> From now on we always use red paint.", 8, author="unknown"),
         event("From now on we always use blue paint.", 9, author="other", speaker="Rae"),
     )
-    assert held(actor_system) == ["Decision of owner: use green paint.", "Decision of assistant: use green paint."]
+    assert sorted(held(actor_system)) == [
+        "Decision of assistant: use green paint.",
+        "Decision of owner: use green paint.",
+    ]
     assert words(left(actor_system)) == ("Where is the lantern?", [])
 
 
@@ -429,5 +488,5 @@ def test_of_many_words_of_the_users_a_quarter_of_the_places_is_for_others(actor_
         *(reply(f"The store keeps part {number}.", number, kind="decision") for number in range(60)),
     )
     found = held(actor_system)
-    assert (len(found), sum("part" in one for one in found)) == (40, 10)
+    assert (len(found), sum("part" in one for one in found)) == (22, 5)
     assert "part" not in found[0]

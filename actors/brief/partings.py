@@ -1,0 +1,34 @@
+"""Tells prompts that say something from those that only say goodbye. Pure, in English and a little in German."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from mnemic.actors.protocol.ambient_messages import Quote
+from mnemic.actors.protocol.events import to_text
+from mnemic.algorithms.text.terms import telling_terms
+
+_MOST_CHARS = 160
+"""A longer prompt says more than goodbye."""
+_LEAST_TERMS = 2
+_PARTING = re.compile(
+    r"\b(?:bye|goodbye|good ?night|night|see (?:you|ya)|cheers|thanks|thank you|thx|that['’]?s (?:it|all)"
+    r"|done for (?:today|now)|(?:until|till) (?:tomorrow|monday|next)|have a (?:nice|good)|enjoy (?:the|your)"
+    r"|close the laptop|good work|well done|off to|stopping here|end of (?:the )?day|weekend|tschüss|danke"
+    r"|bis (?:dann|bald|morgen|später|\w+tag)|ciao|feierabend|schönes? \w+)\b",
+    re.IGNORECASE,
+)
+
+
+def is_parting(text: str) -> bool:
+    """Whether a prompt says little more than goodbye, or yes."""
+    if len(text) > _MOST_CHARS or text.rstrip().endswith("?"):
+        return False
+    return len(telling_terms(text)) < _LEAST_TERMS or _PARTING.search(text) is not None
+
+
+def telling_prompt(prompts: Sequence[Quote]) -> Quote | None:
+    """The first of some prompts that says something; the first of all where none does."""
+    telling = (one for one in prompts if not is_parting(to_text(one.text)))
+    return next(telling, prompts[0] if prompts else None)

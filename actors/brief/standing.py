@@ -1,0 +1,258 @@
+"""Chooses which sentences of a project's memories tell what stands now: the newest of each thing. Pure.
+
+A sentence is taken where cues say that it sets something (`mnemic.algorithms.brief.things`), or where its memory was
+kept as a decision or a note. An older one is left out where a newer sentence tells that what it names is over, gives
+the thing another value, or says the same: too many are left out rather than too few, for a stale line is worse than
+none. Above stands `mnemic.runtime.store.read.brief`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, timedelta
+from functools import lru_cache
+from typing import NamedTuple
+
+from mnemic.actors.brief.statement_cues import MAX_STATEMENT_CHARS, directive_start, is_open
+from mnemic.algorithms.brief.sentences import told_sentences
+from mnemic.algorithms.brief.things import Reading, expires, read_sentence, sets_something
+
+_SAME = 0.6
+"""Of the rarity of its words: a sentence that shares so much with a newer one says the same."""
+_CHANGED = 0.36
+"""A sentence that shares so much with a newer one that tells of a change is replaced by it."""
+_RIVAL = 0.25
+"""A sentence that shares so much with a newer one and what stands around that is replaced by its other value."""
+_RIVALS = 0.15
+"""Likewise where values of several kinds differ."""
+_TOLD = 0.12
+"""A sentence that shares so much with a newer one that names its value as the one before is replaced by it."""
+_RARE = 2.5
+"""Of the rarity of a word: what names a thing is not said everywhere."""
+_DAYS = frozenset(("date", "weekday", "clock"))
+"""What many a sentence names without setting it."""
+_LEAST_TERMS = 2
+_CACHED = 1 << 12  # sentences, about 4 MB
+_RULE, _KEPT, _CUED = 4, 3, 2
+_POINTER = re.compile(r"^\W*(?:(?:please|and|so|then|ok)\W+)*(?:put|write|note|record)\s+(?:it|them|that|this)\b", re.I)
+"""Says that what was said just before is to be kept."""
+
+
+class Saying(NamedTuple):
+    """One memory, as the choice sees it."""
+
+    key: int
+    """Greater of what came later."""
+    text: str
+    is_owners: bool
+    """Whether the user said it."""
+    is_kept: bool
+    """Whether it was kept as a decision or a note."""
+    is_correction: bool
+    """Whether it corrects another memory: it is told whatever it says."""
+    day: date
+    """When it was said."""
+    heirs: tuple[int, ...] = ()
+    """Characters at which it states what stands for something replaced."""
+
+
+class Standing(NamedTuple):
+    """A stretch that tells what stands."""
+
+    key: int
+    start: int
+    stop: int
+    score: int
+    """Greater of what tells it more surely."""
+
+
+class _Sentence(NamedTuple):
+    saying: Saying
+    reading: Reading
+    score: int
+    is_past: bool
+    """Whether it announced something for a day that is over."""
+
+
+def standing_sentences(sayings: Sequence[Saying]) -> list[Standing]:
+    """What stands of some memories, newest first.
+
+    Args:
+        sayings: from the oldest to the newest.
+    """
+    newest = max((saying.day for saying in sayings), default=date.min)
+    read = [_read(saying, newest) for saying in sayings]
+    newer = _Newer(_rarities(read))
+    found: list[Standing] = []
+    for sentences in reversed(read):
+        stands = [bool(one.score) and not one.is_past and not newer.outdoes(one) for one in sentences]
+        found += _stretches(sentences, stands)
+        newer.add(sentences)
+    return found
+
+
+def _read(saying: Saying, newest: date) -> list[_Sentence]:
+    found = []
+    whole = saying.text if saying.is_kept or len(saying.text) <= MAX_STATEMENT_CHARS else ""
+    for start, text in _sentences(whole[:MAX_STATEMENT_CHARS]):
+        if not saying.is_owners and not saying.is_kept and not _sets(text):
+            continue
+        reading = _reading(text)._replace(start=start, stop=start + len(text))
+        found.append(_Sentence(saying, reading, _score(saying, reading), _is_past(text, saying.day, newest)))
+    return found
+
+
+# A process is asked again and again for a project of which little is new.
+_sentences = lru_cache(_CACHED)(lambda text: tuple(told_sentences(text)))
+_sets = lru_cache(_CACHED)(sets_something)
+_reading = lru_cache(_CACHED)(read_sentence)
+_is_open = lru_cache(_CACHED)(is_open)
+_states_rule = lru_cache(_CACHED)(lambda text: directive_start(text) is not None)
+
+
+def _is_past(text: str, said: date, newest: date) -> bool:
+    """Whether all that a sentence announced for days after it was said is over: the newest memory is later."""
+    days = [_next(said, month, day) for month, day in expires(text)]
+    announced = [day for day in days if day is not None and day > said]
+    return bool(announced) and max(announced) < newest
+
+
+def _next(said: date, month: int, day: int) -> date | None:
+    """The day that a sentence names without a year: not long before it was said."""
+    try:
+        named = date(said.year, month, day)
+        return named if named > said - timedelta(days=60) else named.replace(year=said.year + 1)
+    except ValueError:  # 30 February
+        return None
+
+
+def _score(saying: Saying, reading: Reading) -> int:
+    """How surely a sentence tells what stands; 0 where it does not."""
+    if saying.is_correction:
+        return _RULE
+    if reading.is_asked or not (saying.is_kept or saying.is_owners):
+        return 0
+    text = saying.text[reading.start : reading.stop]
+    tells = reading.is_change and bool(reading.things or reading.values)
+    if saying.is_kept:
+        return 0 if _is_open(text) or reading.is_work else _KEPT + tells
+    if _states_rule(text):
+        return _RULE
+    if reading.is_passing or len(reading.terms) < _LEAST_TERMS or _is_open(text):
+        return 0
+    if any(reading.start <= heir < reading.stop for heir in saying.heirs):
+        return _KEPT
+    if not tells and (reading.is_moment or not reading.is_standing):
+        return 0
+    return _CUED + (tells and reading.is_standing)
+
+
+def _stretches(sentences: Sequence[_Sentence], stands: Sequence[bool]) -> list[Standing]:
+    """Those that stand, neighbours in one; of what was kept nothing where what it tells most surely does not stand."""
+    if not any(stands):
+        return []
+    saying = sentences[0].saying
+    if saying.is_kept and not saying.is_correction:
+        best = max(range(len(sentences)), key=lambda place: (sentences[place].score, -place))
+        if not stands[best] or sentences[0].reading.is_work:
+            return []
+        if len(sentences) > 1:
+            stands = [still and bool(one.reading.terms) for one, still in zip(sentences, stands, strict=True)]
+    found: list[Standing] = []
+    last = -2
+    for place, one in enumerate(sentences):
+        if stands[place]:
+            start, score = one.reading.start, one.score
+            if place == last + 1:
+                before = found.pop()
+                start, score = before.start, max(score, before.score)
+            elif score == _RULE and place and _POINTER.match(saying.text[start:]):
+                start = sentences[max(0, place - 2)].reading.start
+            found.append(Standing(saying.key, start, one.reading.stop, score))
+            last = place
+    return found[:1] if saying.is_kept else found
+
+
+def _rarities(read: Sequence[Sequence[_Sentence]]) -> dict[str, float]:
+    holding = Counter(term for sentences in read for term in {term for one in sentences for term in one.reading.terms})
+    return {term: math.log1p(len(read) / count) for term, count in holding.items()}
+
+
+class _Newer:
+    """What was said later than a sentence, by its words."""
+
+    def __init__(self, weights: Mapping[str, float]) -> None:
+        self._weights = weights
+        self._by_term: dict[str, list[int]] = defaultdict(list)
+        self._said: list[tuple[_Sentence, frozenset[str], float]] = []
+
+    def add(self, sentences: Sequence[_Sentence]) -> None:
+        """Take in a memory, of which each sentence is seen among its neighbours."""
+        for place, one in enumerate(sentences):
+            reading = one.reading
+            if not (one.score or reading.is_change or reading.values or reading.past_values or reading.over):
+                continue
+            near = frozenset().union(*(other.reading.terms for other in sentences[max(0, place - 1) : place + 2]))
+            for term in near:
+                self._by_term[term].append(len(self._said))
+            self._said.append((one, near, self._weight(reading.terms)))
+
+    def outdoes(self, one: _Sentence) -> bool:
+        """Whether something newer stands for a sentence."""
+        own = self._weight(one.reading.terms)
+        candidates = sorted({number for term in one.reading.terms for number in self._by_term.get(term, ())})
+        return any(self._stands_for(one, own, *self._said[number]) for number in candidates)
+
+    def _stands_for(self, one: _Sentence, own: float, by: _Sentence, near: frozenset[str], weight: float) -> bool:
+        new, old = by.reading, one.reading
+        if any(gone <= old.terms and self._is_rare(gone) for gone in new.over - old.over):
+            return True
+        around = self._weight(old.terms & near) / max(1e-9, own)
+        if new.past_values & old.values and around >= _TOLD:
+            return True
+        if new.is_asked or _tell_apart(old, new):
+            return False
+        if new.subjects & old.subjects and by.score:
+            return True
+        shared = old.terms & new.terms
+        part = self._weight(shared) / max(1e-9, min(own, weight))
+        if by.score >= one.score and part >= _SAME and len(shared) >= _LEAST_TERMS:
+            return True
+        kinds = {kind for kind, _ in old.values if _differ(kind, new, old)}
+        if kinds and around >= _least_shared(kinds, by):
+            return True
+        if not new.is_change or new.is_passing or not by.saying.is_owners | by.saying.is_kept:
+            return False
+        return part >= (_CHANGED if by.score else _SAME) and around >= _RIVAL and len(shared) >= _LEAST_TERMS
+
+    def _is_rare(self, terms: frozenset[str]) -> bool:
+        return max(self._weights.get(term, _RARE) for term in terms) >= _RARE
+
+    def _weight(self, terms: Iterable[str]) -> float:
+        return math.fsum(sorted(self._weights[term] for term in terms))
+
+
+def _least_shared(kinds: frozenset[str] | set[str], by: _Sentence) -> float:
+    """How much of a sentence a newer one must share that gives other values of some kinds."""
+    if not by.score and not by.reading.is_change:
+        return 1.5 * _RIVAL
+    if kinds <= _DAYS and not by.reading.is_change:
+        return 2 * _RIVAL
+    return _RIVAL if len(kinds) == 1 else _RIVALS
+
+
+def _tell_apart(one: Reading, other: Reading) -> bool:
+    """Whether two sentences speak of two things of a kind: of staging and production, of pier 3 and pier 4."""
+    return any(
+        mine and theirs and mine.isdisjoint(theirs)
+        for mine, theirs in ((one.qualifiers, other.qualifiers), (one.numbers, other.numbers))
+    )
+
+
+def _differ(kind: str, new: Reading, old: Reading) -> bool:
+    """Whether two sentences give other values of a kind."""
+    values = {value for one, value in new.values if one == kind}
+    return bool(values) and values.isdisjoint(value for one, value in old.values if one == kind)
