@@ -25,6 +25,7 @@ def talk(actors: ActorHarness, *turns: str, session: str = "s") -> None:
         said_at = START_US + number
         actors.keep(text, session=session, said_at=said_at, role=("user", "assistant")[number % 2])
     actors.embed()
+    actors.clock.advance(3600)  # what was typed a moment ago is another matter
 
 
 def order(recalled: Recalled) -> list[str]:
