@@ -159,8 +159,8 @@ def _stretches(sentences: Sequence[_Sentence], stands: Sequence[bool]) -> list[S
         best = max(range(len(sentences)), key=lambda place: (sentences[place].score, -place))
         if not stands[best] or sentences[0].reading.is_work:
             return []
-        if len(sentences) > 1:
-            stands = [still and bool(one.reading.terms) for one, still in zip(sentences, stands, strict=True)]
+        if len(sentences) > 1 and not sentences[0].reading.terms:  # what it decides was said before
+            return []
     found: list[Standing] = []
     last = -2
     for place, one in enumerate(sentences):
