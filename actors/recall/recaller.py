@@ -245,14 +245,14 @@ class Recaller:
                 why |= {name: calibration.slope * share for name, share in evidence.items()}
                 score = calibration.probability(sum(evidence.values()))
                 names, marks = self._folder.name(same, snapshot), (kept.replaced, kept.contradicts)
-                more = (why, links, score, names, *(one.get(row, ()) for one in marks))
-                hit = make_hit(memory, part, offset, *more)
+                hit = make_hit(memory, part, offset, why, links, score, names, *(one.get(row, ()) for one in marks))
                 if most is not None and (excess := used + sent_bytes(hit) - most) > 0:
                     room = fitting_length(part, len(memory.data), excess)
                     if room < min(hit_bytes, _LEAST_EXCERPT_BYTES):
                         left_out += number < k
                         continue
-                    hit = make_hit(memory, *excerpt(memory.data, room, start, terms), *more)
+                    part, offset = excerpt(memory.data, room, start, terms)
+                    hit = msgspec.structs.replace(hit, data=part, start_byte=offset)
                 used += sent_bytes(hit)
                 hits.append(hit)
         return hits, left_out, -(-used // BYTES_PER_TOKEN) if hits else 0

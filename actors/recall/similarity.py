@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.brief.brief import rarity
+from mnemic.actors.brief.sure import rarity
 from mnemic.actors.protocol.contract import Context
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.events import to_bytes
