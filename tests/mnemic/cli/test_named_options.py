@@ -14,7 +14,7 @@ from tests.paths import ROOT
 
 FOLDERS = ("actors", "algorithms", "hooks", "mnemic", "runtime")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
-STRANGERS = {"--no-deps", "--assistant", "--event", "--cwd", "--ask", "--off", "--unix-socket", "--line"}
+STRANGERS = {"--no-deps", "--assistant", "--event", "--cwd", "--ask", "--updates", "--off", "--unix-socket", "--line"}
 STRANGERS |= {"--user", "--now", "--property", "--value", "--python"}
 """Options of pip, of uv, of curl, of systemctl, of the hook and of what it starts (docs/spool.md);
 a colour of the page of HTTP."""
