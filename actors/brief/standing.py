@@ -217,11 +217,17 @@ class _Newer:
             return False
         if new.subjects & old.subjects and by.score:
             return True
+        kinds = {kind for kind, _ in old.values if _differ(kind, new, old)}
+        if (
+            kinds
+            and by.score
+            and any(mine <= other or other <= mine for mine in new.subjects for other in old.subjects)
+        ):
+            return True
         shared = old.terms & new.terms
         part = self._weight(shared) / max(1e-9, min(own, weight))
         if by.score >= one.score and part >= _SAME and len(shared) >= _LEAST_TERMS:
             return True
-        kinds = {kind for kind, _ in old.values if _differ(kind, new, old)}
         if kinds and around >= _least_shared(kinds, by):
             return True
         if not new.is_change or new.is_passing or not by.saying.is_owners | by.saying.is_kept:

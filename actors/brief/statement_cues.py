@@ -71,6 +71,11 @@ _OPEN = re.compile(
         (?:summer|autumn|winter|spring)\b
     | ^(?:for|in)\s+(?:the\s+)?(?:summer|autumn|winter|spring)\s*:
     | \b(?:autumn|summer|winter|spring|["“”]?later["“”]?)\W?\s+list\b
+    | \bstopping\s+here\b | \b(?:I|we)\s+(?:stopped|stop)\s+(?:here|at|in|with)\b | \bgot\s+as\s+far\s+as\b
+    | \bhalf[\s-]?(?:way|done|finished|ported|written)\b | \bcarry\s+on\s+(?:there|here|with)\b
+    | \bnot\s+started\b | \bstill\s+red\b
+    | \b(?:is|are|was|were|has|have)(?:n['’]t|\s+not)\s+(?:\w+\s+)?
+        (?:done|changed|written|merged|tested|started)\s+yet\b
     | \bfollow-?ups?\b | \bremind\s+me\b | \bpick\s+(?:this|it|that)\s+up\b
     """,
     re.IGNORECASE | re.VERBOSE,

@@ -6,7 +6,7 @@ Regular expressions that a reader can check, in English. Above stands `mnemic.ac
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -130,6 +130,30 @@ _STANDING = re.compile(
     r"|arrives?|lasts?|holds?|keeps?|(?:is|are)\s+kept|uses?|pays?|expires?|may|must|does|do|has|have|becomes?)\b)",
 )
 """A clause that begins with a thing and says how it is."""
+_VALUE = r"(?=.*(?:\d|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|[\w-]\s(?-i:[A-Z])))"
+_LABEL = r"(?!(?:note|decision|todo|update|fix|idea|error|warning|question|fyi)\b)(?:[\w/-]+\ ){0,2}[\w/-]+:\ "
+_DOES = r"is\ (?:our|the)|signs|owns|leads|conducts|carries|handles|maintains|reviews|approves|administers"
+_DEFINITE = re.compile(
+    rf"""
+      ^\W*(?:(?:and|also|oh|btw|so|yes|right|then|ok)[ ,]+)*
+      (?:
+        (?:{_LABEL})?
+        (?P<of>(?:the|our|all(?:\ (?:the|our))?)\ (?:[\w’'./-]+\ ){{1,6}}?)
+        (?:is|are|sits?|lives?|runs?|happens?|goes|go|costs?|starts?|ends?|opens?|closes?|belongs?|comes?)\b{_VALUE}
+      | (?:{_LABEL})?
+        (?P<many>(?:[\w’'./-]+\ ){{0,2}}[a-z]{{3,}}s\ )(?:are|happen|cost|go|start|end|run|sit|live|come)\ {_VALUE}
+      | (?P<we>we)(?:['’]re|\ (?:are|use|run|meet|deploy|host|keep|pay|take|ship|build|release|rehearse|train))
+        \ {_VALUE}
+      | (?P<label>{_LABEL})(?!\S+:)(?=.{{1,60}}$)(?=.*\d)
+      | (?-i:(?:Dr|Mrs?|Ms)\.?\ )?(?-i:[A-Z])[\w’'-]+(?:\ (?-i:[A-Z])[\w’'-]+)?
+        \ (?P<does>(?:{_DOES})\ (?:[\w’'-]+\ ?){{1,4}})
+      )
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A sentence that says how something definite is, or who does what: ``the scores are on Nextcloud``, ``Ben is our
+treasurer``.
+"""
 _PASSING = re.compile(
     r"^\W*(?:(?:and|so|or|well|ok|yes|no|hm+|ah|also)[ ,]+)*(?:if|suppose|imagine|what|why|how|when|where|who"
     r"|which|maybe|perhaps|should|shall|did|do|does|would|could|can|is|are|was|were|let me|let['’]s|please|but|i start"
@@ -137,7 +161,7 @@ _PASSING = re.compile(
     r"|\b(?:i|we)\s+(?:think|guess|wonder|hope|wish|suspect|could|might|would|should|remember)\b|\bwould\b|\bi['’]d\b"
     r"|\bwants\s+(?:to|the|an?|more)\b|\b(?:smells|looks|feels|seems|sounds)\s+like\b|\bmy suspicion\b|!!"
     r"|\b(?:for now|for the moment|until we|for a test|can you|now and then|honestly|tonight)\b"
-    r"|\b(?:fails?|failed|failing|crashe[sd]|dies|died|broke\w*|complain\w*|returns? \d+|alert:|correct now"
+    r"|\b(?:fails?|failed|failing|crashe[sd]|dies|died|broken?\b|complain\w*|returns? \d+|alert:|correct now"
     r"|works (?:now|fine|again|on|in)|(?:is|are) finished|cves?)\b",
 )
 """What tries, supposes, complains, or says that something is done."""
@@ -238,24 +262,24 @@ def read_sentence(text: str, start: int = 0) -> Reading:
     is_named = bool(values) or _NAME.search(text) is not None
     clauses = list(_STANDING.finditer(low))
     standing = clauses[0] if clauses else None
+    definite = _DEFINITE.match(text[:_MOST_CHARS])
     terms, over = frozenset(_terms(low)), frozenset(_over(low))
     return Reading(
         start=start,
         stop=start + len(text),
         terms=terms,
         things=things,
-        subjects=frozenset(frozenset(_terms(one["of"])) for one in clauses if not _OLD.search(one["of"]))
-        - {frozenset()},
+        subjects=frozenset(frozenset(_terms(one)) for one in _subjects(clauses, definite)) - {frozenset()},
         values=values,
         past_values=before - values,
         over=over,
         is_change=_CHANGE.search(low) is not None or (bool(over) and len(terms) >= _SAYS_MORE),
-        is_standing=is_named and standing is not None,
+        is_standing=(is_named and standing is not None) or definite is not None,
         is_passing=_PASSING.search(low) is not None,
         is_asked=text.rstrip("\"'”’)]*_ ").endswith("?"),
         qualifiers=frozenset(match[0][:4] for match in _QUALIFIER.finditer(low)),
         numbers=numbers,
-        is_moment=_MOMENT.search(_clause(low, standing)) is not None,
+        is_moment=_MOMENT.search(_clause(low, standing, definite)) is not None,
         is_work=_WORK.search(low) is not None or len(low.split()) < _LEAST_WORDS,
     )
 
@@ -266,8 +290,17 @@ def sets_something(text: str) -> bool:
     return _DIGIT.search(low) is not None or _CHANGE.search(low) is not None or _OVER.search(low) is not None
 
 
-def _clause(text: str, standing: re.Match[str] | None) -> str:
+def _subjects(clauses: Sequence[re.Match[str]], definite: re.Match[str] | None) -> Iterator[str]:
+    """What the clauses of a sentence say how it is, as it is written."""
+    yield from (one["of"] for one in clauses if not _OLD.search(one["of"]))
+    if definite is not None and definite.lastgroup not in (None, "we"):
+        yield definite[definite.lastgroup].lower()
+
+
+def _clause(text: str, standing: re.Match[str] | None, definite: re.Match[str] | None) -> str:
     """The clause that says how a thing is; the whole text where none does."""
+    if standing is None and definite is not None:
+        return re.split(r"[,;]\s", text, maxsplit=1)[0]
     return text if standing is None else re.split(r"[,;]\s", text[standing.start() + 2 :], maxsplit=1)[0]
 
 

@@ -29,7 +29,8 @@ def test_an_item_is_open_until_a_later_turn_says_that_it_is_done(item: str, done
 
 def test_what_is_half_done_or_asked_for_is_not_done() -> None:
     item = "todo: the dashboard for the office"
-    assert left(item, "the dashboard for the office is half done") == [item]
+    half = "the dashboard for the office is half done"
+    assert left(item, half) == [half], "what says how far it is stands for the item"
     assert left(item, "is the dashboard for the office done?") == [item]
 
 

@@ -77,3 +77,28 @@ def test_a_quick_look_tells_what_may_replace_something() -> None:
     assert sets_something("it lasts 12 minutes")
     assert sets_something("stripe is history")
     assert not sets_something("let me look at the log")
+
+
+@pytest.mark.parametrize(
+    ("text", "subject"),
+    [
+        ("The tickets are sold on TicketBooth, the page went up on Monday.", {"ticket"}),
+        ("Adult tickets are 16 pounds.", {"adult", "ticket"}),
+        ("team vote: deploys happen Wednesday mornings, 9:30", {"deploy"}),
+        ("Nordic shards: cap of 40 players.", {"nordic", "shard"}),
+        ("Dr Lund signs the records.", {"sign", "record"}),
+        ("Ben Okoro is our treasurer, elected yesterday.", {"treasur"}),
+        ("We're on Hetzner.", set()),
+    ],
+)
+def test_a_definite_thing_with_a_value_stands(text: str, subject: set[str]) -> None:
+    read = read_sentence(text)
+    assert read.is_standing
+    assert not read.is_moment
+    assert subject <= {term for one in read.subjects for term in one}
+
+
+@pytest.mark.parametrize("text", ["the page went up", "the lamp is dim today", "Tom is at the dentist", "note: 3 left"])
+def test_what_goes_by_or_has_no_value_does_not_stand(text: str) -> None:
+    read = read_sentence(text)
+    assert not read.is_standing or read.is_moment
