@@ -71,6 +71,7 @@ _OPEN = re.compile(
         (?:summer|autumn|winter|spring)\b
     | ^(?:for|in)\s+(?:the\s+)?(?:summer|autumn|winter|spring)\s*:
     | \b(?:autumn|summer|winter|spring|["“”]?later["“”]?)\W?\s+list\b
+    | (?:^|[.;!]\s+)(?:(?:and|so|ok|noted)[ ,.:]{1,3}){0,2}left(?:\s+over)?\s*:
     | \bstopping\s+here\b | \b(?:I|we)\s+(?:stopped|stop)\s+(?:here|at|in|with)\b | \bgot\s+as\s+far\s+as\b
     | \bhalf[\s-]?(?:way|done|finished|ported|written)\b | \bcarry\s+on\s+(?:there|here|with)\b
     | \bnot\s+started\b | \bstill\s+red\b

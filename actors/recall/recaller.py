@@ -137,6 +137,7 @@ class Recaller:
             kept = read_replacements(self._index.columns.row[sought].tolist(), when.at_us, snapshot, terms)
             calibration = FULL if first is not None else WORDS if found is None else MEANING
             best, asked_terms = pool[:_RERANKED], frozenset(term for one in words for term in one.terms)
+            following = best[:0]
             if "answer" in recall.signals:
                 following = self._answers.followers(best, asked_terms, visible & ~surplus, snapshot)
                 best, pool = np.concatenate([best, following]), np.concatenate([pool, np.setdiff1d(following, pool)])
@@ -144,7 +145,8 @@ class Recaller:
                 reranked = self._reranker.look(best, first, snapshot, context, degraded)
                 fused.replace(best, reranked.contributions)
                 calibration = calibration.with_unknown(reranked.unknown)
-                weighed = self._validity.contributions(best, when, recall.as_of, kept, snapshot, zone)
+                rivals = len(best) - len(following)
+                weighed = self._validity.contributions(best, rivals, when, recall.as_of, kept, snapshot, zone)
                 validity[visible] = weighed.min(initial=0.0)  # what is not among the best passes none of them by it
                 validity[best] = weighed
             if "answer" in recall.signals:

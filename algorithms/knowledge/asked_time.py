@@ -81,6 +81,14 @@ _DONE = re.compile(
     re.IGNORECASE,
 )
 """``was mended`` happened, ``was hosted`` lasted."""
+_DID = re.compile(r"\bdid\b", re.IGNORECASE)
+_LASTING = re.compile(
+    r"\b(?:use|have|run|live|work|own|cost|keep|like|love|want|need|weigh|host|serve|sit|stand|belong|grant|allow|last"
+    r"|hold|drive|coach|lead|teach|charge|rent|speak|wear|prefer|look after|listen)\b",
+    re.IGNORECASE,
+)
+"""What somebody did over some time; with any other verb ``did`` asks for an event."""
+_STATE_ASKED = re.compile(r"\b(?:what|which|who|whose|where|how)\b|\bas of\b", re.IGNORECASE)
 _TOLD_FROM_TODAY = re.compile(
     r"\b(?:yesterday|last|ago|today|tonight|this (?:morning|afternoon|evening|week|month|year)|on \w+day)\b",
     re.IGNORECASE,
@@ -110,7 +118,8 @@ def asked_time(question: str, *, names_days: bool) -> AskedTime:
         return "now"
     is_present = _PRESENT.search(question) and not _NOT_PRESENT.search(question)
     if names_days and not (is_present and _TODAY.search(question)):
-        happened = _EVENT.search(question) or _DONE.search(question)
+        happened = _EVENT.search(question) or _DONE.search(question) or not _STATE_ASKED.search(question)
+        happened = happened or (_DID.search(question) and not _LASTING.search(question))
         return "any" if happened or _TOLD_FROM_TODAY.search(question) else "day"
     if _is_terse(question) or (_NEWEST.search(question) and not _NOT_PRESENT.search(question)):
         return "now"

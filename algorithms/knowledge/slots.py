@@ -75,6 +75,7 @@ admin admins guest guests member members free paid
 """Words that say for which of several things, places or times a statement holds."""
 _IDENTIFIER = re.compile(r"[^\W\d]\S*[\d@/_]\S*|[^\W\d]+\.\w\S*")
 """Written as no word is: ``web1``, ``eu-west-1``, ``ines@example.org``, ``pier.example``."""
+_NUMBERED = re.compile(r"([a-z]+)\s\d+(?:\s[a-z]+)*")
 _TIED = re.compile(r"\s(?:of|at|in|on|from|for|with)\s")
 _GLUED = re.compile(r"(\d)([a-z])")  # "30min"
 _WORD = re.compile(r"\w+(?:[-./:_'’&+#]\w+)*[+#%]*")
@@ -115,7 +116,7 @@ def is_slot(subject: str) -> bool:
 def sort_of(value: str) -> str:
     """What sort of thing a value is: a name, or a number of something; ``""`` for what can be told neither way.
 
-    >>> sort_of("Bologna"), sort_of("24 hours") == sort_of("30 minutes"), sort_of("port 3000"), sort_of("slow")
+    >>> sort_of("Bologna"), sort_of("24 hours") == sort_of("30 minutes"), sort_of("port 3000"), sort_of("part 12")
     ('name', True, 'number', '')
     """
     if value[:1].isupper() or value[:1] in ("#", "`") or kinds_of_name(value) or _IDENTIFIER.fullmatch(value):
@@ -123,6 +124,8 @@ def sort_of(value: str) -> str:
     if not any(map(str.isdigit, value)):
         return ""
     value = _TIED.split(value, maxsplit=1)[0]  # "30 minutes of idling"
+    if (label := _NUMBERED.fullmatch(value)) and label[1] not in SLOT_NOUNS and label[1] not in _UNITS:
+        return ""  # "part 12" and "part 13" are two things
     words = [one for one in _WORD.findall(_GLUED.sub(r"\1 \2", value.lower())) if not any(map(str.isdigit, one))]
     units = [_UNITS.get(one, _UNITS.get(one.rstrip("s"), one)) for one in words]
     return " ".join(["number", *filter(None, units)])

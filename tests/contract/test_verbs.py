@@ -115,7 +115,7 @@ COMMANDS: dict[Struct, Offer] = {
 TOOLS: dict[Struct, Offer] = {
     Recall: offer(
         "memory_recall",
-        lacks="at roles speakers assistants branches tools place signals observe private trace trial assistant"
+        lacks="roles speakers assistants branches tools place signals observe private trace trial assistant"
         " asking_session",
         own="explain",
     ),

@@ -27,7 +27,7 @@ _ASKING = 5  # of the best that ask, so many may have those that follow them loo
 _FOLLOWING = 4  # turns after one that asks
 _LEAST_ASKED = 0.3  # what asks less has no followers
 _LEAST_EVIDENCE = 0.9  # nor has what has less in common with the question, of a score
-_HANDED_ON, _DECAY = 0.3, 0.7  # of that, what the next turn gains, and each later one of the one before it
+_HANDED_ON, _DECAY = 0.15, 0.7  # of that, what the next turn gains, and each later one of the one before it
 _DONE_ONLY = 0.75 / FULL.slope  # what a call of a tool loses where what holds now is asked for: it was said elsewhere
 _DENIED = 2.0 / FULL.slope  # what a denial loses
 _REASON = 0.35  # of what it has in common with the question, what a reason gains where one is wanted
@@ -201,6 +201,8 @@ class Answers:
         if snapshot.generation != self._generation or len(self._known) > _MOST_KNOWN:
             self._generation, self._known = snapshot.generation, {}
         unknown = [row for row in rows if row not in self._known]
-        texts = snapshot.text_starts(unknown, MAX_CHARS, with_speaker=False)
-        self._known |= {row: read_answer(text) for row, text in zip(unknown, texts, strict=True)}
+        texts = snapshot.text_prefixes(unknown, MAX_CHARS)
+        self._known |= {
+            row: read_answer(text.decode("utf-8", "replace")) for row, text in zip(unknown, texts, strict=True)
+        }
         return [self._known[row] for row in rows]

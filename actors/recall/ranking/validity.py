@@ -51,6 +51,7 @@ class Validity:
     def contributions(
         self,
         candidates: NDArray[np.int64],
+        rivals: int,
         when: AskedWhen,
         as_of: int | None,
         kept: Replacements,
@@ -61,6 +62,7 @@ class Validity:
 
         Args:
             candidates: ``(m,)``: positions of memories.
+            rivals: so many of them, the first, may take the place of others; the rest only follows what asked.
             when: the time that is asked for; ``any`` adds 0 everywhere.
             as_of: the time as of which it is asked, if it is.
             kept: what is kept of the candidates: it goes before what the pair alone makes likely.
@@ -87,6 +89,7 @@ class Validity:
         old, new = self._index.superseded(as_of)
         corrected = np.isin(candidates, old[columns.said_at[new] < end])
         takes[corrected] = 0.0
+        takes[rivals:] = 0.0
         lengths = np.array([length for _, length in known], np.int64)
         vectors = self._index.first_vectors(candidates).astype(np.float64)
         same = same_slot(vectors @ vectors.T, lengths) * (scope[:, None] == scope[None, :])
