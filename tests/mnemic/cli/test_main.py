@@ -30,7 +30,7 @@ from tests.processes.faces import EXAMPLE, Outcome, claude_turn, git_project, li
 
 Command = Callable[..., Outcome]
 DOCS = ROOT / "docs" / "cli.md"
-WHERE_KNOWN = {"newest", "replaced", "superseded_by"}
+WHERE_KNOWN = {"newest", "replaced"}
 HIT = {
     "id",
     "source_id",
