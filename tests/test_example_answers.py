@@ -51,3 +51,16 @@ def test_no_kind_of_question_is_answered_worse_than_it_was(rankings: dict[str, l
     first = sum(ranking[:1] == [True] for ranking in rankings[kind])
     mean = sum(reciprocal_rank(ranking, {True}) for ranking in rankings[kind]) / len(rankings[kind])
     assert (first >= FIRST_RIGHT[kind], mean >= MEAN_RECIPROCAL_RANK[kind]) == (True, True), (first, mean)
+
+
+def test_what_corrects_stands_above_all_that_it_stands_for(
+    captured_example: tuple[Path, Outcome], tmp_path: Path
+) -> None:
+    home = Path(shutil.copytree(captured_example[0], tmp_path / "home"))
+    with mnemic.open(home) as mind:
+        question = "How long does the session token last?"
+        old = next(hit for hit in mind.recall(question, K, observe=False).hits if "30 minutes of idling" in hit.text)
+        mind.remember("The session token lasts 10 minutes from today.", supersedes=old.id, scope="slipway")
+        hits = mind.recall(question, K, observe=False).hits
+    assert "10 minutes" in hits[0].text
+    assert hits[1].id == old.id

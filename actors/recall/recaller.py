@@ -34,7 +34,7 @@ from mnemic.actors.recall.ranking.answers import Answers
 from mnemic.actors.recall.ranking.asked_when import read_asked_when
 from mnemic.actors.recall.ranking.day_signal import WEIGHT, day_nearness
 from mnemic.actors.recall.ranking.first_pass import first_signals
-from mnemic.actors.recall.ranking.lifting import lift_corrections, lift_heirs
+from mnemic.actors.recall.ranking.lifting import lift_all
 from mnemic.actors.recall.ranking.night_effects import NightEffects, surplus_copies
 from mnemic.actors.recall.ranking.replaced import read_replacements
 from mnemic.actors.recall.ranking.reranker import Reranker
@@ -167,11 +167,20 @@ class Recaller:
             total = fused.scores + answer + validity + use
             before = total.copy()
             # What is lifted may pass others; these stand among each other as before.
-            pool = np.union1d(pool, lift_corrections(self._index, recall.as_of, total, speaking, when.until_us))
-            if when.kind != "before" and "validity" in recall.signals:
-                heirs = lift_heirs(self._index, kept, total, speaking, visible, now=when.kind == "now")
-                ranked[heirs], surplus[heirs] = True, False
-                pool = np.union1d(pool, heirs)
+            by_facts = when.kind != "before" and "validity" in recall.signals
+            lifted, heirs = lift_all(
+                self._index,
+                kept,
+                recall.as_of,
+                total,
+                speaking,
+                visible,
+                when.until_us,
+                heirs=by_facts,
+                now=when.kind == "now",
+            )
+            ranked[heirs], surplus[heirs] = True, False
+            pool = np.union1d(pool, lifted)
             order = pool[rank(total[pool], speaking[pool] & ranked[pool], said_at[pool], limit)]
             # what hardly holds may fit all the same, and what was of use fits no better
             fitting = (total - validity - use)[order[:1]]

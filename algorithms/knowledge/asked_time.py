@@ -118,9 +118,9 @@ def asked_time(question: str, *, names_days: bool) -> AskedTime:
         return "now"
     is_present = _PRESENT.search(question) and not _NOT_PRESENT.search(question)
     if names_days and not (is_present and _TODAY.search(question)):
-        happened = _EVENT.search(question) or _DONE.search(question) or not _STATE_ASKED.search(question)
-        happened = happened or (_DID.search(question) and not _LASTING.search(question))
-        return "any" if happened or _TOLD_FROM_TODAY.search(question) else "day"
+        happened = _EVENT.search(question) or _DONE.search(question)
+        is_state = _STATE_ASKED.search(question) and not (_DID.search(question) and not _LASTING.search(question))
+        return "any" if happened or not is_state or _TOLD_FROM_TODAY.search(question) else "day"
     if _is_terse(question) or (_NEWEST.search(question) and not _NOT_PRESENT.search(question)):
         return "now"
     if not is_present or _PERFECT.search(question) or _FUTURE.search(question):

@@ -16,7 +16,42 @@ from mnemic.actors.recall.recall_index import RecallIndex
 
 _CORRECTION_MARGIN = 1e-3  # a correction stands this much above what it replaces
 
+_MOST_TURNS = 8  # chains that change so often between corrections and facts end there
+
 Floats = NDArray[np.floating[Any]]
+
+
+def lift_all(
+    index: RecallIndex,
+    kept: Replacements,
+    as_of: int | None,
+    scores: Floats,
+    speaking: NDArray[np.bool_],
+    visible: NDArray[np.bool_],
+    until: float,
+    *,
+    heirs: bool,
+    now: bool,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Lift what stands for others until each stands above all that it stands for; corrections have the last say.
+
+    Args:
+        until: see `lift_corrections`.
+        heirs: whether what facts replaced counts as well.
+        now: see `lift_heirs`.
+
+    Returns the positions of all that were lifted, and of those among them that stand for what facts replaced.
+    """
+    lifted = [lift_corrections(index, as_of, scores, speaking, until)]
+    standing = lifted[0][:0]
+    for turn in range(_MOST_TURNS if heirs else 0):
+        before = scores.copy()
+        found = lift_heirs(index, kept, scores, speaking, visible, now=now, named_first=not turn)
+        standing = np.union1d(standing, found)
+        lifted += [found, lift_corrections(index, as_of, scores, speaking, until)]
+        if np.array_equal(before, scores):
+            break
+    return np.unique(np.concatenate(lifted)), standing
 
 
 def lift_corrections(
@@ -57,12 +92,14 @@ def lift_heirs(
     visible: NDArray[np.bool_],
     *,
     now: bool = False,
+    named_first: bool = True,
 ) -> NDArray[np.int64]:
     """Lift what stands for a memory right above it; returns the positions of those lifted.
 
     Args:
         now: whether what holds now is asked for: then the newer of two that contradict each other stands above, and
             what stands for all that the question names stands first.
+        named_first: whether that goes first, and not only above what it replaced.
     """
     rows, lifted = index.columns.row, set[int]()
     ordered = sorted([*kept.successions, *(kept.likely if now else ())], key=lambda each: each.at)
@@ -73,7 +110,7 @@ def lift_heirs(
         for one in ordered:
             older, heir = np.searchsorted(rows, (one.older, one.heir)).tolist()
             if heir < len(rows) and rows[heir] == one.heir and visible[heir] and speaking[older]:
-                is_first = now and one.is_named and not turn
+                is_first = now and named_first and one.is_named and not turn
                 least = (best if is_first and heir != first else scores[older]) + _CORRECTION_MARGIN
                 if scores[heir] < least or not speaking[heir]:
                     scores[heir], speaking[heir], moved = max(scores[heir], least), True, True

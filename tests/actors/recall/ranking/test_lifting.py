@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.recall.ranking.lifting import lift_heirs
+from mnemic.actors.recall.ranking.lifting import lift_all, lift_heirs
 from mnemic.actors.recall.ranking.replaced import Replacements, Succession
 
 MEMORIES = 8
@@ -62,3 +62,23 @@ def test_what_stands_for_all_that_is_named_stands_first_where_now_is_asked_for()
     assert np.argmax(lift(of, [0.9, 0.5, 0.1], now=True)[0]) == 2
     assert np.argmax(lift(of, [0.9, 0.5, 0.1])[0]) == 0
     assert lift(of, [0.2, 0.5, 0.9], now=True)[0] == [0.2, 0.5, 0.9], "it stands there already"
+
+
+@st.composite
+def corrections(draw: st.DrawFn) -> tuple[list[int], list[int]]:
+    """Some memories, each once and in their order, and the later one that corrects each."""
+    old = sorted(draw(st.sets(st.integers(0, MEMORIES - 2), max_size=4)))
+    return old, [draw(st.integers(one + 1, MEMORIES - 1)) for one in old]
+
+
+@given(successions(), corrections(), st.lists(st.integers(-3, 3), min_size=MEMORIES, max_size=MEMORIES), st.booleans())
+def test_neither_a_corrected_nor_a_replaced_memory_stands_above_what_stands_for_it(
+    given_: list[Succession], corrected: tuple[list[int], list[int]], scores: list[int], now: bool
+) -> None:
+    old, new = (np.array(one, np.int64) for one in corrected)
+    columns = SimpleNamespace(row=np.arange(MEMORIES) + 1, said_at=np.arange(MEMORIES))
+    index: Any = SimpleNamespace(columns=columns, superseded=lambda as_of: (old, new))
+    after, all_of = np.array(scores, np.float64), np.ones(MEMORIES, bool)
+    lift_all(index, kept(given_), None, after, all_of.copy(), all_of, np.inf, heirs=True, now=now)
+    assert all(after[newer] > after[older] for older, newer in zip(*corrected, strict=True))
+    assert all(after[one.heir - 1] > after[one.older - 1] for one in given_)
