@@ -7,6 +7,7 @@ keep what is told already from being told again. Which texts have the same words
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -30,7 +31,12 @@ class Said(NamedTuple):
 
 def statement_key(quote: Quote) -> Hashable:
     """Equal for quotes that state the same in the same words."""
-    return quote.id if quote.size_bytes > len(quote.text) else word_form(to_text(quote.text))
+    return quote.id if quote.size_bytes > len(quote.text) else _form(quote.text)
+
+
+@lru_cache(1 << 12)  # a process is asked again and again for a project of which little is new
+def _form(text: bytes) -> Hashable:
+    return word_form(to_text(text))
 
 
 def is_from_user(quote: Quote) -> bool:
