@@ -17,6 +17,7 @@ import pytest
 
 import mnemic
 from mnemic.actors.brief.page import quote_inline
+from mnemic.actors.brief.open_work import Turn, open_work
 from mnemic.actors.brief.partings import is_parting
 from mnemic.actors.brief.statement_cues import (
     MAX_STATEMENT_CHARS,
@@ -125,6 +126,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "is_program": is_program,
     "key_phrases": lambda text: key_phrases(text, 5),
     "is_open": is_open,
+    "open_work": lambda text: open_work([Turn(f"{text} todo: {text}", 0, is_last=True)], 5),
     "is_parting": is_parting,
     "is_own_echo": lambda text: is_own_echo("tool_call", "Bash", f"Bash\ncommand: mnemic {text}"),
     "line_span": lambda text: line_span("Bash", text),

@@ -131,7 +131,11 @@ def answer_brief(
         why |= {pair.older.id: "this session was told so, and it holds no more" for pair in updates}
         why |= {pair.newer.id: "it replaces what this session was told" for pair in updates}
     if parts:
-        degraded += _record(briefing_record(asked, scope, text, parts, why), context)
+        change = briefing_record(asked, scope, text, parts, why)
+        if asked.updates_only:  # whoever asks waits no longer than it takes to answer
+            context.tell(_apply(change, context))
+        else:
+            degraded += _record(change, context)
     return briefed(text, parts, degraded)
 
 
@@ -265,14 +269,17 @@ def _rare_keys(prompt: str, count_memories: CountMemories) -> list[str]:
 
 def _record(change: RecordDelivery, context: Context) -> list[str]:
     """Keep what was given, before it is: it is then never given twice. Says what went wrong, if it did."""
-    given = (b"%s %d" % (part.memory, part.start) for part in change.parts)
-    key = idempotency_key("given", context.trace, change.assistant.encode(), change.session.encode(), *given)
-    apply = Apply(changes=(change,), key=key, author="retriever", run=context.trace)
     try:
-        context.ask(apply, _RECORD_TIMEOUT_S)
+        context.ask(_apply(change, context), _RECORD_TIMEOUT_S)
     except (StoreError, RuntimeFault) as error:
         return [f"what was given is not kept: {error}"]
     return []
+
+
+def _apply(change: RecordDelivery, context: Context) -> Apply:
+    given = (b"%s %d" % (part.memory, part.start) for part in change.parts)
+    key = idempotency_key("given", context.trace, change.assistant.encode(), change.session.encode(), *given)
+    return Apply(changes=(change,), key=key, author="retriever", run=context.trace)
 
 
 BRIEFING_NOTE = "told"

@@ -32,7 +32,7 @@ _NOT_DONE = re.compile(
     r"\b(?:not|half|almost|nearly|never|until|when|once|if|should|will|would|can be)\b|n['’]t\b|\?\s*$", re.IGNORECASE
 )
 _PART = re.compile(r"[,;:]\s+|\s+and\s+|\n+")
-_POINTS = re.compile(r"\W*(?:\w+['’]?\w*\W+){0,4}(?:it|that|this|them|those)\b", re.IGNORECASE)
+_POINTS = re.compile(r"\W{0,8}(?:\w{1,24}(?:['’]\w{1,8})?\W{1,4}){0,4}(?:it|that|this|them|those)\b", re.IGNORECASE)
 """Says that what was said just before is left open."""
 _CUES = re.compile(
     r"todo|open|still|left|remain|miss|next|later|tomorrow|then|right|summer|autumn|winter|spring|list|work|where|it|that"

@@ -12,6 +12,12 @@ from mnemic.algorithms.text.terms import telling_terms
 _MOST_CHARS = 160
 """A longer prompt says more than goodbye."""
 _LEAST_TERMS = 2
+_TASK = re.compile(
+    r"\b(?:switch|rename|deploy|add|fix|change|use|make|run|write|update|remove|delete|create|set|move|please|merge|check|put"
+    r"|build|test|look|show|no|never|always|don['’]?t)\b",
+    re.IGNORECASE,
+)
+"""Words of one who wants something yet: ``thanks, now rename the flag``."""
 _PARTING = re.compile(
     r"\b(?:bye|goodbye|good ?night|night|see (?:you|ya)|cheers|thanks|thank you|thx|that['’]?s (?:it|all)"
     r"|done for (?:today|now)|(?:until|till) (?:tomorrow|monday|next)|have a (?:nice|good)|enjoy (?:the|your)"
@@ -25,7 +31,8 @@ def is_parting(text: str) -> bool:
     """Whether a prompt says little more than goodbye, or yes."""
     if len(text) > _MOST_CHARS or text.rstrip().endswith("?"):
         return False
-    return len(telling_terms(text)) < _LEAST_TERMS or _PARTING.search(text) is not None
+    rest = _PARTING.sub(" ", text)
+    return len(telling_terms(text)) < _LEAST_TERMS or (rest != text and _TASK.search(rest) is None)
 
 
 def telling_prompt(prompts: Sequence[Quote]) -> Quote | None:

@@ -186,6 +186,7 @@ class _Newer:
 
     def __init__(self, weights: Mapping[str, float]) -> None:
         self._weights = weights
+        self._rare = min(_RARE, max(weights.values(), default=0.0) / 2)  # of few memories no word is rare
         self._by_term: dict[str, list[int]] = defaultdict(list)
         self._said: list[tuple[_Sentence, frozenset[str], float]] = []
 
@@ -209,7 +210,7 @@ class _Newer:
     def _stands_for(self, one: _Sentence, own: float, by: _Sentence, near: frozenset[str], weight: float) -> bool:
         new, old = by.reading, one.reading
         if any(gone <= old.terms and self._is_rare(gone) for gone in new.over - old.over):
-            return True
+            return not _are_other_versions(new, old)
         around = self._weight(old.terms & near) / max(1e-9, own)
         if new.past_values & old.values and around >= _TOLD:
             return True
@@ -235,7 +236,7 @@ class _Newer:
         return part >= (_CHANGED if by.score else _SAME) and around >= _RIVAL and len(shared) >= _LEAST_TERMS
 
     def _is_rare(self, terms: frozenset[str]) -> bool:
-        return max(self._weights.get(term, _RARE) for term in terms) >= _RARE
+        return max(self._weights.get(term, _RARE) for term in terms) >= self._rare
 
     def _weight(self, terms: Iterable[str]) -> float:
         return math.fsum(sorted(self._weights[term] for term in terms))
@@ -256,6 +257,11 @@ def _tell_apart(one: Reading, other: Reading) -> bool:
         mine and theirs and mine.isdisjoint(theirs)
         for mine, theirs in ((one.qualifiers, other.qualifiers), (one.numbers, other.numbers))
     )
+
+
+def _are_other_versions(new: Reading, old: Reading) -> bool:
+    """Whether two sentences name two versions of one thing: that the one is over says nothing of the other."""
+    return any(kind.startswith("of ") and _differ(kind, new, old) for kind, _ in old.values)
 
 
 def _differ(kind: str, new: Reading, old: Reading) -> bool:

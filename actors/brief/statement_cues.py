@@ -82,6 +82,12 @@ _OPEN = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
+_NOTHING_OPEN = re.compile(
+    r"\bno\s+(?:more\s+)?(?:open\b|to-?dos?\b|loose\s+ends?)|\b(?:nothing|none)\s+(?:is\s+|are\s+)?(?:left|open|remains?)\b"
+    r"|\bto-?do[\s-]+(?:list|app)\b",
+    re.IGNORECASE,
+)
+_FIRST_LATER = re.compile(r"\W*(?:tomorrow|next\s+week)\b(?:\s*:|\s+(?:I|we)\b)", re.IGNORECASE)
 _PROMISE = re.compile(r"\b(?:please|let['’]s|I['’]ll|we['’]ll|I\s+will|we\s+will)\b", re.IGNORECASE)
 _LATER = re.compile(r"\b(?:tomorrow|next\s+week|later\s+on)\b", re.IGNORECASE)
 """Anywhere after a promise. In one pattern with it, each promise would look through the whole rest of the sentence."""
@@ -122,7 +128,9 @@ def final_question(text: str) -> str | None:
 def is_open(sentence: str) -> bool:
     """Whether a sentence says that something is still to be done."""
     sentence = sentence[:_MOST_SENTENCE_CHARS]
-    if _OPEN.search(sentence):
+    if _NOTHING_OPEN.search(sentence):
+        return False
+    if _OPEN.search(sentence) or _FIRST_LATER.match(sentence):
         return True
     promise = _PROMISE.search(sentence)
     return promise is not None and _LATER.search(sentence, promise.end()) is not None

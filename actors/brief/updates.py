@@ -7,7 +7,7 @@ given, too, there is nothing left to say.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 from mnemic.actors.knowledge.facts import begins, last_heir
 from mnemic.actors.protocol.ambient_messages import Quote, QuotedPair
@@ -17,6 +17,7 @@ from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.algorithms.text.same_words import word_form
 
+_START_BYTES = 240
 MOST_UPDATES = 2
 """So many at most beside one prompt; the next prompt brings the others."""
 
@@ -32,7 +33,42 @@ def replaced_since(
         scopes: numbers of those where it works: nothing of another one is told.
         now_us: world time, microseconds.
     """
-    return list(islice(_replaced(told, own, scopes, now_us, snapshot), MOST_UPDATES))
+    corrected, replaced = _corrected(told, own, scopes, snapshot), _replaced(told, own, scopes, now_us, snapshot)
+    return list(islice(chain(corrected, replaced), MOST_UPDATES))
+
+
+def _corrected(
+    told: Mapping[bytes, Sequence[tuple[int, int]]], own: str, scopes: Collection[int], snapshot: Snapshot
+) -> Iterator[QuotedPair]:
+    """Memories that the session was told and that somebody corrected since, each with what corrects it in the end."""
+    links, retired = snapshot.superseded(), set(snapshot.retired().row.tolist())
+    newer = dict(zip(links.old.tolist(), links.new.tolist(), strict=True))
+    paths = {path for number, path in snapshot.scopes().items() if number in scopes}
+    for row in snapshot.rows_of(sorted(told)) if newer else ():
+        heir, seen = row, {row}
+        while newer.get(heir, heir) not in seen:
+            heir = newer[heir]
+            seen.add(heir)
+        if heir == row or heir in retired or row in retired:
+            continue
+        old, new = snapshot.load_memories([row, heir])
+        is_ours = {old.scope, new.scope} <= paths and new.author != "other" and new.session.partition("/")[0] != own
+        if is_ours and new.id not in told:
+            yield QuotedPair(older=_start(old), newer=_start(new))
+
+
+def _start(memory: Memory) -> Quote:
+    """How a memory begins, as it is quoted."""
+    return Quote(
+        id=memory.id,
+        text=memory.data[:_START_BYTES],
+        start_byte=0,
+        size_bytes=len(memory.data),
+        at=memory.said_at,
+        role=memory.role,
+        kind=memory.kind,
+        assistant=memory.assistant,
+    )
 
 
 def _replaced(

@@ -199,14 +199,15 @@ class KnowledgeActor:
         # A pair is the later memory's. What comes between others is graded, and so are those that come after it.
         rows = sorted({*waiting, *snapshot.rows_graded_after(waiting, _BESIDE)})
         found = snapshot.gradable_pairs(rows, _BESIDE)
-        records = {one.number: one for one in snapshot.statements(sorted({one for pair in found for one in pair}))}
+        # What was corrected is graded as well: else what replaced what would hang on when it is graded.
+        records = {one.number: one for one in snapshot.heirs(sorted({one for pair in found for one in pair}))}
 
         def graded() -> Change:
             said = {number: said_of(one) for number, one in records.items()}
             pairs = [
                 _graded(records[older], records[newer], said)
                 for older, newer in found
-                if older in said and newer in said  # neither forgotten nor corrected
+                if older in said and newer in said  # neither is forgotten
             ]
             kept = tuple(pair for pair in pairs if pair is not None)
             return GradeStatements(generation=generation, seq=seq, rows=tuple(rows), pairs=kept)

@@ -34,7 +34,7 @@ from mnemic.actors.recall.ranking.answers import Answers
 from mnemic.actors.recall.ranking.asked_when import read_asked_when
 from mnemic.actors.recall.ranking.day_signal import WEIGHT, day_nearness
 from mnemic.actors.recall.ranking.first_pass import first_signals
-from mnemic.actors.recall.ranking.lifting import lift_all
+from mnemic.actors.recall.ranking.lifting import lift_all, lift_predecessors
 from mnemic.actors.recall.ranking.night_effects import NightEffects, surplus_copies
 from mnemic.actors.recall.ranking.replaced import read_replacements
 from mnemic.actors.recall.ranking.reranker import Reranker
@@ -179,6 +179,9 @@ class Recaller:
                 heirs=by_facts,
                 now=when.kind == "now",
             )
+            if when.kind == "before":
+                heirs = lift_predecessors(self._index, kept, total, speaking, visible)
+                lifted = np.union1d(lifted, heirs)
             ranked[heirs], surplus[heirs] = True, False
             pool = np.union1d(pool, lifted)
             order = pool[rank(total[pool], speaking[pool] & ranked[pool], said_at[pool], limit)]

@@ -157,7 +157,9 @@ treasurer``.
 _PASSING = re.compile(
     r"^\W*(?:(?:and|so|or|well|ok|yes|no|hm+|ah|also)[ ,]+)*(?:if|suppose|imagine|what|why|how|when|where|who"
     r"|which|maybe|perhaps|should|shall|did|do|does|would|could|can|is|are|was|were|let me|let['’]s|please|but|i start"
-    r"|i['’]?ll|i will|i['’]d|then i|first|thanks|congrat\w*|look|there['’]?s|there is|todo|list|call(?:ed)?|target:)\b"
+    r"|i['’]?ll|i will|i['’]d|then i|first|thanks|congrat\w*|look|there['’]?s|there is|todo|list|call(?:ed)?|target:"
+    r"|(?:write|add|change|update|fix|create|run|rename|delete|remove|check|rotate|implement|refactor|show|explain|give"
+    r"|open|commit|push|merge|restart|rebuild|bump)\s(?!only\b|always\b))\b"
     r"|\b(?:i|we)\s+(?:think|guess|wonder|hope|wish|suspect|could|might|would|should|remember)\b|\bwould\b|\bi['’]d\b"
     r"|\bwants\s+(?:to|the|an?|more)\b|\b(?:smells|looks|feels|seems|sounds)\s+like\b|\bmy suspicion\b|!!"
     r"|\b(?:for now|for the moment|until we|for a test|can you|now and then|honestly|tonight)\b"
@@ -193,6 +195,7 @@ _EMPTY = re.compile(
     r"|kr|mb|gb|kb|ms|min|last|next|first"
 )
 """Words that tell of no thing."""
+_DOTTED = re.compile(r"\b([\w-]+)(?:@[\w.-]+|(?:\.[a-z][\w-]*)+(?:/[\w./-]*)?)")
 _WORD = re.compile(r"[a-zà-ÿ]{3,}")
 _WORDS = re.compile(r"[a-z][\w-]*")
 
@@ -318,7 +321,8 @@ def _over(text: str) -> Iterator[frozenset[str]]:
 
 def _terms(text: str) -> Iterator[str]:
     """The telling words of a text, without numbers, units and words that tell of no thing."""
-    yield from (term for term in telling_terms(text) if not _EMPTY.fullmatch(term))
+    named = _DOTTED.sub(r"\1", text)  # two addresses of one domain share no thing
+    yield from (term for term in telling_terms(named) if not _EMPTY.fullmatch(term))
     yield from _RELEASE.findall(text)
 
 

@@ -34,23 +34,25 @@ _SUBJECT = (
 _PERSON = r"(?:i|we|you|they|he|she|there|any\w*|some\w*|these|those)"
 _LEAD = r"(?:(?:\w+(?: \w+){0,4}:|and|so|but|hi|hey|ok|okay|hm+|also|then|btw|by the way)[,:]? ){0,3}"
 _ASKS = re.compile(
-    rf"^\W*{_LEAD}(?:{_WH}(?: [\w'’-]+){{0,4}}? (?:{_AUX}|do|have)\b|{_WH} (?:about|else|to)\b"
+    rf"^\W*{_LEAD}(?:{_WH}(?: [\w'’-]+){{0,4}}? (?:{_AUX}|do|have)\b|{_WH} (?:about|else)\b"
     rf"|{_AUX} {_SUBJECT}\b|(?:do|have)(?:n['’]t)? {_PERSON}\b|why not\b)",
     re.IGNORECASE,
 )
 _CLAUSE_END = re.compile(rf"(?<=[?!])\s|;\s|:\s(?={_WH}\b)", re.IGNORECASE)
+_TELLS = re.compile(r":\s+\S|,\s+(?!\w+ asked\b)")
 _SUBORDINATE = re.compile(r"^\W*(?:what|when|where|how|which|who) (?:i|we|you|it|he|she|they|the)\b", re.IGNORECASE)
 """``When I was there``, ``what we did``: no question."""
 _DENIES = re.compile(
     r"""\b(?:
-      (?:do|does|did)(?:n['’]t|\ not)(?:\ \w+)?\ (?:define|contain|say|mention|set|hold|cover|list|concern|describe|know
-        |decide|configure|tell|specify|name|give|state|apply|include|belong)\w*
-    | (?:is|are|was|were)(?:n['’]t|\ not)\ (?:it|the\ (?:place|one|right|real|source)|defined?|part|where|about)\b
-    | says?\ nothing | nothing\ (?:of|about|in)\b | not\ (?:the\ place|defined)\b
-    | no\ (?:word|mention)\ of | nowhere | neither | unrelated | only\ in\ a\ todo
+      (?:do|does|did)(?:n['’]t|\ not)(?:\ \w+)?
+        \ (?:define|say|mention|set|describe|know|decide|configure|tell|specify)\w*
+    | (?:is|are|was|were)(?:n['’]t|\ not)\ (?:it|the\ (?:place|one|right|real|source)|defined?)\b
+    | says?\ nothing | nothing\ (?:of|about|in)\ (?:it|that|this|the)\b | not\ (?:the\ place|defined)\b
+    | no\ (?:word|mention)\ of | unrelated | only\ in\ a\ todo
     | (?:could|can)(?:n['’]t|\ ?not)\ (?:tell|say|find|see)
     | without\ (?:a\ |any\ )?(?:result|decision|answer|conclusion)
-    | (?:is|are|was|were|stayed|still)\ (?:empty|blank|undecided|unclear|unknown|unanswered)
+    | (?:section|page|body|file|entry|field|heading|draft)\b.{0,30}?\b(?:is|are|was|were|stayed|still)\ (?:empty|blank)
+    | (?:is|are|was|were|stayed|still)\ (?:undecided|unclear|unknown|unanswered)
     | no\ (?:decision|action|result|conclusion|answer)s?\ (?:was|were|is|are|has|came|yet)
     | nobody\ (?:knows?|knew|remembers?|answered) | (?:was|were|is)\ not\ (?:decided|agreed|settled|discussed)
     )""",
@@ -92,6 +94,14 @@ _FAILED = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
+_NEGATED = re.compile(
+    r"""\b(?:
+      (?:not|never|nothing|hardly|no\ longer)\ (?:\w+\ ){0,2}?
+        (?:solv|fix|help|work|right|correct|fine|gone|better|great|perfect)\w*
+    | \w+n['’]t\ (?:\w+\ ){0,2}?(?:solv|fix|help|work|right|correct|fine|gone|better)\w*
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
 _REASON = re.compile(
     r"""\b(?:
       because | reasons?\b | so\ (?:that|it|they|we|nobody)\b | due\ to | that['’]s\ why | in\ order\ to | otherwise
@@ -112,6 +122,9 @@ _WANTS_REASON = re.compile(
 )
 
 
+_WHETHER = re.compile(rf"^\W*(?:{_AUX}|do|have)\b", re.IGNORECASE)
+
+
 class Wanted(NamedTuple):
     """What a question wants beside being about something."""
 
@@ -120,7 +133,7 @@ class Wanted(NamedTuple):
     reason: bool
     """Why something is so."""
     denial: bool
-    """It is worded as a denial itself, so that a denial answers it."""
+    """It asks whether something is so, or is worded as a denial itself, so that a denial answers it."""
 
 
 class SentenceReading(NamedTuple):
@@ -187,7 +200,7 @@ def read_wanted(question: str) -> Wanted:
     return Wanted(
         remedy=_WANTS_REMEDY.search(start) is not None,
         reason=_WANTS_REASON.search(start) is not None,
-        denial=_DENIES.search(start) is not None,
+        denial=_DENIES.search(start) is not None or _WHETHER.match(start) is not None,
     )
 
 
@@ -209,7 +222,11 @@ def asks(sentence: str) -> bool:
     if sentence.rstrip("\"'”’)]*_ .").endswith("?"):
         return True
     start = " ".join(sentence[:_SENTENCE_CHARS].split())
-    return _ASKS.match(start) is not None and _SUBORDINATE.match(start) is None
+    found = _ASKS.match(start)
+    if found is None or _SUBORDINATE.match(start):
+        return False
+    # "Who is on call: Anna." tells under a heading, "should you see it, restart" is no question
+    return not _TELLS.search(start, found.end())
 
 
 def _split_clauses(sentence: str) -> Sequence[str]:
@@ -228,7 +245,7 @@ def _read_sentence(sentence: str) -> SentenceReading:
 
 def _outcome(opening: str) -> int:
     """What comes first counts: ``great, no more mistakes``, ``no change, the old one works``."""
-    worked, failed = _WORKED.search(opening), _FAILED.search(opening)
+    worked, failed = _WORKED.search(_NEGATED.sub("nope", opening)), _FAILED.search(_NEGATED.sub("nope", opening))
     if worked is None or failed is None:
         return (worked is not None) - (failed is not None)
     return 1 if worked.start() <= failed.start() else -1

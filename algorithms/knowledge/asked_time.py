@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
+from mnemic.algorithms.knowledge.slots import SLOT_NOUNS
 from mnemic.algorithms.text.languages.en import ENGLISH
 from mnemic.algorithms.text.languages.table import BY_CODE
 from mnemic.algorithms.text.terms import language_of
@@ -36,6 +37,9 @@ _NO_STATE = re.compile(
     r"|[^\w\s'’.+#?-]|[/_]",
     re.IGNORECASE,
 )
+_TERSE_NOUNS = frozenset(
+    ("db", "library", "plan", "service", "tariff", "tool", "supplier", "client", "stack", "dialect", "key", "account")
+)
 _TERSE_WORDS = 4  # "prod host?", "current electricity supplier"
 _NOT_PRESENT = re.compile(
     r"\b(?:did|was|were|had|ago|before|used|originally|earlier|previous\w*|first|in (?:19|20)\d\d|on \d+|yesterday"
@@ -60,7 +64,9 @@ _BEFORE = re.compile(
 _BEFORE_NAMED = re.compile(
     r"^(\W*(?:what|which|who|whose|where|how)\b.{0,200}?\b(?:did|was|were|had|used|ran|run|sat|lived)\b.{0,200}?),?"
     r" (?:before|prior to) (?:we (?:used|had|took|moved to|switched to|went to) )?"
-    r"(?!(?:that|this|then|now|it|today|the|a|an|my|our|your|we|i|he|she|they|you|last|deploy\w*)\b)"
+    r"(?!(?:that|this|then|now|it|today|the|a|an|my|our|your|we|i|he|she|they|you|last|deploy\w*|version|release|lunch|dinner|breakfast|work"
+    r"|school|bed|kids|christmas|easter|noon|midnight|january|february|march|april|may|june|july|august|september|october"
+    r"|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|\d)\b)"
     r"([\w.+#-]+(?: [\w.+#-]+){0,2}?)\W*$",
     re.IGNORECASE,
 )
@@ -82,6 +88,15 @@ _DONE = re.compile(
 )
 """``was mended`` happened, ``was hosted`` lasted."""
 _DID = re.compile(r"\bdid\b", re.IGNORECASE)
+_AS_OF = re.compile(r"\bas of\b", re.IGNORECASE)
+_NAMED_STATE = re.compile(
+    r"^\W{0,8}(?:(?:what|which|who|where)[ ](?:was|were)[ ](?:the|our|my|its|their)\b"
+    r"(?!.{0,60}\b(?:decisions?|happen\w*|caus\w+|plan\w*|fix\w*)\b)"
+    r"|(?!.{0,300}\b(?:did|was|were|is|are|do|does|had|has|have|went|happened|decided|said)\b)"
+    r"\w+(?:[ ]\w+){0,4}[ ](?:on|in|at)[ ])",
+    re.IGNORECASE,
+)
+"""What something was, by its noun: ``what was the order cutoff on 3 May``, ``deployment region on 3 May``."""
 _LASTING = re.compile(
     r"\b(?:use|have|run|live|work|own|cost|keep|like|love|want|need|weigh|host|serve|sit|stand|belong|grant|allow|last"
     r"|hold|drive|coach|lead|teach|charge|rent|speak|wear|prefer|look after|listen)\b",
@@ -110,7 +125,10 @@ def asked_time(question: str, *, names_days: bool) -> AskedTime:
     Args:
         names_days: whether it names a day (`mnemic.algorithms.text.days`).
     """
-    if len(question) > MAX_CHARS or language_of(question, tuple(BY_CODE.values())) is not ENGLISH:
+    if len(question) > MAX_CHARS:
+        return "any"
+    question = " ".join(question.split())
+    if language_of(question, tuple(BY_CODE.values())) is not ENGLISH:
         return "any"
     if _BEFORE.search(question):
         return "any" if _REPORT.search(question) else "before"
@@ -118,6 +136,8 @@ def asked_time(question: str, *, names_days: bool) -> AskedTime:
         return "now"
     is_present = _PRESENT.search(question) and not _NOT_PRESENT.search(question)
     if names_days and not (is_present and _TODAY.search(question)):
+        if _AS_OF.search(question) or (_NAMED_STATE.search(question) and not _DONE.search(question)):
+            return "day"
         happened = _EVENT.search(question) or _DONE.search(question)
         is_state = _STATE_ASKED.search(question) and not (_DID.search(question) and not _LASTING.search(question))
         return "any" if happened or not is_state or _TOLD_FROM_TODAY.search(question) else "day"
@@ -154,5 +174,7 @@ def asks_for_newest(question: str) -> bool:
 
 def _is_terse(question: str) -> bool:
     """Whether it names a thing in two to four words and says nothing of it: ``prod host?``, ``job scheduler``."""
-    words = question.split()
-    return 2 <= len(words) <= _TERSE_WORDS and not _PRESENT.search(question) and not _NO_STATE.search(question)
+    words = question.lower().replace("?", " ").split()
+    if not 2 <= len(words) <= _TERSE_WORDS or _PRESENT.search(question) or _NO_STATE.search(question):
+        return False
+    return _NEWEST.search(question) is not None or any(word.rstrip("s") in SLOT_NOUNS | _TERSE_NOUNS for word in words)

@@ -26,6 +26,7 @@ from mnemic.algorithms.knowledge.said import (
 from mnemic.algorithms.knowledge.slots import (
     QUALIFIERS,
     are_alike,
+    are_bare_names,
     are_of_two_kinds,
     are_versions,
     is_slot,
@@ -169,7 +170,8 @@ def _by_words(older: Said, newer: Said) -> str:
     if was == now or (was_at != now_at and not (is_light or is_number)):
         return ""  # "logging in harbor" and "logging in moss" are two things
     is_loose = is_light or is_speaker(newer.subject)
-    is_alike = are_alike(older.statement.value, newer.statement.value)
+    values = older.statement.value, newer.statement.value
+    is_alike = are_alike(*values) or (is_slot(newer.subject) and are_bare_names(*values))
     if newer.cue:
         is_sure = is_alike or (not is_loose and not are_of_two_kinds(older.statement.value, newer.statement.value))
         return "same words" if is_sure and _qualified(older) == _qualified(newer) else ""

@@ -73,6 +73,13 @@ europe asia us eu uk windows linux macos android ios web mobile desktop
 admin admins guest guests member members free paid
 """) | (CLOCK_WORDS - word_set("week weeks month months year years day days moment sprint quarter"))
 """Words that say for which of several things, places or times a statement holds."""
+_BARE_NAME = re.compile(r"[a-z]{3,}(?<!ed)(?<!ing)(?<!ly)(?<!able)(?<!ible)(?<!ful)(?<!ous)(?<!ive)")
+_STATES = word_set("""
+slow fast down dead full empty broken fine okay ready new old back gone green red busy big small cheap expensive wrong
+right bad good better stable missing unknown here there done open closed online offline high low short long late early
+same different important useless free safe clean dirty hot cold public private empty alive
+""")
+"""What is said of a thing and names none."""
 _IDENTIFIER = re.compile(r"[^\W\d]\S*[\d@/_]\S*|[^\W\d]+\.\w\S*")
 """Written as no word is: ``web1``, ``eu-west-1``, ``ines@example.org``, ``pier.example``."""
 _NUMBERED = re.compile(r"([a-z]+)\s\d+(?:\s[a-z]+)*")
@@ -137,6 +144,15 @@ def are_alike(value: str, other: str) -> bool:
     if kinds and others:
         return not kinds.isdisjoint(others)
     return sort_of(value) == sort_of(other) != ""
+
+
+def are_bare_names(value: str, other: str) -> bool:
+    """Whether two values of a place that holds one may be names that nobody wrote with a capital.
+
+    >>> are_bare_names("fern", "heron"), are_bare_names("fern", "down")
+    (True, False)
+    """
+    return all(_BARE_NAME.fullmatch(one) and one not in _STATES for one in (value, other))
 
 
 def are_of_two_kinds(value: str, other: str) -> bool:

@@ -54,6 +54,25 @@ def lift_all(
     return np.unique(np.concatenate(lifted)), standing
 
 
+def lift_predecessors(
+    index: RecallIndex, kept: Replacements, scores: Floats, speaking: NDArray[np.bool_], visible: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Lift what was surely replaced above what stands for it, where what held before is asked for.
+
+    What the question names goes first, and of a chain the last that was replaced. Returns the positions of the lifted.
+    """
+    rows, lifted = index.columns.row, set[int]()
+    for one in sorted(kept.successions, key=lambda each: each.at):
+        older, heir = np.searchsorted(rows, (one.older, one.heir)).tolist()
+        if heir < len(rows) and rows[heir] == one.heir and visible[older] and (speaking[heir] or one.is_named):
+            best = np.where(speaking, scores, -np.inf).max() if one.is_named else scores[heir]
+            if scores[older] < best:
+                scores[older] = best + _CORRECTION_MARGIN
+            speaking[older] = True
+            lifted.add(older)
+    return np.array(sorted(lifted), np.int64)
+
+
 def lift_corrections(
     index: RecallIndex, as_of: int | None, scores: Floats, speaking: NDArray[np.bool_], until: float = math.inf
 ) -> NDArray[np.int64]:

@@ -20,11 +20,12 @@ from mnemic.actors.brief.repeats import Said, is_from_user, merge_repeats, share
 from mnemic.actors.brief.standing import Saying, standing_sentences
 from mnemic.actors.knowledge.facts import MOSTLY, is_mostly, open_pairs, over_clauses, replacements, share_over
 from mnemic.actors.protocol.ambient_messages import NO_SOURCES, Brief, BriefingSources, Quote, QuotedPair
-from mnemic.actors.protocol.events import MCP_PREFIX, escape_surrogates, to_text
+from mnemic.actors.protocol.events import MCP_PREFIX, escape_surrogates, to_bytes, to_text
 from mnemic.actors.protocol.scopes import EVERYWHERE
 from mnemic.actors.protocol.sleep.changes import DIGEST_STAGES, PROFILE_STAGE, SourceSpan
 from mnemic.actors.protocol.times import Zone, local_day
 from mnemic.actors.sleep.profile import decode_profile
+from mnemic.algorithms.brief.sentences import told_sentences
 from mnemic.runtime.store.read.brief_memories import ASSISTANTS, OWNERS, QUOTED, BriefMemories
 from mnemic.runtime.store.read.brief_sessions import SessionQueries
 from mnemic.runtime.store.read.knowledge import KnowledgeQueries
@@ -242,8 +243,11 @@ class _BriefingQuery:
         text, clauses = quote.text, self._over.get(quote.id, ())
         if is_mostly(clauses, text):
             return b""
-        for start, stop in clauses:
-            text = text[:start] + b" " * (min(stop, len(text)) - start) + text[stop:]
+        whole = to_text(text)
+        for first, sentence in told_sentences(whole):  # what is left of a sentence would be a fragment
+            start, stop = (len(to_bytes(whole[:at])) for at in (first, first + len(sentence)))
+            if any(start < end and begin < stop for begin, end in clauses):
+                text = text[:start] + b" " * (stop - start) + text[stop:]
         return text
 
     # --- what is open ------------------------------------------------------------------------------------------------

@@ -55,3 +55,8 @@ def test_what_points_back_is_told_with_what_it_points_at_or_not_at_all() -> None
 def test_only_so_many_and_only_last_words_are_told() -> None:
     assert left("todo: paint", "todo: sand", limit=1) == ["todo: sand"]
     assert open_work([Turn("todo: paint", 1, is_last=False)], 5) == []
+
+
+def test_long_words_before_what_is_open_are_read_at_once() -> None:
+    digests = " ".join(f"{number:x}" * 64 for number in range(10, 14))
+    assert left(f"{digests} still missing in the registry.") == [f"{digests} still missing in the registry."]

@@ -393,12 +393,17 @@ def test_what_was_corrected_stays_in_the_history_and_holds_again_once_its_correc
     assert told(mind, "dev server") == [("holds", "port 3400")]
 
 
-def test_what_was_corrected_before_it_was_graded_is_graded_once_it_stands_again(mind: ActorHarness) -> None:
+@pytest.mark.parametrize("is_graded_first", [True, False])
+def test_what_was_corrected_replaces_what_it_did_whenever_it_is_graded(
+    mind: ActorHarness, is_graded_first: bool
+) -> None:
     say(mind, SQLITE)
     second = say(mind, POSTGRES, 9)
+    if is_graded_first:
+        read(mind)
     third = say(mind, "Our database is in the cellar.", 10, supersedes=second)
     read(mind)
-    assert ("holds", "SQLite") in told(mind, "database")
+    assert told(mind, "database") == [("holds", "cellar")]
     mind.ask(Forget(ids=(third,)))
     read(mind)
     assert told(mind, "database") == [("holds", "Postgres 17")]

@@ -134,3 +134,35 @@ def test_a_share_lies_between_nothing_and_all(text: str, terms: frozenset[str]) 
     read = read_answer(text)
     assert 0.0 <= read.asked_share(terms) <= 1.0
     assert read.outcome in (-1, 0, 1)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "How to restart the gateway: systemctl restart gw.",
+        "Who is on call: Anna.",
+        "Do we have a rule: yes, two reviews.",
+        "Should you see 203/EXEC, set the exec bit.",
+    ],
+)
+def test_what_stands_under_a_heading_or_a_condition_tells(sentence: str) -> None:
+    assert not asks(sentence)
+
+
+@pytest.mark.parametrize(
+    "text", ["not solved", "it is not fixed", "nothing helped", "it hasn't helped", "that never worked"]
+)
+def test_a_success_that_is_denied_is_a_failure(text: str) -> None:
+    assert read_answer(text).outcome == -1
+
+
+@pytest.mark.parametrize(
+    "text", ["The licence does not cover Windows.", "The cache is empty.", "We don't list prices."]
+)
+def test_a_negative_fact_is_no_denial(text: str) -> None:
+    (only,) = read_answer(text).sentences
+    assert not only.denies
+
+
+def test_whether_something_is_so_is_answered_by_a_denial_too() -> None:
+    assert read_wanted("does the readme mention Windows").denial
