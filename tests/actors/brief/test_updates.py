@@ -176,3 +176,15 @@ def test_what_is_taken_back_is_told_though_the_session_heard_it_before(mind: Act
     say(mind, "Decision: our database becomes SQLite.", 20, session="c")
     assert "SQLite" in prompt(mind, "running").text.partition("since 2025-10-29")[2]
     assert prompt(mind, "running").text == ""
+
+
+def test_a_session_that_was_told_hears_once_what_a_person_corrected(mind: ActorHarness) -> None:
+    rule = say(mind, "From now on never deploy on Fridays.", session="a")
+    assert "Fridays" in brief(mind, "running").text
+    newer = say(mind, "From now on deploy on any day before noon.", 9, session="b", supersedes=rule)
+    told = prompt(mind, "running", updates_only=True)
+    assert '- you were told "From now on never deploy on Fridays."' in told.text
+    assert newer in told.memories
+    read(mind)
+    assert prompt(mind, "running", updates_only=True).text == "", "once"
+    assert prompt(mind, "another", updates_only=True).text == "", "and nobody else"
