@@ -42,7 +42,11 @@ _DEPTH = 30  # hits asked for
 _RECENCY = {"meaning alone": 0.1, "words alone": 0.2}  # of the raw score, and of its share of the best
 _RECENCY_DAYS = 30.0  # in which the prior falls to 1 / e
 _DAY_US = 86_400_000_000
-_ARMS = {"fused": "mnemic", "fused without validity": "mnemic, without validity"}
+_ARMS = {
+    "fused": "mnemic",
+    "fused without answer": "mnemic, without answer",
+    "fused without validity": "mnemic, without validity",
+}
 _GOALS = {("now", "any@1"): 0.72, ("before", "any@1"): 0.62}
 _MOST_STALE = 0.06
 

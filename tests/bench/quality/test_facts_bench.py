@@ -88,6 +88,7 @@ def test_each_arm_answers_each_kind_of_question() -> None:
     assert {row["kind"] for row in rows} == {"now", "before", "at", "since"}
     assert {row["of"] for row in rows} == {
         "mnemic",
+        "mnemic, without answer",
         "mnemic, without validity",
         "baseline: meaning alone",
         "baseline: meaning alone, and recency",
