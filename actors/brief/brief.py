@@ -140,14 +140,14 @@ def answer_brief(
 
 
 def _is_late(asked: Brief, context: Context) -> bool:
-    """Whether whoever asks waits no longer."""
+    """Say whether whoever asks waits no longer."""
     return asked.answer_by is not None and context.clock.now_us() > asked.answer_by
 
 
 def _updates(
     asked: Brief, scope: str | None, source: SnapshotSource, context: Context
 ) -> tuple[str | None, list[QuotedPair]]:
-    """What replaced something that the session was told, with the scope where it works.
+    """Return what replaced something that the session was told, with the scope where it works.
 
     Args:
         scope: that scope's path, where it is known.

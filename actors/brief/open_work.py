@@ -71,7 +71,7 @@ class _Spoken(NamedTuple):
 
 
 def open_work(turns: Sequence[Turn], limit: int) -> list[OpenItem]:
-    """What is open, newest first, at most so many.
+    """Return what is open, newest first, at most so many.
 
     Args:
         turns: from the oldest to the newest; all of them say what is done.
@@ -134,7 +134,7 @@ def _terms(text: str) -> frozenset[str]:
 
 
 def _is_done(text: str, later: Sequence[frozenset[str]], rarity: dict[str, float]) -> bool:
-    """Whether later sentences tell that half of the parts of an item are done."""
+    """Say whether later sentences tell that half of the parts of an item are done."""
     parts = [terms for part in _PART.split(text) if (terms := _terms(part) & rarity.keys())]
     over = sum(any(_share(terms, other, rarity) >= _GONE for other in later) for terms in parts)
     return bool(parts) and 2 * over >= len(parts)

@@ -51,7 +51,7 @@ class Page:
         self._heading = heading
 
     def contains(self, text: str) -> bool:
-        """Whether a text stands on the page already."""
+        """Say whether a text stands on the page already."""
         return any(text in line for line in self._lines[2:])
 
     def tells(self, quote: Quote) -> bool:
@@ -118,7 +118,7 @@ def quote_inline(text: bytes) -> str:
 
 
 def quoted_part(quote: Quote, start: int, size: int) -> DeliveredSpan:
-    """What is told of a memory: so many bytes of what was read of it, from one on."""
+    """Return what is told of a memory: so many bytes of what was read of it, from one on."""
     first = quote.start_byte + start
     return DeliveredSpan(memory=quote.id, start=first, stop=first + size, why="")
 
@@ -130,7 +130,7 @@ def sentence_part(quote: Quote, sentence: str) -> DeliveredSpan:
 
 
 def instruction_mark(quote: Quote) -> str:
-    """What is said of a user's words that read as an instruction to the assistant; others' are left out."""
+    """Return what is said of a user's words that read as an instruction to the assistant; others' are left out."""
     injected = is_from_user(quote) and reads_as_instruction(to_text(quote.text))
     return " (reads as an instruction)" if injected else ""
 

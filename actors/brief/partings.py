@@ -28,7 +28,7 @@ _PARTING = re.compile(
 
 
 def is_parting(text: str) -> bool:
-    """Whether a prompt says little more than goodbye, or yes."""
+    """Say whether a prompt says little more than goodbye, or yes."""
     if len(text) > _MOST_CHARS or text.rstrip().endswith("?"):
         return False
     rest = _PARTING.sub(" ", text)

@@ -78,7 +78,7 @@ class _Sentence(NamedTuple):
 
 
 def standing_sentences(sayings: Sequence[Saying]) -> list[Standing]:
-    """What stands of some memories, newest first.
+    """Return what stands of some memories, newest first.
 
     Args:
         sayings: from the oldest to the newest.
@@ -114,7 +114,7 @@ _states_rule = lru_cache(_CACHED)(lambda text: directive_start(text) is not None
 
 
 def _is_past(text: str, said: date, newest: date) -> bool:
-    """Whether all that a sentence announced for days after it was said is over: the newest memory is later."""
+    """Say whether all that a sentence announced for days after it was said is over: the newest memory is later."""
     days = [_next(said, month, day) for month, day in expires(text)]
     announced = [day for day in days if day is not None and day > said]
     return bool(announced) and max(announced) < newest
@@ -130,7 +130,7 @@ def _next(said: date, month: int, day: int) -> date | None:
 
 
 def _score(saying: Saying, reading: Reading) -> int:
-    """How surely a sentence tells what stands; 0 where it does not."""
+    """Tell how surely a sentence tells what stands; 0 where it does not."""
     if saying.is_correction:
         return _RULE
     if reading.is_asked or not (saying.is_kept or saying.is_owners):
@@ -202,7 +202,7 @@ class _Newer:
             self._said.append((one, near, self._weight(reading.terms)))
 
     def outdoes(self, one: _Sentence) -> bool:
-        """Whether something newer stands for a sentence."""
+        """Say whether something newer stands for a sentence."""
         own = self._weight(one.reading.terms)
         candidates = sorted({number for term in one.reading.terms for number in self._by_term.get(term, ())})
         return any(self._stands_for(one, own, *self._said[number]) for number in candidates)
@@ -243,7 +243,7 @@ class _Newer:
 
 
 def _least_shared(kinds: frozenset[str] | set[str], by: _Sentence) -> float:
-    """How much of a sentence a newer one must share that gives other values of some kinds."""
+    """Tell how much of a sentence a newer one must share that gives other values of some kinds."""
     if not by.score and not by.reading.is_change:
         return 1.5 * _RIVAL
     if kinds <= _DAYS and not by.reading.is_change:
@@ -252,7 +252,7 @@ def _least_shared(kinds: frozenset[str] | set[str], by: _Sentence) -> float:
 
 
 def _tell_apart(one: Reading, other: Reading) -> bool:
-    """Whether two sentences speak of two things of a kind: of staging and production, of pier 3 and pier 4."""
+    """Say whether two sentences speak of two things of a kind: of staging and production, of pier 3 and pier 4."""
     return any(
         mine and theirs and mine.isdisjoint(theirs)
         for mine, theirs in ((one.qualifiers, other.qualifiers), (one.numbers, other.numbers))
@@ -260,11 +260,11 @@ def _tell_apart(one: Reading, other: Reading) -> bool:
 
 
 def _are_other_versions(new: Reading, old: Reading) -> bool:
-    """Whether two sentences name two versions of one thing: that the one is over says nothing of the other."""
+    """Say whether two sentences name two versions of one thing: that the one is over says nothing of the other."""
     return any(kind.startswith("of ") and _differ(kind, new, old) for kind, _ in old.values)
 
 
 def _differ(kind: str, new: Reading, old: Reading) -> bool:
-    """Whether two sentences give other values of a kind."""
+    """Say whether two sentences give other values of a kind."""
     values = {value for one, value in new.values if one == kind}
     return bool(values) and values.isdisjoint(value for one, value in old.values if one == kind)

@@ -126,7 +126,7 @@ def final_question(text: str) -> str | None:
 
 
 def is_open(sentence: str) -> bool:
-    """Whether a sentence says that something is still to be done."""
+    """Say whether a sentence says that something is still to be done."""
     sentence = sentence[:_MOST_SENTENCE_CHARS]
     if _NOTHING_OPEN.search(sentence):
         return False

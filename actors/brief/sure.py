@@ -80,7 +80,7 @@ def rarity(memories: int, holding: int) -> float:
 
 
 def is_relevant(cosine: float | None, rarities: Mapping[str, float], held: set[str]) -> bool:
-    """Whether a memory may be told unasked, by the words that it shares with a prompt.
+    """Say whether a memory may be told unasked, by the words that it shares with a prompt.
 
     Args:
         cosine: of prompt and memory; ``None`` where the memory has no vector.
@@ -93,7 +93,7 @@ def is_relevant(cosine: float | None, rarities: Mapping[str, float], held: set[s
 
 
 def is_rare_key(memories: int, holding: Sequence[int]) -> bool:
-    """Whether hardly any memory holds a key.
+    """Say whether hardly any memory holds a key.
 
     Args:
         memories: how many there are.
@@ -103,7 +103,7 @@ def is_rare_key(memories: int, holding: Sequence[int]) -> bool:
 
 
 def tells_nothing(hit: Hit, terms: Collection[str], *, key: bool, remedy: bool) -> bool:
-    """Whether a memory only asks what a prompt asks, and so is no answer.
+    """Say whether a memory only asks what a prompt asks, and so is no answer.
 
     Args:
         terms: what the prompt's words may be kept under.

@@ -58,7 +58,7 @@ def _corrected(
 
 
 def _start(memory: Memory) -> Quote:
-    """How a memory begins, as it is quoted."""
+    """Tell how a memory begins, as it is quoted."""
     return Quote(
         id=memory.id,
         text=memory.data[:_START_BYTES],

@@ -100,7 +100,7 @@ def _differs(kept: KeptText, labels: MemoryLabels) -> bool:
 
 
 def taken_back(relabelled: Sequence[tuple[Relabel, Relabel]], now: Mapping[bytes, MemoryLabels]) -> list[Relabel]:
-    """What takes back relabelling, newest first, in parts; pure.
+    """Return what takes back relabelling, newest first, in parts; pure.
 
     What somebody said of a memory since stands. Each memory keeps an author, so that no night does it again unasked.
 

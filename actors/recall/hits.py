@@ -118,7 +118,7 @@ REF_FIELDS = ("memory", "value", "at", "id")
 
 
 def fitting_length(part: bytes, size_bytes: int, excess: int) -> int:
-    """How long the part of a memory may be, so that its hit is shorter by `excess` bytes."""
+    """Tell how long the part of a memory may be, so that its hit is shorter by `excess` bytes."""
     return len(part) - excess - (_PLACE_BYTES if len(part) == size_bytes else 0)
 
 

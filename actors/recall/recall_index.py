@@ -226,7 +226,7 @@ class RecallIndex:
         return vectors
 
     def in_talk(self) -> NDArray[np.bool_]:
-        """Which memories are of a conversation, ``(n,)``.
+        """Tell which memories are of a conversation, ``(n,)``.
 
         Notes that were kept by themselves, one after the other, stand in none, whatever session they were kept in.
         """

@@ -38,7 +38,7 @@ from mnemic.actors.recall.ranking.lifting import lift_all, lift_predecessors
 from mnemic.actors.recall.ranking.night_effects import NightEffects, surplus_copies
 from mnemic.actors.recall.ranking.replaced import read_replacements
 from mnemic.actors.recall.ranking.reranker import Reranker
-from mnemic.actors.recall.ranking.validity import DAY_WEIGHT, Validity
+from mnemic.actors.recall.ranking.validity import Validity
 from mnemic.actors.recall.recall_index import Cosines, RecallIndex
 from mnemic.actors.recall.validate import validate_recall
 from mnemic.algorithms.knowledge.asked_time import asked_predecessor
@@ -116,10 +116,11 @@ class Recaller:
             now_us = context.clock.now_us() if recall.as_of is None else recall.as_of
             when = read_asked_when(recall, predecessor, self._index, visible, now_us, zone, snapshot)
             if when.days and "structural" in recall.signals:
-                weight = WEIGHT if when.kind == "any" or first is None else WEIGHT * DAY_WEIGHT
                 near = day_nearness(when.days, local_at)
-                near[said_at >= when.until_us] = 0.0  # what held that day was said by then
-                signals.append(SignalScores("structural", near, weight))
+                if when.kind != "any" and first is not None:
+                    near[:] = 0.0  # what held that day was said at any time before
+                near[said_at >= when.until_us] = 0.0
+                signals.append(SignalScores("structural", near, WEIGHT))
             fused = fuse(signals, visible)
             limit = max(4 * k, _CANDIDATES_TRACED)
             self._nights.sync(snapshot, recall.trial)

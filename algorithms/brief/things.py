@@ -247,7 +247,7 @@ class Reading(NamedTuple):
 
 
 def read_sentence(text: str, start: int = 0) -> Reading:
-    """What one sentence sets.
+    """Return what one sentence sets.
 
     Args:
         start: the character of its text where it begins.
@@ -288,13 +288,13 @@ def read_sentence(text: str, start: int = 0) -> Reading:
 
 
 def sets_something(text: str) -> bool:
-    """Whether a sentence may give a value, or tell a change or an end: a quick look before it is read."""
+    """Say whether a sentence may give a value, or tell a change or an end: a quick look before it is read."""
     low = text[:_MOST_CHARS].lower()
     return _DIGIT.search(low) is not None or _CHANGE.search(low) is not None or _OVER.search(low) is not None
 
 
 def _subjects(clauses: Sequence[re.Match[str]], definite: re.Match[str] | None) -> Iterator[str]:
-    """What the clauses of a sentence say how it is, as it is written."""
+    """Return what the clauses of a sentence say how it is, as it is written."""
     yield from (one["of"] for one in clauses if not _OLD.search(one["of"]))
     if definite is not None and definite.lastgroup not in (None, "we"):
         yield definite[definite.lastgroup].lower()

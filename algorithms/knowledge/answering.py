@@ -182,7 +182,7 @@ class AnswerReading(NamedTuple):
         return 0.5 * by_words + 0.5 * sum(one.chars for one in asking) / whole
 
     def changes(self, terms: Collection[str]) -> bool:
-        """Whether it tells of a change: anywhere, where it is short, else in the sentence nearest to a question."""
+        """Say whether it tells of a change: anywhere, where it is short, else in the sentence nearest to a question."""
         if sum(one.chars for one in self.sentences) <= _SHORT_CHARS:
             return any(one.changes for one in self.sentences if not one.asks)
         one = self.nearest(terms)
@@ -195,7 +195,7 @@ class AnswerReading(NamedTuple):
 
 
 def read_wanted(question: str) -> Wanted:
-    """What a question wants."""
+    """Return what a question wants."""
     start = " ".join(question[:_SENTENCE_CHARS].split())
     return Wanted(
         remedy=_WANTS_REMEDY.search(start) is not None,
@@ -205,7 +205,7 @@ def read_wanted(question: str) -> Wanted:
 
 
 def read_answer(text: str) -> AnswerReading:
-    """How a text reads as an answer; takes some hundred microseconds for a turn."""
+    """Tell how a text reads as an answer; takes some hundred microseconds for a turn."""
     text = text[:MAX_CHARS]
     parts = [part for _, sentence in plain_sentences(text) for part in _split_clauses(sentence)][:_MOST_SENTENCES]
     opening = " ".join(text[:_OPENING_CHARS].split())
@@ -218,7 +218,7 @@ def read_answer(text: str) -> AnswerReading:
 
 
 def asks(sentence: str) -> bool:
-    """Whether a sentence asks: it ends with a question mark, or begins as a question does."""
+    """Say whether a sentence asks: it ends with a question mark, or begins as a question does."""
     if sentence.rstrip("\"'”’)]*_ .").endswith("?"):
         return True
     start = " ".join(sentence[:_SENTENCE_CHARS].split())
@@ -244,7 +244,7 @@ def _read_sentence(sentence: str) -> SentenceReading:
 
 
 def _outcome(opening: str) -> int:
-    """What comes first counts: ``great, no more mistakes``, ``no change, the old one works``."""
+    """Return what comes first counts: ``great, no more mistakes``, ``no change, the old one works``."""
     worked, failed = _WORKED.search(_NEGATED.sub("nope", opening)), _FAILED.search(_NEGATED.sub("nope", opening))
     if worked is None or failed is None:
         return (worked is not None) - (failed is not None)

@@ -158,7 +158,7 @@ class Predecessor(NamedTuple):
 
 
 def asked_predecessor(question: str) -> Predecessor | None:
-    """What a question asks for that ends in ``before Mollie``; ``None`` of any other.
+    """Return what a question asks for that ends in ``before Mollie``; ``None`` of any other.
 
     >>> asked_predecessor("which payment provider did we have before Mollie?")
     Predecessor(question='which payment provider did we have', successor='Mollie')
@@ -173,7 +173,7 @@ def asks_for_newest(question: str) -> bool:
 
 
 def _is_terse(question: str) -> bool:
-    """Whether it names a thing in two to four words and says nothing of it: ``prod host?``, ``job scheduler``."""
+    """Say whether it names a thing in two to four words and says nothing of it: ``prod host?``, ``job scheduler``."""
     words = question.lower().replace("?", " ").split()
     if not 2 <= len(words) <= _TERSE_WORDS or _PRESENT.search(question) or _NO_STATE.search(question):
         return False

@@ -149,7 +149,7 @@ class Assertion(NamedTuple):
         return self._replace(rate=min(self.rate, _OUTSIDE), takes=min(self.takes, _OUTSIDE), told_past=told_past)
 
     def looks_back_on(self, day: date) -> bool:
-        """Whether it tells in so many words what held on a day or before, however late it was said."""
+        """Say whether it tells in so many words what held on a day or before, however late it was said."""
         within = any((first is None or first <= day) and (end is None or day < end) for first, end in self.windows)
         return within if self.windows else self.told_past > 0
 

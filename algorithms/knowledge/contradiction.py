@@ -58,7 +58,7 @@ more time least most record recap usual btw remember tomorrow yesterday last lon
 
 
 def contradict(older: Said, newer: Said) -> str:
-    """Which rule tells that a later statement leaves no room for an earlier one, both asserted; ``""``: none."""
+    """Tell which rule tells that a later statement leaves no room for an earlier one, both asserted; ``""``: none."""
     old, new = older.statement, newer.statement
     if old.speaker != new.speaker and KINDS.get(old.subject.partition(" ")[0].lower(), 0) & ARTICLE:
         return ""  # "the office day" of each is another
@@ -91,7 +91,7 @@ def _is_be(relation: str) -> bool:
 
 
 def _by_kind(older: Said, newer: Said) -> str:
-    """Whether both tell which one of a well-known kind is used, at least one of them in so many words.
+    """Say whether both tell which one of a well-known kind is used, at least one of them in so many words.
 
     ``The database is SQLite`` and ``we moved to Postgres`` have two subjects, and are about one thing.
     """
@@ -105,14 +105,14 @@ def _by_kind(older: Said, newer: Said) -> str:
 
 
 def _by_denial(older: Said, newer: Said) -> str:
-    """Whether one of two statements denies what the other says of something named."""
+    """Say whether one of two statements denies what the other says of something named."""
     old, new = older.statement, newer.statement
     is_denial = old.negative != new.negative and old.relation == new.relation and sort_of(old.value) == "name"
     return "denied" if is_denial and _are_as_wide(older, newer) else ""
 
 
 def _by_value(older: Said, newer: Said) -> str:
-    """Whether two statements tell two values of one thing."""
+    """Say whether two statements tell two values of one thing."""
     if older.statement.negative or newer.statement.negative:
         return ""
     return _by_words(older, newer) or _by_sort(older, newer)
@@ -152,7 +152,7 @@ def _qualified(said: Said) -> frozenset[str]:
 
 
 def _by_words(older: Said, newer: Said) -> str:
-    """Whether both say the same of their subject but for the value.
+    """Say whether both say the same of their subject but for the value.
 
     A verb that says little (``is``, ``has``, ``is in``) has many values, and so has what the speaker does: there they
     have to be of one kind.
@@ -185,7 +185,7 @@ def _are_known(older: Said, newer: Said) -> bool:
 
 
 def _holds_one(older: Said, newer: Said) -> bool:
-    """Whether what both tell has one value at a time, though its verb says little or is said of a speaker."""
+    """Say whether what both tell has one value at a time, though its verb says little or is said of a speaker."""
     relation = newer.statement.relation or ""
     if is_slot(newer.subject) or are_versions(older.statement.value, newer.statement.value):
         return True
@@ -196,7 +196,7 @@ def _holds_one(older: Said, newer: Said) -> bool:
 
 
 def _by_sort(older: Said, newer: Said) -> str:
-    """Whether a subject has moved to a place, a time or a number, where a value of the same sort was told of it."""
+    """Say whether a subject has moved to a place, a time or a number, where a value of the same sort was told of it."""
     one, old = newer.statement, older.statement
     verb, before = verb_of(newer), verb_of(older)
     if verb not in _SHIFTS or not (one.relation or "").endswith(" to") or not newer.cue or before in CHANGES:

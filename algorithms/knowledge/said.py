@@ -107,7 +107,7 @@ def value_name(value: str) -> str:
 
 
 def asserts(said: Said) -> bool:
-    """Whether no cue of clause and sentence says that this is asked, planned, past and so on."""
+    """Say whether no cue of clause and sentence says that this is asked, planned, past and so on."""
     clause = clause_of(said)
     if any(KINDS.get(word, 0) & PAST_AUX for word in words_of(clause)):
         return False  # "the mill house was heated by coal"
@@ -115,7 +115,7 @@ def asserts(said: Said) -> bool:
 
 
 def is_speaker(subject: str) -> bool:
-    """Whether a key is of who speaks (``I``, ``we``), of whom much is said with the same verb."""
+    """Say whether a key is of who speaks (``I``, ``we``), of whom much is said with the same verb."""
     return subject.startswith("@") and "'s " not in subject
 
 
@@ -145,7 +145,7 @@ def parts(value: str) -> tuple[list[str], list[str]]:
 
 
 def is_preposition(word: str) -> bool:
-    """Whether a word ties a thing to what stands before it."""
+    """Say whether a word ties a thing to what stands before it."""
     return word == "to" or bool(KINDS.get(word, 0) & PREPOSITION)
 
 

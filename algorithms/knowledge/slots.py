@@ -108,7 +108,7 @@ def noun_of_name(value: str) -> str:
 
 
 def is_slot(subject: str) -> bool:
-    """Whether the key of a subject names what has one value at a time.
+    """Say whether the key of a subject names what has one value at a time.
 
     >>> is_slot("order cutoff"), is_slot("@ines's favourite editor"), is_slot("build")
     (True, True, False)
@@ -121,7 +121,7 @@ def is_slot(subject: str) -> bool:
 
 
 def sort_of(value: str) -> str:
-    """What sort of thing a value is: a name, or a number of something; ``""`` for what can be told neither way.
+    """Return what sort of thing a value is: a name, or a number of something; ``""`` for what can be told neither way.
 
     >>> sort_of("Bologna"), sort_of("24 hours") == sort_of("30 minutes"), sort_of("port 3000"), sort_of("part 12")
     ('name', True, 'number', '')
@@ -139,7 +139,7 @@ def sort_of(value: str) -> str:
 
 
 def are_alike(value: str, other: str) -> bool:
-    """Whether two values are of one sort: of two well-known names, of one kind."""
+    """Say whether two values are of one sort: of two well-known names, of one kind."""
     kinds, others = kinds_of_name(value), kinds_of_name(other)
     if kinds and others:
         return not kinds.isdisjoint(others)
@@ -147,7 +147,7 @@ def are_alike(value: str, other: str) -> bool:
 
 
 def are_bare_names(value: str, other: str) -> bool:
-    """Whether two values of a place that holds one may be names that nobody wrote with a capital.
+    """Say whether two values of a place that holds one may be names that nobody wrote with a capital.
 
     >>> are_bare_names("fern", "heron"), are_bare_names("fern", "down")
     (True, False)
@@ -156,12 +156,12 @@ def are_bare_names(value: str, other: str) -> bool:
 
 
 def are_of_two_kinds(value: str, other: str) -> bool:
-    """Whether two values are well-known names of two kinds: a database and a queue."""
+    """Say whether two values are well-known names of two kinds: a database and a queue."""
     nouns, others = ({_NAMES[kind][0] for kind in kinds_of_name(one)} for one in (value, other))
     return bool(nouns and others) and nouns.isdisjoint(others)
 
 
 def are_versions(value: str, other: str) -> bool:
-    """Whether two values are two versions of one thing: ``Node 18`` and ``Node 20``."""
+    """Say whether two values are two versions of one thing: ``Node 18`` and ``Node 20``."""
     (name, version), (second, another) = (split_version(entity_key(one)) for one in (value, other))
     return name == second != "" and "" != version != another != ""

@@ -112,7 +112,7 @@ def _waits(home: Path, project: Path, *, prompts: bool) -> Iterator[Row]:
 
 
 def _prompt_hooks(home: Path, project: str) -> Iterator[Row]:
-    """How long a prompt waits for its hook, where the process has told its session what holds."""
+    """Tell how long a prompt waits for its hook, where the process has told its session what holds."""
     if not EXECUTABLE.exists():
         yield {"what": "prompt hook"} | skipped("mnemic-hook", f"{EXECUTABLE} was not built")
         return

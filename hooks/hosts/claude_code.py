@@ -136,7 +136,7 @@ class PromptQueue:
                     pile.remove(one)
 
     def finish(self) -> Iterator[tuple[str, Json]]:
-        """What was not delivered, each with its line, which says no folder: the session's."""
+        """Return what was not delivered, each with its line, which says no folder: the session's."""
         left = (*self._taken_off, *self._waiting)
         return ((str(one.line["content"]), self._place | one.line) for one in left if one.is_kept)
 

@@ -190,7 +190,7 @@ def message_texts(content: object) -> Iterator[str]:
 
 
 def is_compression_summary(message: Json, following: Json) -> bool:
-    """Whether a message is what a compression left of those before it: a model may summarise in words of any form.
+    """Say whether a message is what a compression left of those before it: a model may summarise in words of any form.
 
     Args:
         following: the message after it, which the host writes itself behind a summary; empty where there is none.

@@ -157,7 +157,7 @@ def message_events(
 
 
 def prompt_events(make: EventFactory, info: Json, parts: Iterable[Json]) -> Iterator[Event]:
-    """What stands in the user's place: what the host or a plugin put there, and what was typed, as one turn.
+    """Return what stands in the user's place: what the host or a plugin put there, and what was typed, as one turn.
 
     A part that is not ``synthetic`` was typed, unless it begins as texts of hosts do: plugins send such unmarked.
     """

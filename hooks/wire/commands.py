@@ -59,7 +59,7 @@ class Wiring(msgspec.Struct, frozen=True, kw_only=True):
         return ("--ask",) if told or (event == "tool-failed" and self.tells_failures(assistant)) else ()
 
     def tells_failures(self, assistant: str) -> bool:
-        """Whether an assistant is told what helped before, once a call failed: Claude Code alone takes it there."""
+        """Say whether an assistant is told what helped before, once a call failed: Claude Code alone takes it there."""
         return self.recall_failures and assistant == "claude-code"
 
     def hook_argv(self, assistant: str, event: str) -> list[str]:

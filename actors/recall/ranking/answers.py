@@ -75,7 +75,7 @@ class Answers:
         return late[np.array(alike, np.bool_)]
 
     def followers(self, best: Ints, terms: Collection[str], visible: NDArray[np.bool_], snapshot: Snapshot) -> Ints:
-        """What follows those of the best that ask, and is not among the best, ``(m,)``.
+        """Return what follows those of the best that ask, and is not among the best, ``(m,)``.
 
         Args:
             best: ``(n,)``: positions, best first.
@@ -95,7 +95,7 @@ class Answers:
         snapshot: Snapshot,
         when: AskedWhen,
     ) -> Floats:
-        """What it adds to the score of each candidate, ``(m,)``.
+        """Return what it adds to the score of each candidate, ``(m,)``.
 
         Args:
             candidates: ``(m,)``: positions.
@@ -138,7 +138,7 @@ class Answers:
         visible: NDArray[np.bool_],
         snapshot: Snapshot,
     ) -> Floats:
-        """What those that follow a question of the same words gain: the most that any of these hands on."""
+        """Return what those that follow a question of the same words gain: the most that any of these hands on."""
         gained = np.zeros(len(candidates))
         asking = np.flatnonzero((asked >= _LEAST_ASKED) & (evidence >= _LEAST_EVIDENCE))
         place = {position: number for number, position in enumerate(candidates.tolist())}
@@ -170,7 +170,7 @@ class Answers:
         return gained
 
     def _is_reply(self, position: int, asking: int, snapshot: Snapshot) -> bool:
-        """Whether somebody else says it than who asked, and not to a tool."""
+        """Say whether somebody else says it than who asked, and not to a tool."""
         if self._index.columns.kind[position] in _DONE:
             return False
         rows = (int(self._index.columns.row[one]) for one in (position, asking))

@@ -114,7 +114,7 @@ def _all_pairs(numbers: Sequence[int], snapshot: Snapshot) -> list[PairRecord]:
 
 
 def _is_asked(gone: StatementRecord, terms: Collection[str]) -> bool:
-    """Whether a statement is what a question is after in its memory: it is most of that, or holds the terms.
+    """Say whether a statement is what a question is after in its memory: it is most of that, or holds the terms.
 
     It holds all terms that the text holds, and two of them, or one in its subject or its value.
     """

@@ -27,9 +27,6 @@ from mnemic.algorithms.retrieval.calibration import FULL
 if TYPE_CHECKING:
     from mnemic.algorithms.knowledge.assertion import Assertion
 
-DAY_WEIGHT = 0.0
-"""What a day named counts where a state is asked for, beside where an event is: what held that day was mostly said
-earlier."""
 _WEIGHTS: dict[AskedTime, float] = {"now": 0.6, "before": 0.3, "day": 0.5}  # of log-probabilities in the log-odds
 _LATER = 1.0  # of the log-odds, what was said after the day asked for loses
 _LEAST = 1e-3  # no probability counts as less

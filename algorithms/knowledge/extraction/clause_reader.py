@@ -275,7 +275,7 @@ def _add_drafts(sentence: Sentence, clause: Clause, found: list[Value], contrast
 
 
 def _is_role(sentence: Sentence, clause: Clause, value: Value) -> bool:
-    """Whether a clause says of somebody that he is the one of a role: ``Anna is the maintainer``."""
+    """Say whether a clause says of somebody that he is the one of a role: ``Anna is the maintainer``."""
     words, (low, high) = sentence.words, clause.subject
     is_named = low < high and all(sentence.is_capital(at) and not sentence.kinds[at] for at in range(low, high))
     return is_named and words[value.start - 1] in ("the", "our") and words[value.start] in _ROLES

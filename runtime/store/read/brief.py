@@ -151,7 +151,7 @@ class _BriefingQuery:
     # --- what stands -------------------------------------------------------------------------------------------------
 
     def _standing(self, turns: list[Any]) -> list[Quote]:
-        """What stands, as stretches of memories, what tells it most surely first."""
+        """Return what stands, as stretches of memories, what tells it most surely first."""
         heirs = self._heirs()
         rows = [self._kept(OWNERS), self._kept(ASSISTANTS), self._cued(), self._rows_of(heirs), turns]
         merged = merge_repeats(chain.from_iterable(map(self._current, rows)))
@@ -253,7 +253,7 @@ class _BriefingQuery:
     # --- what is open ------------------------------------------------------------------------------------------------
 
     def _open(self, turns: list[Any], newest: list[tuple[int, int]]) -> Iterator[Quote]:
-        """What was left open in the last sessions and is not done, newest first.
+        """Return what was left open in the last sessions and is not done, newest first.
 
         Args:
             turns: newest first, of all sessions that may say what is done.

@@ -53,7 +53,7 @@ class BriefMemories:
         return superseded_by is None or current_successor(self._db, row) is None
 
     def is_briefable(self, session: int) -> bool:
-        """Whether what was said in a session is told: not a subagent's, and its own only where it has lost it."""
+        """Say whether what was said in a session is told: not a subagent's, and its own only where it has lost it."""
         kind = self.session_kind(session)
         return not kind or (kind == "own" and self._again)
 

@@ -47,7 +47,7 @@ class SessionQueries:
         return [(session, at) for session, at in found if not self._memories.session_kind(session)]
 
     def turns(self, sessions: Sequence[int], columns: str, limit: int) -> list[Any]:
-        """What was said in some sessions, from the newest on.
+        """Return what was said in some sessions, from the newest on.
 
         Args:
             columns: what is asked of each memory ``m``.
@@ -64,7 +64,7 @@ class SessionQueries:
         return rows
 
     def session_end(self, session: int, at: int) -> LastSession:
-        """How a session ended: with the last prompt that tells something, and the last replies."""
+        """Tell how a session ended: with the last prompt that tells something, and the last replies."""
         prompts, replies = (
             self._last_said(session, whose, count) for whose, count in ((OWNERS, _PROMPTS), (ASSISTANTS, _REPLIES))
         )
@@ -90,7 +90,7 @@ class SessionQueries:
         return found
 
     def _last_quote(self, row: Any, session: int) -> Quote:
-        """What was said last, and whether it was replaced since."""
+        """Return what was said last, and whether it was replaced since."""
         corrected = current_successor(self._db, row[0]) is not None
         return msgspec.structs.replace(self._memories.quote(row, session=session), is_superseded=corrected)
 
@@ -133,7 +133,7 @@ class SessionQueries:
 
 
 def _sort_key(row: Any) -> tuple[int, int]:
-    """What comes later is greater."""
+    """Return what comes later is greater."""
     return row[3], row[0]
 
 

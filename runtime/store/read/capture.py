@@ -182,7 +182,7 @@ def spool_offsets(connection: apsw.Connection) -> dict[bytes, int]:
 
 
 def unlabelled_count(connection: apsw.Connection, *, again: bool = False) -> int:
-    """How many memories were kept before memories had labels, and have none yet; or have none any more, too."""
+    """Tell how many memories were kept before memories had labels, and have none yet; or have none any more, too."""
     return int(connection.execute(f"SELECT count(*) FROM memories m WHERE {_UNLABELLED[again]}").get)
 
 
