@@ -41,7 +41,7 @@ from mnemic.actors.recall.ranking.reranker import Reranker
 from mnemic.actors.recall.ranking.validity import Validity
 from mnemic.actors.recall.recall_index import Cosines, RecallIndex
 from mnemic.actors.recall.validate import validate_recall
-from mnemic.algorithms.knowledge.asked_time import asked_predecessor
+from mnemic.algorithms.knowledge.asked_time import Predecessor, asked_predecessor
 from mnemic.algorithms.retrieval.calibration import FULL, MEANING, UNLIKELY, WORDS, Calibration
 from mnemic.algorithms.retrieval.fusion import SignalScores, fuse, rank
 from mnemic.algorithms.text.terms import stem_of
@@ -79,13 +79,26 @@ class Recaller:
             UnknownScope, UnknownSession, UnknownFilter, InvalidValue: what was asked for cannot be.
         """
         validate_recall(recall)
+        may_name = recall.at is None and "validity" in recall.signals
+        predecessor = asked_predecessor(recall.query) if may_name else None
+        found = self._recall(recall, context, predecessor)
+        if found is None:  # nobody spoke of what the question names: it is asked as it stands
+            found = self._recall(recall, context, None)
+        assert found is not None
+        return found
+
+    def _recall(self, recall: Recall, context: Context, predecessor: Predecessor | None) -> Recalled | None:
+        """Recall; ``None`` where nobody spoke of what comes after what is asked for.
+
+        Args:
+            predecessor: what the question asks for, if that is what came before something that it names.
+        """
         k = self._k if recall.k is None else recall.k
         degraded: list[str] = []
         scope_known = True
         loaded = context.progress if self._index.empty else lambda done, total: None
         loaded(0, 2)  # the first time takes long: the model comes before the two parts that `sync` tells of
         by_meaning = "dense" in recall.signals
-        predecessor = asked_predecessor(recall.query) if recall.at is None and "validity" in recall.signals else None
         asks = recall if predecessor is None else msgspec.structs.replace(recall, query=predecessor.question)
         asked = query_vector(asks.query, context, degraded, "Words alone answered.") if by_meaning else None
         with self._source.snapshot() as snapshot:
@@ -115,6 +128,8 @@ class Recaller:
             said_at, local_at, zone = self._index.columns.said_at, self._index.columns.local_at, context.clock
             now_us = context.clock.now_us() if recall.as_of is None else recall.as_of
             when = read_asked_when(recall, predecessor, self._index, visible, now_us, zone, snapshot)
+            if predecessor is not None and not when.handover:
+                return None
             if when.days and "structural" in recall.signals:
                 near = day_nearness(when.days, local_at)
                 if when.kind != "any" and first is not None:

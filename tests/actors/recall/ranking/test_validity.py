@@ -182,3 +182,13 @@ def test_a_later_word_on_an_earlier_day_counts_as_said_on_it(tmp_path: Path) -> 
         actors.embed()
         validity = {hit.text: hit.why["validity"] for hit in actors.recall("pump", at=us("2025-01-15")).hits}
     assert validity["back in January the pump was blue"] > validity["the pump is green"]
+
+
+def test_before_a_thing_that_nobody_spoke_of_is_asked_as_it_stands(tmp_path: Path) -> None:
+    with ActorHarness(tmp_path) as actors:
+        actors.keep("we had Stripe as payment provider", said_at=us("2025-01-10"))
+        actors.embed()
+        hits = actors.recall("which payment provider did we have before Mollie").hits
+        plain = actors.recall("which payment provider did we have").hits
+    assert hits[0].text == plain[0].text
+    assert hits[0].why["lexical"] < plain[0].why["lexical"], "the name counts as a word that nobody said"
