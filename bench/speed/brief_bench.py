@@ -181,7 +181,11 @@ def measure_updates(folder: Path) -> Iterator[Row]:
                 while actors.ask(UpdateFacts()).pending:
                     pass
                 for place, earlier in enumerate(reversed([one for where, one in opened if where == scope])):
+                    texts = set[str]()
                     while (told := _brief(actors, scope, earlier, occasion="prompt", updates_only=True)).text:
+                        if told.text in texts:  # it is kept what was told after the answer
+                            continue
+                        texts.add(told.text)
                         heard["every session left open"].append(told.tokens)
                         heard["a session beside the next one"] += [told.tokens] * (place == 0)
                 opened.append((scope, name))

@@ -12,6 +12,7 @@ from mnemic.actors.protocol.ambient_messages import Brief, Briefed
 from mnemic.actors.recall.retriever import RetrieverActor
 from tests.actors.knowledge.test_knowledge import BOARD, DAY_US, SHELF, harness, read, say
 from tests.harness import START_US, ActorHarness
+from tests.waiting import until
 
 OLD = "Decision: our database is SQLite."
 NEW = "Decision: our database becomes Postgres 17."
@@ -33,6 +34,11 @@ def brief(mind: ActorHarness, session: str, **fields: Any) -> Briefed:
 
 def prompt(mind: ActorHarness, session: str, **fields: Any) -> Briefed:
     return brief(mind, session, occasion="prompt", prompt="go on", **fields)
+
+
+def wait_until_recorded(mind: ActorHarness, told: Briefed) -> None:
+    """Wait until it is kept what the running session was told: whoever asks for updates alone is answered before."""
+    until(lambda: mind.look(lambda now: set(told.memories) <= now.delivered_ids("codex", "running")))
 
 
 def holds(told: Briefed) -> str:
@@ -91,7 +97,9 @@ def test_a_prompt_that_asks_for_updates_alone_hears_them_and_no_memory(mind: Act
     say(mind, NEW, 9, session="b")
     late = prompt(mind, "running", **asked, answer_by=START_US)
     assert late.text == "", "nobody waits for it any more, so it is not told"
-    assert "you were told" in prompt(mind, "running", **asked).text
+    told = prompt(mind, "running", **asked)
+    assert "you were told" in told.text
+    wait_until_recorded(mind, told)
     assert prompt(mind, "running", **asked).text == "", "once"
     question = Brief(occasion="prompt", place=SHELF, updates_only=True)
     assert (RetrieverActor.foresees(question), len(RetrieverActor.foresees(Brief(occasion="prompt", place=SHELF)))) == (
@@ -185,6 +193,6 @@ def test_a_session_that_was_told_hears_once_what_a_person_corrected(mind: ActorH
     told = prompt(mind, "running", updates_only=True)
     assert '- you were told "From now on never deploy on Fridays."' in told.text
     assert newer in told.memories
-    read(mind)
+    wait_until_recorded(mind, told)
     assert prompt(mind, "running", updates_only=True).text == "", "once"
     assert prompt(mind, "another", updates_only=True).text == "", "and nobody else"
