@@ -168,7 +168,7 @@ class KnowledgeActor:
             return False
         change = found()
         done = self._apply(change, context)
-        self._announced = self._announced or isinstance(change, AddStatements)
+        self._announced |= done and isinstance(change, AddStatements)  # not where a replay came first
         return done
 
     def _unread(self, snapshot: Snapshot) -> Callable[[], Change] | None:
