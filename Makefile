@@ -52,10 +52,10 @@ run: $(BASE)
 	@$(BIN)/mnemic demo
 
 test: $(TEST)
-	$(PYTEST) --in-memory -m "not system and not gpu" $(ARGS)
+	$(PYTEST) --in-memory -m "not system and not gpu and not lab" $(ARGS)
 
-# What is neither there nor to be had here is skipped, with the reason. ARGS='-m "system or gpu or torch or research"'
-# leaves out what `make test` runs.
+# What is neither there nor to be had here is skipped, with the reason.
+# ARGS='-m "system or gpu or torch or research or lab"' leaves out what `make test` runs.
 test-all: $(FULL)
 	$(PYTEST) $(ARGS)
 

@@ -20,6 +20,7 @@ from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys import key_slots
 from mnemic.runtime.keys.keys import Secrets
 from mnemic.runtime.minds.homes import create_mind
+from tests.paths import ROOT
 from tests.processes.faces import EXAMPLE, Outcome, run
 from tests.processes.ray_fixture import local_ray as local_ray
 from tests.processes.serving import end
@@ -43,6 +44,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+LAB = {ROOT / "tests" / name for name in ("bench", "examples", "mnemic/experiment", "mnemic/cli/test_experiment.py")}
 MEMORY = Path("/dev/shm")
 ROOM_BYTES = 4 << 30
 """What a run may want: what it makes is some 700 MB, and it goes with the run."""
@@ -67,6 +69,14 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["TMPDIR"] = tempfile.tempdir = folder
     config.option.basetemp = f"{folder}/t"
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what tests the benches and experiments: research, which no change of the memory itself passes through."""
+    for item in items:
+        if not LAB.isdisjoint({item.path, *item.path.parents}):
+            item.add_marker("lab")
 
 
 def pytest_collection_finish() -> None:
