@@ -10,9 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import apsw
+import msgspec
 
 from mnemic.actors.protocol.changes import (
+    AddMemory,
     Change,
+    Logged,
     MergeScopes,
     MoveMemories,
     MoveProject,
@@ -30,6 +33,8 @@ from mnemic.runtime.store.read.scopes import (
     scopes_below,
     seq_to_undo,
 )
+
+_decode_change = msgspec.msgpack.Decoder(Logged).decode
 
 
 def move_found_scope(context: ApplyContext, place: ScopeRef, at: int) -> tuple[RenameScope, ScopeChange] | None:
@@ -78,6 +83,13 @@ def check_undo(db: apsw.Connection, changes: Sequence[Change]) -> None:
                     why=f"what was called so made way since, and is {made_way[path]!r}",
                     expected=f"{made_way[path]!r} another path, by renaming or merging it",
                 )
+        if isinstance(change, RenameScope) and _holds_named_since(db, change):
+            raise InvalidValue(
+                name="the path that comes back",
+                value=change.to,
+                why=f"what a file calls {change.path!r} was kept in it since",
+                expected=f"{change.path!r} to stay, or rename it yourself",
+            )
         back = ""
         if isinstance(change, RenameScope) and has_folder_name(db, change.path):
             back = change.to
@@ -92,6 +104,16 @@ def check_undo(db: apsw.Connection, changes: Sequence[Change]) -> None:
                     why=f"{path!r} came to lie below it since",
                     expected=f"{path!r} another path, by renaming it",
                 )
+
+
+def _holds_named_since(db: apsw.Connection, undo: RenameScope) -> bool:
+    """Say whether a project that would have its folder's name again holds what a ``.mnemic.toml`` named."""
+    project = "SELECT 1 FROM scopes WHERE path = ? AND project IS NOT NULL AND found IN ('git', 'folder')"
+    if "/" in undo.to or db.execute(project, (undo.path,)).get is None:
+        return False
+    added = (_decode_change(one) for (one,) in db.execute("SELECT change FROM log WHERE seq > ?", (seq_to_undo(db),)))
+    named = (one.place.path for one in added if isinstance(one, AddMemory) and one.place.found == ".mnemic.toml")
+    return any(path == undo.path or (undo.below and path.startswith(f"{undo.path}/")) for path in named)
 
 
 def free_path(db: apsw.Connection, path: str) -> str:

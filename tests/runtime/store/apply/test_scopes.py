@@ -23,7 +23,8 @@ from mnemic.actors.protocol.errors import BadInput, InvalidValue, UnknownScope
 from mnemic.actors.protocol.scopes import SCOPES_AUTHOR, SCOPES_UNDO_AUTHOR, ScopeChange
 from mnemic.runtime.store.read.reader import StoreSnapshot, open_reader
 from mnemic.runtime.store.store import Store
-from tests.runtime.building import KEYS, apply, held, id_of, memory, said
+from tests.built import added
+from tests.runtime.building import KEYS, apply, held, id_of, said
 
 PATHS = ["a", "a/b", "a/b/c", "a/c", "b", "b/c", "c"]
 PROJECTS = [None, "/p/a/.git", "/p/b/.git", "/p/c"]
@@ -63,7 +64,7 @@ def unscoping(path: Path) -> tuple[ScopeChange, ...]:
 def fill(store: Store, *places: tuple[str, str | None]) -> None:
     """One memory in each place."""
     kept = [
-        memory(n, place=ScopeRef(path=at, project=project, found="git")) for n, (at, project) in enumerate(places, 1)
+        added(n, place=ScopeRef(path=at, project=project, found="git")) for n, (at, project) in enumerate(places, 1)
     ]
     apply(store, *kept)
 
@@ -81,7 +82,7 @@ def test_all_of_it_can_be_taken_back_made_again_and_copied_as_it_was(asked: list
             at_seq = [0]
             for number, change in enumerate(asked, 1):
                 try:
-                    apply(store, memory(number, place=change) if isinstance(change, ScopeRef) else change)
+                    apply(store, added(number, place=change) if isinstance(change, ScopeRef) else change)
                 except BadInput:
                     assert held(path) == states[-1], "what is refused changes nothing"
                     continue
@@ -122,8 +123,8 @@ def test_a_rename_and_the_rename_back_is_nothing_and_a_merge_taken_back_is_nothi
 
 
 def test_memories_move_to_a_scope_that_is_made_for_them_and_an_empty_name_is_none(store: Store, path: Path) -> None:
-    apply(store, *(memory(n, place=ScopeRef(path="a", project=None, found="named")) for n in (1, 2)))
-    apply(store, memory(3, place=ScopeRef(path="", project=None, found="none")))
+    apply(store, *(added(n, place=ScopeRef(path="a", project=None, found="named")) for n in (1, 2)))
+    apply(store, added(3, place=ScopeRef(path="", project=None, found="none")))
     before = scopes(path)
     assert rescope(store, MoveMemories(memories=(id_of(1), id_of(3)), path="a", to="b")) == (True,)
     assert scopes(path) == {"": (None, (), 1), "a": (None, (), 1), "b": (None, (), 1)}, "what is elsewhere stays"
@@ -143,7 +144,7 @@ def test_a_project_keeps_its_scope_though_its_memories_move_away(store: Store, p
 def test_a_memory_that_moved_stays_where_it_is_when_it_is_captured_again(store: Store, path: Path) -> None:
     fill(store, ("shelf", "/p/shelf"))
     rescope(store, MoveMemories(memories=(id_of(1),), path="shelf", to="b"))
-    (again,) = apply(store, memory(1, place=ScopeRef(path="shelf", project="/p/shelf", found="git"))).kept
+    (again,) = apply(store, added(1, place=ScopeRef(path="shelf", project="/p/shelf", found="git"))).kept
     assert (again.created, again.scope) == (False, "b")
 
 
@@ -159,7 +160,7 @@ def test_memories_move_to_a_path_and_to_nothing_else(store: Store, path: Path, t
 def test_no_folder_comes_to_the_name_of_what_is_kept_for_every_project(store: Store, path: Path) -> None:
     fill(store, ("everywhere", "/p/everywhere"))
     assert set(scopes(path)) == {"everywhere~2"}
-    assert apply(store, memory(9, place=ScopeRef(path="everywhere", project=None, found="named"))).kept[0].created
+    assert apply(store, added(9, place=ScopeRef(path="everywhere", project=None, found="named"))).kept[0].created
     assert set(scopes(path)) == {"everywhere", "everywhere~2"}
 
 
@@ -170,7 +171,7 @@ def test_a_rename_takes_what_is_below_with_it_and_the_projects_are_found_there(s
     fill(store, ("work/shelf", "/p/shelf"), ("work/shelf/lamp", None), ("work/shelter", None))
     rescope(store, RenameScope(path="work/shelf", to="home/books"))
     assert set(scopes(path)) == {"home/books", "home/books/lamp", "work/shelter"}
-    again = apply(store, memory(9, place=ScopeRef(path="shelf", project="/p/shelf", found="git"))).kept[0]
+    again = apply(store, added(9, place=ScopeRef(path="shelf", project="/p/shelf", found="git"))).kept[0]
     assert again.scope == "home/books"
 
 
@@ -242,12 +243,12 @@ def test_what_a_merged_project_brings_lands_where_it_was_merged_into(store: Stor
     assert set(scopes(path)) == {"shelf", "shelf~2"}
     rescope(store, MergeScopes(path="shelf~2", into="shelf"))
     assert scopes(path) == {"shelf": ("/p/shelf", ("/q/shelf",), 2)}
-    kept = apply(store, memory(3, place=ScopeRef(path="shelf", project="/q/shelf", found="git"))).kept[0]
+    kept = apply(store, added(3, place=ScopeRef(path="shelf", project="/q/shelf", found="git"))).kept[0]
     assert kept.scope == "shelf"
     rescope(store, *unscoping(path), author=SCOPES_UNDO_AUTHOR)
     # What was captured since is the merged scope's own, and stays; what comes now is the split one's again.
     assert scopes(path) == {"shelf": ("/p/shelf", (), 2), "shelf~2": ("/q/shelf", (), 1)}
-    kept = apply(store, memory(4, place=ScopeRef(path="shelf", project="/q/shelf", found="git"))).kept[0]
+    kept = apply(store, added(4, place=ScopeRef(path="shelf", project="/q/shelf", found="git"))).kept[0]
     assert kept.scope == "shelf~2"
 
 
@@ -267,7 +268,10 @@ def test_a_project_that_moved_is_found_by_its_new_folder_alone(store: Store, pat
     fill(store, ("shelf", "/p/shelf"))
     rescope(store, MoveProject(path="shelf", project="/q/shelf", was="/p/shelf"))
     new, old = (ScopeRef(path="shelf", project=project, found="git") for project in ("/q/shelf", "/p/shelf"))
-    assert [one.scope for one in apply(store, memory(2, place=new), memory(3, place=old)).kept] == ["shelf", "shelf~2"]
+    assert [one.scope for one in apply(store, added(2, place=new), added(3, place=old)).kept] == [
+        "shelf",
+        "shelf~2",
+    ]
 
 
 def test_a_project_that_was_merged_into_another_moves_too(store: Store, path: Path) -> None:
@@ -319,7 +323,7 @@ def test_in_any_order_no_folder_is_told_what_a_file_of_its_owner_names(captured:
         path = Path(folder) / "store.db"
         with closing(Store.create(path, KEYS)) as store:
             for number, place in enumerate(captured, 1):
-                apply(store, memory(number, place=place))
+                apply(store, added(number, place=place))
             with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
                 scope_of = {one.id: one.scope for one in now.load_memories(list(range(1, len(captured) + 1)))}
                 for place in captured:
@@ -344,6 +348,8 @@ STEPS = st.one_of(
 @settings(max_examples=30)
 @given(st.lists(STEPS, min_size=2, max_size=12))
 @example([FOLDERS[0], FOLDERS[1], RenameScope(path="b", to="a/x"), FILES[3], "undo"])
+@example([FOLDERS[2], RenameScope(path="a~2", to="a/x"), FILES[1], "undo"])
+@example([FOLDERS[2], RenameScope(path="a~2", to="a/x"), FILES[2], "undo"])
 def test_whatever_is_renamed_and_taken_back_no_folder_is_told_but_its_own(steps: list[Change | ScopeRef | str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "store.db"
@@ -352,7 +358,7 @@ def test_whatever_is_renamed_and_taken_back_no_folder_is_told_but_its_own(steps:
             for step in steps:
                 if isinstance(step, ScopeRef):
                     captured.append(step)
-                    apply(store, memory(len(captured), place=step))
+                    apply(store, added(len(captured), place=step))
                     continue
                 undoes = isinstance(step, str)
                 changes = unscoping(path) if undoes else (step,)
@@ -398,7 +404,7 @@ def test_no_project_makes_way_for_what_was_below_it(store: Store, path: Path) ->
 def test_what_came_to_lie_below_keeps_a_folders_name_from_coming_back_above_it(store: Store, path: Path) -> None:
     fill(store, ("work", "/clones/work"), ("other", None))
     rescope(store, MergeScopes(path="work", into="other"))
-    apply(store, memory(3, place=ScopeRef(path="work/secret", project=None, found=".mnemic.toml")))
+    apply(store, added(3, place=ScopeRef(path="work/secret", project=None, found=".mnemic.toml")))
     before = held(path)
     with pytest.raises(InvalidValue, match="'work/secret' came to lie below it since"):
         rescope(store, *unscoping(path), author=SCOPES_UNDO_AUTHOR)
@@ -411,7 +417,7 @@ def test_what_came_to_lie_below_keeps_a_folders_name_from_coming_back_above_it(s
 def test_a_change_from_before_a_project_made_way_is_not_taken_back(store: Store, path: Path, change: Change) -> None:
     fill(store, ("proj" if isinstance(change, RenameScope) else "work", "/p/work"), ("notes", None))
     rescope(store, change)
-    apply(store, memory(3, place=ScopeRef(path="work", project=None, found=".mnemic.toml")))
+    apply(store, added(3, place=ScopeRef(path="work", project=None, found=".mnemic.toml")))
     before = held(path)
     with pytest.raises(InvalidValue, match="made way since, and is 'work~2'"):
         rescope(store, *unscoping(path), author=SCOPES_UNDO_AUTHOR)
@@ -430,10 +436,10 @@ def test_a_project_makes_way_with_all_its_memories_and_its_owner_puts_it_back_by
 ) -> None:
     clone = ScopeRef(path="work", project="/clones/work/.git", found="git")
     secret = ScopeRef(path="work/secret", project=None, found=".mnemic.toml")
-    apply(store, memory(1, place=clone), memory(2, place=clone))
-    apply(store, memory(3, place=secret))
+    apply(store, added(1, place=clone), added(2, place=clone))
+    apply(store, added(3, place=secret))
     assert scopes(path) == {"work~2": ("/clones/work/.git", (), 2), "work/secret": (None, (), 1)}
-    assert apply(store, memory(4, place=clone)).kept[0].scope == "work~2"
+    assert apply(store, added(4, place=clone)).kept[0].scope == "work~2"
     assert unscoping(path) == (), "it was no change that somebody asked for"
     rescope(store, RenameScope(path="work~2", to="work", below=False))
     assert set(scopes(path)) == {"work", "work/secret"}
@@ -443,9 +449,9 @@ def test_what_is_addressed_by_its_path_and_what_its_owner_renamed_stay(store: St
     fill(store, ("boat", "/p/boat"), ("slip", "/p/slip"))
     rescope(store, RenameScope(path="slip", to="boats/slip"))
     for number, place in enumerate(["boat", "boat/cabin"], 8):
-        kept = apply(store, memory(number, place=ScopeRef(path=place, project=None, found="named"))).kept[0]
+        kept = apply(store, added(number, place=ScopeRef(path=place, project=None, found="named"))).kept[0]
         assert kept.scope == place
-    apply(store, memory(10, place=ScopeRef(path="boats/slip/deck", project=None, found=".mnemic.toml")))
+    apply(store, added(10, place=ScopeRef(path="boats/slip/deck", project=None, found=".mnemic.toml")))
     assert set(scopes(path)) == {"boat", "boat/cabin", "boats/slip", "boats/slip/deck"}
 
 
