@@ -33,6 +33,7 @@ from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.minds.projects import is_gone_folder, is_ignored, resolve_scope
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import Store
+from tests.built import event
 from tests.clocks import ManualClock
 from tests.runtime.building import keys_of
 from tests.waiting import BOUND_S, until
@@ -310,9 +311,4 @@ class ActorHarness:
 
 def turns(texts: Iterable[str], session: str = "s", **fields: Any) -> list[Event]:
     """What a user said."""
-    return [
-        Event(
-            **({"assistant": "t", "session": session, "kind": "turn", "role": "user", "text": to_bytes(text)} | fields)
-        )
-        for text in texts
-    ]
+    return [event(text, session=session, **fields) for text in texts]

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mnemic.actors.protocol.events import Event, Kind, Outcome, Role, to_bytes
+from mnemic.actors.protocol.events import Event, Kind, Outcome, Role
 from mnemic.actors.protocol.shape.messages import Answer, BindPending, BindProgress, Shape, Shaped
 from mnemic.algorithms.knowledge.triples import Triple
+from tests import built
 from tests.harness import START_US, ActorHarness
 
 __all__ = ["AUTH", "MINUTE_US", "TESTS", "answers", "bind", "shape", "shaped", "work"]
@@ -24,12 +25,12 @@ def lives_in(text: str, speaker: str | None) -> Sequence[Triple]:
 
 
 def event(minute: int, role: Role, text: str, session: str, kind: Kind = "turn", **more: Any) -> Event:
-    return Event(
+    return built.event(
+        text,
         assistant="claude-code",
         session=session,
         kind=kind,
         role=role,
-        text=to_bytes(text),
         said_at=START_US + minute * MINUTE_US,
         branch="main",
         host_id=f"{session} {minute} {kind}",

@@ -25,8 +25,9 @@ from mnemic.runtime.engine.actor_health import RestartPolicy
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.store.read.reader import StoreSnapshot
 from mnemic.runtime.store.store import Store
+from tests.built import added
 from tests.harness import ActorHarness, BagEncoder, turns
-from tests.runtime.building import apply, id_of, memory
+from tests.runtime.building import apply, id_of
 from tests.waiting import BOUND_S, until
 
 
@@ -150,7 +151,7 @@ def test_whoever_waits_comes_to_an_end_though_the_last_that_was_counted_was_forg
             if isinstance(message, Apply) and message.author == "embedder":
                 answer.get()  # another process keeps one just then, and nobody here is told
                 with closing(Store.open(actor_system.folder.store, actor_system.keys)) as other:
-                    apply(other, memory(7))
+                    apply(other, added(7))
             return answer
 
         actor_system.supervisor._post.send = keep_another  # type: ignore[method-assign]

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from mnemic.actors.protocol.changes import (
     AddCodes,
     AddEncoder,
-    AddMemory,
     AddSpace,
     AddVectors,
     Change,
@@ -46,7 +45,6 @@ def keys_of(root: bytes) -> Keys:
 
 
 KEYS = keys_of(bytes(range(32)))
-NAMED = ScopeRef(path="work/shelf", project=None, found="named")
 ENCODER = EncoderName(implementation="test-float32", model="0" * 64)
 DIMENSIONS = 4
 
@@ -96,21 +94,6 @@ def look(path: Path, what: Callable[[StoreSnapshot], Any]) -> Any:
     """Look at a store's newest snapshot."""
     with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
         return what(now)
-
-
-def memory(number: int, text: bytes = b"the shelf holds nine books", **fields: Any) -> AddMemory:
-    """A memory whose id and identity follow from a number."""
-    given: dict[str, Any] = {
-        "id": number.to_bytes(16, "big"),
-        "identity": number.to_bytes(32, "big"),
-        "assistant": "test",
-        "session": "a session",
-        "place": NAMED,
-        "kind": "turn",
-        "role": "user",
-        "text": text,
-    }
-    return AddMemory(**(given | fields))
 
 
 def id_of(number: int) -> bytes:

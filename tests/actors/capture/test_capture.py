@@ -29,6 +29,7 @@ from mnemic.actors.protocol.ports import Scrubbed
 from mnemic.actors.protocol.store.messages import AddOutcome, Applied, Apply
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.minds.projects import is_gone_folder, is_ignored, resolve_scope
+from tests import built
 from tests.clocks import ManualClock
 from tests.harness import START_US, ActorHarness, ListSource, turns
 from tests.runtime.building import keys_of
@@ -61,9 +62,7 @@ def transcribing(source: Callable[[], ListSource]) -> TranscriptCapture:
 
 
 def event(**fields: Any) -> Event:
-    return Event(
-        **({"assistant": "claude-code", "session": "s", "kind": "turn", "role": "user", "text": b"yes"} | fields)
-    )
+    return built.event(**({"assistant": "claude-code"} | fields))
 
 
 def counts(parts: list[TranscriptCaptured]) -> tuple[int, int, int]:

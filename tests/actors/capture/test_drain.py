@@ -22,8 +22,9 @@ from mnemic.actors.protocol.ambient_messages import (
     RetryQuarantined,
 )
 from mnemic.actors.protocol.errors import ActorFailed, DiskFull, UnreadableRecord
-from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, SelfTestEvent, TranscriptRef, to_bytes
+from mnemic.actors.protocol.events import HookEvent, HookRecord, SelfTestEvent, TranscriptRef, to_bytes
 from mnemic.actors.protocol.ports import FileStat, Scrubbed, SpoolBatch, UndecodedRecord
+from tests.built import event
 from tests.harness import START_US, ActorHarness, ListSpool, turns
 from tests.processes.faces import name_scope
 from tests.waiting import until
@@ -62,8 +63,7 @@ def read(one: HookRecord) -> list[HookEvent]:
             found.append(SelfTestEvent(assistant=one.assistant, nonce=said["nonce"]))
         else:
             text = said.pop("text")
-            plain = {"assistant": "t", "session": "s", "kind": "turn", "role": "user"}
-            found.append(Event(**(plain | said), text=to_bytes(text) if isinstance(text, str) else text))
+            found.append(event(text, **said))
     return found
 
 

@@ -24,8 +24,9 @@ from mnemic.actors.protocol.communities.messages import (
 from mnemic.actors.protocol.errors import InvalidValue, UnknownCommunity, UnknownScope
 from mnemic.algorithms.retrieval.scan import NATIVE
 from mnemic.runtime.store.store import Store
+from tests.built import added
 from tests.grouped import group
-from tests.runtime.building import KEYS, add_space, apply, id_of, look, memory
+from tests.runtime.building import KEYS, add_space, apply, id_of, look
 
 TIDES = ["the tide import fails at night", "Ida mended the tide import", "a tide import takes an hour"]
 CRANES = ["the harbour crane is rusty", "who paints the harbour crane", "the harbour crane and the tide import"]
@@ -69,7 +70,7 @@ def fill(made: Grouped) -> None:
     """Rows 1 to 3 are of tides, 4 to 6 of cranes, 7 and 8 of another project's otters."""
     texts = [(text, SHELF) for text in (*TIDES, *CRANES)] + [(text, BANK) for text in OTTERS]
     for number, (text, scope) in enumerate(texts, start=1):
-        said = memory(number, text.encode(), place=place(scope), speaker="Ida", said_at=number * 1_000_000)
+        said = added(number, text.encode(), place=place(scope), speaker="Ida", said_at=number * 1_000_000)
         apply(made.store, said, at=number * 1_000_000)
 
 
@@ -100,7 +101,7 @@ def test_who_spoke_is_no_phrase(made: Grouped) -> None:
 
 def test_no_phrase_goes_on_in_the_next_line_or_names_an_argument(empty: Grouped) -> None:
     calls = [b"Bash\ncommand: make velvet\ndescription: %s" % what for what in (b"paint it", b"dry it")]
-    apply(empty.store, *(memory(number, text) for number, text in enumerate(calls, start=1)))
+    apply(empty.store, *(added(number, text) for number, text in enumerate(calls, start=1)))
     empty.group({1: [1, 2]})
     (one,) = empty.list().communities
     assert "velvet" in one.phrases
@@ -135,14 +136,14 @@ def test_what_was_not_found_yet_and_why_is_said(empty: Grouped) -> None:
 
 
 def test_that_many_memories_wait_is_said_and_that_few_do_is_not(made: Grouped) -> None:
-    apply(made.store, memory(9, b"one more", place=place(SHELF)))
+    apply(made.store, added(9, b"one more", place=place(SHELF)))
     (said,) = made.list().degraded
     assert "a tenth" in said
     assert made.list().waiting == 1
     others = range(10, 40)
-    apply(made.store, *(memory(number, b"of books", place=place("books")) for number in others))
+    apply(made.store, *(added(number, b"of books", place=place("books")) for number in others))
     made.group({6: list(others)})
-    apply(made.store, memory(40, b"one more", place=place(SHELF)))
+    apply(made.store, added(40, b"one more", place=place(SHELF)))
     assert (made.list().degraded, made.list().waiting) == ((), 1)
 
 
@@ -230,7 +231,7 @@ def test_roles_are_what_half_of_the_members_have_and_not_where_they_are(made: Gr
 
 
 def test_a_long_member_is_an_excerpt(empty: Grouped) -> None:
-    apply(empty.store, memory(1, b"the quay is long. " * 200), memory(2, b"the quay"))
+    apply(empty.store, added(1, b"the quay is long. " * 200), added(2, b"the quay"))
     empty.group({1: [1, 2]})
     (long,) = (hit for hit in empty.show(1).members if hit.size_bytes > 1000)
     assert len(long.data) <= 400
@@ -242,7 +243,7 @@ def test_what_was_forgotten_is_shown_no_more(made: Grouped) -> None:
 
 
 def test_what_became_of_it_is_told_and_what_is_no_more_has_no_members(made: Grouped) -> None:
-    apply(made.store, memory(9, b"a tide import once more", place=place(SHELF)))
+    apply(made.store, added(9, b"a tide import once more", place=place(SHELF)))
     events = [LineageEvent(kind="merged", community=1, others=(1, 2)), LineageEvent(kind="died", community=2)]
     made.group({1: [1, 2, 3, 4, 5, 6, 9]}, events=events, ended=[2])
     assert [(one.kind, one.community, one.others) for one in made.show(1).lineage] == [
@@ -267,7 +268,7 @@ def test_a_community_of_another_scope_is_as_unknown_as_one_that_is_not_there(mad
 
 
 def test_a_scope_that_is_new_has_no_communities_of_one_that_was_merged_away(made: Grouped) -> None:
-    apply(made.store, MergeScopes(path=BANK, into=SHELF), memory(9, b"nothing", place=place("new")))
+    apply(made.store, MergeScopes(path=BANK, into=SHELF), added(9, b"nothing", place=place("new")))
     numbers = look(made.path, lambda now: {path: number for number, path in now.scopes().items()})
     assert numbers["new"] == 3, "no number is given twice"
     assert made.list("new").total == 0
@@ -291,7 +292,7 @@ def test_whoever_asks_in_one_scope_sees_no_number_phrase_or_member_of_another(tm
             topics: dict[int, list[int]] = {}
             for row, (scope, topic) in enumerate(members, start=1):
                 text = f"the {scope}{data.draw(st.sampled_from(words))} of {scope}ship".encode()
-                apply(made.store, memory(row, text, place=place(scope)))
+                apply(made.store, added(row, text, place=place(scope)))
                 topics.setdefault(1 + topic + 3 * (scope == "b"), []).append(row)
             near = {1 + one % len(members): [1 + other % len(members)] for one, other in links}
             merged = [LineageEvent(kind="merged", community=number, others=tuple(topics)) for number in topics]

@@ -5,36 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.protocol.recall.messages import FactRef, Hit
 from mnemic.actors.recall.newest import mark_newest
+from tests import built
 from tests.harness import START_US, ActorHarness
-
-PLAIN = Hit(
-    id=b"",
-    source_id=None,
-    data=b"",
-    start_byte=0,
-    size_bytes=0,
-    kind="turn",
-    role="user",
-    speaker=None,
-    assistant="t",
-    session="s",
-    scope="",
-    said_at=None,
-    score=0.5,
-    why={},
-    superseded_by=None,
-)
 
 
 def hit(name: str, said_at: int | None = None, **fields: Any) -> Hit:
-    return msgspec.structs.replace(PLAIN, id=name.encode(), said_at=said_at, **fields)
+    return built.hit(id=name.encode(), said_at=said_at, **fields)
 
 
 def fact(name: str) -> FactRef:

@@ -7,33 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.actors.protocol.snapshot import NEAR_CALLS, NearbyCall, Unbound
 from mnemic.actors.shape.features import CallContext, CallOutcome
 from mnemic.algorithms.steps.errors import ErrorKind
+from tests.built import memory
 
-MEMORY = Memory(
-    id=bytes(16),
-    source_id=None,
-    data=b"",
-    assistant="claude-code",
-    session="s",
-    scope="slipway",
-    found="named",
-    kind="turn",
-    role="assistant",
-    speaker=None,
-    branch=None,
-    tool=None,
-    outcome=None,
-    files=(),
-    said_at=None,
-    valid_from=0,
-    valid_to=None,
-    recorded_at=0,
-    superseded_by=None,
-    supersedes=(),
-)
+MEMORY = memory(assistant="claude-code", scope="slipway", role="assistant")
 
 
 def call(tool: str, text: str = "", *files: str) -> NearbyCall:

@@ -23,6 +23,7 @@ from mnemic.bench.quality.shape.shape_questions import (
     tool_questions,
 )
 from mnemic.bench.quality.shape_bench import run
+from tests import built
 
 US = 1_000_000
 DAY_US = 86_400 * US
@@ -32,26 +33,12 @@ def memory(number: int, text: str, **more: Any) -> Memory:
     fields: dict[str, Any] = {
         "id": bytes([number]) * 16,
         "source_id": f"conv-1/D1:{number}",
-        "data": text.encode(),
-        "kind": "turn",
-        "role": "user",
         "speaker": "Ida" if number % 2 else "Oto",
         "session": "one",
         "scope": "w/p",
         "said_at": number * 60 * US,
-        "recorded_at": 0,
-        "assistant": "t",
-        "found": "named",
-        "valid_from": 0,
-        "valid_to": None,
-        "superseded_by": None,
-        "supersedes": (),
-        "tool": None,
-        "outcome": None,
-        "files": (),
-        "branch": None,
     }
-    return Memory(**(fields | more))
+    return built.memory(text, **(fields | more))
 
 
 TALK = [memory(number, f"turn {number}") for number in range(1, 5)]

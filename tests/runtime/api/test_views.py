@@ -11,43 +11,30 @@ import pytest
 
 from mnemic.actors.protocol.capture.messages import Retirement
 from mnemic.actors.protocol.message import to_json
-from mnemic.actors.protocol.recall.messages import Hit, Memory, Recalled
+from mnemic.actors.protocol.recall.messages import Recalled
 from mnemic.runtime.api.views import hit_view, memory_view, model_view, recall_view, seconds
+from tests.built import hit, memory
 
-HIT = Hit(
+HIT = hit(
+    "nine books",
     id=bytes(range(16)),
     source_id="line 3",
     assistant="codex",
-    data=b"nine books",
-    start_byte=0,
-    size_bytes=10,
-    kind="turn",
-    role="user",
     speaker="Ida",
-    session="s",
-    scope="work/shelf",
     said_at=1_760_000_000_000_000,
     score=1.23456789,
     why={"dense": 1.0, "lexical": 0.23456789},
-    superseded_by=None,
 )
-MEMORY = Memory(
-    id=bytes(16),
-    source_id=None,
-    data=b"nine books",
+MEMORY = memory(
+    "nine books",
     assistant="codex",
-    session="s",
-    scope="work/shelf",
     found="git",
     kind="tool_call",
     role="assistant",
-    speaker=None,
     branch="main",
     tool="Bash",
     outcome="ok",
     files=("a.py",),
-    said_at=None,
-    valid_from=0,
     valid_to=1_000_000,
     recorded_at=1_500_000,
     superseded_by=bytes(range(16)),
@@ -82,7 +69,7 @@ def test_a_part_of_a_text_says_which_part_it_is() -> None:
 
 def test_a_memory_is_shown_with_everything_that_is_known_of_it() -> None:
     view: dict[str, Any] = memory_view(MEMORY, b"books", strict=True)
-    assert set(view) == set(Memory.__struct_encode_fields__) | {"size_bytes"}
+    assert set(view) == set(type(MEMORY).__struct_encode_fields__) | {"size_bytes"}
     assert view | {"id": "", "superseded_by": "", "supersedes": ""} == {
         "id": "",
         "source_id": None,

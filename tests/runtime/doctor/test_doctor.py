@@ -30,9 +30,10 @@ from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.store import schema
 from mnemic.runtime.store.schema import LATEST_SCHEMA, connect
 from mnemic.runtime.store.store import Store
+from tests.built import added
 from tests.clocks import ManualClock
 from tests.processes.faces import Outcome
-from tests.runtime.building import add_encoder, add_space, apply, codes, files_of, held, memory, vectors
+from tests.runtime.building import add_encoder, add_space, apply, codes, files_of, held, vectors
 from tests.runtime.targets import target_of
 
 OF_THE_MACHINE = {"model", "native", "disk", "engine", "process"}
@@ -67,7 +68,7 @@ class Home:
         self.keys: Keys = open_mind(path, "default")[1]
         self.model: Callable[[], Any] = lambda: SimpleNamespace(implementation="test-float32", model="0" * 64)
         with closing(Store.open(self.folder.store, self.keys)) as store:
-            kept = memory(1, author="owner"), memory(2, b"another", speaker="Ada", author="owner")
+            kept = added(1, author="owner"), added(2, b"another", speaker="Ada", author="owner")
             apply(store, *kept, add_encoder(), vectors(1, 2))
             apply(store, add_space(), codes(1, 2))
 
@@ -402,7 +403,7 @@ def test_a_damaged_word_index_is_wrong_and_is_made_again(home: Home, sql: str) -
 
 def test_what_waits_for_its_meaning_is_advice(home: Home) -> None:
     with closing(Store.open(home.folder.store, home.keys)) as store:
-        apply(store, memory(3), memory(4))
+        apply(store, added(3), added(4))
     check = home.examine()["meaning"]
     assert (check.state, check.detail) == ("advice", "2 memories wait to be embedded")
 
@@ -410,16 +411,16 @@ def test_what_waits_for_its_meaning_is_advice(home: Home) -> None:
 def test_what_the_model_fails_on_is_named(home: Home) -> None:
     assert "unembeddable" not in home.examine()
     with closing(Store.open(home.folder.store, home.keys)) as store:
-        apply(store, memory(3), vectors(3, windows=0))
+        apply(store, added(3), vectors(3, windows=0))
     check = home.examine()["unembeddable"]
-    named = format_id(memory(3).id)
+    named = format_id(added(3).id)
     assert (check.state, check.detail) == ("advice", f"1 memory is found by words only: the model fails on {named}")
     assert home.examine()["meaning"].state == "ok", "it holds up no other"
 
 
 def test_what_waits_for_its_hypervector_is_advice_and_what_could_get_none_says_so(home: Home) -> None:
     with closing(Store.open(home.folder.store, home.keys)) as store:
-        apply(store, memory(3), vectors(3))
+        apply(store, added(3), vectors(3))
         check = home.examine()["shape"]
         assert (check.state, check.detail) == ("advice", "2 memories wait to be bound"), "it, and the turn before it"
         nothing = msgspec.structs.replace(codes(3), items=msgspec.msgpack.encode([[]]), codes=b"")
@@ -430,7 +431,7 @@ def test_what_waits_for_its_hypervector_is_advice_and_what_could_get_none_says_s
 
 def test_without_a_model_all_that_is_not_bound_waits_to_be(home: Home) -> None:
     with closing(Store.open(home.folder.store, home.keys)) as store:
-        apply(store, memory(3))
+        apply(store, added(3))
     assert home.examine()["shape"].detail == "1 memory waits to be bound", "the turn before it: it has its meaning"
     home.model = lambda: (_ for _ in ()).throw(ModelMissing(path="/model", why="it is gone"))
     assert home.examine()["shape"].detail == "2 memories wait to be bound"
@@ -492,7 +493,7 @@ def test_a_writer_does_not_keep_the_doctor_waiting(home: Home) -> None:
 def test_a_clock_that_is_behind_is_wrong_and_what_follows_from_it_is_said(home: Home) -> None:
     later_us = SystemClock().now_us() + 2 * DAY_S * 1_000_000
     with closing(Store.open(home.folder.store, home.keys)) as store:
-        apply(store, memory(3), at=later_us)
+        apply(store, added(3), at=later_us)
     check = home.examine()["clock"]
     assert check.state == "wrong"
     assert check.detail.startswith("the clock is behind: the newest memory was kept 2 days later than it is now")
@@ -507,7 +508,7 @@ def test_a_long_write_ahead_log_is_advice_and_is_taken_over(home: Home, monkeypa
         reading.execute("BEGIN")
         reading.execute("SELECT count(*) FROM memories").fetchall()
         with closing(Store.open(home.folder.store, home.keys)) as store:
-            apply(store, memory(3), memory(4))
+            apply(store, added(3), added(4))
         check = home.examine()["wal"]
         assert (check.state, check.repairable) == ("advice", True)
         assert not home.repair()["wal"].succeeded, "somebody reads"
@@ -520,7 +521,7 @@ def test_a_long_write_ahead_log_is_advice_and_is_taken_over(home: Home, monkeypa
 def test_a_log_that_is_damaged_while_it_is_open_is_wrong_until_it_was_written_anew(home: Home) -> None:
     log = home.folder.store.with_name("store.db-wal")
     with closing(Store.open(home.folder.store, home.keys)) as store:
-        apply(store, memory(3))
+        apply(store, added(3))
         data = bytearray(log.read_bytes())
         data[len(data) - 1000] ^= 1
         with log.open("r+b") as file:  # as it goes on being open
@@ -578,7 +579,7 @@ def test_a_stage_that_fails_is_told_and_one_that_is_set_aside_is_tried_again_onc
 def test_what_was_kept_before_memories_said_whose_words_they_hold_is_counted_until_a_night_looked(home: Home) -> None:
     assert home.states()["labels"] == "ok"
     with closing(Store.open(home.folder.store, home.keys)) as store:
-        apply(store, memory(3), memory(4))
+        apply(store, added(3), added(4))
     check = home.examine()["labels"]
     assert check.detail == "2 memories were kept before memories said whose words they hold"
     assert "mnemic sleep --stage labels" in check.remedy

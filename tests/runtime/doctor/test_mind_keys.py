@@ -16,7 +16,8 @@ from mnemic.runtime.keys.keys import Keys, generate_key
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.minds.rekey import rekey_mind
 from mnemic.runtime.store.store import Store
-from tests.runtime.building import apply, memory
+from tests.built import added
+from tests.runtime.building import apply
 from tests.runtime.targets import target_of
 
 CLOCK = SystemClock()
@@ -27,7 +28,7 @@ def a_mind(home: Path, passphrase: str | None = None) -> tuple[MindFolder, Keys]
     create_mind(home, "default", CLOCK, passphrase=passphrase)
     folder, keys = open_mind(home, "default", passphrase)
     with closing(Store.open(folder.store, keys)) as store:
-        apply(store, memory(1))
+        apply(store, added(1))
     return folder, keys
 
 

@@ -38,10 +38,11 @@ from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, process_s
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 from mnemic.runtime.version import __version__
+from tests.built import added
 from tests.clocks import ManualClock
 from tests.processes.faces import finish, run, start
 from tests.processes.hosted import Hosted, OpenMinds, hosted
-from tests.runtime.building import add_encoder, apply, memory, vectors
+from tests.runtime.building import add_encoder, apply, vectors
 from tests.runtime.targets import target_of
 from tests.waiting import BOUND_S, until
 
@@ -431,7 +432,7 @@ def test_meaning_that_lags_is_advice_while_it_moves_and_wrong_when_it_does_not(
     target = target_of(home, keys=keys, able=True, serving=True, states={"store": "ok"})
     count, looks = mind_checks.unembedded_count, 0
     with closing(Store.open(folder.store, keys)) as store:
-        apply(store, memory(1), memory(2), memory(3), add_encoder(), vectors(1))
+        apply(store, added(1), added(2), added(3), add_encoder(), vectors(1))
 
         def left(target: Target) -> int:
             nonlocal looks

@@ -13,9 +13,10 @@ from mnemic.runtime.capture.pauses import pause
 from mnemic.runtime.doctor.summary import MindSummary, summarize_mind
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.store.store import Store
+from tests.built import added
 from tests.clocks import ManualClock
 from tests.runtime import spooling
-from tests.runtime.building import apply, memory
+from tests.runtime.building import apply
 
 NOW_US = spooling.CREATED_US + 60_000_000
 CLOCK = ManualClock(NOW_US)
@@ -35,8 +36,8 @@ def summary(folder: MindFolder) -> MindSummary:
 def test_a_mind_says_how_much_it_holds_and_when_the_newest_came(folder: MindFolder) -> None:
     assert summary(folder) == MindSummary(memories=0, has_recovery=False)
     with closing(Store.open(folder.store, open_mind(folder.home, "default")[1])) as store:
-        apply(store, memory(1), at=5_000_000)
-        apply(store, memory(2), memory(3), at=9_000_000)
+        apply(store, added(1), at=5_000_000)
+        apply(store, added(2), added(3), at=9_000_000)
         assert summary(folder) == MindSummary(
             memories=3, captured_at=9_000_000, has_recovery=False
         )  # while another writes

@@ -37,8 +37,9 @@ from mnemic.runtime.minds.homes import (
     open_mind,
 )
 from mnemic.runtime.store.store import Store
+from tests.built import added
 from tests.clocks import ManualClock
-from tests.runtime.building import apply, child, files_of, held, memory, release, said, wait_for_release
+from tests.runtime.building import apply, child, files_of, held, release, said, wait_for_release
 from tests.waiting import BOUND_S
 
 CLOCK = ManualClock(1_795_000_000_000_000)
@@ -73,7 +74,7 @@ def test_nobody_else_may_look_into_a_home_whatever_the_umask(tmp_path: Path, uma
     try:
         create_mind(tmp_path / "data" / "deep" / "home", "default", CLOCK)
         with closing(opened(tmp_path / "data" / "deep" / "home")) as store:
-            apply(store, memory(1))
+            apply(store, added(1))
             modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "data").rglob("*")}
     finally:
         os.umask(before)
@@ -147,7 +148,7 @@ def test_of_eight_processes_that_race_one_makes_a_whole_mind(tmp_path: Path) -> 
     assert sorted(printed) == ["another\n"] * 7 + ["made\n"]
     assert [path.name for path in (tmp_path / "home" / "minds").iterdir()] == ["default"]
     with closing(opened(tmp_path / "home")) as store:
-        assert apply(store, memory(1)).seq == 1
+        assert apply(store, added(1)).seq == 1
 
 
 def crash_half_way(home: str, where: str) -> None:
@@ -256,13 +257,13 @@ def test_a_fork_is_a_mind_of_its_own_with_the_same_key(tmp_path: Path) -> None:
     source = create_mind(tmp_path, "default", CLOCK)
     keys = open_mind(tmp_path, "default")[1]
     with closing(opened(tmp_path)) as store:
-        apply(store, memory(1))
-        apply(store, memory(2))
+        apply(store, added(1))
+        apply(store, added(2))
         source.pauses.write_text("5 9\n")
         fork = fork_mind(store, source, keys, tmp_path / "lab", "trial", 1)
         assert fork.key.read_bytes() == source.key.read_bytes()
         with closing(opened(tmp_path / "lab", "trial")) as trial:
-            assert apply(trial, memory(3)).seq == 2
+            assert apply(trial, added(3)).seq == 2
         for again in ((tmp_path / "lab", "trial", None), (tmp_path, "default", None)):
             with pytest.raises(MindExists):
                 fork_mind(store, source, keys, *again)

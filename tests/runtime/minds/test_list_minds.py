@@ -9,7 +9,8 @@ from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.minds.list_minds import list_minds
 from mnemic.runtime.store.store import Store
-from tests.runtime.building import apply, files_of, memory
+from tests.built import added
+from tests.runtime.building import apply, files_of
 
 CLOCK = SystemClock()
 
@@ -26,7 +27,7 @@ def test_each_mind_is_told_with_what_it_holds_or_why_that_is_not_known(tmp_path:
     (tmp_path / "minds" / ".new-draft").mkdir()
     folder, keys = open_mind(tmp_path, "default")
     with closing(Store.open(folder.store, keys)) as store:
-        apply(store, memory(1), memory(2), at=70)
+        apply(store, added(1), added(2), at=70)
     before = files_of(tmp_path)
     broken, default, empty, locked = list_minds(tmp_path)
     assert (default.name, default.default, default.memories, default.last_captured_at) == ("default", True, 2, 70)

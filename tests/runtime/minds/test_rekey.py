@@ -26,7 +26,8 @@ from mnemic.runtime.spool.files import measure_backlog, read_losses
 from mnemic.runtime.spool.spool import Spool
 from mnemic.runtime.store.schema import connect, copy_database
 from mnemic.runtime.store.store import Store
-from tests.runtime.building import add_encoder, apply, child, files_of, finish, held, memory, vectors
+from tests.built import added
+from tests.runtime.building import add_encoder, apply, child, files_of, finish, held, vectors
 from tests.runtime.spooling import drain, file_header, frames, record
 
 CLOCK = SystemClock()
@@ -39,7 +40,7 @@ def a_mind(home: Path, fence: str | None = None) -> tuple[MindFolder, Keys]:
     create_mind(home, "default", CLOCK, recovery=RECOVERY)
     folder, keys = open_mind(home, "default")
     with closing(Store.open(folder.store, keys, fence=fence)) as store:
-        apply(store, memory(1, SECRET), memory(2, SECRET * 99), add_encoder())
+        apply(store, added(1, SECRET), added(2, SECRET * 99), add_encoder())
         apply(store, vectors(1, total=len(SECRET)))
     return folder, keys
 

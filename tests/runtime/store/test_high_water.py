@@ -21,7 +21,8 @@ from mnemic.runtime.store import store as store_module
 from mnemic.runtime.store.high_water import HighWaterMark, MarkWriter, mark_path, read_mark
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import Store
-from tests.runtime.building import KEYS, apply, child, held, look, memory, wait_for_release
+from tests.built import added
+from tests.runtime.building import KEYS, apply, child, held, look, wait_for_release
 
 COMMITS = 6
 FRAME_BYTES = 24 + 4096
@@ -33,7 +34,7 @@ def commit_and_wait(path: str) -> None:
     """In a process: commit some transactions, the time of each its number, and wait to be killed."""
     store = Store.open(Path(path), KEYS)
     for number in range(1, COMMITS + 1):
-        apply(store, memory(number, b"text %d" % number), at=1000 * number)
+        apply(store, added(number, b"text %d" % number), at=1000 * number)
     wait_for_release()
 
 
@@ -103,7 +104,7 @@ def test_a_loss_is_told_once_whatever_is_committed_after_it_until_somebody_takes
     log_of(left).write_bytes(b"")
     with closing(Store.open(left, KEYS)) as store:
         for number in range(COMMITS + 2):
-            apply(store, memory(100 + number), at=50_000 + number)
+            apply(store, added(100 + number), at=50_000 + number)
     first = lost(left)
     assert [one.count for one in first] == [COMMITS]
     reopen(left)
@@ -135,7 +136,7 @@ def test_a_store_below_its_mark_is_read_where_nothing_can_be_written_and_its_los
         patched.setattr(store_module, "write_transaction", refuse)
         store = Store.open(left, KEYS)
     with closing(store):
-        apply(store, memory(100), at=50_000)
+        apply(store, added(100), at=50_000)
     assert [(one.last, one.count) for one in lost(left)] == [(0, COMMITS)]
 
 
@@ -143,17 +144,17 @@ def test_two_losses_are_both_told(left: Path) -> None:
     older = left.read_bytes()
     log_of(left).write_bytes(b"")
     with closing(Store.open(left, KEYS)) as store:
-        apply(store, memory(100), at=50_000)
+        apply(store, added(100), at=50_000)
     assert len(lost(left)) == 1
     with closing(Store.open(left, KEYS)) as store:
         store.accept_losses()
-        apply(store, memory(101), at=60_000)
+        apply(store, added(101), at=60_000)
     left.write_bytes(older)  # an older file, put in its place by hand
     reopen(left)
     assert [(one.count, one.until) for one in lost(left)] == [(2, 60_000)]
     log_of(left).unlink(missing_ok=True)
     with closing(Store.open(left, KEYS)) as store:
-        apply(store, memory(102), at=70_000)
+        apply(store, added(102), at=70_000)
         MarkWriter(left, KEYS).write(5, 80_000, 0)
     MarkWriter(left, KEYS).write(5, 80_000, 0)
     reopen(left)
@@ -183,7 +184,7 @@ def test_after_another_start_of_the_machine_only_what_the_disk_had_is_damage(
     path: Path, store: Store, monkeypatch: pytest.MonkeyPatch, synced: int, power_cut: bool
 ) -> None:
     for number in range(1, 4):
-        apply(store, memory(number), at=number)
+        apply(store, added(number), at=number)
     store.close()
     with monkeypatch.context() as patch:
         patch.setattr(high_water, "current_boot", lambda: b"another start")
@@ -193,12 +194,12 @@ def test_after_another_start_of_the_machine_only_what_the_disk_had_is_damage(
 
 
 def test_a_checkpoint_says_that_the_disk_has_all_and_a_commit_only_that_it_was_made(path: Path, store: Store) -> None:
-    apply(store, memory(1), at=10)
+    apply(store, added(1), at=10)
     mark = read_mark(path, KEYS)
     assert mark is not None
     assert (mark.seq, mark.at, mark.synced) == (1, 10, 0)
     assert store.checkpoint()
-    apply(store, memory(2), at=20)
+    apply(store, added(2), at=20)
     assert read_mark(path, KEYS) == HighWaterMark(2, 20, 1, high_water.current_boot())
 
 
@@ -206,18 +207,18 @@ def test_a_checkpoint_says_that_the_disk_has_all_and_a_commit_only_that_it_was_m
 
 
 def test_a_checkpoint_empties_the_log_unless_somebody_reads_what_is_older(path: Path, store: Store) -> None:
-    apply(store, memory(1))
+    apply(store, added(1))
     with closing(open_reader(path, KEYS)) as reader:
         with reader.snapshot() as now:
             assert now.counts(None).memories == 1
-            apply(store, memory(2))
+            apply(store, added(2))
             assert not store.checkpoint()
         assert store.checkpoint()
     assert log_of(path).stat().st_size == 0
 
 
 def test_a_reader_of_what_is_newest_keeps_the_log_and_not_the_commits_from_the_file(path: Path, store: Store) -> None:
-    apply(store, memory(1))
+    apply(store, added(1))
     with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
         assert now.counts(None).memories == 1
         assert store.checkpoint()
@@ -232,7 +233,7 @@ def test_a_log_that_cannot_be_taken_over_keeps_no_store_from_closing(
     def refuse() -> bool:
         raise DamagedStore(path="store.db", why="a test says so")
 
-    apply(store, memory(1))
+    apply(store, added(1))
     monkeypatch.setattr(store, "checkpoint", refuse)
     store.close()
     assert "could not be taken over" in caplog.text
@@ -268,7 +269,7 @@ def rebuilt(path: Path, store: Store) -> Path:
 
 
 def said_twice(path: Path, store: Store) -> Path:
-    apply(store, memory(3))  # known: its number is taken back
+    apply(store, added(3))  # known: its number is taken back
     store.close()
     return path
 
@@ -276,7 +277,7 @@ def said_twice(path: Path, store: Store) -> Path:
 @pytest.mark.parametrize("way", [closed_in_order, copied_while_open, forked, forked_from_before, rebuilt, said_twice])
 def test_what_is_in_order_raises_no_alarm(path: Path, store: Store, way: Callable[[Path, Store], Path]) -> None:
     for number in range(1, 4):
-        apply(store, memory(number))
+        apply(store, added(number))
     there = way(path, store)
     reopen(there)
     assert lost(there) == ()
@@ -288,7 +289,7 @@ def test_what_is_in_order_raises_no_alarm(path: Path, store: Store, way: Callabl
 def test_several_writers_by_turns_leave_a_mark_that_is_not_ahead(path: Path, store: Store) -> None:
     with closing(Store.open(path, KEYS)) as other:
         for number in range(1, 6):
-            apply(store if number % 2 else other, memory(number))
+            apply(store if number % 2 else other, added(number))
             mark = read_mark(path, KEYS)
             assert mark is not None
             assert mark.seq == number
@@ -302,7 +303,7 @@ def test_several_writers_by_turns_leave_a_mark_that_is_not_ahead(path: Path, sto
 def test_a_mark_that_was_altered_or_is_another_minds_is_not_believed(
     path: Path, store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
-    apply(store, memory(1), at=1000)
+    apply(store, added(1), at=1000)
     store.close()
     other = Keys(msgspec.structs.replace(KEYS.secrets, root=bytes(32)))
     with pytest.raises(DamagedStore, match=r"store\.db-mark"):
@@ -321,12 +322,12 @@ def test_a_mark_that_was_altered_or_is_another_minds_is_not_believed(
 def test_that_a_mark_was_damaged_is_told_until_somebody_takes_note_whatever_is_committed_after_it(
     path: Path, store: Store
 ) -> None:
-    apply(store, memory(1), at=1000)
+    apply(store, added(1), at=1000)
     store.close()
     for _ in range(2):  # the second time, nobody has taken note of the first
         flip_bit(mark_path(path), 20)
         with closing(Store.open(path, KEYS)) as again:
-            apply(again, memory(2), at=2000)
+            apply(again, added(2), at=2000)
         assert lost(path) == (NOT_KNOWN,)
     with closing(Store.open(path, KEYS)) as again:
         again.accept_losses()
@@ -335,7 +336,7 @@ def test_that_a_mark_was_damaged_is_told_until_somebody_takes_note_whatever_is_c
 
 
 def test_what_is_missing_is_told_beside_what_is_not_known(path: Path, store: Store) -> None:
-    apply(store, memory(1), at=1000)
+    apply(store, added(1), at=1000)
     store.close()
     flip_bit(mark_path(path), 20)
     reopen(path)
@@ -347,7 +348,7 @@ def test_what_is_missing_is_told_beside_what_is_not_known(path: Path, store: Sto
 def test_a_damaged_mark_stays_until_the_store_can_be_written_and_is_noted_then(
     path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    apply(store, memory(1), at=1000)
+    apply(store, added(1), at=1000)
     store.close()
     flip_bit(mark_path(path), 20)
 
@@ -362,27 +363,27 @@ def test_a_damaged_mark_stays_until_the_store_can_be_written_and_is_noted_then(
         assert again.checkpoint()
         with pytest.raises(DamagedStore):
             read_mark(path, KEYS)
-    apply(again, memory(2), at=2000)
+    apply(again, added(2), at=2000)
     again.close()
     assert lost(path) == (NOT_KNOWN,)
     assert read_mark(path, KEYS) is not None
 
 
 def test_a_pipe_in_the_place_of_the_mark_holds_nobody_up_and_is_told(path: Path, store: Store) -> None:
-    apply(store, memory(1), at=1000)
+    apply(store, added(1), at=1000)
     store.close()
     mark_path(path).unlink()
     os.mkfifo(mark_path(path))
     with pytest.raises(OSError, match="no regular file"):
         read_mark(path, KEYS)
     with closing(Store.open(path, KEYS)) as again:
-        apply(again, memory(2), at=2000)
+        apply(again, added(2), at=2000)
     reopen(path)
     assert lost(path) == (NOT_KNOWN,)
 
 
 def test_without_a_mark_the_store_opens_and_has_one(path: Path, store: Store) -> None:
-    apply(store, memory(1))
+    apply(store, added(1))
     store.close()
     mark_path(path).unlink()
     assert read_mark(path, KEYS) is None
@@ -397,8 +398,8 @@ def test_a_mark_that_cannot_be_written_keeps_no_commit_from_being_one(
     mark_path(path).unlink()
     mark_path(path).mkdir()
     with caplog.at_level(logging.WARNING), closing(Store.open(path, KEYS)) as again:
-        assert apply(again, memory(1)).kept[0].created
-        assert apply(again, memory(2)).kept[0].created
+        assert apply(again, added(1)).kept[0].created
+        assert apply(again, added(2)).kept[0].created
     assert len([line for line in caplog.messages if "cannot be written" in line]) == 1
     mark_path(path).rmdir()
     reopen(path)

@@ -17,8 +17,9 @@ from mnemic.runtime.minds.run_dir import PROTOCOL
 from mnemic.runtime.store import schema
 from mnemic.runtime.store.schema import LATEST_SCHEMA, MIGRATIONS, connect, migrate
 from mnemic.runtime.store.store import Store
+from tests.built import added
 from tests.disks import fill_up, own_disk
-from tests.runtime.building import KEYS, apply, child, finish, held, memory
+from tests.runtime.building import KEYS, apply, child, finish, held
 from tests.waiting import BOUND_S
 
 NOW = LATEST_SCHEMA
@@ -31,7 +32,7 @@ NEXT = (*MIGRATIONS, ADDED)
 def path(tmp_path: Path) -> Path:
     """A store of the newest schema with something in it, closed."""
     with closing(Store.create(tmp_path / "store.db", KEYS)) as store:
-        apply(store, memory(1), memory(2, b"a second text, that is long enough " * 400))
+        apply(store, added(1), added(2, b"a second text, that is long enough " * 400))
     return tmp_path / "store.db"
 
 

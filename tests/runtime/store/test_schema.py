@@ -36,6 +36,7 @@ from mnemic.runtime.store.schema import (
     write_transaction,
 )
 from mnemic.runtime.store.store import Store
+from tests.built import added
 from tests.clocks import ManualClock
 from tests.disks import fill_up, own_disk
 from tests.runtime.building import (
@@ -48,7 +49,6 @@ from tests.runtime.building import (
     finish,
     held,
     keys_of,
-    memory,
     release,
     said,
     vectors,
@@ -65,7 +65,13 @@ FAILING = (*MIGRATIONS, "CREATE TABLE extra(id INTEGER) STRICT; UPDATE memories 
 def path(tmp_path: Path) -> Path:
     """A store of the newest schema with something in it, closed."""
     with closing(Store.create(tmp_path / "store.db", KEYS)) as store:
-        apply(store, memory(1), memory(2, b"a second text, that is long enough " * 400), add_encoder(), vectors(1, 2))
+        apply(
+            store,
+            added(1),
+            added(2, b"a second text, that is long enough " * 400),
+            add_encoder(),
+            vectors(1, 2),
+        )
     return tmp_path / "store.db"
 
 
@@ -213,7 +219,7 @@ def test_damage_is_found_before_anything_is_written(path: Path) -> None:
     flipped[4096 * (root - 1) + 2000] ^= 0x40
     path.write_bytes(flipped)
     with closing(Store.open(path, KEYS)) as store:
-        for use in (lambda: apply(store, memory(3)), lambda: store.rebuild(lambda d, t: None, meaning=False)):
+        for use in (lambda: apply(store, added(3)), lambda: store.rebuild(lambda d, t: None, meaning=False)):
             with pytest.raises(DamagedStore) as caught:
                 use()
             said(caught.value)
@@ -286,7 +292,7 @@ def test_every_file_of_a_store_is_its_owners_alone(tmp_path: Path, umask: int) -
     before = os.umask(umask)
     try:
         with closing(Store.create(tmp_path / "store.db", KEYS)) as store:
-            apply(store, memory(1))
+            apply(store, added(1))
             store.fork(tmp_path / "fork.db")
             with closing(connect(tmp_path / "fork.db", KEYS)) as db:
                 migrate(db, tmp_path / "fork.db", KEYS, NEXT)
@@ -336,7 +342,7 @@ def fill_the_disk(folder: str) -> None:
     report: list[Any] = []
     with closing(Store.create(path, KEYS)) as store:
         number = 0
-        keep = lambda: apply(store, memory(number, noise(number)))  # noqa: E731
+        keep = lambda: apply(store, added(number, noise(number)))  # noqa: E731
         while not (full := told(keep)):
             number += 1
         report += [full, told(keep), number]
@@ -349,7 +355,7 @@ def fill_the_disk(folder: str) -> None:
         report.append([file.name for file in minds.iterdir()] if minds.exists() else [])
         report.append(path.with_name("two.db").exists())
         spare.unlink()
-        report.append(apply(store, memory(number, b"small")).kept[0].created)
+        report.append(apply(store, added(number, b"small")).kept[0].created)
     report.append(len(held(path)["memories"]))
     print(json.dumps(report))
 
@@ -370,18 +376,18 @@ def open_on_a_full_disk(folder: str) -> None:
     """In a process: open a closed store where there is no room for anything."""
     path = Path(folder) / "store.db"
     with closing(Store.create(path, KEYS)) as store:
-        apply(store, memory(1))
+        apply(store, added(1))
     before = path.read_bytes()
     taken = fill_up(Path(folder))
     report: list[Any] = [memories_read(path)]
     with closing(Store.open(path, KEYS)) as store:
-        report.append(told(lambda: apply(store, memory(2, noise(2)))))
+        report.append(told(lambda: apply(store, added(2, noise(2)))))
     shared = path.with_name("store.db-shm")
     os.truncate(shared, 3)  # as SQLite does when it opens a store; now another one takes the room
     fill_up(Path(folder))
     report += [memories_read(path), memories_read(path, words_only=True), shared.stat().st_size]
     with closing(Store.open(path, KEYS)) as store:
-        report.append(told(lambda: apply(store, memory(2, noise(2)))))
+        report.append(told(lambda: apply(store, added(2, noise(2)))))
     report.append(path.read_bytes() == before)
     taken.unlink()
     report.append(len(held(path)["memories"]))
@@ -407,7 +413,7 @@ def use_a_read_only_disk(folder: str) -> None:
     """In a process: make a store, and find its disk read-only, with a write-ahead log that holds the newest."""
     path = Path(folder) / "store.db"
     with closing(Store.create(path, KEYS)) as store:
-        apply(store, memory(1))
+        apply(store, added(1))
     finish(child("runtime.store.test_schema:write_and_die", path))
     (Path(folder) / "apart").mkdir()
     shutil.copy(path, Path(folder) / "apart")
@@ -415,7 +421,7 @@ def use_a_read_only_disk(folder: str) -> None:
     before = files_of(Path(folder))
     report: list[Any] = [memories_read(path), memories_read(path, words_only=True)]
     with closing(Store.open(path, KEYS)) as store:
-        report.append(told(lambda: apply(store, memory(3))))
+        report.append(told(lambda: apply(store, added(3))))
     report += [
         told(lambda: Store.create(path.with_name("two.db"), KEYS)),
         told(lambda: create_mind(Path(folder) / "home", "default", ManualClock(0))),
@@ -430,7 +436,7 @@ def use_a_read_only_disk(folder: str) -> None:
 def write_and_die(store: str) -> None:
     """In a process: leave what is committed in the write-ahead log."""
     writer = Store.open(Path(store), KEYS)
-    apply(writer, memory(2), key=b"of another process")
+    apply(writer, added(2), key=b"of another process")
     os._exit(0)
 
 

@@ -34,6 +34,7 @@ from mnemic.runtime.store import schema
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store, TransactionMetadata
+from tests.built import added
 from tests.runtime import building
 from tests.runtime.building import (
     ENCODER,
@@ -47,7 +48,6 @@ from tests.runtime.building import (
     held,
     id_of,
     keys_of,
-    memory,
     rows_with,
     said,
     vectors,
@@ -60,58 +60,64 @@ OTHER = EncoderName(implementation="other-int8", model="f" * 64)
 
 
 def test_an_error_in_the_third_change_leaves_nothing(store: Store, path: Path) -> None:
-    apply(store, memory(1), add_encoder(), vectors(1))
+    apply(store, added(1), add_encoder(), vectors(1))
     before = held(path)
     with pytest.raises(NoSuchMemory) as caught:
-        apply(store, memory(2), DropEncoder(encoder=ENCODER), add_encoder(OTHER), Supersede(old=id_of(9), new=id_of(2)))
+        apply(
+            store,
+            added(2),
+            DropEncoder(encoder=ENCODER),
+            add_encoder(OTHER),
+            Supersede(old=id_of(9), new=id_of(2)),
+        )
     assert str(uuid.UUID(bytes=id_of(9))) in said(caught.value)
     assert held(path) == before
-    assert apply(store, memory(3)).seq == 2, "there is no gap"
+    assert apply(store, added(3)).seq == 2, "there is no gap"
 
 
 def test_vectors_of_another_size_are_refused_whole(store: Store, path: Path) -> None:
-    apply(store, memory(1), add_encoder())
+    apply(store, added(1), add_encoder())
     before = held(path)
     good = vectors(1)
     bad = AddVectors(encoder=ENCODER, meanings=good.meanings, vectors=good.vectors[:-4])
     for change in (bad, vectors(1, encoder=OTHER)):
         with pytest.raises(ValueError, match=r"are not 1 vectors of 4|no encoder other-int8"):
-            apply(store, memory(2), change)
+            apply(store, added(2), change)
     assert held(path) == before
 
 
 def test_the_same_key_gives_the_same_answer_and_does_nothing(store: Store, path: Path) -> None:
-    first = apply(store, memory(1), memory(2), key=b"once")
+    first = apply(store, added(1), added(2), key=b"once")
     before = held(path)
-    apply(store, memory(3))
-    again = apply(store, memory(1), memory(2), key=b"once")
+    apply(store, added(3))
+    again = apply(store, added(1), added(2), key=b"once")
     assert again == first
     assert [kept.created for kept in first.kept] == [True, True]
-    assert apply(store, memory(4), key=b"once") == first, "the key decides"
+    assert apply(store, added(4), key=b"once") == first, "the key decides"
     assert held(path)["memories"][:2] == before["memories"]
     assert len(held(path)["memories"]) == 3
 
 
 def test_a_known_identity_is_kept_once_and_the_first_text_stands(store: Store, path: Path) -> None:
-    apply(store, memory(1, b"first"))
+    apply(store, added(1, b"first"))
     before = held(path)
-    same, other = apply(store, memory(1, b"first", id=id_of(7)), memory(1, b"second", id=id_of(8))).kept
+    same, other = apply(store, added(1, b"first", id=id_of(7)), added(1, b"second", id=id_of(8))).kept
     assert (same.id, same.created, same.same_text, same.scope) == (id_of(1), False, True, "work/shelf")
     assert (other.id, other.created, other.same_text) == (id_of(1), False, False)
     assert held(path) == before, "what was all known leaves nothing in the log"
 
 
 def test_a_correction_said_twice_is_one_though_its_id_is_new(store: Store, path: Path) -> None:
-    apply(store, memory(1, b"nine"))
-    apply(store, memory(2, b"ten"), Supersede(old=id_of(1), new=id_of(2)))
+    apply(store, added(1, b"nine"))
+    apply(store, added(2, b"ten"), Supersede(old=id_of(1), new=id_of(2)))
     before = held(path)
-    apply(store, memory(2, b"ten", id=id_of(5)), Supersede(old=id_of(1), new=id_of(5)))
+    apply(store, added(2, b"ten", id=id_of(5)), Supersede(old=id_of(1), new=id_of(5)))
     assert held(path) == before
 
 
 def test_a_text_said_twice_is_two_memories_and_kept_once(store: Store, path: Path) -> None:
     long = b"the same long line, again and again\n" * 30_000
-    apply(store, memory(1, long), memory(2, long))
+    apply(store, added(1, long), added(2, long))
     found = held(path)
     assert len(found["memories"]) == 2
     ((_, _, size, _, body),) = found["texts"]
@@ -124,7 +130,7 @@ def test_a_text_said_twice_is_two_memories_and_kept_once(store: Store, path: Pat
     ids=repr,
 )
 def test_a_memory_is_read_as_it_was_given(store: Store, path: Path, text: bytes) -> None:
-    apply(store, memory(1, text))
+    apply(store, added(1, text))
     with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
         assert now.load_memories([1])[0].data == text
 
@@ -132,7 +138,7 @@ def test_a_memory_is_read_as_it_was_given(store: Store, path: Path, text: bytes)
 def test_ten_megabytes_in_one_turn_are_kept_and_found(store: Store, path: Path) -> None:
     text = (b"line %d of a build that went on and on\r\n" * 10) * 27_000 + b"and then the needle"
     assert len(text) > 10 << 20
-    apply(store, memory(1, text))
+    apply(store, added(1, text))
     with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
         assert now.load_memories([1])[0].data == text
         assert rows_with(now, "needl") == [1]
@@ -140,7 +146,7 @@ def test_ten_megabytes_in_one_turn_are_kept_and_found(store: Store, path: Path) 
 
 def test_what_was_done_is_marked_with_who_did_it_where(path: Path) -> None:
     with closing(Store.create(path, KEYS, TransactionMetadata(machine="desk", version="0.1.0"))) as store:
-        store.apply([memory(1)], at=5, key=b"k", author="capture", run="r1")
+        store.apply([added(1)], at=5, key=b"k", author="capture", run="r1")
     (row,) = held(path)["applies"]
     assert row[1:7] == (b"k", 5, "desk", "0.1.0", "capture", "r1")
 
@@ -149,7 +155,7 @@ def test_what_was_done_is_marked_with_who_did_it_where(path: Path) -> None:
     "change", [Tombstone(identity=bytes(32)), RedactedChange()], ids=lambda change: type(change).__name__
 )
 def test_no_actor_can_take_a_memory_away(store: Store, path: Path, change: Any) -> None:
-    apply(store, memory(1))
+    apply(store, added(1))
     before = held(path)
     with pytest.raises(ValueError, match="only the store"):
         apply(store, change)
@@ -195,7 +201,7 @@ class AnyLife(RuleBasedStateMachine):
             numbers[0] = max(1, numbers[0] // 2)
         self._apply(
             *(
-                memory(n, text, session=session, place=place, speaker=speaker)
+                added(n, text, session=session, place=place, speaker=speaker)
                 for n, text in zip(numbers, texts, strict=True)
             )
         )
@@ -260,7 +266,7 @@ class AnyLife(RuleBasedStateMachine):
     def fails(self) -> None:
         before = held(self.path)
         with pytest.raises(NoSuchMemory):
-            apply(self.store, memory(10_000), add_encoder(), Supersede(old=id_of(20_000), new=id_of(10_000)))
+            apply(self.store, added(10_000), add_encoder(), Supersede(old=id_of(20_000), new=id_of(10_000)))
         assert held(self.path) == before
 
     @invariant()
@@ -311,24 +317,24 @@ TestAnyLife = AnyLife.TestCase
 
 
 def test_a_fork_to_now_holds_all_of_it(store: Store, path: Path, tmp_path: Path) -> None:
-    apply(store, memory(1), add_encoder(), vectors(1), delivery(1))
+    apply(store, added(1), add_encoder(), vectors(1), delivery(1))
     store.fork(tmp_path / "fork.db", 1)
     assert held(tmp_path / "fork.db") == held(path)
 
 
 def test_a_fork_lives_on_and_the_original_does_not_notice(store: Store, path: Path, tmp_path: Path) -> None:
-    apply(store, memory(1))
-    apply(store, memory(2))
+    apply(store, added(1))
+    apply(store, added(2))
     before = held(path)
     store.fork(tmp_path / "fork.db", 1)
     with closing(Store.open(tmp_path / "fork.db", KEYS)) as fork:
-        assert apply(fork, memory(3)).seq == 2
+        assert apply(fork, added(3)).seq == 2
     assert held(path) == before
 
 
 @pytest.mark.parametrize("at_seq", [-1, 2])
 def test_a_moment_that_was_not_cannot_be_forked(store: Store, tmp_path: Path, at_seq: int) -> None:
-    apply(store, memory(1))
+    apply(store, added(1))
     with pytest.raises(InvalidValue) as caught:
         store.fork(tmp_path / "fork.db", at_seq)
     assert "the store has no such number" in said(caught.value)
@@ -347,8 +353,8 @@ def test_a_fork_never_writes_over_a_file(store: Store, path: Path, tmp_path: Pat
 def test_a_fork_to_each_moment_has_retired_what_was_retired_then(store: Store, path: Path, tmp_path: Path) -> None:
     moments = [held(path)]
     changes: list[Change] = [
-        memory(1),
-        memory(2),
+        added(1),
+        added(2),
         Supersede(old=id_of(1), new=id_of(2)),
         Retire(memory=id_of(2), reason="first"),
         Unretire(memory=id_of(2)),
@@ -369,7 +375,7 @@ def test_a_fork_to_each_moment_has_retired_what_was_retired_then(store: Store, p
 
 
 def test_rebuilding_the_meaning_lets_the_vectors_go_and_nothing_else(store: Store, path: Path) -> None:
-    apply(store, memory(1), memory(2, b"two"), Supersede(old=id_of(1), new=id_of(2)), add_encoder(), vectors(1, 2))
+    apply(store, added(1), added(2, b"two"), Supersede(old=id_of(1), new=id_of(2)), add_encoder(), vectors(1, 2))
     before = held(path)
     with closing(open_reader(path, KEYS)) as reader:
         with reader.snapshot() as now:
@@ -387,7 +393,7 @@ def test_rebuilding_the_meaning_lets_the_vectors_go_and_nothing_else(store: Stor
 
 
 def test_a_fork_to_before_the_meaning_was_rebuilt_has_its_memories(store: Store, path: Path, tmp_path: Path) -> None:
-    apply(store, memory(1))
+    apply(store, added(1))
     apply(store, add_encoder(), vectors(1))
     before = held(path)
     store.rebuild(lambda done, total: None, meaning=True)
@@ -401,16 +407,16 @@ def test_a_fork_to_before_the_meaning_was_rebuilt_has_its_memories(store: Store,
 
 
 def test_a_store_that_is_full_says_so_and_keeps_what_it_had(store: Store, path: Path) -> None:
-    apply(store, memory(1), add_encoder(), vectors(1))
+    apply(store, added(1), add_encoder(), vectors(1))
     before = held(path)
     pages = store._db.execute("PRAGMA page_count").get
     store._db.execute(f"PRAGMA max_page_count = {pages + 2}")
     with pytest.raises(DiskFull) as caught:
-        apply(store, memory(2), memory(3, random.Random(1).randbytes(40_000).hex().encode()))
+        apply(store, added(2), added(3, random.Random(1).randbytes(40_000).hex().encode()))
     assert str(path) in said(caught.value)
     assert held(path) == before
     store._db.execute("PRAGMA max_page_count = 100000")
-    assert apply(store, memory(2)).seq == 2
+    assert apply(store, added(2)).seq == 2
 
 
 def test_a_store_that_another_process_writes_to_says_so(
@@ -419,23 +425,26 @@ def test_a_store_that_another_process_writes_to_says_so(
     monkeypatch.setattr(schema, "BUSY_TIMEOUT_S", 0.05)
     with closing(Store.open(path, KEYS)) as impatient, closing(connect(path, KEYS)) as other:
         other.execute("BEGIN IMMEDIATE")
-        for busy in (lambda: apply(impatient, memory(1)), lambda: impatient.rebuild(lambda d, t: None, meaning=False)):
+        for busy in (
+            lambda: apply(impatient, added(1)),
+            lambda: impatient.rebuild(lambda d, t: None, meaning=False),
+        ):
             with pytest.raises(StoreBusy) as caught:
                 busy()
             assert "Another process has been writing" in said(caught.value)
         with closing(open_reader(path, KEYS)) as reader, reader.snapshot() as now:
             assert now.seq == 0, "a reader waits for nobody"
         other.execute("ROLLBACK")
-        assert apply(impatient, memory(1)).seq == 1
+        assert apply(impatient, added(1)).seq == 1
 
 
 def test_a_store_that_became_newer_is_neither_written_nor_read_by_who_has_it_open(store: Store, path: Path) -> None:
-    apply(store, memory(1))
+    apply(store, added(1))
     with closing(open_reader(path, KEYS)) as reader:
         with closing(connect(path, KEYS)) as newer:
             newer.execute(f"PRAGMA user_version = {schema.LATEST_SCHEMA + 1}")
         with pytest.raises(NewerSchema):
-            apply(store, memory(2))
+            apply(store, added(2))
         with pytest.raises(NewerSchema), reader.snapshot():
             pass
         with closing(connect(path, KEYS)) as newer:
@@ -445,7 +454,7 @@ def test_a_store_that_became_newer_is_neither_written_nor_read_by_who_has_it_ope
 
 
 def test_a_store_of_another_key_is_not_opened_nor_touched(store: Store, path: Path) -> None:
-    apply(store, memory(1))
+    apply(store, added(1))
     store.close()
     before = files_of(path.parent)
     with pytest.raises(building.MnemicError) as caught:

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from mnemic.actors.protocol.errors import DiskFull, Fenced
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
+from tests.built import added
 from tests.disks import fill_up, own_disk
-from tests.runtime.building import KEYS, apply, child, finish, held, memory, said
+from tests.runtime.building import KEYS, apply, child, finish, held, said
 
 
 @pytest.fixture
@@ -42,46 +43,46 @@ def nothing(done: int, total: int | None) -> None:
 
 
 def test_a_writer_that_was_replaced_writes_nothing_and_says_by_whom(first: Store, path: Path) -> None:
-    apply(first, memory(1), key=b"one")
+    apply(first, added(1), key=b"one")
     with closing(Store.open(path, KEYS, fence="home")) as second:
         before = held(path)
         with pytest.raises(Fenced) as caught:
-            apply(first, memory(2))
+            apply(first, added(2))
         assert said(caught.value) == (
             f"This writer of {path} was replaced by a newer one (epoch 1, now 2), and writes no more."
         )
         with pytest.raises(Fenced):
             first.rebuild(nothing, meaning=True)
         with pytest.raises(Fenced):
-            apply(first, memory(1), key=b"one")  # nor does it answer for what it wrote when it could
+            apply(first, added(1), key=b"one")  # nor does it answer for what it wrote when it could
         assert held(path) == before
-        assert apply(second, memory(2)).kept[0].created
+        assert apply(second, added(2)).kept[0].created
         assert second.rebuild(nothing, meaning=False) == 2
 
 
 def test_a_writer_without_a_fence_replaces_nobody_and_is_not_replaced(first: Store, path: Path) -> None:
     with closing(Store.open(path, KEYS)) as free, closing(Store.open(path, KEYS, fence="home")) as second:
-        assert apply(free, memory(1)).kept[0].created
-        assert apply(second, memory(2)).kept[0].created
+        assert apply(free, added(1)).kept[0].created
+        assert apply(second, added(2)).kept[0].created
         assert free.rebuild(nothing, meaning=False) == 2
 
 
 def test_slots_do_not_fence_each_other(first: Store, path: Path) -> None:
     with closing(Store.open(path, KEYS, fence="other")) as other:
-        assert apply(first, memory(1)).kept[0].created
-        assert apply(other, memory(2)).kept[0].created
+        assert apply(first, added(1)).kept[0].created
+        assert apply(other, added(2)).kept[0].created
 
 
 def test_a_fork_carries_no_fence(first: Store, path: Path, tmp_path: Path) -> None:
-    apply(first, memory(1))
+    apply(first, added(1))
     first.fork(tmp_path / "fork.db")
     assert fences(tmp_path / "fork.db") == {}
     assert fences(path) == {"home": 1}
-    assert apply(first, memory(2)).kept[0].created
+    assert apply(first, added(2)).kept[0].created
 
 
 def test_a_rebuild_keeps_the_fence(first: Store, path: Path) -> None:
-    apply(first, memory(1))
+    apply(first, added(1))
     first.rebuild(nothing, meaning=False)
     assert fences(path) == {"home": 1}
 
@@ -90,17 +91,17 @@ def test_a_writer_whose_fence_is_gone_writes_no_more(first: Store, path: Path) -
     with closing(connect(path, KEYS)) as db:
         db.execute("DELETE FROM fences")
     with pytest.raises(Fenced, match="epoch 1, now 0"):
-        apply(first, memory(1))
+        apply(first, added(1))
 
 
 def write_in_turn(path: str) -> None:
     """In a process: write, say so, and write again when told to."""
     with closing(Store.open(Path(path), KEYS, fence="home")) as store:
-        apply(store, memory(1), key=b"first")
+        apply(store, added(1), key=b"first")
         print("ready", flush=True)
         input()
         try:
-            apply(store, memory(2), key=b"second")
+            apply(store, added(2), key=b"second")
             print("kept")
         except Fenced as error:
             print(error.code, error.operands["own"], error.operands["current"])
@@ -116,7 +117,7 @@ def test_a_process_believed_dead_cannot_write_once_another_took_over(path: Path)
         process.stdin.flush()
         assert finish(process) == "fenced 1 2\n"
         assert len(held(path)["memories"]) == 1
-        assert apply(second, memory(3)).seq == 2
+        assert apply(second, added(3)).seq == 2
 
 
 SLOTS = ("a", "b", None)
@@ -140,11 +141,11 @@ def test_whatever_the_order_of_opening_and_writing_only_the_newest_of_a_slot_wri
         slot, store = writers[which % len(writers)]
         newest = [one for other, one in writers if other == slot][-1]
         if slot is None or store is newest:
-            assert apply(store, memory(number)).kept[0].created
+            assert apply(store, added(number)).kept[0].created
             expected.add(number)
         else:
             with suppress(Fenced):
-                apply(store, memory(number))
+                apply(store, added(number))
                 pytest.fail("a writer that was replaced wrote")
     assert {int.from_bytes(row[1], "big") for row in held(path)["memories"]} == expected
     for _, store in writers:
@@ -160,13 +161,13 @@ def replace_on_a_full_disk(folder: str) -> None:
         taken = fill_up(Path(folder))
         with closing(Store.open(path, KEYS, fence="home")) as second:
             try:
-                apply(second, memory(1))
+                apply(second, added(1))
             except DiskFull:
                 print("full")
             taken.unlink()
-            print(apply(second, memory(1)).kept[0].created)
+            print(apply(second, added(1)).kept[0].created)
             try:
-                apply(first, memory(2))
+                apply(first, added(2))
             except Fenced as error:
                 print(error.operands["own"], error.operands["current"])
 

@@ -14,6 +14,7 @@ import pytest
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import Store
+from tests.built import added
 from tests.runtime.building import (
     KEYS,
     add_encoder,
@@ -23,7 +24,6 @@ from tests.runtime.building import (
     files_of,
     finish,
     held,
-    memory,
     rows_with,
     vectors,
     wait_for_release,
@@ -38,8 +38,8 @@ def write_triples(path: str, writer: str, times: str) -> None:
         wait_for_release()
         for n in range(int(times)):
             base = 1_000_000 * (int(writer) + 1) + 10 * n
-            triple = [memory(base + i, b"of a triple", session=f"{writer}-{n}") for i in range(3)]
-            shared = memory(n, b"everybody's", session="shared")
+            triple = [added(base + i, b"of a triple", session=f"{writer}-{n}") for i in range(3)]
+            shared = added(n, b"everybody's", session="shared")
             store.apply([*triple, shared], at=1, key=f"{writer}/{n}".encode(), author=writer, run="r")
 
 
@@ -83,7 +83,7 @@ def write_until_killed(path: str, seed: str) -> None:
         for n in range(100_000):
             number = int(seed) * 1_000_000 + n
             texts = [draw.randbytes(draw.choice([10, 20_000])).hex().encode() for _ in range(2)]
-            two = [memory(2 * number, texts[0]), memory(2 * number + 1, texts[1])]
+            two = [added(2 * number, texts[0]), added(2 * number + 1, texts[1])]
             store.apply(two, at=n, key=b"%d" % number, author="a", run="r")
             print(number, flush=True)
 
@@ -105,7 +105,7 @@ def test_what_was_acknowledged_survives_kill_9(store: Store, path: Path) -> None
         assert ids >= {2 * number + i for number in acknowledged for i in (0, 1)}
         assert all(number ^ 1 in ids for number in ids), "both of a transaction, or none"
         assert [row[0] for row in found["log"]] == list(range(1, len(found["log"]) + 1))
-    assert apply(store, memory(77_777_777)).kept[0].created
+    assert apply(store, added(77_777_777)).kept[0].created
 
 
 # --- what is on the disk ---------------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ def test_no_file_of_a_store_shows_what_is_in_it(store: Store, path: Path) -> Non
     speaker, session, scope, tool = (name.decode() for name in names)
     place = ScopeRef(path=scope, project=f"/home/{scope}/.git", found="git")
     for number, text in enumerate(texts, start=1):
-        apply(store, memory(number, text, speaker=speaker, session=session, place=place, tool=tool))
+        apply(store, added(number, text, speaker=speaker, session=session, place=place, tool=tool))
     apply(store, add_encoder(), vectors(*range(1, 9), windows=8))
     apply(store, delivery(query=texts[0].decode(), scope=scope))
     store.fork(path.with_name("fork.db"), 5)

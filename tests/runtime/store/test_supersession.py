@@ -16,7 +16,8 @@ from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 from mnemic.runtime.store.supersession import Successor, current_successor, superseded_ids
-from tests.runtime.building import KEYS, apply, held, id_of, memory
+from tests.built import added
+from tests.runtime.building import KEYS, apply, held, id_of
 
 COUNT = 6
 numbers = st.integers(1, COUNT)
@@ -30,7 +31,7 @@ def test_the_next_in_the_chain_that_is_not_retired_stands_for_a_memory(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "store.db"
         with closing(Store.create(path, KEYS)) as store:
-            apply(store, *(memory(n, b"%d" % n, said_at=10 * n) for n in range(1, COUNT + 1)))
+            apply(store, *(added(n, b"%d" % n, said_at=10 * n) for n in range(1, COUNT + 1)))
             for old, new in links:
                 try:
                     apply(store, Supersede(old=id_of(old), new=id_of(new)))
@@ -65,7 +66,7 @@ def test_the_next_in_the_chain_that_is_not_retired_stands_for_a_memory(
 def test_what_nothing_replaces_stands_for_itself(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with closing(Store.create(path, KEYS)) as store:
-        apply(store, memory(1, said_at=5), memory(2, said_at=7))
+        apply(store, added(1, said_at=5), added(2, said_at=7))
         with closing(connect(path, KEYS)) as db:
             assert (current_successor(db, 1), superseded_ids(db, 1)) == (None, ())
             apply(store, Supersede(old=id_of(1), new=id_of(2)))
@@ -82,7 +83,7 @@ def test_what_a_memory_stands_for_is_found_without_going_through_the_others(tmp_
         closing(connect(tmp_path / "store.db", KEYS)) as db,
     ):
         for count in (4, 400):
-            apply(store, *(memory(n, b"%d" % n, said_at=n) for n in range(count // 100 + 1, count + 1)))
+            apply(store, *(added(n, b"%d" % n, said_at=n) for n in range(count // 100 + 1, count + 1)))
             if count == 4:
                 apply(store, Supersede(old=id_of(1), new=id_of(2)))
             taken = [0]

@@ -19,7 +19,8 @@ from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 from mnemic.runtime.store.write_ahead_log import first_damaged_frame
-from tests.runtime.building import KEYS, apply, held, memory
+from tests.built import added
+from tests.runtime.building import KEYS, apply, held
 
 PAGE_BYTES = 4096
 FRAME_BYTES = 24 + PAGE_BYTES
@@ -157,7 +158,7 @@ def path(tmp_path: Path) -> Path:
 
 def commit(store: Store, first: int, last: int) -> None:
     for number in range(first, last + 1):
-        apply(store, memory(number, b"text %d" % number), at=1000 * number)
+        apply(store, added(number, b"text %d" % number), at=1000 * number)
 
 
 def forget_pages(store: Store) -> None:

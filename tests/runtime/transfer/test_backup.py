@@ -31,8 +31,9 @@ from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
 from mnemic.runtime.store.store import Store
 from mnemic.runtime.transfer import backup as module
 from mnemic.runtime.transfer.backup import open_backup, verify_store, write_backup
+from tests.built import added
 from tests.clocks import ManualClock
-from tests.runtime.building import apply, held, memory, said
+from tests.runtime.building import apply, held, said
 
 PASSPHRASE = "a long passphrase"
 
@@ -43,7 +44,7 @@ def mind(tmp_path_factory: pytest.TempPathFactory) -> tuple[MindFolder, Keys]:
     create_mind(home, "default", ManualClock(1))
     folder, keys = open_mind(home, "default")
     with closing(Store.open(folder.store, keys)) as store:
-        apply(store, *(memory(number, b"what number %d says" % number) for number in range(1, 41)))
+        apply(store, *(added(number, b"what number %d says" % number) for number in range(1, 41)))
     return folder, keys
 
 

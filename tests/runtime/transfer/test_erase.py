@@ -63,6 +63,7 @@ from mnemic.runtime.store.store import Store
 from mnemic.runtime.store.texts import load_text
 from mnemic.runtime.transfer.erase import Erasure, erase
 from mnemic.runtime.transfer.redact_log import QUOTE_BYTES
+from tests.built import added
 from tests.grouped import group
 from tests.runtime.building import (
     ENCODER,
@@ -75,7 +76,6 @@ from tests.runtime.building import (
     held,
     id_of,
     look,
-    memory,
     vectors,
 )
 from tests.runtime.spooling import file_id, record, sealed, write
@@ -185,7 +185,7 @@ def changes_of(step: int, what: tuple[str, Any], there: dict[int, bytes]) -> lis
         place, session, words = given
         text = f"{words} {own(number)} {words}" if number % 3 else words  # some say what others say too
         there[number] = text.encode()
-        return [memory(number, there[number], place=place, session=session)]
+        return [added(number, there[number], place=place, session=session)]
     if name in ("rename", "merge"):
         path, to = given[:2]
         return [RenameScope(path=path, to=to) if name == "rename" else MergeScopes(path=path, into=to)]
@@ -266,42 +266,42 @@ def test_erased_is_in_no_byte_and_the_store_goes_on(
     with tempfile.TemporaryDirectory() as place:
         mind = Mind(Path(place) / "mind")
         there: dict[int, bytes] = {}
-        added: dict[int, AddMemory] = {}
+        by_number: dict[int, AddMemory] = {}
         with closing(Store.open(mind.folder.store, KEYS)) as store:
             for step, what in enumerate(history):
                 changes = changes_of(step, what, there)
-                added |= {len(there): one for one in changes if isinstance(one, AddMemory)}
+                by_number |= {len(there): one for one in changes if isinstance(one, AddMemory)}
                 try:
                     apply(store, *changes, at=1_000_000 + step)
                 except BadInput:  # it is about something that is not there
                     assert not any(isinstance(one, AddMemory) for one in changes)
         gone: set[int] = set()
         for wave in (chosen, later):  # what is erased after something else was
-            wave = wave & added.keys() - gone
+            wave = wave & by_number.keys() - gone
             if not wave:
                 continue
             gone |= wave
             before = mind.replacements()
             assert mind.erase(*wave).memories == len(wave)
-            check_whole(mind, added, gone)
+            check_whole(mind, by_number, gone)
             assert mind.replacements() == after_all(before, {id_of(n) for n in wave})
-        check_kept_out(mind, added, gone)
+        check_kept_out(mind, by_number, gone)
 
 
 BOUND = {"codes", "bound", "fillers", "unbound"}
 READ = {"unread", "ungraded", "statements", "mentions", "grades"}
 
 
-def check_whole(mind: Mind, added: dict[int, AddMemory], gone: set[int]) -> None:
+def check_whole(mind: Mind, by_number: dict[int, AddMemory], gone: set[int]) -> None:
     """Nothing of what is gone is there, all else is, and what the log says makes the same again."""
-    left = [one.text for number, one in added.items() if number not in gone]
-    secret = runs([added[number].text for number in gone] + [own(number + 100).encode() for number in gone]) - runs(
+    left = [one.text for number, one in by_number.items() if number not in gone]
+    secret = runs([by_number[number].text for number in gone] + [own(number + 100).encode() for number in gone]) - runs(
         left
     )
     there = opened(mind.folder.store)
     assert not [run for run in secret if run in there]
     now = mind.held()
-    assert [row[1] for row in now["memories"]] == [id_of(n) for n in sorted(added) if n not in gone]
+    assert [row[1] for row in now["memories"]] == [id_of(n) for n in sorted(by_number) if n not in gone]
     with closing(Store.open(mind.folder.store, KEYS)) as store:
         store.rebuild(lambda done, total: None, meaning=False)
     again = mind.held()
@@ -341,11 +341,11 @@ def named(state: dict[str, list[Any]]) -> dict[str, Any]:
     }
 
 
-def check_kept_out(mind: Mind, added: dict[int, AddMemory], gone: set[int]) -> None:
+def check_kept_out(mind: Mind, by_number: dict[int, AddMemory], gone: set[int]) -> None:
     """What is erased is not kept again, nor what is said of it; copies of any moment can be made, and are whole."""
     now = mind.held()
     for number in gone:
-        again = mind.apply(added[number], KeepOriginal(memory=id_of(number), text=b"once more"))
+        again = mind.apply(by_number[number], KeepOriginal(memory=id_of(number), text=b"once more"))
         assert (again.kept[0].erased, again.kept[0].created, again.changed) == (True, False, (False, False))
     assert mind.held() == now
     seqs = [row[0] for row in now["applies"]]
@@ -357,7 +357,7 @@ def check_kept_out(mind: Mind, added: dict[int, AddMemory], gone: set[int]) -> N
         with closing(Store.open(copy, KEYS)) as store:
             store.rebuild(lambda done, total: None, meaning=False)
             assert named(held(copy)) == named(forked)
-            kept = apply(store, memory(50, b"something new")).kept[0]
+            kept = apply(store, added(50, b"something new")).kept[0]
             assert kept.created
         copy.unlink()
 
@@ -367,7 +367,7 @@ def check_kept_out(mind: Mind, added: dict[int, AddMemory], gone: set[int]) -> N
 
 def test_vectors_of_whole_chunks_go_and_the_others_stay_as_they_are(mind: Mind) -> None:
     count, windows = 12, 200  # sqlite-vec keeps 1,024 vectors together
-    mind.apply(add_encoder(), *(memory(n, own(n).encode()) for n in range(1, count + 1)))
+    mind.apply(add_encoder(), *(added(n, own(n).encode()) for n in range(1, count + 1)))
     values = np.random.default_rng(0).standard_normal((count * windows, 4)).astype("<f4")
     spans = tuple((w, w + 1) for w in range(windows))
     meanings = tuple(EmbeddedWindows(memory=id_of(n), spans=spans, covered=1, total=1) for n in range(1, count + 1))
@@ -385,7 +385,7 @@ def test_vectors_of_whole_chunks_go_and_the_others_stay_as_they_are(mind: Mind) 
         assert all((vector.tobytes() in there) == (number not in gone) for vector in mine)
         if number not in gone:
             assert np.array_equal(block.vectors[block.row == number], mine)
-    mind.apply(memory(20, b"a new one"), vectors(20))
+    mind.apply(added(20, b"a new one"), vectors(20))
     with closing(open_reader(mind.folder.store, KEYS)) as reader, reader.snapshot() as now:
         assert now.vectors(ENCODER, 0).row.tolist()[-1] == count + 1, "no row is given twice"
 
@@ -410,8 +410,8 @@ def bind(mind: Mind, *numbers: int) -> None:
 
 def test_hypervectors_go_with_it_and_those_of_what_stood_beside_it_are_bound_again(mind: Mind) -> None:
     kinds = {**dict.fromkeys(range(1, 6), "turn"), 6: "tool_call", 7: "tool_result", 8: "turn"}
-    mind.apply(*(memory(n, own(n).encode(), kind=kind, said_at=n) for n, kind in kinds.items()))
-    mind.apply(memory(9, said_at=3, session="another"), add_space("wide", dimensions=512))
+    mind.apply(*(added(n, own(n).encode(), kind=kind, said_at=n) for n, kind in kinds.items()))
+    mind.apply(added(9, said_at=3, session="another"), add_space("wide", dimensions=512))
     bind(mind, *range(1, 10))
     assert [row[0] for row in mind.held()["unbound"]] == []
     mind.erase(3, 7)
@@ -427,11 +427,11 @@ def test_hypervectors_go_with_it_and_those_of_what_stood_beside_it_are_bound_aga
 
 
 def test_it_goes_out_of_all_graphs_and_communities_are_found_again_at_all_boundaries(mind: Mind) -> None:
-    mind.apply(add_space(), *(memory(n, f"{WORDS[n % 2]} {own(n)}".encode()) for n in range(1, 7)))
+    mind.apply(add_space(), *(added(n, f"{WORDS[n % 2]} {own(n)}".encode()) for n in range(1, 7)))
     group(mind.apply, lambda what: look(mind.folder.store, what), {1: [1, 2, 3], 2: [4, 5]}, near={3: [1], 1: [3]})
     mind.apply(codes(6), Supersede(old=id_of(2), new=id_of(3)), Retire(memory=id_of(5), reason=""))
     mind.apply(MarkBoundary(reason="night"))
-    mind.apply(memory(7), Supersede(old=id_of(4), new=id_of(3)))  # 4 and 7 wait for the next boundary
+    mind.apply(added(7), Supersede(old=id_of(4), new=id_of(3)))  # 4 and 7 wait for the next boundary
     generation = look(mind.folder.store, lambda now: now.generation)
     mind.apply(PlaceMembers(generation=generation, rows=_row(6), topics=_row(1)))
     mind.erase(3, 7)
@@ -455,7 +455,7 @@ def test_it_goes_out_of_all_graphs_and_communities_are_found_again_at_all_bounda
 
 
 def test_what_it_states_goes_and_what_it_had_replaced_stands_again(mind: Mind) -> None:
-    mind.apply(*(memory(n, text.encode(), said_at=n) for n, text in HARBOURS.items()))
+    mind.apply(*(added(n, text.encode(), said_at=n) for n, text in HARBOURS.items()))
     mind.apply(
         AddStatements(generation=1, reading="first", memories=tuple(harbour(n) for n in HARBOURS)),
         GradeStatements(
@@ -491,7 +491,7 @@ def test_what_it_states_goes_and_what_it_had_replaced_stands_again(mind: Mind) -
 
 
 def test_no_letter_of_a_name_is_left_that_only_it_wrote_so_though_it_was_merged(mind: Mind) -> None:
-    mind.apply(*(memory(n, text.encode()) for n, text in HARBOURS.items()))
+    mind.apply(*(added(n, text.encode()) for n, text in HARBOURS.items()))
     mind.apply(AddStatements(generation=1, reading="first", memories=tuple(harbour(n) for n in (1, 2))))
     marks = {one.key: one.mark for one in look(mind.folder.store, lambda now: now.entities())}
     mind.apply(MergeEntities(entity=marks["harbour of skagen"], into=marks["hull"]))
@@ -536,9 +536,9 @@ def verdict(older: int, newer: int) -> SettleStatements:
 
 
 def test_one_that_was_only_placed_goes_and_the_communities_stay(mind: Mind) -> None:
-    mind.apply(*(memory(n, own(n).encode()) for n in range(1, 5)))
+    mind.apply(*(added(n, own(n).encode()) for n in range(1, 5)))
     group(mind.apply, lambda what: look(mind.folder.store, what), {1: [1, 2], 2: [3, 4]})
-    mind.apply(memory(7, own(7).encode()))
+    mind.apply(added(7, own(7).encode()))
     generation = look(mind.folder.store, lambda now: now.generation)
     mind.apply(PlaceMembers(generation=generation, rows=_row(5), topics=_row(1)))
     assert look(mind.folder.store, lambda now: now.community(1).placed) == 1
@@ -554,9 +554,9 @@ def _row(number: int) -> bytes:
 
 
 def test_what_was_bound_when_it_still_stood_beside_it_and_waits_since_goes_too(mind: Mind) -> None:
-    mind.apply(*(memory(n, own(n).encode(), said_at=10 * n) for n in (1, 2, 3)), add_space("wide", dimensions=512))
+    mind.apply(*(added(n, own(n).encode(), said_at=10 * n) for n in (1, 2, 3)), add_space("wide", dimensions=512))
     bind(mind, 1, 2, 3)
-    mind.apply(memory(4, b"between them", said_at=15))
+    mind.apply(added(4, b"between them", said_at=15))
     mind.erase(2)
     there = opened(mind.folder.store)
     assert [number for number in (1, 2, 3) if code_of(number) in there] == [], "the first was bound with it as its next"
@@ -565,8 +565,8 @@ def test_what_was_bound_when_it_still_stood_beside_it_and_waits_since_goes_too(m
 
 def test_who_says_nothing_any_more_is_spoken_to_by_nobody(mind: Mind) -> None:
     names = {1: "Ann", 2: "Ann", **dict.fromkeys(range(3, 8), "Bob")}
-    mind.apply(*(memory(n, own(n).encode(), said_at=n, speaker=name) for n, name in names.items()))
-    mind.apply(memory(8, own(8).encode(), session="another"), add_space("wide", dimensions=512))
+    mind.apply(*(added(n, own(n).encode(), said_at=n, speaker=name) for n, name in names.items()))
+    mind.apply(added(8, own(8).encode(), session="another"), add_space("wide", dimensions=512))
     bind(mind, *range(1, 9))
     mind.erase(1)
     assert [row[0] for row in mind.held()["unbound"]] == [2], "the others speak to her still"
@@ -580,7 +580,7 @@ def test_who_says_nothing_any_more_is_spoken_to_by_nobody(mind: Mind) -> None:
 
 def test_whose_words_are_erased_all_at_once_is_spoken_to_by_nobody_either(mind: Mind) -> None:
     names = {1: "Ann", 2: "Bob", 3: "Bob", 4: "Bob", 5: "Ann"}
-    mind.apply(*(memory(n, own(n).encode(), said_at=n, speaker=name) for n, name in names.items()))
+    mind.apply(*(added(n, own(n).encode(), said_at=n, speaker=name) for n, name in names.items()))
     mind.apply(add_space("wide", dimensions=512))
     bind(mind, *names)
     mind.erase(1, 5)
@@ -590,7 +590,7 @@ def test_whose_words_are_erased_all_at_once_is_spoken_to_by_nobody_either(mind: 
 
 
 def test_a_correction_of_a_correction_stands_for_the_first_word_once_the_one_between_is_gone(mind: Mind) -> None:
-    mind.apply(*(memory(n, own(n).encode()) for n in (1, 2, 3, 4)))
+    mind.apply(*(added(n, own(n).encode()) for n in (1, 2, 3, 4)))
     mind.apply(Supersede(old=id_of(1), new=id_of(2)), Supersede(old=id_of(4), new=id_of(2)), at=5)
     mind.apply(Supersede(old=id_of(2), new=id_of(3)), at=9)
     mind.erase(2)
@@ -601,7 +601,7 @@ def test_a_correction_of_a_correction_stands_for_the_first_word_once_the_one_bet
 
 
 def test_a_reason_that_quotes_what_is_erased_goes_and_the_others_stay(mind: Mind) -> None:
-    mind.apply(*(memory(n, own(n).encode()) for n in (1, 2, 3, 4)))
+    mind.apply(*(added(n, own(n).encode()) for n in (1, 2, 3, 4)))
     mind.apply(*(Retire(memory=id_of(n), reason=f"as {own(1)}") for n in (2, 3)), Retire(memory=id_of(4), reason="why"))
     mind.apply(Unretire(memory=id_of(3)))
     assert mind.erase(1).quoted == 1
@@ -612,7 +612,7 @@ def test_a_reason_that_quotes_what_is_erased_goes_and_the_others_stay(mind: Mind
 
 
 def test_the_log_keeps_a_keyed_hash_and_its_numbers(mind: Mind) -> None:
-    mind.apply(memory(1, b"the first"), memory(2, b"the second"), Retire(memory=id_of(1), reason="why"))
+    mind.apply(added(1, b"the first"), added(2, b"the second"), Retire(memory=id_of(1), reason="why"))
     before = [row[0] for row in mind.held()["log"]]
     mind.erase(1)
     assert [row[0] for row in mind.held()["log"]] == before
@@ -624,20 +624,22 @@ def test_the_log_keeps_a_keyed_hash_and_its_numbers(mind: Mind) -> None:
 
 
 def test_two_projects_of_one_name_keep_their_paths_when_the_first_is_erased(mind: Mind) -> None:
-    mind.apply(memory(1, b"one", place=PLACES[1]), memory(2, b"two", place=PLACES[2]))
+    mind.apply(added(1, b"one", place=PLACES[1]), added(2, b"two", place=PLACES[2]))
     mind.erase(selection=Selection(scope="shelf"))
     for _ in range(2):
         assert [row[1] for row in mind.held()["scopes"]] == ["shelf~2"]
         with closing(Store.open(mind.folder.store, KEYS)) as store:
             store.rebuild(lambda done, total: None, meaning=False)
-    assert mind.apply(memory(3, b"three", place=PLACES[1])).kept[0].scope == "shelf"
+    assert mind.apply(added(3, b"three", place=PLACES[1])).kept[0].scope == "shelf"
 
 
 def test_the_same_words_in_the_same_session_stay_out_unless_the_host_tells_them_apart(mind: Mind) -> None:
-    mind.apply(memory(1, b"the same"), memory(2, b"a call", kind="tool_call"))
+    mind.apply(added(1, b"the same"), added(2, b"a call", kind="tool_call"))
     mind.erase(1, 2)
     told = mind.apply(
-        memory(3, b" the same\n"), memory(4, b"the same", session="another"), memory(5, b"a call", kind="tool_call")
+        added(3, b" the same\n"),
+        added(4, b"the same", session="another"),
+        added(5, b"a call", kind="tool_call"),
     )
     assert [one.erased for one in told.kept] == [True, False, False]
 
@@ -646,37 +648,37 @@ def test_the_same_words_in_the_same_session_stay_out_unless_the_host_tells_them_
 def test_words_that_were_relabelled_stay_out_as_their_hook_and_as_their_transcript_tell_them(
     mind: Mind, told: str
 ) -> None:
-    mind.apply(memory(1, b"use nets of hemp", session="s"))
+    mind.apply(added(1, b"use nets of hemp", session="s"))
     mind.apply(Relabel(labels=(labels_of(1, kind="injected", role="system", author="unknown"),)))
     mind.erase(1)
     who = {"kind": "injected", "role": "system"} if told == "transcript" else {}
-    assert [one.erased for one in mind.apply(memory(2, b"use nets of hemp", session="s", **who)).kept] == [True]
-    assert [one.erased for one in mind.apply(memory(3, b"use nets of hemp", session="t", **who)).kept] == [False]
+    assert [one.erased for one in mind.apply(added(2, b"use nets of hemp", session="s", **who)).kept] == [True]
+    assert [one.erased for one in mind.apply(added(3, b"use nets of hemp", session="t", **who)).kept] == [False]
 
 
 def test_what_an_erasure_marked_by_its_kind_and_role_as_they_were_stays_out(mind: Mind) -> None:
-    said = memory(1, b"use nets of hemp", kind="injected", role="system")
+    said = added(1, b"use nets of hemp", kind="injected", role="system")
     named = (said.assistant, said.session, said.kind, said.role, "use nets of hemp")
     mark = KEYS.identity_hash()(b"erased", *(part.encode() for part in named))
     with closing(connect(mind.folder.store, KEYS)) as db:
         db.execute("INSERT INTO erased(identity) VALUES(?)", (mark,))
     assert [one.erased for one in mind.apply(said).kept] == [True]
-    assert [one.erased for one in mind.apply(memory(2, b"use nets of hemp")).kept] == [False]
+    assert [one.erased for one in mind.apply(added(2, b"use nets of hemp")).kept] == [False]
 
 
 def test_what_is_said_of_what_was_erased_is_passed_over_with_it(mind: Mind) -> None:
-    mind.apply(memory(1, b"old"), memory(2, b"new"))
+    mind.apply(added(1, b"old"), added(2, b"new"))
     mind.erase(2)
-    done = mind.apply(memory(2, b"new"), Supersede(old=id_of(1), new=id_of(2)), memory(3, b"another"))
+    done = mind.apply(added(2, b"new"), Supersede(old=id_of(1), new=id_of(2)), added(3, b"another"))
     assert done.changed == (False, False, True)
     assert mind.replacements() == {}
 
 
 def test_what_came_after_it_was_shown_is_not_erased(mind: Mind) -> None:
-    mind.apply(memory(1, b"shown"))
+    mind.apply(added(1, b"shown"))
     selection = Selection(scope="*")
     seen = mind.survey(selection)
-    mind.apply(memory(2, b"came later"))
+    mind.apply(added(2, b"came later"))
     erase(mind.folder, KEYS, selection, seen, lambda what, done, total: None)
     assert [row[1] for row in mind.held()["memories"]] == [id_of(2)]
     with closing(Store.open(mind.folder.store, KEYS)) as store:
@@ -687,7 +689,7 @@ def test_what_came_after_it_was_shown_is_not_erased(mind: Mind) -> None:
 
 
 def test_a_disk_that_is_full_leaves_all_as_it_was(mind: Mind, monkeypatch: pytest.MonkeyPatch) -> None:
-    mind.apply(memory(1, own(1).encode()))
+    mind.apply(added(1, own(1).encode()))
     before, there = mind.held(), sorted(path.name for path in mind.folder.path.iterdir())
 
     def full(*_: object) -> None:
@@ -701,7 +703,7 @@ def test_a_disk_that_is_full_leaves_all_as_it_was(mind: Mind, monkeypatch: pytes
 
 
 def test_copies_from_before_a_migration_and_files_set_aside_go_at_the_same_moment(mind: Mind) -> None:
-    mind.apply(memory(1, b"kept"), memory(2, b"gone"))
+    mind.apply(added(1, b"kept"), added(2, b"gone"))
     aside = mind.folder.spool / "aside" / "ab.spool"
     aside.parent.mkdir(parents=True)
     copies = ["store.schema-3.db", ".store.schema-3.db"]
@@ -715,7 +717,7 @@ def test_copies_from_before_a_migration_and_files_set_aside_go_at_the_same_momen
 
 def test_what_quotes_them_loses_the_words_and_what_quotes_others_keeps_them(mind: Mind) -> None:
     quotes, others = f"who said: {own(1)}?", f"who said: {own(2)}?"
-    mind.apply(memory(1, own(1).encode(), session="a"), memory(2, own(2).encode(), session="b"))
+    mind.apply(added(1, own(1).encode(), session="a"), added(2, own(2).encode(), session="b"))
     for number, said in enumerate((quotes, others)):
         odd = QuarantineRecord(record=b"%016d" % number, assistant="t", event="prompt", why="odd", text=said.encode())
         mind.apply(delivery(query=said, session="c"), odd)
@@ -739,7 +741,7 @@ def test_what_quotes_them_loses_the_words_and_what_quotes_others_keeps_them(mind
 
 def test_texts_that_others_hold_too_stay(mind: Mind) -> None:
     shared = b"said twice, in full, by two"
-    mind.apply(memory(1, shared, session="a"), memory(2, shared, session="b"))
+    mind.apply(added(1, shared, session="a"), added(2, shared, session="b"))
     mind.erase(1)
     with closing(connect(mind.folder.store, KEYS)) as db:
         (row,) = [text for (text,) in db.execute("SELECT text FROM memories").fetchall()]
@@ -776,7 +778,7 @@ def erase_and_die(mind: Mind, step: int) -> bool:
 
 def test_killed_at_any_step_it_leaves_the_old_state_or_the_new_one_whole(tmp_path: Path) -> None:
     first = Mind(tmp_path / "first")
-    first.apply(add_encoder(), memory(1, own(1).encode()), memory(2, b"stays"), vectors(1, 2))
+    first.apply(add_encoder(), added(1, own(1).encode()), added(2, b"stays"), vectors(1, 2))
     first.apply(Supersede(old=id_of(2), new=id_of(1)))
     spooled = write(first.folder.spool, "a", sealed(record(1, b"payload")))
     (first.folder.path / "store.schema-3.db").write_bytes(b"whatever")

@@ -54,8 +54,9 @@ from mnemic.runtime.transfer.export import export_to
 from mnemic.runtime.transfer.export_format import FILES, MANIFEST, ExportSource, FileEntry, IdentityBasis, Manifest
 from mnemic.runtime.transfer.import_history import ImportReport
 from mnemic.runtime.transfer.import_memories import import_into
+from tests.built import added
 from tests.paths import ROOT
-from tests.runtime.building import KEYS, answers, apply, delivery, held, id_of, keys_of, memory, said
+from tests.runtime.building import KEYS, answers, apply, delivery, held, id_of, keys_of, said
 
 OTHER_KEYS = keys_of(bytes(range(1, 33)))
 PLACES = (
@@ -70,7 +71,7 @@ TEXTS = st.sampled_from(
 )
 
 ids = st.integers(1, MEMORIES).map(id_of)
-sessions = st.sampled_from(["a session", "another"])
+sessions = st.sampled_from(["s", "another"])
 
 
 def aside(number: int, text: bytes) -> QuarantineRecord:
@@ -81,7 +82,7 @@ def aside(number: int, text: bytes) -> QuarantineRecord:
 
 CHANGES: st.SearchStrategy[Change] = st.one_of(
     st.builds(
-        memory,
+        added,
         st.integers(1, MEMORIES),
         TEXTS,
         session=sessions,
@@ -139,7 +140,7 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
 )
 HISTORIES = st.lists(CHANGES, max_size=25)
 WHOLE: list[Change] = [
-    *(memory(number + 1, b"in %d" % number, place=place) for number, place in enumerate(PLACES)),
+    *(added(number + 1, b"in %d" % number, place=place) for number, place in enumerate(PLACES)),
     KeepOriginal(memory=id_of(1), text=b"my token is 12"),
     MergeScopes(path="shelf~2", into="shelf"),
     MergeScopes(path="shelf", into="work/shelf"),
@@ -251,7 +252,7 @@ def test_two_minds_become_one_whichever_is_imported_into_the_other(
 @given(history=HISTORIES, erased=st.sets(st.integers(1, MEMORIES), min_size=1))
 def test_what_was_erased_here_is_not_brought_back(place: Stores, history: list[Change], erased: set[int]) -> None:
     words = {number: b"only memory %d says so, and nobody else" % number for number in erased}
-    said_so = [memory(number, text) for number, text in words.items()]
+    said_so = [added(number, text) for number, text in words.items()]
     given_ = delivery(*erased, query=f"who says: {words[min(erased)].decode()}?", session="s")
     kept = aside(9, b'{"prompt": "' + words[min(erased)] + b'"}')
     exported = place.export(place.store([*said_so, *history, given_, kept]))
@@ -273,7 +274,7 @@ def test_merged_names_come_along_where_nothing_is_said_of_them_here(place: Store
     marks = {of: [of.identity_hash()(b"entity", one.encode()) for one in names] for of in (KEYS, keys)}
     read = AddStatements(generation=1, reading="test", memories=(MemoryReading(1, (), mentions),))
     merge = MergeEntities(entity=marks[KEYS][0], into=marks[KEYS][1])
-    exported = place.export(place.store([memory(1), read, merge]))
+    exported = place.export(place.store([added(1), read, merge]))
     (line,) = sheets(exported)["merges.jsonl"]
     assert (line["mark"], line["name"], line["into"]) == (marks[KEYS][0].hex(), "boat", "otter")
     target = place.store([], keys)
@@ -296,8 +297,8 @@ def test_merged_names_that_no_memory_tells_come_along_by_their_hashes(place: Sto
 def test_what_was_taken_back_here_is_not_imported_again(place: Stores) -> None:
     said = {"older": id_of(1), "older_start": 0, "newer": id_of(2), "newer_start": 0, "by": "user"}
     merge = MergeEntities(entity=bytes(32), into=bytes(31) + b"1")
-    exported = place.export(place.store([memory(1), memory(2), SettleStatements(**said, verdict="newer"), merge]))
-    target = place.store([memory(1), memory(2)])
+    exported = place.export(place.store([added(1), added(2), SettleStatements(**said, verdict="newer"), merge]))
+    target = place.store([added(1), added(2)])
     place.take(target, exported)
     with closing(Store.open(target, KEYS)) as store:
         apply(store, SettleStatements(**said, verdict="open"), MergeEntities(entity=bytes(32)))
@@ -307,7 +308,7 @@ def test_what_was_taken_back_here_is_not_imported_again(place: Stores) -> None:
 
 def test_a_verdict_of_here_stands_against_one_of_there(place: Stores) -> None:
     said = {"older": id_of(1), "older_start": 0, "newer": id_of(2), "newer_start": 0}
-    both = [memory(1), memory(2)]
+    both = [added(1), added(2)]
     exported = place.export(place.store([*both, SettleStatements(**said, verdict="newer", by="user")]))
     target = place.store([*both, SettleStatements(**said, verdict="both", by="user")])
     place.take(target, exported)
@@ -315,20 +316,20 @@ def test_a_verdict_of_here_stands_against_one_of_there(place: Stores) -> None:
 
 
 def test_what_was_erased_there_is_said_and_stays_away_where_it_never_was(place: Stores) -> None:
-    source, target = place.store([memory(1)]), place.store([memory(2)])
+    source, target = place.store([added(1)]), place.store([added(2)])
     with closing(Store.open(source, KEYS)) as store, store.transaction() as (carry, _):
         marks = [Tombstone(identity=number.to_bytes(32, "big")) for number in (2, 3)]
         carry(marks, at=1, key=b"erased", author="test", run="", also=(Tombstone,))
     done = place.take(target, place.export(source))
     assert (done.new, done.erased_there) == (1, (id_of(2),))
     with closing(Store.open(target, KEYS)) as store:
-        assert [one.erased for one in apply(store, memory(3)).kept] == [True]
-        done_again = [one.id for one in apply(store, memory(2)).kept]
+        assert [one.erased for one in apply(store, added(3)).kept] == [True]
+        done_again = [one.id for one in apply(store, added(2)).kept]
     assert done_again == [id_of(2)]
 
 
 def test_what_replaced_an_erased_memory_replaces_what_that_replaced(place: Stores) -> None:
-    history: list[Change] = [memory(1, b"a"), memory(2, b"b"), memory(3, b"c")]
+    history: list[Change] = [added(1, b"a"), added(2, b"b"), added(3, b"c")]
     history += [Supersede(old=id_of(1), new=id_of(2)), Supersede(old=id_of(2), new=id_of(3))]
     target = place.store([])
     with closing(Store.open(target, KEYS)) as store, store.transaction() as (carry, _):
@@ -339,7 +340,7 @@ def test_what_replaced_an_erased_memory_replaces_what_that_replaced(place: Store
 
 
 def test_minds_that_say_the_contrary_keep_what_they_said(place: Stores) -> None:
-    both: list[Change] = [memory(1), memory(2)]
+    both: list[Change] = [added(1), added(2)]
     there = place.store([*both, Supersede(old=id_of(1), new=id_of(2))])
     here = place.store([*both, Supersede(old=id_of(2), new=id_of(1))])
     done = place.take(here, place.export(there))
@@ -354,9 +355,9 @@ def standing(place: Stores, path: Path) -> set[int]:
 
 
 def test_of_two_corrections_of_one_memory_the_later_one_stands_in_both_minds(place: Stores) -> None:
-    old = memory(1)
-    later = place.store([old, memory(2), memory(2), Supersede(old=id_of(1), new=id_of(2))])
-    earlier = place.store([old, memory(3), Supersede(old=id_of(1), new=id_of(3))])
+    old = added(1)
+    later = place.store([old, added(2), added(2), Supersede(old=id_of(1), new=id_of(2))])
+    earlier = place.store([old, added(3), Supersede(old=id_of(1), new=id_of(3))])
     exported = place.export(later), place.export(earlier)
     done = place.take(later, exported[1]), place.take(earlier, exported[0])
     assert [one.apart for one in done] == [((id_of(2), id_of(3)),)] * 2
@@ -377,11 +378,11 @@ def test_however_often_both_corrected_it_both_come_to_what_was_said_last(
 ) -> None:
     paths = []
     for first, times in ((10, one), (20, other)):
-        path, last = place.store([memory(1)]), 1
+        path, last = place.store([added(1)]), 1
         with closing(Store.open(path, KEYS)) as store:
             for number, at in enumerate(sorted(times), first):
                 link = Supersede(old=id_of(last), new=id_of(number))
-                apply(store, memory(number), link, at=2_000_000 + at)
+                apply(store, added(number), link, at=2_000_000 + at)
                 last = number
         paths.append(path)
     exported = [place.export(path) for path in paths]
@@ -392,8 +393,8 @@ def test_however_often_both_corrected_it_both_come_to_what_was_said_last(
 
 
 def test_what_its_owner_took_back_since_stays_taken_back(place: Stores) -> None:
-    exported = place.export(place.store([memory(1), Retire(memory=id_of(1), reason="wrong")]))
-    target = place.store([memory(1)])
+    exported = place.export(place.store([added(1), Retire(memory=id_of(1), reason="wrong")]))
+    target = place.store([added(1)])
     assert place.take(target, exported).forgotten == 1
     with closing(Store.open(target, KEYS)) as store:
         apply(store, Unretire(memory=id_of(1)))
@@ -402,8 +403,8 @@ def test_what_its_owner_took_back_since_stays_taken_back(place: Stores) -> None:
 
 
 def test_a_project_whose_name_is_taken_here_gets_another_path_and_it_is_said(place: Stores) -> None:
-    there = place.store([memory(1, place=PLACES[1])])
-    here = place.store([memory(2, place=PLACES[2])])
+    there = place.store([added(1, place=PLACES[1])])
+    here = place.store([added(2, place=PLACES[2])])
     done = place.take(here, place.export(there))
     assert (done.scopes, done.same_projects) == ({"shelf": "shelf~2"}, ())
     with closing(Store.open(here, KEYS)) as store:
@@ -415,8 +416,8 @@ def test_a_project_whose_name_is_taken_here_gets_another_path_and_it_is_said(pla
 
 
 def test_a_project_that_is_called_otherwise_here_is_said_to_be_the_same(place: Stores) -> None:
-    first: list[Change] = [memory(1, place=PLACES[1]), memory(2, place=PLACES[2])]
-    there = place.store([*first, RenameScope(path="shelf", to="boats/slip"), memory(3, place=PLACES[1])])
+    first: list[Change] = [added(1, place=PLACES[1]), added(2, place=PLACES[2])]
+    there = place.store([*first, RenameScope(path="shelf", to="boats/slip"), added(3, place=PLACES[1])])
     here = place.store(first)
     done = place.take(here, place.export(there))
     assert (done.new, done.scopes, done.same_projects) == (1, {"boats/slip": "shelf"}, ("boats/slip",))
@@ -439,7 +440,7 @@ def test_no_folder_here_is_told_what_is_imported_and_who_made_way_is_said(
     place: Stores, here: list[ScopeRef | Change], there: list[ScopeRef | Change]
 ) -> None:
     def made(history: list[ScopeRef | Change], first: int) -> Path:
-        changes = [memory(n, place=one) if isinstance(one, ScopeRef) else one for n, one in enumerate(history, first)]
+        changes = [added(n, place=one) if isinstance(one, ScopeRef) else one for n, one in enumerate(history, first)]
         return place.store(changes)
 
     def folders(path: Path) -> dict[str, tuple[str, int]]:
@@ -488,7 +489,7 @@ def test_a_mind_of_another_key_knows_the_same_events_again(place: Stores) -> Non
         for number, event in enumerate(events):
             occurrence = 2 if number == 2 else 1
             made.append(
-                memory(
+                added(
                     first_id + number,
                     event.text,
                     identity=identity_of(event, occurrence, keys.identity_hash()),
@@ -524,7 +525,7 @@ def test_a_mind_of_another_key_knows_the_same_events_again(place: Stores) -> Non
 
 def test_counts_and_marks_of_another_key_are_translated_or_counted_as_lost(place: Stores) -> None:
     counts = CountOccurrences(counts=tuple(OccurrenceCount(identity=n.to_bytes(32, "big"), hooks=3) for n in (1, 9)))
-    source = place.store([memory(1), counts])
+    source = place.store([added(1), counts])
     with closing(Store.open(source, KEYS)) as store, store.transaction() as (carry, _):
         carry([Tombstone(identity=(8).to_bytes(32, "big"))], at=1, key=b"e", author="test", run="", also=(Tombstone,))
     target = place.store([], OTHER_KEYS)
@@ -612,7 +613,7 @@ SPOILED: dict[str, tuple[Callable[[Path], None], str]] = {
 @pytest.mark.parametrize("how", SPOILED)
 def test_what_is_no_export_is_refused_in_words_and_changes_nothing(place: Stores, how: str) -> None:
     spoil, why = SPOILED[how]
-    exported, target = place.export(place.store([memory(1), memory(2)])), place.store([memory(3)])
+    exported, target = place.export(place.store([added(1), added(2)])), place.store([added(3)])
     before = held(target)
     spoil(exported)
     with pytest.raises(NotAnExport) as refused:
@@ -624,7 +625,7 @@ def test_what_is_no_export_is_refused_in_words_and_changes_nothing(place: Stores
 def test_a_time_that_lies_more_than_a_day_ahead_is_none(place: Stores) -> None:
     now, day = 9_000_000_000, 86_400_000_000
     gone = Retire(memory=id_of(1), reason="")
-    changes: list[Change] = [memory(1, said_at=now + day + 1), memory(2, said_at=now + day), gone]
+    changes: list[Change] = [added(1, said_at=now + day + 1), added(2, said_at=now + day), gone]
     exported, target = place.export(place.store(changes)), place.store([])
     _rewritten(recorded_at=now + day + 1, retired_at=1 << 61)(exported)
     for new in (2, 0):
@@ -635,7 +636,7 @@ def test_a_time_that_lies_more_than_a_day_ahead_is_none(place: Stores) -> None:
 
 
 def test_a_line_that_is_too_long_is_not_held(place: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
-    exported, target = place.export(place.store([memory(1)])), place.store([])
+    exported, target = place.export(place.store([added(1)])), place.store([])
     _rewritten(text="x" * 2000)(exported)
     monkeypatch.setattr(export_format, "MOST_LINE_BYTES", 2000)
     with pytest.raises(NotAnExport, match=r"line 1 of memories\.jsonl cannot be: it is longer than 2,000 bytes"):
@@ -659,13 +660,13 @@ def test_a_folder_that_is_not_there_is_no_export(place: Stores) -> None:
 
 
 def test_a_field_that_a_later_version_adds_is_passed_over(place: Stores) -> None:
-    exported, target = place.export(place.store([memory(1)])), place.store([])
+    exported, target = place.export(place.store([added(1)])), place.store([])
     _rewritten(mood="calm")(exported)
     assert place.take(target, exported).new == 1
 
 
 def test_a_mind_that_was_imported_is_made_again_from_its_log(place: Stores) -> None:
-    history: list[Change] = [memory(1), memory(2, place=PLACES[1]), memory(3, place=PLACES[2])]
+    history: list[Change] = [added(1), added(2, place=PLACES[1]), added(3, place=PLACES[2])]
     history += [MergeScopes(path="shelf~2", into="shelf"), Retire(memory=id_of(1), reason="")]
     target = place.store([])
     place.take(target, place.export(place.store(history)))

@@ -25,7 +25,8 @@ from mnemic.runtime.store.store import Store
 from mnemic.runtime.transfer import backup
 from mnemic.runtime.transfer.backup import write_backup
 from mnemic.runtime.transfer.orphans import Orphans, UnreadBackup, backups_to_orphan, orphaned_backups
-from tests.runtime.building import apply, memory
+from tests.built import added
+from tests.runtime.building import apply
 from tests.runtime.targets import target_of
 
 CLOCK = SystemClock()
@@ -35,7 +36,7 @@ def a_mind(home: Path, name: str = "default") -> tuple[MindFolder, Keys]:
     create_mind(home, name, CLOCK, recovery=b"r" * 32)
     folder, keys = open_mind(home, name)
     with closing(Store.open(folder.store, keys)) as store:
-        apply(store, memory(1))
+        apply(store, added(1))
     return folder, keys
 
 

@@ -31,7 +31,8 @@ from mnemic.runtime.store.read.capture import TOTALS_ROW
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
-from tests.runtime.building import KEYS, apply, as_of_then, delivery, held, id_of, memory, without_derived
+from tests.built import added
+from tests.runtime.building import KEYS, apply, as_of_then, delivery, held, id_of, without_derived
 
 FILE = b"f" * 16
 
@@ -42,7 +43,7 @@ def aside(number: int, text: bytes = b"odd") -> QuarantineRecord:
 
 
 CHANGES: st.SearchStrategy[Change] = st.one_of(
-    st.builds(memory, st.integers(1, 3), scrubbed=st.sampled_from([(), (("token", 2),)])),
+    st.builds(added, st.integers(1, 3), scrubbed=st.sampled_from([(), (("token", 2),)])),
     st.builds(
         AdvanceSpool,
         file=st.sampled_from([FILE, b"g" * 16]),
@@ -87,7 +88,7 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
     st.builds(
         SetSessionMode,
         assistant=st.just("test"),
-        session=st.sampled_from(["a session", "nobody's"]),
+        session=st.sampled_from(["s", "nobody's"]),
         mode=st.sampled_from(["", "headless", "subagent"]),
     ),
     st.builds(
@@ -109,7 +110,7 @@ def test_rebuilt_it_is_the_same_and_a_fork_is_as_it_was(
     folder = tmp_path_factory.mktemp("law")
     path = folder / "store.db"
     with closing(Store.create(path, KEYS)) as store:
-        apply(store, memory(1), at=1)
+        apply(store, added(1), at=1)
         then, seq = held(path), 1
         for number, changes in enumerate(asked):
             answer = apply(store, *changes, at=10 * number + 2)
@@ -137,7 +138,7 @@ def seen(store: Store, look: Any) -> Any:
 
 
 def test_what_was_understood_after_all_is_let_go_of_unless_a_memory_says_the_same(store: Store, tmp_path: Path) -> None:
-    apply(store, aside(1, b"an odd payload"), aside(2, b"the shelf holds nine books"), aside(3, b""), memory(1))
+    apply(store, aside(1, b"an odd payload"), aside(2, b"the shelf holds nine books"), aside(3, b""), added(1))
     assert [one.payload for one in seen(store, lambda now: now.quarantined_records(0, 10))][2] == b""
     apply(store, *(ReleaseRecord(record=number.to_bytes(16, "big")) for number in (1, 2, 3)))
     assert [row[1:] for row in bodies(tmp_path / "store.db")] == [(b"the shelf holds nine books",)]
@@ -181,8 +182,8 @@ def test_of_the_transcripts_that_are_due_the_one_written_last_comes_first(store:
 
 
 def test_the_original_of_a_memory_known_before_goes_to_the_one_that_was_kept(store: Store) -> None:
-    apply(store, memory(1))
-    again = memory(1, id=id_of(7))
+    apply(store, added(1))
+    again = added(1, id=id_of(7))
     assert apply(store, again, KeepOriginal(memory=id_of(7), text=b"hunter2")).changed == (False, True)
     assert apply(store, again, KeepOriginal(memory=id_of(7), text=b"other")).changed == (False, False)
     with pytest.raises(NoSuchMemory):

@@ -9,7 +9,8 @@ from typing import Any
 from mnemic.actors.protocol.changes import IgnoreSession, SetSessionMode
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import Store
-from tests.runtime.building import KEYS, apply, held, memory
+from tests.built import added
+from tests.runtime.building import KEYS, apply, held
 
 
 def seen(path: Path, look: Any) -> Any:
@@ -19,7 +20,7 @@ def seen(path: Path, look: Any) -> Any:
 
 def test_a_session_is_left_alone_and_a_fork_from_before_knows_nothing_of_it(store: Store, tmp_path: Path) -> None:
     path, silence = tmp_path / "store.db", IgnoreSession(assistant="codex", session="s")
-    seq = apply(store, memory(1)).seq
+    seq = apply(store, added(1)).seq
     assert not seen(path, lambda now: now.is_session_ignored("codex", "s"))
     assert apply(store, silence).changed == (True,)
     assert apply(store, silence).changed == (False,)
@@ -36,7 +37,7 @@ def test_a_session_is_left_alone_and_a_fork_from_before_knows_nothing_of_it(stor
 
 def test_a_session_of_which_nothing_is_kept_is_not_marked(store: Store, tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    session = apply(store, memory(1)) and held(path)["sessions"][0]
+    session = apply(store, added(1)) and held(path)["sessions"][0]
     mark = SetSessionMode(assistant=session[1], session=session[2], mode="headless")
     gone = SetSessionMode(assistant=session[1], session="another", mode="headless")
     assert apply(store, mark, mark, gone).changed == (True, False, False)

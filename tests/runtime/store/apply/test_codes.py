@@ -28,6 +28,7 @@ from mnemic.actors.protocol.snapshot import NEAR_CALLS, Unbound, filler_term
 from mnemic.actors.protocol.times import UTC_ZONE
 from mnemic.runtime.store.read.reader import StoreSnapshot, open_reader
 from mnemic.runtime.store.store import Store
+from tests.built import added
 from tests.runtime.building import (
     ENCODER,
     KEYS,
@@ -38,7 +39,6 @@ from tests.runtime.building import (
     held,
     id_of,
     look,
-    memory,
     plain,
     vectors,
 )
@@ -67,7 +67,7 @@ def bind_all(store: Store, path: Path) -> None:
 
 def test_what_is_added_waits_and_what_is_bound_does_not(store: Store, path: Path) -> None:
     assert waiting(path) == []
-    apply(store, memory(1), memory(2), add_space())
+    apply(store, added(1), added(2), add_space())
     assert waiting(path) == [1, 2]
     apply(store, codes(1))
     assert waiting(path) == [2]
@@ -82,17 +82,17 @@ def test_what_could_not_be_read_whole_is_kept_apart_from_what_waits_until_it_is_
         assert look(path, lambda now: now.failed_binding_rows().tolist()) == [one.row for one in found]
         return [int.from_bytes(one.memory.id, "big") for one in found]
 
-    apply(store, memory(1), memory(2), add_space())
+    apply(store, added(1), added(2), add_space())
     apply(store, msgspec.structs.replace(codes(1, 2, seq=look(path, lambda now: now.seq)), unread=(id_of(2),)))
     assert (waiting(path), unread()) == ([], [2])
     counts = look(path, lambda now: now.counts(None))
     assert (counts.bound, counts.unbound, counts.unread) == (2, 0, 1)
     assert look(path, lambda now: now.pending_binding_count()) == 0
-    apply(store, memory(3))
+    apply(store, added(3))
     assert (waiting(path), unread()) == ([2, 3], []), "a turn came after it: it is tried again"
     bind_all(store, path)
     assert (waiting(path), unread()) == ([], [])
-    apply(store, memory(4))
+    apply(store, added(4))
     apply(store, msgspec.structs.replace(codes(3, 4, seq=look(path, lambda now: now.seq)), unread=(id_of(4),)))
     apply(store, codes(4, seq=look(path, lambda now: now.seq)))
     assert (waiting(path), unread()) == ([], []), "once it is read whole, it is as any other"
@@ -101,16 +101,16 @@ def test_what_could_not_be_read_whole_is_kept_apart_from_what_waits_until_it_is_
 
 
 def test_what_was_marked_meanwhile_waits_though_it_could_not_be_read(store: Store, path: Path) -> None:
-    apply(store, memory(1), add_space())
+    apply(store, added(1), add_space())
     before = look(path, lambda now: now.seq)
-    apply(store, memory(2))
+    apply(store, added(2))
     apply(store, msgspec.structs.replace(codes(1, seq=before), unread=(id_of(1),)))
     assert waiting(path) == [1, 2]
 
 
 def test_whoever_has_vectors_of_the_encoder_can_be_bound_with_them(store: Store, path: Path) -> None:
     other = EncoderName(implementation="other", model="1" * 64)
-    apply(store, memory(1), memory(2), add_encoder(), vectors(2), add_space())
+    apply(store, added(1), added(2), add_encoder(), vectors(2), add_space())
     assert (waiting(path, ENCODER), waiting(path, other), waiting(path)) == ([2], [], [1, 2])
     assert look(path, lambda now: (now.bound_counts(ENCODER, True), now.bound_counts(other, True))) == ((0, 1), (0, 0))
     apply(store, add_encoder(other), vectors(2, encoder=other))
@@ -121,19 +121,19 @@ def test_whoever_has_vectors_of_the_encoder_can_be_bound_with_them(store: Store,
 
 def test_the_turns_beside_a_new_one_and_the_calls_near_a_new_call_are_bound_again(store: Store, path: Path) -> None:
     kinds = ["turn", "turn", *["tool_call"] * (NEAR_CALLS + 2), "turn"]
-    apply(store, add_space(), *(memory(n, kind=kind, said_at=10 * n) for n, kind in enumerate(kinds, start=1)))
+    apply(store, add_space(), *(added(n, kind=kind, said_at=10 * n) for n, kind in enumerate(kinds, start=1)))
     bind_all(store, path)
     last = len(kinds)
-    apply(store, memory(100, said_at=10 * last + 1))
+    apply(store, added(100, said_at=10 * last + 1))
     assert waiting(path) == [last, 100], "the turn before it; calls do not look ahead to turns"
     bind_all(store, path)
-    apply(store, memory(101, kind="tool_result", said_at=10 * last + 2))
+    apply(store, added(101, kind="tool_result", said_at=10 * last + 2))
     assert waiting(path) == [*range(last - NEAR_CALLS, last), 101]
     bind_all(store, path)
-    apply(store, memory(102, said_at=15))
+    apply(store, added(102, said_at=15))
     assert waiting(path) == [1, 2, 102], "one that comes late stands between two"
     bind_all(store, path)
-    apply(store, memory(103, said_at=16, session="another"))
+    apply(store, added(103, said_at=16, session="another"))
     assert waiting(path) == [103]
 
 
@@ -156,7 +156,7 @@ def readings(path: Path) -> dict[bytes, dict[str, Any]]:
 
 NUMBERS = st.integers(1, 12)
 MADE = st.builds(
-    lambda number, kind, at, session, speaker, scope: memory(
+    lambda number, kind, at, session, speaker, scope: added(
         number,
         b"text %d" % number,
         kind=kind,
@@ -214,16 +214,16 @@ def test_nothing_that_a_record_is_read_from_changes_without_its_memory_being_bou
 
 
 def test_what_changes_between_reading_and_keeping_still_waits(store: Store, path: Path) -> None:
-    apply(store, memory(1), memory(2), add_space())
+    apply(store, added(1), added(2), add_space())
     seq = look(path, lambda now: now.seq)
-    apply(store, memory(3))
+    apply(store, added(3))
     apply(store, codes(1, 2, seq=seq))
     assert waiting(path) == [2, 3], "the second's next turn came meanwhile"
     assert look(path, lambda now: now.bound_counts(None, False)) == (2, 2), "what was kept answers until then"
 
 
 def test_many_changes_of_one_transaction_are_read_as_of_its_end(store: Store, path: Path) -> None:
-    apply(store, add_space(), *(memory(n) for n in range(1, 20)))
+    apply(store, add_space(), *(added(n) for n in range(1, 20)))
     apply(store, codes(*range(1, 20), seq=look(path, lambda now: now.seq)))
     assert waiting(path) == []
 
@@ -233,7 +233,7 @@ def test_many_changes_of_one_transaction_are_read_as_of_its_end(store: Store, pa
 
 def test_hypervectors_are_read_by_tier_in_the_order_in_which_they_were_kept(store: Store, path: Path) -> None:
     assert look(path, lambda now: (now.space(), now.codes("episode", 0).codes.shape)) == (None, (0, 0))
-    apply(store, memory(1), memory(2), add_space())
+    apply(store, added(1), added(2), add_space())
     assert look(path, lambda now: now.codes("episode", 0).codes.shape) == (0, 1)
     apply(store, codes(1, 2))
     first = look(path, lambda now: now.codes("episode", 0))
@@ -246,15 +246,15 @@ def test_hypervectors_are_read_by_tier_in_the_order_in_which_they_were_kept(stor
 
 
 def test_what_is_bound_again_takes_the_place_of_what_was_under_new_numbers(store: Store, path: Path) -> None:
-    apply(store, memory(1), memory(2), add_space(), codes(1, 2))
-    apply(store, memory(3))
+    apply(store, added(1), added(2), add_space(), codes(1, 2))
+    apply(store, added(3))
     apply(store, codes(2, topic="tide"))
     assert plain(look(path, lambda now: now.codes("episode", 0)))[:2] == [[1, 5], [1, 2]]
     assert fillers(path, "topic") == [("shelf", 1), ("tide", 1)]
 
 
 def test_the_item_memory_holds_what_memories_have_and_how_many(store: Store, path: Path) -> None:
-    apply(store, memory(1), memory(2), memory(3), add_space(), codes(1, 2), codes(3, topic="tide"))
+    apply(store, added(1), added(2), added(3), add_space(), codes(1, 2), codes(3, topic="tide"))
     assert fillers(path, "topic") == [("shelf", 2), ("tide", 1)]
     assert look(path, lambda now: now.filler_counts()) == {"topic": 2, "who": 3}
     assert fillers(path, "colour") == []
@@ -266,7 +266,7 @@ def test_the_item_memory_holds_what_memories_have_and_how_many(store: Store, pat
 
 
 def test_what_fills_a_record_is_read_by_numbers_that_no_other_filler_ever_has(store: Store, path: Path) -> None:
-    apply(store, memory(1), memory(2), memory(3), add_space(), codes(1), codes(2, topic="tide"))
+    apply(store, added(1), added(2), added(3), add_space(), codes(1), codes(2, topic="tide"))
     block = look(path, lambda now: now.records("episode", 0))
     assert plain(block)[:4] == [[1, 3], [1, 2], [3, 3], [2, 4]]
     numbers, roles = look(path, lambda now: now.filler_roles(0))
@@ -294,7 +294,7 @@ def test_a_pair_is_permuted_as_often_as_terms_have_room_for() -> None:
 
 
 def test_a_forgotten_memory_has_no_hypervector_until_it_is_recovered(store: Store, path: Path) -> None:
-    apply(store, memory(1), memory(2), add_space(), codes(1, 2))
+    apply(store, added(1), added(2), add_space(), codes(1, 2))
     apply(store, Retire(memory=id_of(2), reason=""))
     assert plain(look(path, lambda now: now.codes("episode", 0)))[1] == [1]
     assert waiting(path) == [1], "the turn beside it is bound without it"
@@ -304,7 +304,7 @@ def test_a_forgotten_memory_has_no_hypervector_until_it_is_recovered(store: Stor
 
 
 def test_hypervectors_of_another_space_are_not_kept_and_those_of_before_are_not_given(store: Store, path: Path) -> None:
-    apply(store, memory(1), memory(2), add_space(), codes(1, 2))
+    apply(store, added(1), added(2), add_space(), codes(1, 2))
     apply(store, add_space("second", dimensions=128, roles=("who",)))
     assert waiting(path) == [1, 2]
     assert apply(store, codes(1)).changed == (False,)
@@ -318,7 +318,7 @@ def test_hypervectors_of_another_space_are_not_kept_and_those_of_before_are_not_
 
 
 def test_another_way_of_reading_has_all_of_it_bound_again_in_the_same_space(store: Store, path: Path) -> None:
-    apply(store, memory(1), add_space(reading="one"), codes(1))
+    apply(store, added(1), add_space(reading="one"), codes(1))
     assert apply(store, add_space(reading="one")).changed == (False,)
     apply(store, add_space(reading="two"))
     assert waiting(path) == [1]
@@ -326,7 +326,7 @@ def test_another_way_of_reading_has_all_of_it_bound_again_in_the_same_space(stor
 
 
 def test_hypervectors_that_do_not_fit_their_space_are_refused_whole(store: Store, path: Path) -> None:
-    apply(store, memory(1), memory(2), add_space())
+    apply(store, added(1), added(2), add_space())
     before = held(path)
     for broken in (
         msgspec.structs.replace(codes(1, 2), codes=bytes(8)),
@@ -338,7 +338,7 @@ def test_hypervectors_that_do_not_fit_their_space_are_refused_whole(store: Store
 
 
 def test_the_log_keeps_neither_hypervectors_nor_fillers(store: Store, path: Path) -> None:
-    apply(store, memory(1), add_space(), codes(1, topic="a phrase that was said"))
+    apply(store, added(1), add_space(), codes(1, topic="a phrase that was said"))
     assert not any(b"phrase" in bytes(row[2]) for row in held(path)["log"])
 
 
@@ -346,9 +346,9 @@ def test_the_log_keeps_neither_hypervectors_nor_fillers(store: Store, path: Path
 
 
 def test_a_copy_as_it_was_has_all_of_it_waiting_to_be_bound(store: Store, path: Path, tmp_path: Path) -> None:
-    apply(store, memory(1), memory(2), add_space(), codes(1))
+    apply(store, added(1), added(2), add_space(), codes(1))
     then = apply(store, codes(2)).seq
-    apply(store, memory(3), codes(3))
+    apply(store, added(3), codes(3))
     for at, left in ((then, [1, 2]), (0, [])):
         copy = tmp_path / f"copy {at}"
         store.fork(copy, at)
@@ -363,7 +363,7 @@ def test_a_copy_as_it_was_has_all_of_it_waiting_to_be_bound(store: Store, path: 
 def test_a_rebuild_has_all_bound_again_and_what_was_bound_answers_unless_its_vectors_go(
     store: Store, path: Path, meaning: bool
 ) -> None:
-    apply(store, memory(1), memory(2), Retire(memory=id_of(2), reason=""), add_encoder(), vectors(1), add_space())
+    apply(store, added(1), added(2), Retire(memory=id_of(2), reason=""), add_encoder(), vectors(1), add_space())
     apply(store, codes(1))
     before = held(path)
     store.rebuild(lambda done, total: None, meaning=meaning)
@@ -377,7 +377,7 @@ def test_a_rebuild_has_all_bound_again_and_what_was_bound_answers_unless_its_vec
 
 
 def test_what_is_bound_again_to_the_same_bits_is_no_change_and_waits_no_more(store: Store, path: Path) -> None:
-    apply(store, memory(1), memory(2), add_space(), codes(1, 2))
+    apply(store, added(1), added(2), add_space(), codes(1, 2))
     store.rebuild(lambda done, total: None, meaning=False)
     before = held(path)
     assert waiting(path) == [1, 2]

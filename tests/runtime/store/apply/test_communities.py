@@ -15,8 +15,9 @@ from mnemic.actors.protocol.changes import Change, MergeScopes, Retire, ScopeRef
 from mnemic.actors.protocol.communities.changes import LineageEvent, MarkBoundary, PlaceMembers, SetPrototypes
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
+from tests.built import added
 from tests.grouped import boundary_changes, group
-from tests.runtime.building import KEYS, add_space, apply, codes, id_of, look, memory
+from tests.runtime.building import KEYS, add_space, apply, codes, id_of, look
 
 BOAT, BANK = (ScopeRef(path=path, project=None, found="named") for path in ("boat", "bank"))
 MARK = MarkBoundary(reason="asked")
@@ -29,7 +30,7 @@ class Kept:
         self.path = path
         Store.create(path, KEYS).close()
         self.store = Store.open(path, KEYS)
-        self.apply(*(memory(n, b"text %d" % n, place=BOAT if n < 5 else BANK) for n in range(1, 7)))
+        self.apply(*(added(n, b"text %d" % n, place=BOAT if n < 5 else BANK) for n in range(1, 7)))
 
     def apply(self, *changes: Change) -> tuple[bool, ...]:
         return tuple(apply(self.store, *changes).changed)
@@ -97,7 +98,7 @@ def test_means_are_kept_beside_prototypes_and_those_of_another_length_count_as_n
 
 def test_a_boundary_is_marked_where_something_waits_and_takes_it_over(kept: Kept) -> None:
     assert kept.apply(MARK, MARK) == (True, False)
-    kept.apply(Retire(memory=memory(2).id, reason=""))
+    kept.apply(Retire(memory=added(2).id, reason=""))
     assert kept.apply(MARK) == (True,)
     first, second = kept.look(lambda now: (now.boundary_changes(1), now.boundary_changes(2)))
     assert first.row.tolist() == [1, 2, 3, 4, 5, 6]
@@ -109,15 +110,15 @@ def test_what_is_no_node_marks_no_boundary(tmp_path: Path) -> None:
     Store.create(tmp_path / "store", KEYS).close()
     with closing(Store.open(tmp_path / "store", KEYS)) as store:
         assert tuple(apply(store, MARK).changed) == (False,)
-        apply(store, memory(1, kind="tool_result"))
+        apply(store, added(1, kind="tool_result"))
         assert tuple(apply(store, MARK).changed) == (False,)
 
 
 def test_a_replay_tells_the_same_boundaries_and_the_same_changes_at_each(kept: Kept) -> None:
     kept.group({1: [1, 2], 2: [3, 4], 3: [5, 6]})
-    kept.apply(Retire(memory=memory(1).id, reason=""), MergeScopes(path="bank", into="boat"))
+    kept.apply(Retire(memory=added(1).id, reason=""), MergeScopes(path="bank", into="boat"))
     kept.apply(MARK)
-    kept.apply(Unretire(memory=memory(1).id))
+    kept.apply(Unretire(memory=added(1).id))
     asked = (
         "SELECT id, seq, at, reason FROM boundaries ORDER BY id",
         "SELECT * FROM boundary_changes ORDER BY boundary, memory",
@@ -137,7 +138,7 @@ def test_communities_are_kept_with_their_members_and_what_became_of_them(kept: K
     kept.group({1: [1, 2], 2: [3, 4]}, parts={3: (1, [1])}, near={1: [2], 2: [1]})
     assert kept.belongs() == {1: (1, False), 2: (1, False), 3: (2, False), 4: (2, False)}
     assert kept.stale() == [1, 2]
-    kept.apply(memory(7, place=BOAT))
+    kept.apply(added(7, place=BOAT))
     kept.group({1: [1, 2, 3, 4]}, ended=[2], events=[LineageEvent(kind="merged", community=1, others=(1, 2))])
     assert {topic for topic, _ in kept.belongs().values()} == {1}
     assert kept.look(lambda now: now.community(2)).died_at is not None
@@ -160,7 +161,7 @@ def test_what_was_found_at_another_boundary_or_before_the_store_was_made_anew_is
 
 def test_only_what_belongs_nowhere_is_placed_and_only_in_a_living_topic_of_its_scope(kept: Kept) -> None:
     kept.group({1: [1, 2], 2: [5]})
-    kept.apply(Retire(memory=memory(4).id, reason=""))
+    kept.apply(Retire(memory=added(4).id, reason=""))
     assert kept.apply(kept.place([1, 3, 4, 6, 99], [2, 1, 1, 1, 1])) == (True,)
     assert kept.belongs() == {1: (1, False), 2: (1, False), 3: (1, True), 5: (2, False)}
     assert kept.apply(kept.place([3], [1])) == (False,)
@@ -185,13 +186,13 @@ def test_a_prototype_waits_until_it_is_bundled_of_what_was_read_since_it_changed
     kept.bind(1, 2, 3, 4, 5, 6)
     kept.group({1: [1, 2], 2: [3, 4]})
     late = kept.prototypes(1, 2)
-    kept.apply(Retire(memory=memory(1).id, reason=""))
+    kept.apply(Retire(memory=added(1).id, reason=""))
     assert kept.apply(late) == (True,)
     assert kept.stale() == [1], "a member was forgotten since the members were read"
     kept.apply(kept.prototypes(1, bundled=(0,)))
     assert kept.stale() == []
     assert kept.look(lambda now: now.prototypes()).topic.tolist() == [2], "of none there is no prototype"
-    kept.apply(Unretire(memory=memory(1).id), codes(1))
+    kept.apply(Unretire(memory=added(1).id), codes(1))
     assert kept.stale() == [1]
 
 
@@ -219,7 +220,7 @@ def test_a_member_that_moves_has_its_topic_bundled_again_and_what_is_only_placed
     assert kept.stale() == []
     kept.apply(codes(6, topic="another"))
     assert kept.stale() == []  # it did not wait to be bound, so that is nothing
-    kept.apply(Retire(memory=memory(6).id, reason=""))
+    kept.apply(Retire(memory=added(6).id, reason=""))
     assert kept.stale() == ([] if placed else [2])
     kept.apply(kept.prototypes(2), MergeScopes(path="bank", into="boat"))
     assert kept.stale() == [2], "5 has moved"
@@ -229,7 +230,7 @@ def test_a_new_scope_gets_nothing_of_one_that_was_merged_away_while_its_boundary
     found = kept.look(lambda now: boundary_changes(now, {1: [1, 2, 3, 4], 2: [5, 6]}))
     kept.apply(MARK)
     kept.apply(MergeScopes(path="bank", into="boat"))
-    kept.apply(memory(9, b"nine", place=ScopeRef(path="another", project=None, found="named")))
+    kept.apply(added(9, b"nine", place=ScopeRef(path="another", project=None, found="named")))
     kept.apply(msgspec.structs.replace(found, generation=kept.look(lambda now: now.generation)))
     scopes = {path: number for number, path in kept.look(lambda now: now.scopes()).items()}
     assert kept.look(lambda now: now.list_communities({scopes["another"]}, 10)) == ([], 0, 0)
@@ -238,7 +239,7 @@ def test_a_new_scope_gets_nothing_of_one_that_was_merged_away_while_its_boundary
 
 def test_a_replay_gives_scopes_the_numbers_that_they_had_and_a_new_one_another(kept: Kept) -> None:
     kept.apply(MergeScopes(path="bank", into="boat"))
-    kept.apply(memory(9, b"nine", place=ScopeRef(path="another", project=None, found="named")))
+    kept.apply(added(9, b"nine", place=ScopeRef(path="another", project=None, found="named")))
     before = kept.rows("SELECT id, path FROM scopes ORDER BY id")
     assert before == [(1, "boat"), (3, "another")]
     kept.store.rebuild(lambda done, total: None, meaning=False)
@@ -247,7 +248,7 @@ def test_a_replay_gives_scopes_the_numbers_that_they_had_and_a_new_one_another(k
 
 def test_what_a_boundary_leaves_alone_is_placed_no_more(kept: Kept) -> None:
     kept.group({1: [1, 2, 3, 4]})
-    kept.apply(memory(7, b"seven", place=BOAT))
+    kept.apply(added(7, b"seven", place=BOAT))
     kept.apply(kept.place([7], [1]))
     assert kept.belongs()[7] == (1, True)
     kept.apply(MARK, kept.look(lambda now: boundary_changes(now, {})))
@@ -256,7 +257,7 @@ def test_what_a_boundary_leaves_alone_is_placed_no_more(kept: Kept) -> None:
 
 def test_a_community_of_which_all_is_forgotten_is_listed_no_more(kept: Kept) -> None:
     kept.group({1: [1, 2, 3, 4], 2: [5, 6]})
-    kept.apply(memory(7, b"seven", place=BANK))
+    kept.apply(added(7, b"seven", place=BANK))
     kept.apply(kept.place([7], [2]))
     kept.apply(*(Retire(memory=id_of(number), reason="") for number in (5, 6)))
     listed, total, memories = kept.look(lambda now: now.list_communities(None, 10))

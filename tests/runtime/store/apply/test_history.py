@@ -11,7 +11,8 @@ import pytest
 from mnemic.actors.protocol.changes import DeliveredSpan
 from mnemic.actors.protocol.errors import NoSuchMemory
 from mnemic.runtime.store.store import Store
-from tests.runtime.building import KEYS, apply, delivery, held, id_of, memory
+from tests.built import added
+from tests.runtime.building import KEYS, apply, delivery, held, id_of
 
 HISTORY = ("givings", "given_parts")
 
@@ -19,7 +20,7 @@ HISTORY = ("givings", "given_parts")
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     with closing(Store.create(tmp_path / "store.db", KEYS)) as made:
-        apply(made, memory(1), memory(2, b"it has two doors"))
+        apply(made, added(1), added(2, b"it has two doors"))
         yield made
 
 
@@ -48,7 +49,7 @@ def test_rebuilt_it_says_the_same_and_the_log_holds_nothing_of_it(store: Store) 
 def test_a_fork_knows_of_nothing_that_was_given_later(store: Store, tmp_path: Path) -> None:
     seq = apply(store, delivery(1, query="one"), delivery(2, session="a")).seq
     before = held(store._path)
-    apply(store, delivery(1, session="b"), delivery(2, query="two"), memory(3), delivery(1))
+    apply(store, delivery(1, session="b"), delivery(2, query="two"), added(3), delivery(1))
     store.fork(tmp_path / "fork.db", seq)
     assert [held(tmp_path / "fork.db")[name] for name in HISTORY] == [before[name] for name in HISTORY]
 

@@ -24,7 +24,8 @@ from mnemic.actors.protocol.knowledge.changes import (
 from mnemic.runtime.store.apply.knowledge import forget_readings
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
-from tests.runtime.building import KEYS, NAMED, apply, held, id_of, look, memory
+from tests.built import SCOPE, added
+from tests.runtime.building import KEYS, apply, held, id_of, look
 
 BOAT = ScopeRef(path="boat", project=None, found="named")
 
@@ -73,8 +74,8 @@ class Kept:
         self.path = path
         Store.create(path, KEYS).close()
         self.store = Store.open(path, KEYS)
-        places = {n: NAMED if n < 5 else BOAT for n in range(1, 7)}
-        self.apply(*(memory(n, text_of(n), place=place, said_at=n) for n, place in places.items()))
+        places = {n: SCOPE if n < 5 else BOAT for n in range(1, 7)}
+        self.apply(*(added(n, text_of(n), place=place, said_at=n) for n, place in places.items()))
 
     def apply(self, *changes: Change) -> tuple[bool, ...]:
         return tuple(apply(self.store, *changes).changed)
@@ -163,7 +164,7 @@ def kept(tmp_path: Path) -> Iterator[Kept]:
 
 def test_turns_decisions_and_notes_wait_to_be_read_and_nothing_else(kept: Kept) -> None:
     kinds = ("decision", "note", "tool_call", "tool_result", "summary", "edit")
-    kept.apply(*(memory(n, b"%d" % n, kind=kind) for n, kind in enumerate(kinds, start=10)))
+    kept.apply(*(added(n, b"%d" % n, kind=kind) for n, kind in enumerate(kinds, start=10)))
     assert kept.waiting() == ([1, 2, 3, 4, 5, 6, 7, 8], [])
     assert kept.look(lambda now: (now.read_count(), now.knowledge_waiting())) == (8, (8, 0))
 
@@ -178,7 +179,7 @@ def test_what_is_read_waits_to_be_graded_where_it_is_of_a_thing_or_of_a_value_th
     assert kept.waiting() == ([6], [1, 4, 5])
     assert kept.grade(rows=[1, 4, 5])
     assert kept.waiting() == ([6], [])
-    kept.apply(MergeScopes(path="boat", into=NAMED.path))
+    kept.apply(MergeScopes(path="boat", into=SCOPE.path))
     assert kept.waiting()[1] == [5]
 
 
@@ -187,9 +188,9 @@ def test_what_moves_to_another_scope_moves_with_its_statements_and_is_graded_aga
     kept.grade(rows=[1, 5])
     kept.apply(RenameScope(path="boat", to="ship"))
     assert kept.waiting()[1] == [], "a scope of another name is the same one"
-    kept.apply(MergeScopes(path="ship", into=NAMED.path))
+    kept.apply(MergeScopes(path="ship", into=SCOPE.path))
     assert kept.waiting()[1] == [5]
-    assert [one.path for one in kept.look(lambda now: now.statements_of([1, 5]))] == [NAMED.path] * 2
+    assert [one.path for one in kept.look(lambda now: now.statements_of([1, 5]))] == [SCOPE.path] * 2
 
 
 def test_what_is_remembered_again_waits_to_be_graded(kept: Kept) -> None:

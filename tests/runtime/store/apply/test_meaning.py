@@ -8,7 +8,8 @@ import numpy as np
 
 from mnemic.actors.protocol.changes import AddEncoder, AddVectors, EmbeddedWindows
 from mnemic.runtime.store.store import Store
-from tests.runtime.building import ENCODER, apply, id_of, memory
+from tests.built import added
+from tests.runtime.building import ENCODER, apply, id_of
 
 DIMENSIONS = 384
 ROOM = 1 << 20
@@ -22,7 +23,7 @@ def embedded(*numbers: int) -> AddVectors:
 def test_a_mind_of_sixty_memories_takes_less_than_a_megabyte(store: Store, path: Path) -> None:
     texts = np.random.default_rng(1).bytes(60 * 64)
     said = [texts[64 * n : 64 * n + 64].hex().encode() for n in range(60)]  # 7.7 kB
-    apply(store, AddEncoder(encoder=ENCODER, dimensions=DIMENSIONS), *map(memory, range(1, 61), said))
+    apply(store, AddEncoder(encoder=ENCODER, dimensions=DIMENSIONS), *map(added, range(1, 61), said))
     apply(store, embedded(*range(1, 61)))
     store.close()
     taken = sum(one.stat().st_size for one in path.parent.glob(f"{path.name}*"))
@@ -30,7 +31,7 @@ def test_a_mind_of_sixty_memories_takes_less_than_a_megabyte(store: Store, path:
 
 
 def test_vectors_of_many_memories_take_little_more_than_their_bytes(store: Store, path: Path) -> None:
-    apply(store, AddEncoder(encoder=ENCODER, dimensions=DIMENSIONS), *map(memory, range(1, 2001)))
+    apply(store, AddEncoder(encoder=ENCODER, dimensions=DIMENSIONS), *map(added, range(1, 2001)))
     store.checkpoint()
     before = path.stat().st_size
     for first in range(1, 2001, 250):

@@ -81,6 +81,7 @@ from mnemic.actors.protocol.sleep.changes import (
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import _HANDLERS, Store
+from tests.built import added
 from tests.runtime.building import (
     ENCODER,
     KEYS,
@@ -92,7 +93,6 @@ from tests.runtime.building import (
     delivery,
     held,
     id_of,
-    memory,
     rows_with,
     said,
     vectors,
@@ -113,7 +113,7 @@ def test_two_projects_of_one_name_have_two_scopes_and_are_found_again(store: Sto
     named = ScopeRef(path="shelf", project=None, found="named")
     second = ScopeRef(path="shelf~2", project=None, found="named")
     places = [ours, theirs, thirds, theirs, ours, named, second]
-    kept = apply(store, *(memory(n, place=place) for n, place in enumerate(places, start=1))).kept
+    kept = apply(store, *(added(n, place=place) for n, place in enumerate(places, start=1))).kept
     expected = ["shelf", "shelf~2", "shelf~3", "shelf~2", "shelf", "shelf", "shelf~2"]
     assert [one.scope for one in kept] == expected
 
@@ -121,7 +121,7 @@ def test_two_projects_of_one_name_have_two_scopes_and_are_found_again(store: Sto
 def test_a_project_does_not_move_into_a_scope_that_was_named(store: Store) -> None:
     named = ScopeRef(path="shelf", project=None, found="named")
     project = ScopeRef(path="shelf", project="/a/shelf", found="folder")
-    kept = apply(store, memory(1, place=named), memory(2, place=project), memory(3, place=named)).kept
+    kept = apply(store, added(1, place=named), added(2, place=project), added(3, place=named)).kept
     assert [one.scope for one in kept] == ["shelf", "shelf~2", "shelf"]
 
 
@@ -129,7 +129,7 @@ def test_a_project_does_not_move_into_a_scope_that_was_named(store: Store) -> No
 def test_a_project_gets_no_name_of_what_is_known_or_lies_above_it(store: Store, known: str, expected: str) -> None:
     named = ScopeRef(path=known, project=None, found="named")
     project = ScopeRef(path="work", project="/a/work/.git", found="git")
-    kept = apply(store, memory(1, place=named), memory(2, place=project), memory(3, place=project)).kept
+    kept = apply(store, added(1, place=named), added(2, place=project), added(3, place=project)).kept
     assert [one.scope for one in kept] == [known, expected, expected]
 
 
@@ -144,7 +144,7 @@ def test_what_its_owner_named_first_lies_below_no_folder(
     with closing(Store.create(tmp_path_factory.mktemp("store") / "store.db", KEYS)) as store:
         places = [ScopeRef(path=path, project=None, found="named") for path in named]
         places += [ScopeRef(path=path, project=f"/{n}/{path}", found="folder") for n, path in enumerate(projects)]
-        kept = apply(store, *(memory(n, place=place) for n, place in enumerate(places, start=1))).kept
+        kept = apply(store, *(added(n, place=place) for n, place in enumerate(places, start=1))).kept
     scopes = [str(one.scope) for one in kept]
     assert scopes[: len(named)] == named
     found = scopes[len(named) :]
@@ -161,9 +161,9 @@ def record(path: Path, number: int) -> Any:
 
 
 def test_world_time_and_system_time_are_kept_apart(store: Store, path: Path) -> None:
-    apply(store, memory(1, said_at=100), at=5000)
-    apply(store, memory(2), at=6000)
-    apply(store, memory(3, said_at=300), at=7000)
+    apply(store, added(1, said_at=100), at=5000)
+    apply(store, added(2), at=6000)
+    apply(store, added(3, said_at=300), at=7000)
     apply(store, Supersede(old=id_of(1), new=id_of(3)), at=8000)
     first, second = record(path, 1), record(path, 2)
     assert (first.said_at, first.valid_from, first.valid_to, first.recorded_at) == (100, 100, 300, 5000)
@@ -173,12 +173,12 @@ def test_world_time_and_system_time_are_kept_apart(store: Store, path: Path) -> 
 
 
 def test_a_correction_from_before_leaves_the_old_no_time_at_all(store: Store, path: Path) -> None:
-    apply(store, memory(1, said_at=300), memory(2, said_at=100), Supersede(old=id_of(1), new=id_of(2)))
+    apply(store, added(1, said_at=300), added(2, said_at=100), Supersede(old=id_of(1), new=id_of(2)))
     assert (record(path, 1).valid_from, record(path, 1).valid_to) == (300, 300)
 
 
 def test_what_was_replaced_is_replaced_at_the_end_of_its_chain(store: Store, path: Path) -> None:
-    apply(store, *(memory(n) for n in (1, 2, 3)))
+    apply(store, *(added(n) for n in (1, 2, 3)))
     apply(store, Supersede(old=id_of(1), new=id_of(2)))
     apply(store, Supersede(old=id_of(1), new=id_of(3)))
     assert record(path, 1).superseded_by == id_of(2)
@@ -191,7 +191,7 @@ def test_what_was_replaced_is_replaced_at_the_end_of_its_chain(store: Store, pat
 
 @pytest.mark.parametrize(("old", "new"), [(1, 1), (2, 1), (3, 1), (3, 2), (5, 5), (3, 4)])
 def test_a_memory_never_replaces_itself(store: Store, path: Path, old: int, new: int) -> None:
-    apply(store, *(memory(n) for n in (1, 2, 3, 4, 5)))
+    apply(store, *(added(n) for n in (1, 2, 3, 4, 5)))
     for pair in ((1, 2), (2, 3), (4, 3)):
         apply(store, Supersede(old=id_of(pair[0]), new=id_of(pair[1])))
     before = held(path)
@@ -205,7 +205,7 @@ def test_a_memory_never_replaces_itself(store: Store, path: Path, old: int, new:
 
 
 def test_what_is_retired_is_kept_with_the_time_and_the_reason(store: Store, path: Path) -> None:
-    apply(store, memory(1, b"nine", said_at=100), at=5000)
+    apply(store, added(1, b"nine", said_at=100), at=5000)
     before = record(path, 1)
     assert apply(store, Retire(memory=id_of(1), reason="it was wrong"), at=6000).changed == (True,)
     after = record(path, 1)
@@ -219,7 +219,7 @@ def test_what_is_retired_is_kept_with_the_time_and_the_reason(store: Store, path
 
 
 def test_all_are_retired_or_none(store: Store, path: Path) -> None:
-    apply(store, memory(1), memory(2))
+    apply(store, added(1), added(2))
     apply(store, Retire(memory=id_of(2), reason=""))
     before = held(path)
     for change in (Retire(memory=id_of(9), reason=""), Unretire(memory=id_of(9))):
@@ -230,10 +230,10 @@ def test_all_are_retired_or_none(store: Store, path: Path) -> None:
 
 
 def test_what_is_captured_again_stays_retired_and_says_so(store: Store, path: Path) -> None:
-    apply(store, memory(1, b"nine"), memory(2, b"ten"), Supersede(old=id_of(1), new=id_of(2)))
+    apply(store, added(1, b"nine"), added(2, b"ten"), Supersede(old=id_of(1), new=id_of(2)))
     apply(store, Retire(memory=id_of(2), reason=""), at=6000)
     before = held(path)
-    nine, ten = apply(store, memory(1, b"nine", id=id_of(7)), memory(2, b"ten", id=id_of(8))).kept
+    nine, ten = apply(store, added(1, b"nine", id=id_of(7)), added(2, b"ten", id=id_of(8))).kept
     assert (nine.id, nine.created, nine.retired_at, nine.superseded_by) == (id_of(1), False, None, None)
     assert (ten.id, ten.created, ten.retired_at) == (id_of(2), False, 6000)
     assert held(path) == before
@@ -298,7 +298,7 @@ def labels_of(number: int, **fields: Any) -> MemoryLabels:
 
 
 SAMPLES: dict[type, Change] = {
-    AddMemory: memory(
+    AddMemory: added(
         3,
         b"brought, and a speaker",
         speaker="Ada",
@@ -330,7 +330,7 @@ SAMPLES: dict[type, Change] = {
     RecordSelfTest: RecordSelfTest(assistant="t", nonce="second"),
     RecordBackup: RecordBackup(path="/t/kept", what="backup", size_bytes=9),
     IgnoreSession: IgnoreSession(assistant="t", session="s"),
-    SetSessionMode: SetSessionMode(assistant="test", session="a session", mode="headless"),
+    SetSessionMode: SetSessionMode(assistant="t", session="s", mode="headless"),
     RenameScope: RenameScope(path="work", to="home"),
     MergeScopes: MergeScopes(path="boat", into="work/shelf"),
     SplitScope: SplitScope(
@@ -372,9 +372,9 @@ def test_every_change_has_a_sample_and_is_carried_out(store: Store) -> None:
 def test_a_copy_from_before_a_change_is_as_it_was_and_a_rebuild_does_it_again(
     store: Store, path: Path, tmp_path: Path, change: Change
 ) -> None:
-    apply(store, memory(1), memory(2), add_encoder(), add_encoder(THIRD), vectors(1), vectors(1, encoder=THIRD))
-    apply(store, memory(4), Retire(memory=id_of(4), reason="it was retired before"), at=40)
-    apply(store, memory(6, place=ScopeRef(path="boat", project="/a/boat/.git", found="git")))
+    apply(store, added(1), added(2), add_encoder(), add_encoder(THIRD), vectors(1), vectors(1, encoder=THIRD))
+    apply(store, added(4), Retire(memory=id_of(4), reason="it was retired before"), at=40)
+    apply(store, added(6, place=ScopeRef(path="boat", project="/a/boat/.git", found="git")))
     counted = CountOccurrences(counts=(OccurrenceCount(identity=b"1" * 32, hooks=2),))
     apply(store, AdvanceSpool(file=b"f" * 16, offset=500, records=2), counted)
     apply(store, QuarantineRecord(record=b"q" * 16, assistant="t", event="prompt", why="odd", text=b"1"))
@@ -386,8 +386,8 @@ def test_a_copy_from_before_a_change_is_as_it_was_and_a_rebuild_does_it_again(
     apply(store, delivery(1, occasion="prompt"))
     apply(store, add_space())
     apply(store, MarkBoundary(reason="asked"), found(1, 1, 2))
-    apply(store, memory(7, b"seven"), MarkBoundary(reason="commits"))
-    apply(store, memory(8, b"eight"), read(1, 2))
+    apply(store, added(7, b"seven"), MarkBoundary(reason="commits"))
+    apply(store, added(8, b"eight"), read(1, 2))
     apply(store, BeginNight(run="first", reason="idle"), derived("first", b"what it made"))
     before = held(path)
     seq = apply(store, change, at=50).seq
@@ -413,7 +413,7 @@ def undo_of_last(path: Path) -> Any:
 
 
 def test_a_relabelled_memory_keeps_words_and_identity_and_its_former_labels_come_back(store: Store, path: Path) -> None:
-    apply(store, memory(1, b"From now on we use pnpm.", speaker="Ada"), memory(2))
+    apply(store, added(1, b"From now on we use pnpm.", speaker="Ada"), added(2))
     before = held(path)["memories"]
     other = labels_of(1, kind="injected", role="system", author="unknown", said_at=9, utc_offset_min=-480)
     apply(store, Relabel(labels=(other, labels_of(2))))
@@ -427,13 +427,13 @@ def test_a_relabelled_memory_keeps_words_and_identity_and_its_former_labels_come
         None,
     )
     assert (found.author, found.said_at, found.valid_from, found.utc_offset_min) == ("unknown", 9, 9, -480)
-    assert apply(store, memory(1, b"From now on we use pnpm.", id=id_of(7))).kept[0].id == id_of(1)
+    assert apply(store, added(1, b"From now on we use pnpm.", id=id_of(7))).kept[0].id == id_of(1)
     apply(store, undo_of_last(path))
     assert held(path)["memories"] == before
 
 
 def test_what_becomes_nobodys_word_loses_its_statements_and_is_quoted_no_more(store: Store, path: Path) -> None:
-    apply(store, memory(1, b"From now on we use pnpm."), memory(2))
+    apply(store, added(1, b"From now on we use pnpm."), added(2))
     apply(store, read(1, 2))
     apply(store, Relabel(labels=(labels_of(1, author="unknown"), labels_of(2, author="owner"))))
     with closing(connect(path, KEYS)) as db:
@@ -446,7 +446,7 @@ def test_what_becomes_nobodys_word_loses_its_statements_and_is_quoted_no_more(st
 
 
 def test_a_note_of_the_systems_was_read_without_an_author_and_states_nothing_with_it(store: Store, path: Path) -> None:
-    apply(store, memory(1, b"We use pnpm.", kind="note", role="system"))
+    apply(store, added(1, b"We use pnpm.", kind="note", role="system"))
     apply(store, read(1))
     apply(store, Relabel(labels=(labels_of(1, kind="note", role="system", author="unknown"),)))
     with closing(connect(path, KEYS)) as db:
@@ -454,20 +454,20 @@ def test_a_note_of_the_systems_was_read_without_an_author_and_states_nothing_wit
 
 
 def test_labels_that_a_memory_has_change_nothing(store: Store, path: Path) -> None:
-    apply(store, memory(1))
+    apply(store, added(1))
     before = held(path)
     assert apply(store, Relabel(labels=(labels_of(1),))).changed == (False,)
     assert held(path) == before
 
 
 def test_a_memory_known_by_its_former_identity_is_not_kept_twice(store: Store, path: Path) -> None:
-    apply(store, memory(1))
-    (again,) = apply(store, memory(2, identity=b"n" * 32, formerly=memory(1).identity)).kept
+    apply(store, added(1))
+    (again,) = apply(store, added(2, identity=b"n" * 32, formerly=added(1).identity)).kept
     assert (again.id, again.created) == (id_of(1), False)
 
 
 def test_a_change_of_scopes_is_taken_back_past_labels_that_came_since(store: Store) -> None:
-    apply(store, memory(1, place=ScopeRef(path="boat", project="/a/boat/.git", found="git")))
+    apply(store, added(1, place=ScopeRef(path="boat", project="/a/boat/.git", found="git")))
     changes = [RenameScope(path="boat", to="ship")]
     store.apply(changes, at=5, key=b"rename", author=SCOPES_AUTHOR, run="r")
     apply(store, Relabel(labels=(labels_of(1, author="other"),)))

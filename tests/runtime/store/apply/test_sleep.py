@@ -29,7 +29,8 @@ from mnemic.actors.protocol.sleep.snapshot import NightRecord
 from mnemic.runtime.store.apply.sleep import erase_sources
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
-from tests.runtime.building import KEYS, apply, held, id_of, look, memory
+from tests.built import added
+from tests.runtime.building import KEYS, apply, held, id_of, look
 
 _folders = itertools.count()
 
@@ -41,7 +42,7 @@ class Slept:
         self.path = path
         Store.create(path, KEYS).close()
         self.store = Store.open(path, KEYS)
-        apply(self.store, *(memory(n, b"memory %d says something" % n) for n in range(1, 6)))
+        apply(self.store, *(added(n, b"memory %d says something" % n) for n in range(1, 6)))
 
     def look(self, what: Any) -> Any:
         return look(self.path, what)
@@ -149,7 +150,7 @@ def test_nights_are_held_until_something_new_is_captured_through_a_rebuild_too(s
     assert slept.look(lambda now: now.are_nights_held())
     slept.store.rebuild(lambda done, total: None, meaning=False)
     assert slept.look(lambda now: now.are_nights_held())
-    apply(slept.store, memory(6))
+    apply(slept.store, added(6))
     assert not slept.look(lambda now: now.are_nights_held())
 
 
@@ -208,7 +209,7 @@ def test_what_points_into_an_erased_memory_goes_whichever_night_made_it(slept: S
 def test_groups_have_another_stamp_once_a_memory_comes_goes_or_is_corrected(slept: Slept) -> None:
     (before,) = slept.look(lambda now: now.group_states("session"))
     assert slept.look(lambda now: now.group_rows("session", before.group, before.scope)) == [1, 2, 3, 4, 5]
-    apply(slept.store, memory(6))
+    apply(slept.store, added(6))
     (after,) = slept.look(lambda now: now.group_states("session"))
     assert (after.group, after.mark, after.scope) == (before.group, before.mark, before.scope)
     stamps = [before.stamp, after.stamp]
@@ -222,7 +223,7 @@ def test_groups_have_another_stamp_once_a_memory_comes_goes_or_is_corrected(slep
 def test_a_copy_of_an_earlier_moment_has_what_nights_had_derived_by_then(slept: Slept, tmp_path: Path) -> None:
     slept.night("first", item(b"a", b"1", 1))
     seq, then = slept.look(lambda now: now.seq), slept.standing()
-    apply(slept.store, memory(6))
+    apply(slept.store, added(6))
     slept.night("first", item(b"c", b"3", 6))  # the same night goes on with what came meanwhile
     slept.night("second", item(b"a", b"2", 2), item(b"b", b"2"))
     slept.store.fork(tmp_path / "copy.db", seq)

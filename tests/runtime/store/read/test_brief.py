@@ -13,9 +13,10 @@ from mnemic.actors.brief.statement_cues import directive_start
 from mnemic.actors.protocol.ambient_messages import NO_SOURCES, Brief, BriefingSources, LastSession
 from mnemic.actors.protocol.capture.messages import Forget
 from mnemic.actors.protocol.changes import DeliveredSpan, RecordDelivery, ScopeRef
-from mnemic.actors.protocol.events import Event, to_bytes, to_text
+from mnemic.actors.protocol.events import Event, to_text
 from mnemic.actors.protocol.recall.messages import GetMemories
 from mnemic.actors.protocol.store.messages import Apply
+from tests import built
 from tests.harness import NOWHERE, START_US, ActorHarness
 from tests.waiting import until
 
@@ -30,8 +31,8 @@ def actor_system(tmp_path: Path) -> Iterator[ActorHarness]:
 
 
 def event(text: str, at: int = 0, **fields: Any) -> Event:
-    given = {"assistant": "claude-code", "session": "one", "kind": "turn", "role": "user", "scope": "shelf"}
-    return Event(**(given | {"text": to_bytes(text), "said_at": START_US + at} | fields))
+    given = {"assistant": "claude-code", "session": "one", "scope": "shelf", "said_at": START_US + at}
+    return built.event(text, **(given | fields))
 
 
 def reply(text: str, at: int = 0, **fields: Any) -> Event:

@@ -11,7 +11,8 @@ import pytest
 from mnemic.actors.protocol.changes import MergeScopes, Retire, Supersede
 from mnemic.actors.protocol.communities.changes import LineageEvent
 from mnemic.actors.protocol.communities.snapshot import LineageRow
-from tests.runtime.building import ENCODER, add_encoder, codes, delivery, id_of, memory, vectors
+from tests.built import added
+from tests.runtime.building import ENCODER, add_encoder, codes, delivery, id_of, vectors
 from tests.runtime.store.apply.test_communities import BANK, BOAT, MARK, Kept
 
 
@@ -71,7 +72,7 @@ def test_topics_are_listed_by_scope_and_shown_with_their_parts_and_past(kept: Ke
     assert kept.look(lambda now: now.community(9)) is None
     assert [one.id for one in kept.look(lambda now: now.community_parts(1))] == [4, 5]
     assert kept.look(lambda now: now.lineage(1)) == [LineageRow(at=shown.born_at, kind="born", community=1, others=())]
-    kept.apply(memory(7, place=BOAT))
+    kept.apply(added(7, place=BOAT))
     kept.group({2: [1, 2, 3, 4]}, ended=[1, 4, 5], events=[LineageEvent(kind="merged", community=2, others=(1, 2))])
     assert [event.others for event in kept.look(lambda now: now.lineage(1))] == [(), (1, 2)]
     assert kept.look(lambda now: now.community_parts(1)) == []
@@ -96,8 +97,8 @@ def test_members_are_those_that_are_neither_forgotten_nor_in_another_scope_now(k
 
 
 def test_what_is_bound_and_belongs_nowhere_is_unplaced_where_its_scope_has_prototypes(kept: Kept) -> None:
-    kept.apply(*(memory(n, b"text %d" % n, place=place) for n, place in ((7, BOAT), (8, BANK), (9, BOAT))))
-    kept.apply(memory(10, b"a result", place=BOAT, kind="tool_result"), codes(7, 8, 10))
+    kept.apply(*(added(n, b"text %d" % n, place=place) for n, place in ((7, BOAT), (8, BANK), (9, BOAT))))
+    kept.apply(added(10, b"a result", place=BOAT, kind="tool_result"), codes(7, 8, 10))
     assert kept.look(lambda now: now.unplaced(0, 9)).row.tolist() == [7, 8], "9 is not bound, 10 no node"
     assert kept.look(lambda now: now.unplaced(0, 1)).row.tolist() == [7]
     assert kept.look(lambda now: now.unplaced(7, 9)).row.tolist() == [8]

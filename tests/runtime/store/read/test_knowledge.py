@@ -14,7 +14,8 @@ from mnemic.actors.protocol.knowledge.changes import MemoryReading, MentionRow
 from mnemic.actors.protocol.knowledge.snapshot import READ_BYTES, PairRecord
 from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.store import Store
-from tests.runtime.building import KEYS, NAMED, id_of, look, memory
+from tests.built import SCOPE, added
+from tests.runtime.building import KEYS, id_of, look
 from tests.runtime.store.apply.test_knowledge import BOAT, Kept, mention, reading_of, statement, text_of
 
 
@@ -89,7 +90,7 @@ def test_what_waits_to_be_read_is_told_in_order_with_how_it_begins(tmp_path: Pat
 
 
 def test_a_statement_is_told_as_it_was_read_with_what_belongs_to_its_memory(kept: Kept) -> None:
-    kept.apply(memory(7, "das Öl ist teuer".encode(), role="assistant", speaker="Bea", said_at=70))
+    kept.apply(added(7, "das Öl ist teuer".encode(), role="assistant", speaker="Bea", said_at=70))
     said = statement(
         "das Öl ist teuer".encode(), "", b"teuer", holds_from=5, holds_to=9, instead_of=(0, 3), value_key=5
     )
@@ -97,14 +98,14 @@ def test_a_statement_is_told_as_it_was_read_with_what_belongs_to_its_memory(kept
     first, second = kept.look(lambda now: now.statements_of([7]))
     assert (first.said, second.said) == (said, reading_of(1).statements[0])
     assert (first.place, first.row, first.memory, first.text) == (0, 7, id_of(7), "das Öl ist teuer".encode())
-    assert (first.role, first.speaker, first.said_at, first.path) == ("assistant", "Bea", 70, NAMED.path)
-    assert (second.place, second.scope) == (1, scopes(kept)[NAMED.path])
+    assert (first.role, first.speaker, first.said_at, first.path) == ("assistant", "Bea", 70, SCOPE.path)
+    assert (second.place, second.scope) == (1, scopes(kept)[SCOPE.path])
     assert kept.look(lambda now: now.statements([second.number, first.number, 77])) == [first, second]
 
 
 def test_of_a_long_text_no_more_is_told_than_is_read(kept: Kept) -> None:
     text = b"the lamp is on" + b" and on" * READ_BYTES
-    kept.apply(memory(7, text))
+    kept.apply(added(7, text))
     kept.read(MemoryReading(row=7, statements=(statement(text, "lamp", b"on"),), mentions=()))
     (one,) = kept.look(lambda now: now.statements_of([7]))
     assert one.text == text[:READ_BYTES]
@@ -122,7 +123,7 @@ def test_of_one_scope_what_says_the_same_of_one_thing_is_to_be_graded_the_neares
     assert [gradable(kept, row, limit=1) for row in (2, 4)] == [{(1, 2)}, {(2, 4)}]
     assert [after(kept, row) for row in (1, 2, 3, 4)] == [[2, 4], [4], [], []]
     assert after(kept, 1, limit=1) == [2]
-    kept.apply(MergeScopes(path="boat", into=NAMED.path))
+    kept.apply(MergeScopes(path="boat", into=SCOPE.path))
     assert (gradable(kept, 5), gradable(kept, 5, limit=1)) == ({(1, 5), (2, 5), (4, 5)}, {(4, 5)})
     assert after(kept, 4) == [5]
 
@@ -137,7 +138,7 @@ def test_another_verb_is_graded_where_the_later_one_tells_of_a_change_of_the_thi
         12: ("mast", 7, {"own_key": 70}),
     }
     for row, (subject, at, fields) in told.items():
-        kept.apply(memory(row, text_of(row), said_at=at))
+        kept.apply(added(row, text_of(row), said_at=at))
         said = statement(text_of(row), subject, b"shade-%d" % row, **({"relation": "hang"} | fields))
         kept.read(MemoryReading(row=row, statements=(said,), mentions=()))
     assert gradable(kept, 7) == {(1, 7), (2, 7)}, "8 is said at the same moment, 4 later"
@@ -153,7 +154,7 @@ def test_statements_of_some_things_are_told_newest_first_by_scope_and_relation_a
     assert rows_about(kept, entities={lamp}) == [5, 4, 2, 1]
     assert rows_about(kept, entities={lamp, rope}, scopes={boat}) == [6, 5]
     assert rows_about(kept, entities=[]) == rows_about(kept, scopes=[]) == []
-    kept.apply(memory(7, b"the lamp hangs here", said_at=0))
+    kept.apply(added(7, b"the lamp hangs here", said_at=0))
     hangs = statement(b"the lamp hangs here", "lamp", b"here", relation="Hang")
     nothing = statement(b"the lamp hangs here", "", b"here", relation="hang")
     kept.read(MemoryReading(row=7, statements=(hangs, nothing), mentions=()))
@@ -164,7 +165,7 @@ def test_memories_in_a_pair_or_that_tell_an_end_are_graded(kept: Kept) -> None:
     assert kept.look(lambda now: now.graded_rows(range(9))) == []
     kept.grade((1, 2))
     kept.settle(4, 5, "both")
-    kept.apply(memory(7, text_of(1)))
+    kept.apply(added(7, text_of(1)))
     ending = statement(text_of(1), "lamp", b"shade-1", holds_to=5)
     kept.read(MemoryReading(row=7, statements=(ending,), mentions=()))
     assert kept.look(lambda now: now.graded_rows([7, 6, 5, 4, 3, 2, 1])) == [1, 2, 4, 5, 7]
@@ -216,17 +217,17 @@ def test_pairs_are_open_until_they_are_settled_and_those_of_the_newest_come_firs
 
 
 def test_pairs_are_told_by_scope_and_none_reaches_from_one_to_another(kept: Kept) -> None:
-    kept.apply(memory(7, text_of(5), place=BOAT, said_at=9))
+    kept.apply(added(7, text_of(5), place=BOAT, said_at=9))
     kept.read(MemoryReading(row=7, statements=reading_of(5).statements, mentions=()))
     kept.grade((1, 2), (5, 7), (4, 5))
     kept.settle(4, 7)
-    here, boat = (scopes(kept)[path] for path in (NAMED.path, "boat"))
+    here, boat = (scopes(kept)[path] for path in (SCOPE.path, "boat"))
     number = kept.numbers()
     assert [one.older for one in kept.look(lambda now: now.pairs([boat], is_open=True))] == [number[5]]
     assert [one.older for one in kept.look(lambda now: now.pairs([here], is_open=True))] == [number[1]]
     assert kept.look(lambda now: now.pairs([], is_open=True)) == []
     assert kept.pairs() == [(1, 2, "conflict", ""), (5, 7, "conflict", "")]
-    kept.apply(MergeScopes(path="boat", into=NAMED.path))
+    kept.apply(MergeScopes(path="boat", into=SCOPE.path))
     assert (4, 7, "", "newer") in kept.pairs()
 
 
@@ -252,7 +253,7 @@ def test_a_verdict_stands_above_the_grade(grade: str, verdict: str, replaced: in
 
 def test_names_are_told_by_scope_and_thing_and_on_request_as_they_are_written(kept: Kept) -> None:
     text = b"a lantern, the LAMP; a lamp"
-    kept.apply(memory(7, text, said_at=70))
+    kept.apply(added(7, text, said_at=70))
     names = (
         mention(text, "lamp", b"LAMP", "tool"),
         mention(text, "lantern", b"lantern"),
@@ -275,7 +276,7 @@ def test_names_are_told_by_scope_and_thing_and_on_request_as_they_are_written(ke
 
 def test_a_name_holds_nothing_that_no_face_could_tell(kept: Kept) -> None:
     text = "we met Ada\udc80Bea\0Cy".encode("utf-8", "surrogatepass")
-    kept.apply(memory(7, text))
+    kept.apply(added(7, text))
     met = MentionRow(key="ada bea cy", name="Ada Bea Cy", span=(7, len(text)), kind="person")
     kept.read(MemoryReading(row=7, statements=(), mentions=(met,)))
     (told,) = kept.look(lambda now: now.mentions(None, {name(kept, "ada bea cy")}, named=True))
@@ -288,6 +289,6 @@ def test_whoever_asks_for_a_few_sees_later_what_came_since(kept: Kept) -> None:
             before = now.seq
             assert len(now.statements_about(None, None, "", 1)) == 1
             assert len(now.statements_about(None, None, "be", 1)) == 1
-        kept.apply(memory(7, b"something new"))
+        kept.apply(added(7, b"something new"))
         with reader.snapshot() as now:
             assert now.seq > before

@@ -18,7 +18,8 @@ from mnemic.actors.protocol.log_messages import CountUse, DeliveriesListed, List
 from mnemic.actors.protocol.times import FixedZone
 from mnemic.runtime.store.read.reader import StoreSnapshot, open_reader
 from mnemic.runtime.store.store import Store
-from tests.runtime.building import KEYS, apply, delivery, id_of, memory
+from tests.built import added
+from tests.runtime.building import KEYS, apply, delivery, id_of
 
 DAY_US = 24 * 3600 * 1_000_000
 MONDAY_US = 4 * DAY_US
@@ -48,7 +49,7 @@ def test_pages_hold_each_memory_once_whatever_comes_in_meanwhile(
     path = tmp_path_factory.mktemp("law") / "store.db"
     with closing(Store.create(path, KEYS)) as store:
         for number, said_at in enumerate(times):
-            apply(store, memory(number + 1, b"%d" % number, said_at=said_at), at=number // 2)
+            apply(store, added(number + 1, b"%d" % number, said_at=said_at), at=number // 2)
         said = [(number // 2 if at is None or by == "captured" else at, number) for number, at in enumerate(times)]
         expected = sorted(said, reverse=True)
         found: list[int] = []
@@ -62,7 +63,7 @@ def test_pages_hold_each_memory_once_whatever_comes_in_meanwhile(
             assert len(page.memories) == limit or not more
             after = page.memories[-1].cursor if page.memories else None
             if late and more:
-                apply(store, memory(number + 1, b"%d" % number, said_at=late.pop()), at=99)
+                apply(store, added(number + 1, b"%d" % number, said_at=late.pop()), at=99)
                 number += 1
         assert found == [number for _, number in expected]
 
@@ -83,7 +84,7 @@ def test_times_are_those_of_the_order_and_what_nobody_dated_was_said_at_none_of_
     store: Store, asked: dict[str, Any], found: list[int]
 ) -> None:
     for number, said_at in ((1, 15), (2, None), (3, 5)):
-        apply(store, memory(number, said_at=said_at), at=10 * number)
+        apply(store, added(number, said_at=said_at), at=10 * number)
     with snapshot(store) as now:
         page = now.list_memories(ListMemories(**asked), None, None)
     assert [int.from_bytes(one.id, "big") for one in page.memories] == found
@@ -94,7 +95,7 @@ def test_times_are_those_of_the_order_and_what_nobody_dated_was_said_at_none_of_
 
 
 def test_a_cursor_of_another_order_is_refused(store: Store) -> None:
-    apply(store, memory(1, said_at=5), at=10)
+    apply(store, added(1, said_at=5), at=10)
     with snapshot(store) as now:
         (one,) = now.list_memories(ListMemories(), None, None).memories
         with pytest.raises(InvalidValue, match="another order"):
@@ -110,7 +111,7 @@ def givings(store: Store, **asked: Any) -> DeliveriesListed:
 
 def test_what_was_given_of_a_long_text_is_cut_out_of_it_again(store: Store) -> None:
     packed, unpacked = b"a heron waits in the reeds; " * 400, bytes(range(32, 127)) * 3
-    apply(store, memory(1, packed), memory(2, unpacked))
+    apply(store, added(1, packed), added(2, unpacked))
     parts = (
         DeliveredSpan(id_of(1), 5_000, 5_900, "far in"),
         DeliveredSpan(id_of(2), 7, 19, "near"),
@@ -123,7 +124,7 @@ def test_what_was_given_of_a_long_text_is_cut_out_of_it_again(store: Store) -> N
 
 
 def test_a_page_of_what_was_given_ends_where_it_gets_long(store: Store) -> None:
-    apply(store, memory(1, b"x" * (3 << 20)))
+    apply(store, added(1, b"x" * (3 << 20)))
     whole = (DeliveredSpan(id_of(1), 0, 3 << 20, "near"),)
     for number in range(4):
         apply(store, delivery(assistant="c", session=f"{number}", parts=whole), at=number)
@@ -158,7 +159,7 @@ def test_each_memory_and_each_giving_is_counted_in_its_week(
     path = tmp_path_factory.mktemp("law") / "store.db"
     with closing(Store.create(path, KEYS)) as store:
         for number, day in enumerate(kept):
-            apply(store, memory(number + 1, b"four", said_at=day * DAY_US))
+            apply(store, added(number + 1, b"four", said_at=day * DAY_US))
         for day, tokens, assistant in told:
             given_then = delivery(scope="work/shelf", assistant=assistant, tokens=tokens)
             apply(store, given_then, at=day * DAY_US)
@@ -190,9 +191,9 @@ def _monday(day: int) -> int:
 def test_a_week_begins_at_local_midnight_for_who_said_it(tmp_path: Path) -> None:
     sunday_evening = MONDAY_US + 7 * DAY_US + 3 * 3_600_000_000  # in California it is seven
     with closing(Store.create(tmp_path / "store.db", KEYS)) as store:
-        apply(store, memory(1, b"a", said_at=sunday_evening, utc_offset_min=-480), at=sunday_evening)
-        apply(store, memory(2, b"b", said_at=sunday_evening, utc_offset_min=60), at=sunday_evening)
-        apply(store, memory(3, b"of before", said_at=sunday_evening), at=sunday_evening)
+        apply(store, added(1, b"a", said_at=sunday_evening, utc_offset_min=-480), at=sunday_evening)
+        apply(store, added(2, b"b", said_at=sunday_evening, utc_offset_min=60), at=sunday_evening)
+        apply(store, added(3, b"of before", said_at=sunday_evening), at=sunday_evening)
         with closing(open_reader(store._path, KEYS, FixedZone(-480))) as reader, reader.snapshot() as now:
             counted = now.count_usage(CountUse(weeks=2), sunday_evening + DAY_US)
             assert now.memory_columns(0).utc_offset_min.tolist() == [-480, 60, -480]

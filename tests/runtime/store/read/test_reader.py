@@ -28,8 +28,9 @@ from mnemic.algorithms.retrieval.term_codes import TermTotals, encode_terms
 from mnemic.algorithms.text.terms import index_terms
 from mnemic.runtime.store.read.reader import Reader, open_reader
 from mnemic.runtime.store.store import Store
+from tests.built import added
 from tests.clocks import NamedZone
-from tests.runtime.building import ENCODER, KEYS, add_encoder, apply, id_of, memory, rows_with, said, vectors
+from tests.runtime.building import ENCODER, KEYS, add_encoder, apply, id_of, rows_with, said, vectors
 
 GIT = ScopeRef(path="shelf", project="/a/shelf/.git", found="git")
 
@@ -62,9 +63,9 @@ def test_an_empty_store_answers_everything(reader: Reader) -> None:
 
 
 def test_a_snapshot_does_not_see_what_is_written_after_it_began(store: Store, reader: Reader) -> None:
-    apply(store, memory(1))
+    apply(store, added(1))
     with reader.snapshot() as then:
-        apply(store, memory(2), Supersede(old=id_of(1), new=id_of(2)))
+        apply(store, added(2), Supersede(old=id_of(1), new=id_of(2)))
         assert then.seq == 1
         assert then.memory_columns(0).row.tolist() == [1]
         assert then.superseded().old.tolist() == []
@@ -77,7 +78,7 @@ def test_a_snapshot_does_not_see_what_is_written_after_it_began(store: Store, re
 
 
 def test_a_snapshot_that_breaks_off_lets_the_next_one_begin(store: Store, reader: Reader) -> None:
-    apply(store, memory(1))
+    apply(store, added(1))
     with pytest.raises(NoSuchMemory) as caught, reader.snapshot() as now:
         now.rows_of([id_of(1), id_of(9)])
     said(caught.value)
@@ -86,7 +87,7 @@ def test_a_snapshot_that_breaks_off_lets_the_next_one_begin(store: Store, reader
 
 
 def test_a_record_holds_all_that_was_given(store: Store, reader: Reader) -> None:
-    given = memory(
+    given = added(
         1,
         b"text",
         place=GIT,
@@ -102,7 +103,7 @@ def test_a_record_holds_all_that_was_given(store: Store, reader: Reader) -> None
         outcome="failed",
         files=("a b.py", "é.py"),
     )
-    apply(store, given, memory(2), Supersede(old=id_of(1), new=id_of(2)), at=99)
+    apply(store, given, added(2), Supersede(old=id_of(1), new=id_of(2)), at=99)
     with reader.snapshot() as now:
         (record,) = now.load_memories([1])
     for name in ("id", "session", "assistant", "kind", "role", "source_id", "speaker", "said_at", "branch"):
@@ -116,9 +117,15 @@ def test_a_record_holds_all_that_was_given(store: Store, reader: Reader) -> None
 
 def test_attributes_are_given_from_one_row_to_another(store: Store, reader: Reader) -> None:
     call: dict[str, Any] = {"role": "assistant", "assistant": "codex", "branch": "main", "tool": "Bash"}
-    apply(store, memory(1), memory(2, speaker="Ada", files=("a b.py", "é.py"), **call), memory(3), memory(4))
+    apply(
+        store,
+        added(1),
+        added(2, speaker="Ada", files=("a b.py", "é.py"), **call),
+        added(3),
+        added(4),
+    )
     with reader.snapshot() as now:
-        plain = MemoryAttributes("user", None, memory(1).assistant, None, None, ())
+        plain = MemoryAttributes("user", None, added(1).assistant, None, None, ())
         ada = MemoryAttributes("assistant", "Ada", "codex", "main", "Bash", ("a b.py", "é.py"))
         assert now.memory_attributes(2, 3) == [ada, plain]
         assert now.memory_attributes(1, 4) == [plain, ada, plain, plain]
@@ -126,21 +133,21 @@ def test_attributes_are_given_from_one_row_to_another(store: Store, reader: Read
 
 
 def test_records_come_in_the_order_asked_for(store: Store, reader: Reader) -> None:
-    apply(store, *(memory(n, b"%d" % n) for n in range(1, 6)))
+    apply(store, *(added(n, b"%d" % n) for n in range(1, 6)))
     with reader.snapshot() as now:
         assert [record.data for record in now.load_memories([3, 1, 3, 5])] == [b"3", b"1", b"3", b"5"]
         assert now.rows_of([id_of(5), id_of(2)]) == [5, 2]
 
 
 def test_columns_say_what_is_known_of_each_memory(store: Store, reader: Reader) -> None:
-    apply(store, memory(1, b"three plain words", said_at=7, speaker="Ada Byron", place=GIT), at=50)
-    apply(store, memory(2, b"", kind="injected", session="another"), at=60)
+    apply(store, added(1, b"three plain words", said_at=7, speaker="Ada Byron", place=GIT), at=50)
+    apply(store, added(2, b"", kind="injected", session="another"), at=60)
     with reader.snapshot() as now:
         columns = now.memory_columns(0)
         paths = now.scopes()
         assert [paths[scope] for scope in columns.scope.tolist()] == ["shelf", "work/shelf"]
-        assert columns.session.tolist() == now.session_rows("a session") + now.session_rows("another")
-        assert now.session_names(columns.session.tolist() * 2) == ["another", "a session"]
+        assert columns.session.tolist() == now.session_rows("s") + now.session_rows("another")
+        assert now.session_names(columns.session.tolist() * 2) == ["another", "s"]
     assert [KINDS[kind] for kind in columns.kind] == ["turn", "injected"]
     assert columns.words.tolist() == [5, 0], "the speaker's name is indexed with the text"
     assert columns.said_at.tolist() == [7, 60]
@@ -153,14 +160,14 @@ def test_the_languages_of_texts_are_told_once_each(store: Store, reader: Reader)
     with reader.snapshot() as now:
         assert now.languages() == ["en"]
     texts = ["Wo ist der Schlüssel?", "the key is there", "¿Dónde está la llave?", "Der Schlüssel ist weg", "猫"]
-    apply(store, *(memory(n, text.encode()) for n, text in enumerate(texts, start=1)))
+    apply(store, *(added(n, text.encode()) for n, text in enumerate(texts, start=1)))
     with reader.snapshot() as now:
         assert now.languages() == ["en", "de", "es"]
 
 
 def test_words_are_found_by_their_stem_in_text_and_speaker(store: Store, reader: Reader) -> None:
     texts = [b"The shelves, shelved; a SHELF!", "Le caf\u00e9 na\u00efve".encode(), b"caf\0e \xed\xa0\x80 shelves"]
-    apply(store, *(memory(n, text, speaker="Shelves") for n, text in enumerate(texts, start=1)))
+    apply(store, *(added(n, text, speaker="Shelves") for n, text in enumerate(texts, start=1)))
     with reader.snapshot() as now:
         (stem,) = index_terms("shelves")
         columns = now.memory_columns(0)
@@ -176,7 +183,7 @@ def test_words_are_found_by_their_stem_in_text_and_speaker(store: Store, reader:
 
 
 def test_terms_are_read_page_by_page(store: Store, reader: Reader) -> None:
-    apply(store, *(memory(n, b"tea " * n) for n in range(1, 6)), memory(6, b""))
+    apply(store, *(added(n, b"tea " * n) for n in range(1, 6)), added(6, b""))
     with reader.snapshot() as now:
         whole, first, rest = now.memory_terms(0, 9), now.memory_terms(0, 4), now.memory_terms(4, 4)
     assert (first.row.tolist(), rest.row.tolist()) == ([1, 2, 3, 4], [5, 6])
@@ -187,7 +194,7 @@ def test_terms_are_read_page_by_page(store: Store, reader: Reader) -> None:
 
 def test_vectors_follow_the_window_asked_after(store: Store, reader: Reader) -> None:
     other = EncoderName(implementation="other", model="1" * 64)
-    apply(store, memory(1), memory(2), add_encoder(), add_encoder(other))
+    apply(store, added(1), added(2), add_encoder(), add_encoder(other))
     apply(store, vectors(1, windows=2), vectors(2, encoder=other), vectors(2))
     with reader.snapshot() as now:
         assert now.encoders() == [ENCODER, other]
@@ -202,7 +209,7 @@ def test_vectors_follow_the_window_asked_after(store: Store, reader: Reader) -> 
 
 
 def test_vectors_come_back_in_order_beyond_one_block_of_the_index(store: Store, reader: Reader) -> None:
-    apply(store, memory(1), add_encoder(), vectors(1, windows=2500))
+    apply(store, added(1), add_encoder(), vectors(1, windows=2500))
     with reader.snapshot() as now:
         block = now.vectors(ENCODER, 0)
     assert block.window.tolist() == list(range(1, 2501))
@@ -210,7 +217,7 @@ def test_vectors_come_back_in_order_beyond_one_block_of_the_index(store: Store, 
 
 
 def test_what_waits_for_its_meaning_is_given_in_order_and_bulk_apart(store: Store, reader: Reader) -> None:
-    apply(store, *(memory(n, b"%d" % n, kind=kind, speaker="Ada") for n, kind in enumerate(KINDS, start=1)))
+    apply(store, *(added(n, b"%d" % n, kind=kind, speaker="Ada") for n, kind in enumerate(KINDS, start=1)))
     with reader.snapshot() as now:
         plain = now.pending_embeddings(ENCODER, 0, False, 100)
         bulk = now.pending_embeddings(ENCODER, 0, True, 100)
@@ -235,7 +242,7 @@ def test_nobody_looks_again_through_what_has_its_meaning_and_nothing_that_waits_
         with reader.snapshot() as now:
             return [one.row for one in now.pending_embeddings(ENCODER, 0, False, 9)]
 
-    apply(store, *(memory(n, b"%d" % n) for n in range(1, 7)), add_encoder(), vectors(1, 2))
+    apply(store, *(added(n, b"%d" % n) for n in range(1, 7)), add_encoder(), vectors(1, 2))
     assert (complete(), waiting()) == (2, [3, 4, 5, 6])
     apply(store, vectors(4))
     assert (complete(), waiting()) == (2, [3, 5, 6])
@@ -245,7 +252,7 @@ def test_nobody_looks_again_through_what_has_its_meaning_and_nothing_that_waits_
     assert (complete(), waiting()) == (6, [])
     apply(store, Unretire(memory=id_of(5)))
     assert (complete(), waiting()) == (4, [5])
-    apply(store, vectors(5), memory(7))
+    apply(store, vectors(5), added(7))
     assert (complete(), waiting()) == (6, [7])
     store.rebuild(lambda done, total: None, meaning=False)
     assert (complete(), waiting()) == (0, [7])
@@ -253,7 +260,7 @@ def test_nobody_looks_again_through_what_has_its_meaning_and_nothing_that_waits_
 
 def test_counts_say_what_is_there(store: Store, reader: Reader) -> None:
     long = b"x" * 10_000
-    apply(store, memory(1, long, place=GIT), memory(2, long), memory(3, b"abc", kind="note"))
+    apply(store, added(1, long, place=GIT), added(2, long), added(3, b"abc", kind="note"))
     apply(store, add_encoder(), vectors(1, total=5), vectors(2))
     with reader.snapshot() as now:
         counts = now.counts(ENCODER)
@@ -272,7 +279,7 @@ def test_counts_say_what_is_there(store: Store, reader: Reader) -> None:
 
 def test_a_memory_without_windows_is_embedded_all_the_same(store: Store, reader: Reader) -> None:
     empty = AddVectors(encoder=ENCODER, meanings=(EmbeddedWindows(id_of(1), (), 0, 0),), vectors=b"")
-    apply(store, memory(1, b""), add_encoder(), empty)
+    apply(store, added(1, b""), add_encoder(), empty)
     with reader.snapshot() as now:
         assert now.pending_embeddings(ENCODER, 0, False, 10) == []
         assert now.counts(None).embedded == 1
@@ -280,7 +287,7 @@ def test_a_memory_without_windows_is_embedded_all_the_same(store: Store, reader:
 
 
 def test_what_is_retired_is_given_apart_waits_for_no_meaning_and_is_counted(store: Store, reader: Reader) -> None:
-    apply(store, *(memory(n, b"%d" % n) for n in range(1, 6)), add_encoder(), vectors(1, 2, total=5))
+    apply(store, *(added(n, b"%d" % n) for n in range(1, 6)), add_encoder(), vectors(1, 2, total=5))
     apply(store, *(Retire(memory=id_of(n), reason="") for n in (4, 1)), at=70)
     with reader.snapshot() as now:
         assert now.retired().row.tolist() == [1, 4]
@@ -301,8 +308,8 @@ def test_what_was_kept_without_an_offset_has_the_one_of_the_machine_then(tmp_pat
     times = [switch - 1, switch, switch + 86_400_000_000 * 200, switch - 86_400_000_000]
     with closing(Store.create(tmp_path / "zone.db", KEYS)) as store:
         for number, at in enumerate(times, 1):
-            apply(store, memory(number, b"%d" % number, said_at=at), at=at)
-        apply(store, memory(5, b"5", said_at=switch, utc_offset_min=60), at=switch)
+            apply(store, added(number, b"%d" % number, said_at=at), at=at)
+        apply(store, added(5, b"5", said_at=switch, utc_offset_min=60), at=switch)
     pacific = NamedZone("America/Los_Angeles")
     with closing(open_reader(tmp_path / "zone.db", KEYS, pacific)) as opened, opened.snapshot() as now:
         columns = now.memory_columns(0)

@@ -14,7 +14,8 @@ from mnemic.runtime.store.read.reader import open_reader
 from mnemic.runtime.store.read.scopes import project_scope, scopes_below
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
-from tests.runtime.building import KEYS, apply, memory
+from tests.built import added
+from tests.runtime.building import KEYS, apply
 
 SHELF = ScopeRef(path="shelf", project="/p/shelf", found="git")
 LAMP = ScopeRef(path="shelf/lamp", project="/p/lamp", found="git")
@@ -24,8 +25,14 @@ BOAT = ScopeRef(path="shelf%", project=None, found="named")
 @pytest.fixture
 def store(path: Path) -> Iterator[Store]:
     with closing(Store.create(path, KEYS)) as made:
-        apply(made, memory(1, place=SHELF, said_at=70), memory(2, place=LAMP, said_at=50), memory(3, place=BOAT), at=90)
-        apply(made, memory(4, place=SHELF, said_at=60))
+        apply(
+            made,
+            added(1, place=SHELF, said_at=70),
+            added(2, place=LAMP, said_at=50),
+            added(3, place=BOAT),
+            at=90,
+        )
+        apply(made, added(4, place=SHELF, said_at=60))
         yield made
 
 
