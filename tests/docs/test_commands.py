@@ -28,6 +28,8 @@ from tests.docs.typed import YES, User, accepts, named_command
 from tests.paths import ROOT
 from tests.processes.faces import Outcome
 
+pytestmark = pytest.mark.system
+
 WRITE = os.environ.get("MNEMIC_DOCS") == "write"
 TEXTS = {name: path.read_text("utf-8") for name, path in PAGES.items()}
 TYPED = {name: list(commands(text)) for name, text in TEXTS.items()}

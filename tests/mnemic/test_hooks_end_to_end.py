@@ -24,6 +24,8 @@ from tests.processes.faces import Outcome, git_project, lines, run, turn
 from tests.processes.serving import end, gone, ready, serving
 from tests.waiting import BOUND_S, until
 
+pytestmark = pytest.mark.system
+
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "MNEMIC_OFF"}
 
 
@@ -79,7 +81,6 @@ def test_a_command_that_works_alone_finds_what_a_hook_kept_without_its_secrets(m
     assert "secrets taken out: aws-access-token 1, private 1" in told
 
 
-@pytest.mark.system
 def test_what_is_not_understood_is_shown_by_status_and_doctor_and_the_rest_is_found(
     made: Path, project: Path, command: Callable[..., Outcome]
 ) -> None:
@@ -106,7 +107,6 @@ def endless(file: Path) -> None:
     file.symlink_to("/dev/zero")
 
 
-@pytest.mark.system
 @pytest.mark.parametrize("name", [".mnemic.toml", ".git"])
 def test_no_file_of_a_project_stops_the_capture_of_any(
     made: Path, project: Path, tmp_path: Path, command: Callable[..., Outcome], name: str
@@ -132,7 +132,6 @@ def test_no_file_of_a_project_stops_the_capture_of_any(
     assert "records" not in looked_at()
 
 
-@pytest.mark.system
 def test_a_command_waits_for_nobody_who_drains_at_this_moment(made: Path, project: Path) -> None:
     prompt(made, "the otter is well", project)
     meeting = RunDir(made)
@@ -146,7 +145,6 @@ def test_a_command_waits_for_nobody_who_drains_at_this_moment(made: Path, projec
     assert found(made, "otter") == ["the otter is well"]
 
 
-@pytest.mark.system
 def test_status_says_how_long_the_oldest_event_waits_and_not_for_how_long_its_file_lay_still(
     made: Path, project: Path
 ) -> None:
@@ -226,7 +224,6 @@ def test_the_homes_process_takes_in_what_hooks_keep_by_itself_and_transcripts_ad
         assert status["process"]["engine"] == engine
 
 
-@pytest.mark.system
 def test_whoever_is_killed_when_every_event_is_kept_once(made: Path, project: Path) -> None:
     draw = random.Random(6)
     with ThreadPoolExecutor(4) as pool:
@@ -249,7 +246,6 @@ def test_whoever_is_killed_when_every_event_is_kept_once(made: Path, project: Pa
     assert Counter(kept(made)) == expected
 
 
-@pytest.mark.system
 def test_a_process_that_was_started_on_demand_leaves_though_files_of_hooks_are_still_there(
     home: Path, project: Path
 ) -> None:
@@ -268,7 +264,6 @@ def test_a_process_that_was_started_on_demand_leaves_though_files_of_hooks_are_s
     assert found(home, "otter") == ["the otter is well"]
 
 
-@pytest.mark.system
 def test_no_process_leaves_before_it_looked_whether_hooks_kept_something(made: Path, project: Path) -> None:
     settings = made / "mnemic.toml"
     settings.write_text(f"{settings.read_text('utf-8')}[runtime]\nidle_exit_s = 0.1\n", "utf-8")

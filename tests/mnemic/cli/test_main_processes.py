@@ -19,6 +19,8 @@ from tests.processes.faces import COMMAND, EXAMPLE, Outcome, finish, lines, run,
 from tests.processes.serving import serving
 from tests.waiting import BOUND_S, until
 
+pytestmark = pytest.mark.system
+
 TURNS = 1000
 BATCH = 256  # events that one transaction keeps
 
@@ -49,7 +51,6 @@ def all_turns(path: Path) -> Path:
     return path
 
 
-@pytest.mark.system
 @pytest.mark.parametrize(
     ("sent", "code", "said"),
     [  # the codes that shells give a command that a signal ended
@@ -82,7 +83,6 @@ def test_a_capture_that_is_ended_keeps_what_it_acknowledged_and_is_finished_by_a
     assert sorted(hit.data for hit in found) == sorted(b"turn %d about the otter" % number for number in range(TURNS))
 
 
-@pytest.mark.system
 def test_embedding_that_is_interrupted_goes_on_where_it_was(tmp_path: Path) -> None:
     home, sources = tmp_path / "home", sorted((EXAMPLE / "claude").glob("*.jsonl"))[:4]
     with mnemic.open(home) as mind:
@@ -203,7 +203,6 @@ def on_a_terminal(*arguments: object) -> tuple[Outcome, str]:
     return finish(process), sent.decode()
 
 
-@pytest.mark.system
 def test_progress_is_shown_on_a_terminal_and_nowhere_else(home: Path, tmp_path: Path) -> None:
     source = all_turns(tmp_path / "all.jsonl")
     ended, shown = on_a_terminal("capture", source, "--home", home)
@@ -226,7 +225,6 @@ def test_progress_needs_no_size(home: Path, tmp_path: Path) -> None:
 # --- several at once -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.system
 def test_two_processes_capture_into_one_home_while_a_third_recalls(home: Path, tmp_path: Path) -> None:
     sources = [
         lines(tmp_path / f"{name}.jsonl", *(turn(f"{name} {number}", session=name) for number in range(600)))
