@@ -78,8 +78,6 @@ _SETTINGS_EDITED = (
 )
 
 
-
-
 def _answer_by(message: Brief, came_us: int | None) -> int | None:
     """When a hook waits no longer; ``None`` where it is not known that one waits."""
     from mnemic.runtime.clock import SystemClock
