@@ -35,7 +35,8 @@ _SETTLED = re.compile(
 )
 """Says what something open came to: ``never mind, it was the proxy``."""
 _NOT_DONE = re.compile(
-    r"\b(?:not(?! needed)|half|almost|nearly|never(?! mind)|until|when|once|if|should|will|would|can be)\b|n['’]t\b|\?\s*$",
+    r"\b(?:not(?! needed)|half|almost|nearly|never(?! mind)|until|when|once|if|should|will|would|can be)\b"
+    r"|n['’]t\b|\?\s*$",
     re.IGNORECASE,
 )
 _PART = re.compile(r"[,;:]\s+|\s+and\s+|\n+")
@@ -114,7 +115,7 @@ def open_work(turns: Sequence[Turn], limit: int) -> list[OpenItem]:
 
 def is_answered(question: str, later: Sequence[str]) -> bool:
     """Say whether one of some later texts names a third of what a question asks about, and asks nothing itself."""
-    asked = _terms(question)
+    asked = _terms(question[:MOST_CHARS])
     told = (_terms(one[:MOST_CHARS]) for one in later if not one.rstrip().endswith("?"))
     return bool(asked) and any(3 * len(asked & terms) >= len(asked) for terms in told)
 
