@@ -15,8 +15,9 @@ from mnemic.algorithms.knowledge.extraction.sentences import CLOCK_WORDS, word_s
 
 SLOT_NOUNS = word_set("""
 address backend birthday branch broker budget bundler cache capital ceiling channel ci codename cutoff database deadline
-domain editor email endpoint fee formatter framework frontend hash host hostname image indentation interval ip language licence
-license limit linter lead leader lead maintainer manager model name nickname orm owner password phone pin port price
+domain editor email endpoint fee formatter framework frontend hash host hostname image indentation interval ip language
+licence
+license limit linter lead leader maintainer manager model name nickname orm owner password phone pin port price
 provider quota rate region registry release renderer retention root rent runner runtime salary schedule scheduler
 server-port size storage store subnet supplier threshold timeout timezone toolchain ttl url username vendor version wage
 window zone
