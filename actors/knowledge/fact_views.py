@@ -39,6 +39,7 @@ from mnemic.actors.recall.validate import check_count
 from mnemic.algorithms.knowledge.contradiction import kind_slot
 from mnemic.algorithms.knowledge.said import BECOMING, normal_value
 from mnemic.algorithms.knowledge.self_contained import is_self_contained
+from mnemic.algorithms.knowledge.slots import noun_of_name
 
 _LOOKED_THROUGH = 2_000  # statements, where no thing is named
 _MOST_BY = 64  # letters of a name
@@ -126,13 +127,13 @@ def _clause(fact: Fact) -> tuple[bytes, int]:
 
 def _told(one: StatementRecord) -> tuple[str, str, str]:
     """Subject, relation and value, the same for what says the same in other words: ``we use Postgres``."""
-    said = said_of(one)
-    if noun := kind_slot(said):
-        return noun, "be", normal_value(said.statement.value)
-    subject, relation = said.subject, BECOMING.get(one.said.relation, one.said.relation)
+    written = to_text(one.text[slice(*one.said.value)])
+    if noun_of_name(written) and (noun := kind_slot(said_of(one))):
+        return noun, "be", normal_value(written)
+    subject, relation = one.said.subject, BECOMING.get(one.said.relation, one.said.relation)
     if subject.endswith("'s name") and relation == "be":
         subject, relation = subject.removesuffix("'s name"), "call"
-    return subject, relation, _NUMBERED.sub("", normal_value(said.statement.value))
+    return subject, relation, _NUMBERED.sub("", normal_value(written))
 
 
 def _is_listed(fact: Fact) -> bool:
