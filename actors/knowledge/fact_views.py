@@ -138,9 +138,11 @@ def _told(one: StatementRecord) -> tuple[str, str, str]:
 
 def _is_listed(fact: Fact) -> bool:
     """Say whether a fact is told as one that holds: it does, and can be read alone or is to be settled."""
-    about = (to_text(fact.subject), fact.relation, to_text(fact.value), to_text(fact.text))
-    how = {"happened": fact.rule == "event", "by_user": fact.role == "user"}
-    return fact.state in _CURRENT and (fact.in_question or is_self_contained(*about, **how))
+    subject, value, clause = map(to_text, (fact.subject, fact.value, fact.text))
+    happened, by_user = fact.rule == "event", fact.role == "user"
+    return fact.state in _CURRENT and (
+        fact.in_question or is_self_contained(subject, fact.relation, value, clause, happened=happened, by_user=by_user)
+    )
 
 
 def statements_naming(

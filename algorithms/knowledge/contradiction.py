@@ -73,15 +73,11 @@ def contradict(older: Said, newer: Said) -> str:
         return ""  # "the office day" of each is another
     if not older.subject or not newer.subject or not new.single:
         return ""
-    if not old.single:
-        rule = _by_kind(older, newer) and "several" if _is_only_one(older) else ""
-        return rule if rule and asserts(older) and asserts(newer) else ""
-    if are_equal_amounts(old.value, new.value) or are_of_two_ranges(old.value, new.value):
-        return ""
     was, now = set(normal_value(old.value).split()), set(normal_value(new.value).split())
-    is_same = was <= now or now <= was
-    rule = ""
-    if older.subject == newer.subject:
+    is_same = was <= now or now <= was or not old.single
+    is_same = is_same or are_equal_amounts(old.value, new.value) or are_of_two_ranges(old.value, new.value)
+    rule = "several" if not old.single and _is_only_one(older) and _by_kind(older, newer) else ""
+    if old.single and older.subject == newer.subject:
         rule = (was == now and _by_denial(older, newer)) or ("" if is_same else _by_value(older, newer))
     if not rule and not is_same:
         rule = _by_kind(older, newer)

@@ -33,6 +33,7 @@ _HAPPENING = word_set("ask book come die fall fire get give hear happen meet off
 """Verbs of what happened once."""
 _MOMENTS = word_set("green red right wrong broken down up fine okay ok ready back done over off fixed slow fast safe")
 """What something is for the moment."""
+_CUT = re.compile(r"[^(\[{]*[)\]}]")  # what it closes was opened before
 _WORD = re.compile(r"[\w'’-]+")
 
 
@@ -44,6 +45,7 @@ def is_self_contained(subject: str, relation: str, value: str, clause: str, *, h
         by_user: whether its user says so: what an assistant did itself is over.
     """
     about, verb, told = (_WORD.findall(one.lower()) for one in (subject, relation, value))
+    first = verb[0] if verb else ""
     is_named = bool(about) and about[0] not in _POINTING and about[-1] not in _VAGUE and about[:2] != ["the", "thing"]
     if not told or not (is_named or noun_of_name(value)):  # "it's Postgres now"
         return False
@@ -51,21 +53,10 @@ def is_self_contained(subject: str, relation: str, value: str, clause: str, *, h
         return False
     if (not verb or len(told) == len(_WORD.findall(clause))) and _UNNAMED_AT_END.search(clause):
         return False
-    first = verb[0] if verb else ""
     if about == ["i"] and (first in _STEPS or (happened and not by_user and first not in _MAKING)):
         return False
     if happened and (first in _HAPPENING or not {"was", "were"}.isdisjoint(_WORD.findall(clause))):
         return False
-    if first == "be" and told[0] in _MOMENTS and len(told) == 1:
+    if (first, len(told)) == ("be", 1) and told[0] in _MOMENTS:
         return False
-    return not (_GREETING.match(clause) or _CODE.match(clause) or _is_cut(clause))
-
-
-def _is_cut(clause: str) -> bool:
-    """Say whether a bracket closes that was opened before the clause."""
-    depth = 0
-    for letter in clause:
-        depth += (letter in "([{") - (letter in ")]}")
-        if depth < 0:
-            return True
-    return False
+    return not (_GREETING.match(clause) or _CODE.match(clause) or _CUT.match(clause))

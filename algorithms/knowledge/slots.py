@@ -68,14 +68,13 @@ _UNITS = {
 }
 """Units by what they measure: ``24 hours`` and ``30 minutes`` are of one sort. ``""``: not a unit of its own."""
 _AMOUNT = re.compile(r"(\d[\d,]*(?:\.\d+)?)\s*([a-z]*)")
-_SCALES = {
-    unit.rstrip("s") or unit: (sort, scale)
-    for sort, units in {
-        "time": {"ms": 1e-3, "s sec second": 1, "m min minute": 60, "h hour": 3_600, "d day": 86_400, "week": 604_800},
-        "size": {"kb": 1, "mb": 1024, "gb": 1024**2, "tb": 1024**3},
-    }.items()
-    for some, scale in units.items()
-    for unit in some.split()
+_SCALES: dict[str, tuple[str, float]] = {
+    unit: ("time" if seconds else "size", float(seconds or kib))
+    for unit, seconds, kib in re.findall(
+        r"(\w+) (?:([\d.]+)s|(\d+)kib)",
+        "ms .001s s 1s sec 1s second 1s m 60s min 60s minute 60s h 3600s hour 3600s d 86400s day 86400s week 604800s"
+        " kb 1kib mb 1024kib gb 1048576kib tb 1073741824kib",
+    )
 }
 """What a unit measures, and how much it is."""
 _RANGES = [
@@ -183,7 +182,8 @@ def are_equal_amounts(value: str, other: str) -> bool:
         return False
     amounts = set()
     for number, unit in (one.groups() for one in found if one):
-        sort, scale = _SCALES.get(unit.rstrip("s") or unit, (unit.rstrip("s"), 1))
+        unit = unit if unit in _SCALES else unit.rstrip("s")
+        sort, scale = _SCALES.get(unit, (unit, 1))
         amounts.add((sort, float(number.replace(",", "")) * scale))
     return len(amounts) == 1
 
