@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import mnemic
-from mnemic.actors.brief.open_work import Turn, open_work
+from mnemic.actors.brief.open_work import Turn, is_answered, open_work
 from mnemic.actors.brief.page import quote_inline
 from mnemic.actors.brief.partings import is_parting
 from mnemic.actors.brief.statement_cues import (
@@ -125,6 +125,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "is_host_text": lambda text: is_host_text(None, text),
     "is_program": is_program,
     "key_phrases": lambda text: key_phrases(text, 5),
+    "is_answered": lambda text: is_answered(text, [text]),
     "is_open": is_open,
     "open_work": lambda text: open_work([Turn(f"{text} todo: {text}", 0, is_last=True)], 5),
     "is_parting": is_parting,

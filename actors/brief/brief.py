@@ -110,6 +110,8 @@ def answer_brief(
             scope = snapshot.scope_path_of(asked.place)
             material = snapshot.briefing_sources(asked, context.clock.now_us())
         text, parts = compose_session_start(material, budget, asked.notices, context.clock)
+        if _is_late(asked, context):
+            return Briefed(text="", memories=(), tokens=0)
         why: Mapping[bytes, str] = session_start_reasons(material, context.clock)
     elif asked.occasion == "tool-failed":
         found = find_hint(asked, context)
@@ -135,7 +137,7 @@ def answer_brief(
         if asked.updates_only:  # whoever asks waits no longer than it takes to answer
             context.tell(_apply(change, context))
         else:
-            degraded += _record(change, context)
+            degraded += _record(change, asked, context)
     return briefed(text, parts, degraded)
 
 
@@ -267,10 +269,13 @@ def _rare_keys(prompt: str, count_memories: CountMemories) -> list[str]:
     return [key for key in keys if is_rare_key(*count_memories([[stem] for stem in index_terms(key)]))]
 
 
-def _record(change: RecordDelivery, context: Context) -> list[str]:
+def _record(change: RecordDelivery, asked: Brief, context: Context) -> list[str]:
     """Keep what was given, before it is: it is then never given twice. Says what went wrong, if it did."""
+    left_s = _RECORD_TIMEOUT_S
+    if asked.answer_by is not None:  # the store takes up nothing once nobody waits
+        left_s = max(0.0, min(left_s, (asked.answer_by - context.clock.now_us()) / 1e6))
     try:
-        context.ask(_apply(change, context), _RECORD_TIMEOUT_S)
+        context.ask(_apply(change, context), left_s)
     except (StoreError, RuntimeFault) as error:
         return [f"what was given is not kept: {error}"]
     return []

@@ -181,7 +181,7 @@ def _write_last_session(page: Page, left: LastSession, zone: Zone) -> None:
     last = left.replies[0] if left.replies else None
     if last is not None and left.answered and not page.contains(quote_inline(last.text)):
         page.write_quote(f"- the assistant last said{_superseded_mark(last)}: ", last, _REPLY_BYTES)
-    if last is not None and left.answered:
+    if last is not None and left.answered and left.asks:
         _write_question(page, last)
     if left.failure is not None:
         _write_failure(page, left.failure)

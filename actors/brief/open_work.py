@@ -25,11 +25,19 @@ _DONE = re.compile(
     r"\b(?:done|merged|deleted|fixed|works?|working|shipped|closed|finished|ready|pushed|uploaded|complete[d]?|cancell?ed"
     r"|approved|handed over|arrived|live|landed|released|resolved|solved|sorted|off the list|empty|passed|pass|drawn"
     r"|installed|written|removed|migrated|set up|has (?:it|my|the|a)|(?:is|are) (?:in|out|up|on|off|gone|there|back)"
-    r"|(?:is|are) (?:\w+ ){0,3}now|since today)\b",
+    r"|(?:is|are) (?:\w+ ){0,3}now|since today|(?:no longer|not) needed)\b",
     re.IGNORECASE,
 )
+_SETTLED = re.compile(
+    r"\b(?:never ?mind|it was|turn(?:s|ed) out(?: (?:it was|to be))?|figured (?:it )?out|found (?:it|out|the)"
+    r"|was the (?:cause|reason|culprit|problem))\b",
+    re.IGNORECASE,
+)
+"""Says what something open came to: ``never mind, it was the proxy``."""
 _NOT_DONE = re.compile(
-    r"\b(?:not|half|almost|nearly|never|until|when|once|if|should|will|would|can be)\b|n['’]t\b|\?\s*$", re.IGNORECASE
+    r"\b(?:not(?! needed)|half|almost|nearly|never(?! mind)|until|when|once|if|should|will|would|can be)\b"
+    r"|n['’]t\b|\?\s*$",
+    re.IGNORECASE,
 )
 _PART = re.compile(r"[,;:]\s+|\s+and\s+|\n+")
 _POINTS = re.compile(r"\W{0,8}(?:\w{1,24}(?:['’]\w{1,8})?\W{1,4}){0,4}(?:it|that|this|them|those)\b", re.IGNORECASE)
@@ -85,6 +93,7 @@ def open_work(turns: Sequence[Turn], limit: int) -> list[OpenItem]:
     holding = Counter(term for one in spoken for term in one.terms)
     rarity = {term: math.log1p(len(spoken) / count) for term, count in holding.items()}
     done = [one for one in spoken if _says_done(one.text)]
+    settled = [(one.place, terms) for one in spoken if (terms := _settled_terms(one.text))]
     found: list[OpenItem] = []
     lists: list[tuple[int, frozenset[str]]] = []
     for number in range(len(spoken) - 1, -1, -1):
@@ -97,9 +106,18 @@ def open_work(turns: Sequence[Turn], limit: int) -> list[OpenItem]:
         if stop <= start or any(_share(terms, other, rarity) >= _AGAIN for other in elsewhere):
             continue
         later = [other.terms for other in done if other.place > one.place]
+        if any(place > one.place and answer <= terms for place, answer in settled):
+            continue
         if not _is_done(turns[one.place].text[start:stop], later, rarity):
             found.append(OpenItem(one.place, start, stop))
     return _joined(found)[:limit]
+
+
+def is_answered(question: str, later: Sequence[str]) -> bool:
+    """Say whether one of some later texts names a third of what a question asks about, and asks nothing itself."""
+    asked = _terms(question[:MOST_CHARS])
+    told = (_terms(one[:MOST_CHARS]) for one in later if not one.rstrip().endswith("?"))
+    return bool(asked) and any(3 * len(asked & terms) >= len(asked) for terms in told)
 
 
 def _with_list(spoken: Sequence[_Spoken], number: int) -> tuple[int, int, frozenset[str]]:
@@ -126,6 +144,12 @@ def _with_list(spoken: Sequence[_Spoken], number: int) -> tuple[int, int, frozen
 @lru_cache(_CACHED)
 def _says_done(text: str) -> bool:
     return _DONE.search(text) is not None and _NOT_DONE.search(text) is None
+
+
+@lru_cache(_CACHED)
+def _settled_terms(text: str) -> frozenset[str]:
+    """The words of what an open question came to; none where a sentence tells no such thing."""
+    return _terms(_SETTLED.sub(" ", text)) if _SETTLED.search(text) and not text.rstrip().endswith("?") else frozenset()
 
 
 @lru_cache(_CACHED)

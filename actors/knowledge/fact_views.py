@@ -6,6 +6,7 @@ words say of days counts from these. Below `mnemic.actors.knowledge.knowledge`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ import msgspec
 
 from mnemic.actors.knowledge.entity_views import EntityNames, neighbours
 from mnemic.actors.knowledge.facts import make_facts, open_pairs, pair_id
+from mnemic.actors.knowledge.read import said_of
 from mnemic.actors.protocol.errors import InvalidValue, UnknownConflict
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.knowledge.changes import SettleStatements
@@ -34,11 +36,15 @@ from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.protocol.times import Zone, day_end, local_day
 from mnemic.actors.recall.query import asked_scope_numbers, where_asked
 from mnemic.actors.recall.validate import check_count
-from mnemic.algorithms.knowledge.said import normal_value
+from mnemic.algorithms.knowledge.contradiction import kind_slot
+from mnemic.algorithms.knowledge.said import BECOMING, normal_value
+from mnemic.algorithms.knowledge.self_contained import is_self_contained
+from mnemic.algorithms.knowledge.slots import noun_of_name
 
 _LOOKED_THROUGH = 2_000  # statements, where no thing is named
 _MOST_BY = 64  # letters of a name
 _CURRENT: tuple[FactState, ...] = ("holds",)
+_NUMBERED = re.compile(r"^(?:port|version|number) (?=\d)")  # "on port 8000" and "on 8000" are one
 
 
 def list_facts(asked: ListFacts, snapshot: Snapshot, names: EntityNames, now_us: int, zone: Zone) -> FactsListed:
@@ -62,10 +68,11 @@ def list_facts(asked: ListFacts, snapshot: Snapshot, names: EntityNames, now_us:
         found = snapshot.statements_about(None, within, relation, _LOOKED_THROUGH, at, corrected=True)
     else:
         found = statements_naming(numbers, within, relation, snapshot)
-    facts = [one for one in _told_once(found, at, snapshot) if asked.history or one.state in _CURRENT]
-    shown, listed = ({_place(one) for one in some} for some in (facts[: asked.k], facts))
-    mine = [one.number for one in found if (one.memory, one.said.value[0]) in shown]
-    again = {one.number for one in found if (one.memory, one.said.value[0]) not in listed}
+    told = _told_once(found, at, snapshot)
+    facts = [one for one in told if asked.history or _is_listed(one)]
+    shown, once = ({_clause(one) for one in some} for some in (facts[: asked.k], told))
+    mine = [one.number for one in found if (one.memory, one.said.clause[0]) in shown]
+    again = {one.number for one in found if (one.memory, one.said.clause[0]) not in once}
     open_now = open_pairs(snapshot.pairs_of(mine), snapshot)
     pairs = [one for one in open_now if one.older not in again and one.newer not in again]
     return FactsListed(
@@ -81,24 +88,61 @@ def list_facts(asked: ListFacts, snapshot: Snapshot, names: EntityNames, now_us:
 def _told_once(found: Sequence[StatementRecord], at: int, snapshot: Snapshot) -> list[Fact]:
     """Statements as facts, each thing that holds once: as it was said last, and since when it was said first.
 
+    What one clause tells is one line: ``spans are days, not instants``.
+
     Args:
         found: the newest first.
     """
     pairs = snapshot.pairs_of([one.number for one in found])
     asked = {number for pair in open_pairs(pairs, snapshot) for number in (pair.older, pair.newer)}
-    once: dict[Any, Fact] = {}
-    for one, fact in zip(found, make_facts(found, at, snapshot, pairs), strict=True):
-        said = (one.scope, one.said.subject, fact.relation, normal_value(to_text(fact.value)), fact.negative)
+    facts = list(zip(found, make_facts(found, at, snapshot, pairs), strict=True))
+    told: dict[tuple[bytes, int], set[Any]] = {}  # by clause
+    for one, fact in facts:
+        if fact.state in _CURRENT and one.said.subject:
+            what = (fact.modality, fact.holds_to, one.scope, *_told(one), fact.negative)
+            told.setdefault(_clause(fact), set()).add(what)
+    once: dict[Any, list[Fact]] = {}
+    for one, fact in facts:
         is_known = fact.state in _CURRENT and one.said.subject
-        same = (fact.modality, fact.holds_to, *said) if is_known else _place(fact)
-        kept = once.get(same, fact)
-        since, is_asked = min(kept.holds_from, fact.holds_from), kept.in_question or one.number in asked
-        once[same] = msgspec.structs.replace(kept, holds_from=since, in_question=is_asked)
-    return list(once.values())
+        same = frozenset(told[_clause(fact)]) if is_known else (fact.memory, fact.start_byte)
+        asking = msgspec.structs.replace(fact, in_question=one.number in asked)
+        once.setdefault(same, []).append(asking)
+    return [_once(some) for some in once.values()]
 
 
-def _place(fact: Fact) -> tuple[bytes, int]:
-    return fact.memory, fact.start_byte
+def _once(some: Sequence[Fact]) -> Fact:
+    """What several statements say, as the last of them says it."""
+    newest = [fact for fact in some if _clause(fact) == _clause(some[0])]
+    return msgspec.structs.replace(
+        min(newest, key=lambda fact: (fact.negative, fact.start_byte)),
+        holds_from=min(fact.holds_from for fact in some),
+        in_question=any(fact.in_question for fact in some),
+        times=len({fact.memory for fact in some}),
+    )
+
+
+def _clause(fact: Fact) -> tuple[bytes, int]:
+    return fact.memory, fact.text_byte
+
+
+def _told(one: StatementRecord) -> tuple[str, str, str]:
+    """Subject, relation and value, the same for what says the same in other words: ``we use Postgres``."""
+    written = to_text(one.text[slice(*one.said.value)])
+    if noun_of_name(written) and (noun := kind_slot(said_of(one))):
+        return noun, "be", normal_value(written)
+    subject, relation = one.said.subject, BECOMING.get(one.said.relation, one.said.relation)
+    if subject.endswith("'s name") and relation == "be":
+        subject, relation = subject.removesuffix("'s name"), "call"
+    return subject, relation, _NUMBERED.sub("", normal_value(written))
+
+
+def _is_listed(fact: Fact) -> bool:
+    """Say whether a fact is told as one that holds: it does, and can be read alone or is to be settled."""
+    subject, value, clause = map(to_text, (fact.subject, fact.value, fact.text))
+    happened, by_user = fact.rule == "event", fact.role == "user"
+    return fact.state in _CURRENT and (
+        fact.in_question or is_self_contained(subject, fact.relation, value, clause, happened=happened, by_user=by_user)
+    )
 
 
 def statements_naming(
@@ -132,7 +176,7 @@ def show_entity(asked: ShowEntity, snapshot: Snapshot, names: EntityNames, now_u
     within = asked_scope_numbers(asked.scope, snapshot)
     thing = names.find(asked.name, within, snapshot, where_asked(asked.scope))
     found = statements_naming(thing.numbers, within, "", snapshot)
-    facts = _told_once(found, now_us, snapshot)
+    facts = [one for one in _told_once(found, now_us, snapshot) if one.state not in _CURRENT or _is_listed(one)]
     facts.sort(key=lambda one: one.state not in _CURRENT)  # the newest first, each
     return EntityShown(
         entity=thing.entity,

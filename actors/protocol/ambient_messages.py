@@ -249,6 +249,8 @@ class LastSession(msgspec.Struct, frozen=True, kw_only=True):
     """What the assistant said last, the newest first."""
     answered: bool
     """Whether anything was replied to the last prompt."""
+    asks: bool = True
+    """Whether the user has said nothing since that answers what the last reply asks."""
     failure: UnresolvedFailure | None
     """What went wrong last, and was left so."""
 

@@ -27,7 +27,9 @@ from mnemic.algorithms.knowledge.slots import (
     QUALIFIERS,
     are_alike,
     are_bare_names,
+    are_equal_amounts,
     are_of_two_kinds,
+    are_of_two_ranges,
     are_versions,
     is_slot,
     kinds_of_name,
@@ -42,8 +44,15 @@ _SINCE = re.compile(r"(?:\bha(?:s|ve)|['’](?:s|ve)|\bjust|\bnow|\bfinally|\bre
 _ONE_PLACE = frozenset(("live in", "live at", "work at", "work for", "host in", "host on", "deploy to"))
 """Relations of which who speaks has one value at a time."""
 _AT = ("in", "on", "at", "through")  # what follows is a place, and no target of a change
-_USING = frozenset(("use", "run on", "on", "move to", "switch to", "migrate to", "go with", "choose"))
+_USING = frozenset(
+    ("use", "run on", "on", "host on", "deploy to", "move to", "switch to", "migrate to", "go with", "choose")
+)
 """Relations between us and what we use."""
+_SIDE_BY_SIDE = frozenset(("language",))
+"""Kinds of which many use several at a time: who switches to one may keep another."""
+_TAIL = re.compile(r"[,;(]\s*(?:on|at|with|running|hosted|listening|port|version)\b.*", re.DOTALL | re.IGNORECASE)
+"""Tells beside a value where and how that is, and not for what: ``postgres 16, on db.internal``."""
+_CONTRACTED = re.compile(r"(?<!n)['’](?:ve|re|m|d|ll|s)$")  # "we've"
 _DECIDED = re.compile(r"\W*(?:decision|decided)\b", re.IGNORECASE)
 _LABELS = word_set("""
 decision decided note update fyi reminder recap record correction fix info status reply summary answer ps
@@ -62,12 +71,13 @@ def contradict(older: Said, newer: Said) -> str:
     old, new = older.statement, newer.statement
     if old.speaker != new.speaker and KINDS.get(old.subject.partition(" ")[0].lower(), 0) & ARTICLE:
         return ""  # "the office day" of each is another
-    if not older.subject or not newer.subject or not (old.single and new.single):
+    if not older.subject or not newer.subject or not new.single:
         return ""
     was, now = set(normal_value(old.value).split()), set(normal_value(new.value).split())
-    is_same = was <= now or now <= was
-    rule = ""
-    if older.subject == newer.subject:
+    is_same = was <= now or now <= was or not old.single
+    is_same = is_same or are_equal_amounts(old.value, new.value) or are_of_two_ranges(old.value, new.value)
+    rule = "several" if not old.single and _is_only_one(older) and _by_kind(older, newer) else ""
+    if old.single and older.subject == newer.subject:
         rule = (was == now and _by_denial(older, newer)) or ("" if is_same else _by_value(older, newer))
     if not rule and not is_same:
         rule = _by_kind(older, newer)
@@ -101,7 +111,15 @@ def _by_kind(older: Said, newer: Said) -> str:
         return ""
     if not are_alike(older.statement.value, newer.statement.value) or not _are_as_wide(older, newer):
         return ""
+    if noun in _SIDE_BY_SIDE and noun not in (older.subject, newer.subject):
+        return "several"
     return "same kind" if newer.cue else "same kind, no cue"
+
+
+def _is_only_one(said: Said) -> bool:
+    """Whether of several values that are told at once no other is of the same kind: ``Postgres and Redis``."""
+    noun = noun_of_name(said.statement.value)
+    return noun != "" and sum(noun_of_name(word) == noun for word in words_of(clause_of(said))) == 1
 
 
 def _by_denial(older: Said, newer: Said) -> str:
@@ -136,7 +154,12 @@ def _besides(said: Said) -> frozenset[str]:
     """
     one = said.statement
     sentence, clause = sentence_of(said), clause_of(said)
-    told = words_of(sentence[: sentence.find(clause) + len(clause)])
+    end = sentence.find(clause) + len(clause)
+    value_end = end - (said.statement.clause_end - said.statement.end)
+    told = words_of(sentence[:value_end] + _TAIL.sub(" ", sentence[value_end:end]))
+    told = [_CONTRACTED.sub("", word) for word in told]
+    if not one.single:  # what stands beside it is told in its own right
+        told = [word for word in told if not kinds_of_name(word)]
     named = {*words_of(f"{one.subject} {one.relation or ''} {one.value}"), *said.subject.split(), *_FILLERS, *_LABELS}
     return frozenset(word for word in told if KINDS.get(word, 0) in (0, BASE)) - named
 

@@ -66,6 +66,7 @@ RULES = {
     "moved": Graded("replaced", 0.97, 'it tells another value of the same sort of the same subject, and "{cue}"'),
     "same kind": Graded("replaced", 0.96, 'it names another {noun}, and "{cue}"'),
     "same kind, no cue": Graded("conflict", 0.75, "it names another {noun}, and no word tells of a change"),
+    "several": Graded("conflict", 0.75, "it names another {noun}, and both may be in use"),
     "denied": Graded("conflict", 0.80, "one denies what the other says"),
     "same words, no cue": Graded("conflict", 0.80, "it says another value of the same, and no word tells of a change"),
     "moved from work": Graded("conflict", 0.70, 'it tells another place of the same subject, and "{cue}"'),

@@ -14,9 +14,10 @@ from mnemic.algorithms.knowledge.entities.keys import entity_key, split_version
 from mnemic.algorithms.knowledge.extraction.sentences import CLOCK_WORDS, word_set
 
 SLOT_NOUNS = word_set("""
-address backend branch broker budget bundler cache capital ceiling channel ci codename cutoff database deadline domain
-editor email endpoint fee formatter framework frontend hash host hostname image indentation interval ip language licence
-license limit linter lead leader lead maintainer manager model name nickname orm owner password phone pin port price
+address backend birthday branch broker budget bundler cache capital ceiling channel ci codename cutoff database deadline
+domain editor email endpoint fee formatter framework frontend hash host hostname image indentation interval ip language
+licence
+license limit linter lead leader maintainer manager model name nickname orm owner password phone pin port price
 provider quota rate region registry release renderer retention root rent runner runtime salary schedule scheduler
 server-port size storage store subnet supplier threshold timeout timezone toolchain ttl url username vendor version wage
 window zone
@@ -66,6 +67,30 @@ _UNITS = {
     **dict.fromkeys(("port", "pm", "am", "o'clock", "about", "around"), ""),
 }
 """Units by what they measure: ``24 hours`` and ``30 minutes`` are of one sort. ``""``: not a unit of its own."""
+_AMOUNT = re.compile(r"(\d[\d,]*(?:\.\d+)?)\s*([a-z]*)")
+_SCALES: dict[str, tuple[str, float]] = {
+    unit: ("time" if seconds else "size", float(seconds or kib))
+    for unit, seconds, kib in re.findall(
+        r"(\w+) (?:([\d.]+)s|(\d+)kib)",
+        "ms .001s s 1s sec 1s second 1s m 60s min 60s minute 60s h 3600s hour 3600s d 86400s day 86400s week 604800s"
+        " kb 1kib mb 1024kib gb 1048576kib tb 1073741824kib",
+    )
+}
+"""What a unit measures, and how much it is."""
+_RANGES = [
+    word_set("europe asia africa america antarctica oceania"),
+    word_set("""
+australia austria belgium brazil bulgaria canada chile china colombia croatia denmark egypt england estonia finland
+france germany greece hungary iceland india indonesia ireland israel italy japan kenya latvia lithuania malaysia mexico
+netherlands nigeria norway pakistan peru philippines poland portugal romania russia scotland serbia singapore slovakia
+slovenia spain sweden switzerland taiwan thailand turkey uk ukraine us usa vietnam wales
+"""),
+    word_set("""
+bavaria saxony hesse thuringia brandenburg tyrol catalonia andalusia provence brittany tuscany lombardy sicily cornwall
+california texas oregon florida colorado arizona nevada utah ohio michigan illinois massachusetts ontario quebec
+"""),
+]
+"""Places that others lie in, by how wide they are; all others are as wide as a town."""
 QUALIFIERS = word_set("""
 staging production prod dev development test testing tests ci local locally preview demo beta qa sandbox canary
 weekday weekdays weekend weekends holiday holidays summer winter
@@ -144,6 +169,36 @@ def are_alike(value: str, other: str) -> bool:
     if kinds and others:
         return not kinds.isdisjoint(others)
     return sort_of(value) == sort_of(other) != ""
+
+
+def are_equal_amounts(value: str, other: str) -> bool:
+    """Say whether two values are one amount in other units or digits.
+
+    >>> are_equal_amounts("60 seconds", "1 minute"), are_equal_amounts("1000", "1,000")
+    (True, True)
+    """
+    found = [_AMOUNT.fullmatch(one.strip().lower()) for one in (value, other)]
+    if not all(found):
+        return False
+    amounts = set()
+    for number, unit in (one.groups() for one in found if one):
+        unit = unit if unit in _SCALES else unit.rstrip("s")
+        sort, scale = _SCALES.get(unit, (unit, 1))
+        amounts.add((sort, float(number.replace(",", "")) * scale))
+    return len(amounts) == 1
+
+
+def are_of_two_ranges(value: str, other: str) -> bool:
+    """Say whether one of two places may lie in the other, as the one is a town and the other a country.
+
+    >>> are_of_two_ranges("Berlin", "Germany"), are_of_two_ranges("France", "Germany")
+    (True, False)
+    """
+    first, second = (
+        next((width for width, names in enumerate(_RANGES) if one.lower() in names), len(_RANGES))
+        for one in (value, other)
+    )
+    return first != second
 
 
 def are_bare_names(value: str, other: str) -> bool:

@@ -70,11 +70,24 @@ StepT = TypeVar("StepT", EmbedProgress, BindProgress, FactsProgress)
 _HOOK_DRAIN_S = 0.25  # a hook waits a second in all
 _FAILURE_ANSWER_US = 80_000  # the hook waits for 100 ms, and what comes later nobody reads
 _UPDATES_ANSWER_US = 20_000  # the hook waits for 30 ms, and what is told is kept before it is
+_HOOK_ANSWER_US = 900_000  # every other hook waits for a second
 _MAX_MALFORMED_LINES = 20  # all are counted
 _NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
 _SETTINGS_EDITED = (
     "settings: mnemic.toml was edited, and process {0} works on with what it read before; kill -HUP {0} ends that"
 )
+
+
+def _answer_by(message: Brief, came_us: int | None) -> int | None:
+    """When a hook waits no longer; ``None`` where it is not known that one waits."""
+    from mnemic.runtime.clock import SystemClock
+
+    since_us = SystemClock().now_us() if came_us is None else came_us
+    if message.updates_only:
+        return since_us + _UPDATES_ANSWER_US
+    if message.occasion == "tool-failed":
+        return since_us + _FAILURE_ANSWER_US
+    return None if came_us is None else since_us + _HOOK_ANSWER_US
 
 
 class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
@@ -336,6 +349,7 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
         payload: bytes,
         unkept: bool = False,
         updates_only: bool = False,
+        came_us: int | None = None,
     ) -> bytes:
         """What a hook is to print: what the assistant should know now, as its host takes it.
 
@@ -348,9 +362,14 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
             payload: what the host gave the hook, byte for byte.
             unkept: whether the session's shell has switched the capture off.
             updates_only: whether a prompt is told nothing but what replaced something that its session was told.
+            came_us: when a hook asked, microseconds: it waits for a moment alone. Absent, a session's start has time.
         """
+
+        def tell(message: Brief) -> Briefed:
+            return self._brief_after_drain(msgspec.structs.replace(message, answer_by=_answer_by(message, came_us)))
+
         told_first = self._notices(unkept=unkept)
-        given = (assistant, event, cwd, payload, self._resolve_scope, self._brief_after_drain, told_first)
+        given = (assistant, event, cwd, payload, self._resolve_scope, tell, told_first)
         return self._ports.hook_reply(*given, updates_only)
 
     def session_briefing(self, place: ScopeRef, *, assistant: str, session: str, unkept: bool = False) -> Briefed:
@@ -517,8 +536,7 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
 
         clock = SystemClock()
         if message.occasion == "tool-failed" or message.updates_only:  # who asks waits for a moment alone
-            room_us = _UPDATES_ANSWER_US if message.updates_only else _FAILURE_ANSWER_US
-            return self._ask(msgspec.structs.replace(message, answer_by=clock.now_us() + room_us))
+            return self._ask(message)
         until_s = clock.monotonic_s() + _HOOK_DRAIN_S
         try:
             self.drain_spool(lambda: clock.monotonic_s() < until_s, transcripts=False)

@@ -69,6 +69,8 @@ class Fact(Message, frozen=True, kw_only=True):
     """What stands for it, if anything does."""
     in_question: bool = False
     """Whether another statement contradicts it, and nobody has settled that."""
+    times: int = 1
+    """In how many memories it is said; the newest of them is named."""
     speaker: str | None
     """Who said it."""
     role: str

@@ -6,12 +6,15 @@ Without a verb only a well-known name counts, which says itself what it is. Abov
 
 from __future__ import annotations
 
+import re
+
+from mnemic.algorithms.knowledge.entities.keys import subject_key
 from mnemic.algorithms.knowledge.extraction.clause_parts import Part
 from mnemic.algorithms.knowledge.extraction.clause_reader import Clause, Draft, Reading
 from mnemic.algorithms.knowledge.extraction.clause_values import Value
 from mnemic.algorithms.knowledge.extraction.sentences import BASE, DETERMINER, MARK, Sentence
 from mnemic.algorithms.knowledge.extraction.verb_groups import VerbGroup
-from mnemic.algorithms.knowledge.slots import noun_of_name
+from mnemic.algorithms.knowledge.slots import is_slot, noun_of_name, sort_of
 
 _CUES = tuple(
     tuple(one.split())
@@ -19,6 +22,8 @@ _CUES = tuple(
 )
 _CONTRASTS = (("instead", "of"), ("rather", "than"), ("not",), ("no", "longer"))
 _MOST_WORDS = 12
+_MOST_LABELLED = 5
+_LABEL = re.compile(r"((?:[\w'’-]+ ){0,3}[\w'’-]+)\W{0,4}:\W{0,4}([^\s,;()][^,;()\n]*)")
 
 
 def read_announcement(reading: Reading) -> None:
@@ -49,6 +54,25 @@ def read_announcement(reading: Reading) -> None:
         draft.replaced = Draft(old, "be", True, clause.subject)
         clause.drafts.append(draft.replaced)
     reading.clauses.append(clause)
+
+
+def read_label(reading: Reading) -> None:
+    """Add the clause of a sentence that only names a place with one value and fills it: ``Database: Postgres 16``."""
+    sentence = reading.sentence
+    places = [at for at, kind in enumerate(sentence.kinds) if not kind & MARK]
+    label = _LABEL.match(sentence.text, sentence.starts[places[0]]) if places else None
+    if sentence.asked or label is None or not is_slot(subject_key(label[1], None, "user")):
+        return
+    named = [at for at in places if sentence.ends[at] <= label.end(1)]
+    value = [at for at in places if label.start(2) <= sentence.starts[at] and sentence.ends[at] <= label.end(2)]
+    if not named or not 1 <= len(value) <= _MOST_LABELLED or not sort_of(label[2]):
+        return
+    first, last = places[0], places[-1] + 1
+    verb = VerbGroup(first, first, "be", 0, first)
+    clause = Clause(Part(first, last, "", ""), first, last, (first, first), verb, reading.forced, reading.rule)
+    clause.drafts.append(Draft(Value(value[0], value[-1] + 1, ""), "be", False, (named[0], named[-1] + 1)))
+    reading.clauses.append(clause)
+    reading.is_command = False  # "port" and "cache" are verbs as well
 
 
 def _named(reading: Reading, places: list[int], low: int, high: int) -> Value | None:

@@ -8,7 +8,7 @@ for its cues may come last.
 
 from __future__ import annotations
 
-from mnemic.algorithms.knowledge.extraction.announcements import made_to, read_announcement
+from mnemic.algorithms.knowledge.extraction.announcements import made_to, read_announcement, read_label
 from mnemic.algorithms.knowledge.extraction.clause_parts import IF_WORDS, Part, find_verb, is_adverb, parts
 from mnemic.algorithms.knowledge.extraction.clause_reader import (
     WISHED_WORDS,
@@ -102,6 +102,8 @@ def read_sentence(sentence: Sentence) -> Reading:
             queue.extend(reversed(_read_part(reading, part, after)))
     if not reading.clauses and not reading.is_command:
         read_announcement(reading)
+    if not reading.clauses:
+        read_label(reading)
     last = reading.clauses[-1] if reading.clauses else None
     if last and reading.pending and reading.pending[0].start >= last.part.end:
         last.high = max(last.high, reading.pending[-1].end)

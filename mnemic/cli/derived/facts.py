@@ -203,7 +203,10 @@ def _fact(fact: dict[str, Any]) -> Iterator[Line]:
     until = f" to {local_day(fact['holds_to'])}" if fact["holds_to"] else ""
     state = f"  [{_STATES[fact['state']]}]" if _STATES[fact["state"]] else ""
     state += "  [in question]" if fact.get("in_question") else ""
-    yield f"  {local_day(fact['holds_from'])}{until}  {_one_line(fact['text'])}{state}  ({who})"
+    who += f", said {fact['times']} times" if fact["times"] > 1 else ""
+    is_named = fact["subject"].casefold() in fact["text"].casefold()  # else the sentence names it earlier
+    text = _one_line(fact["text"] if is_named else f"{fact['subject']} … {fact['text']}")
+    yield f"  {local_day(fact['holds_from'])}{until}  {text}{state}  ({who})"
     if fact["replaced_by"]:
         by = fact["replaced_by"]
         why = "; ".join(filter(None, (by["why"], by["id"])))

@@ -288,6 +288,7 @@ class _Middleware:
 
 async def _hook_reply(request: Request, minds: OpenMinds, door: ServerControl, locked_answer: LockedHookReply) -> bytes:
     """What a hook prints. Whatever is wrong is logged, and the hook told nothing: an assistant must never see it."""
+    came_us = _CLOCK.now_us()  # it may wait for a thread, and for its mind
     said = {name: request.headers.get(f"mnemic-{name}") for name in ("assistant", "event", "cwd")}
     assistant, event, cwd = (None if value is None else os.fsdecode(unquote_to_bytes(value)) for value in said.values())
     try:
@@ -298,7 +299,7 @@ async def _hook_reply(request: Request, minds: OpenMinds, door: ServerControl, l
             updates_only = request.headers.get("mnemic-updates") == "1"
             try:
                 with door.track_request("hook", asked.trace), minds.use(asked.mind, create=False) as mind:
-                    return mind.hook_reply(*given, updates_only)
+                    return mind.hook_reply(*given, updates_only, came_us)
             except MindLocked:
                 return locked_answer(asked.mind, *given)
 

@@ -102,6 +102,10 @@ def _slim(view: dict[str, Any]) -> dict[str, Any]:
 
 def _fact(view: dict[str, Any], scope: Scopes) -> dict[str, Any]:
     told = {name: view[name] for name in _FACT if view[name] is not None}
+    if view["subject"].casefold() not in view["text"].casefold():  # it is named earlier in the sentence
+        told["subject"] = view["subject"]
+    if view["times"] > 1:
+        told["times"] = view["times"]
     if told["scope"] == scope:
         del told["scope"]
     if "replaced_by" in told:

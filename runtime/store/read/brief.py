@@ -40,7 +40,9 @@ _NEWNESS = 2.5
 _MAX_OPEN = 6
 """So many open items, at most."""
 _OPEN_SESSIONS = 5
-"""Of so many of the last sessions."""
+"""Of so many of the last sessions at least,"""
+_OPEN_DAYS = 14
+"""and of all those of so many days."""
 _EXCHANGE = 2
 """A session of no more turns is one prompt and its reply, and is not counted."""
 _ENDING = 8
@@ -137,12 +139,15 @@ class _BriefingQuery:
     def collect(self) -> BriefingSources:
         """All of it."""
         newest = self._sessions.newest()
-        turns = self._sessions.turns([session for session, _ in newest], f"{self._statement}, 0", _MAX_TURNS)
+        columns = f"{self._statement}, 0"
+        turns = self._sessions.turns([session for session, _ in newest], columns, _MAX_TURNS)
+        here = self._sessions.turns(self._sessions.own(), columns, _MAX_TURNS)
+        kept = [row for row in self._kept(OWNERS) if row[5] != "turn"]
         conflict = self._conflict()
         return BriefingSources(
-            last_session=self._sessions.session_end(*newest[0]) if newest else None,
+            last_session=self._sessions.session_end(*newest[0], kept, here) if newest else None,
             in_force=tuple(self._standing(turns)[:_MAX_STATEMENTS]),
-            open=tuple(self._open(turns, newest)),
+            open=tuple(self._open(turns, here, newest)),
             conflict=conflict,
             digest=tuple(self._digest()),
             profile=tuple(islice(self._profile(), _MAX_PERSONAL)),
@@ -252,21 +257,24 @@ class _BriefingQuery:
 
     # --- what is open ------------------------------------------------------------------------------------------------
 
-    def _open(self, turns: list[Any], newest: list[tuple[int, int]]) -> Iterator[Quote]:
+    def _open(self, turns: list[Any], here: list[Any], newest: list[tuple[int, int]]) -> Iterator[Quote]:
         """Return what was left open in the last sessions and is not done, newest first.
+
+        A session is one of the last by number or by days: a busy week drops nothing, and neither does a quiet month.
 
         Args:
             turns: newest first, of all sessions that may say what is done.
+            here: likewise of the session that starts.
             newest: the last sessions, with when something was said last in each.
         """
         said = Counter(row[6] for row in turns)
-        talks = [session for session, _ in newest if said[session] > _EXCHANGE][:_OPEN_SESSIONS]
-        last = newest[: [session for session, _ in newest].index(talks[-1]) + 1] if talks else newest
-        since = min((at for _, at in last), default=0)
+        talks = [at for session, at in newest if said[session] > _EXCHANGE][:_OPEN_SESSIONS]
+        since = min(talks[-1] if talks else 0, self._now_us - _OPEN_DAYS * _DAY_US)
+        last = [(session, at) for session, at in newest if at >= since]
         kept = [row for row in self._kept(OWNERS) + self._kept(ASSISTANTS) if row[5] != "turn"]
         ending = {row[0] for session, _ in last for row in [one for one in turns if one[6] == session][:_ENDING]}
         ending |= {row[0] for row in kept if row[3] >= since - _DAY_US and self._memories.is_briefable(row[6])}
-        rows = {row[0]: row for row in [*kept, *turns] if self._memories.is_current(row[0], row[7])}
+        rows = {row[0]: row for row in [*kept, *turns, *here] if self._memories.is_current(row[0], row[7])}
         ordered = sorted(rows.values(), key=lambda row: (row[3], row[0]))
         quotes = [self._memories.quote(row, session=row[6]) for row in ordered]
         spoken = [Turn(to_text(one.text), row[6], row[0] in ending) for row, one in zip(ordered, quotes, strict=True)]

@@ -39,7 +39,8 @@ class BriefMemories:
         """
         self._db = connection
         self._again = asked.repeat
-        self._own = (escape_surrogates(asked.assistant), escape_surrogates(asked.session))
+        self.own = (escape_surrogates(asked.assistant), escape_surrogates(asked.session))
+        """Host and name of the session that asks."""
         self.in_project = f"{_is_in(own)} AND m.retired_at IS NULL"
         """A condition on memories ``m``: of the project."""
         self.within = f"{_is_in([*own, *everywhere])} AND m.retired_at IS NULL"
@@ -63,11 +64,11 @@ class BriefMemories:
             self.assistants[session] = assistant
             parent = name.rpartition("/")[0]
             known = "SELECT 1 FROM sessions WHERE assistant = ? AND name = ?"
-            if (assistant, name) == self._own:
+            if (assistant, name) == self.own:
                 self._kinds[session] = "own"
             elif not parent:
                 self._kinds[session] = ""
-            elif (assistant, parent) == self._own or self._db.execute(known, (assistant, parent)).get is not None:
+            elif (assistant, parent) == self.own or self._db.execute(known, (assistant, parent)).get is not None:
                 self._kinds[session] = "subagent"  # `<session>/<agent>`, as the adapters name them
             else:
                 self._kinds[session] = ""

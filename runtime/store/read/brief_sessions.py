@@ -11,9 +11,11 @@ from typing import Any
 import apsw
 import msgspec
 
+from mnemic.actors.brief.open_work import is_answered
 from mnemic.actors.brief.partings import telling_prompt
+from mnemic.actors.brief.statement_cues import final_question
 from mnemic.actors.protocol.ambient_messages import LastSession, Quote, UnresolvedFailure
-from mnemic.actors.protocol.events import MCP_PREFIX
+from mnemic.actors.protocol.events import MCP_PREFIX, to_text
 from mnemic.runtime.store.read.brief_memories import ASSISTANTS, OWNERS, QUOTED, READ_BYTES, BriefMemories
 from mnemic.runtime.store.schema import SAID_OR_KEPT
 from mnemic.runtime.store.supersession import current_successor
@@ -63,8 +65,20 @@ class SessionQueries:
                 ).fetchall()
         return rows
 
-    def session_end(self, session: int, at: int) -> LastSession:
-        """Tell how a session ended: with the last prompt that tells something, and the last replies."""
+    def own(self) -> list[int]:
+        """The session that starts, where something was said in it: it was compacted, or cleared."""
+        found: list[Any] = self._db.execute(
+            "SELECT id FROM sessions WHERE assistant = ? AND name = ?", self._memories.own
+        ).fetchall()
+        return [session for (session,) in found]
+
+    def session_end(self, session: int, at: int, kept: Sequence[Any], here: Sequence[Any]) -> LastSession:
+        """Tell how a session ended: with the last prompt that tells something, and the last replies.
+
+        Args:
+            kept: what the user kept; what is newer may answer what the session asks.
+            here: what was said in the session that starts: its user has heard what the other one asked.
+        """
         prompts, replies = (
             self._last_said(session, whose, count) for whose, count in ((OWNERS, _PROMPTS), (ASSISTANTS, _REPLIES))
         )
@@ -72,12 +86,18 @@ class SessionQueries:
         assistant = self._db.execute("SELECT assistant FROM sessions WHERE id = ?", (session,)).get
         quotes = [self._last_quote(prompt, session) for prompt in prompts]
         prompt = telling_prompt(quotes)
+        last = [self._last_quote(reply, session) for reply in replies]
+        asks = bool(last) and answered and not here
+        if asks and (question := final_question(to_text(last[0].text))):
+            since = [to_text(self._memories.quote(one).text) for one in kept if one[3] > replies[0][3]]
+            asks = not is_answered(question, since)
         return LastSession(
             assistant=str(assistant),
             at=at,
             prompt=prompt,
-            replies=tuple(self._last_quote(reply, session) for reply in replies),
+            replies=tuple(last),
             answered=answered or (prompt is not None and prompt is not quotes[0]),
+            asks=asks,
             failure=self._unresolved_failure(session),
         )
 

@@ -305,3 +305,35 @@ def test_a_prompts_vector_is_foreseen_and_a_starts_is_not() -> None:
     assert RetrieverActor.foresees(brief) == (EmbedQuery(text="hello"),)
     start = Brief(occasion="session-start", place=PLACE, assistant="codex", session="s")
     assert RetrieverActor.foresees(start) == ()
+
+
+def test_a_session_that_waits_no_longer_is_told_nothing_and_nothing_is_kept_as_told(
+    actor_system: ActorHarness,
+) -> None:
+    keep(actor_system, LANTERN)
+    late = started(actor_system, answer_by=actor_system.clock.now_us() - 1)
+    assert (late.text, late.memories, given_to(actor_system, "new")) == ("", (), [])
+    assert LANTERN in started(actor_system, answer_by=actor_system.clock.now_us() + 900_000).text
+    assert given_to(actor_system, "new")
+
+
+def test_the_store_has_no_longer_to_keep_it_than_somebody_waits(actor_system: ActorHarness) -> None:
+    keep(actor_system, LANTERN)
+    given_s: list[float] = []
+
+    class Context:
+        trace = "t"
+        clock = actor_system.clock
+
+        def ask(self, message: Any, timeout_s: float) -> None:
+            given_s.append(timeout_s)
+
+    reader, now_us = actor_system.reader(), actor_system.clock.now_us()
+    try:
+        for left_us in (None, 100_000, 9_000_000):
+            by = None if left_us is None else now_us + left_us
+            brief = Brief(occasion="session-start", place=PLACE, assistant="codex", session="s", answer_by=by)
+            answer_brief(brief, BriefSettings(), reader, None, None, None, Context())  # type: ignore[arg-type]
+    finally:
+        reader.close()
+    assert given_s == [0.5, pytest.approx(0.1), 0.5]

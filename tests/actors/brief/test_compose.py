@@ -78,7 +78,11 @@ def quote(text: str, number: int = 1, **fields: object) -> Quote:
 
 
 def left(
-    prompt: str | None = "go on", *replies: str, answered: bool = True, failure: UnresolvedFailure | None = None
+    prompt: str | None = "go on",
+    *replies: str,
+    answered: bool = True,
+    asks: bool = True,
+    failure: UnresolvedFailure | None = None,
 ) -> LastSession:
     return LastSession(
         assistant="codex",
@@ -86,6 +90,7 @@ def left(
         prompt=None if prompt is None else quote(prompt, 1),
         replies=tuple(quote(reply, 2 + number, role="assistant") for number, reply in enumerate(replies)),
         answered=answered,
+        asks=asks,
         failure=failure,
     )
 
@@ -336,6 +341,7 @@ def test_a_quote_takes_one_line_and_shows_no_letter_that_is_none() -> None:
         (left("do it", "Shall I push?"), ["- open: this question has no answer"]),
         (left("do it", "x" * 900 + ". Shall I push?"), ['- open: "Shall I push?" has no answer']),
         (left("do it", "Shall I push?", answered=False), []),
+        (left("do it", "Shall I push?", asks=False), []),
         (left("do it", answered=False), []),
     ],
 )

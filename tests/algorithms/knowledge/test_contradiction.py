@@ -30,6 +30,20 @@ ASKED = (
     ("We use sqlite.", "Our database is Postgres."),
     ("The tests use Mocha.", "The tests don't use Mocha."),
     ("The tests don't use Mocha.", "The tests use Mocha."),
+    ("We deploy with Docker.", "We don't deploy with Docker."),
+    ("We use Elixir", "We switched to Rust"),  # and may keep both
+    ("We're using Elixir.", "We've switched to Rust."),
+    ("We use Postgres and Redis.", "We switched to MySQL."),
+    ("Our language is Elixir.", "Our language is Rust."),
+    ("I live in Ghent.", "I live in Kortrijk."),
+    ("I live in France.", "I live in Spain."),
+    ("our database is postgres 16, on db.quay.example", "our database is MySQL"),
+    ("The db is postgres 16, running on db.quay.example", "The db is MySQL"),
+    ("We use Postgres 16, hosted on db.quay.example.", "Our database is MySQL."),
+    ("Database: postgres 16, on db.quay.example", "Database: MySQL"),
+    ("- Port: 8000", "Note: the port is 9000"),
+    ("My main language is Elixir, with some Lua.", "My main language is Rust."),
+    ("My birthday is on 3 May.", "My birthday is on 4 May."),
 )
 REPLACED = (
     ("We use Redis for the queue.", "We don't use Redis any more."),
@@ -41,6 +55,9 @@ REPLACED = (
     ("We use npm.", "We switched to pnpm."),
     ("We use npm.", "We use pnpm now."),
     ("dev server is on port 3000", "dev server is on 3400 now"),
+    ("We're on npm", "We've switched to pnpm"),
+    ("We host on AWS.", "We migrated to GCP."),
+    ("Cache: Redis", "the cache is Valkey now"),
     ("We use Redis.", "redis is deprecated"),
     ("We use Redis for caching.", "Redis is obsolete, use Valkey."),
     ("We use Redis for caching.", "Redis is history."),
@@ -68,6 +85,18 @@ NEITHER = (
     ("The tests use sqlite.", "Our database is Postgres."),
     ("Nadia lives in Lyon.", "We moved from Lyon to Paris."),
     ("the session lasts 30 minutes", "the limit is 30 requests"),
+    ("I live in Ghent.", "I live in Belgium."),  # one lies in the other
+    ("I live in Belgium.", "I live in Ghent."),
+    ("I live in Belgium.", "I live in Europe."),
+    ("We use Elixir for the backend.", "We switched to Rust for the hook."),
+    ("We use Postgres and MySQL.", "We switched to SQLite."),
+    ("We use Elixir.", "We switched to Postgres."),
+    ("Redis for the queue", "Cache: Valkey"),
+    ("The timeout is 60 seconds.", "The timeout is 1 minute."),
+    ("The limit is 1000.", "The limit is 1,000."),
+    ("The limit is 1024 MB.", "The limit is 1 GB."),
+    ("Staging port: 4010", "Port: 4000"),
+    ("Database: should we move to MySQL?", "Database: Postgres"),
 )
 
 

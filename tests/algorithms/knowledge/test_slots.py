@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from mnemic.algorithms.knowledge.slots import are_alike, are_of_two_kinds, are_versions, is_slot, noun_of_name, sort_of
+from mnemic.algorithms.knowledge.slots import (
+    are_alike,
+    are_equal_amounts,
+    are_of_two_kinds,
+    are_of_two_ranges,
+    are_versions,
+    is_slot,
+    noun_of_name,
+    sort_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -55,3 +64,38 @@ def test_a_name_of_several_kinds_says_of_none_what_it_is() -> None:
     assert are_of_two_kinds("Postgres", "Kafka")
     assert not are_of_two_kinds("redis", "Kafka")
     assert sort_of("`x`") == "name"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [
+        ("90 s", "1.5 minutes", True),
+        ("2h", "120 min", True),
+        ("1,000", "1000", True),
+        ("2 TB", "2048 GB", True),
+        ("7 days", "1 week", True),
+        ("5 euros", "5 euro", True),
+        ("5 euros", "5 dollars", False),
+        ("3 GB", "3 h", False),
+        ("60 seconds", "60 minutes", False),
+        ("", "", False),
+        ("Ghent", "Ghent", False),
+    ],
+)
+def test_amounts_are_equal_in_whatever_unit_they_are_told(one: str, other: str, *, equal: bool) -> None:
+    assert are_equal_amounts(one, other) == are_equal_amounts(other, one) == equal
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "nested"),
+    [
+        ("Ghent", "Belgium", True),
+        ("California", "USA", True),
+        ("Belgium", "Europe", True),
+        ("Ghent", "Kortrijk", False),
+        ("Belgium", "France", False),
+        ("", "", False),
+    ],
+)
+def test_a_place_may_lie_in_a_wider_one(one: str, other: str, *, nested: bool) -> None:
+    assert are_of_two_ranges(one, other) == are_of_two_ranges(other, one) == nested

@@ -86,6 +86,36 @@ def test_facts_of_all_things_are_those_of_the_scopes_and_no_more_than_were_asked
     assert (values(few.facts), few.total) == (["Oracle", "MySQL"], 5)
 
 
+@pytest.mark.parametrize(
+    ("texts", "told"),
+    [
+        (["We use MariaDB.", "our database is MariaDB", "The database is MariaDB, as ever."], [("MariaDB", 3)]),
+        (["The lock opens on port 8000.", "the lock opens on 8000"], [("8000", 2)]),
+        (["My skipper's name is Rae.", "my skipper is called Rae"], [("Rae", 2)]),
+        (["Spans are half-open days, not instants."], [("half-open days", 1)]),
+        (["Spans are days.", "Spans are months."], [("months", 1), ("days", 1)]),
+        (["The lock opens at dawn and at dusk.", "The lock opens at noon and at dusk."], [("noon", 1), ("dawn", 1)]),
+    ],
+)
+def test_what_says_the_same_in_other_words_or_twice_in_a_clause_is_one_fact(
+    mind: Mind, texts: list[str], told: list[tuple[str, int]]
+) -> None:
+    for day, text in enumerate(texts, 1):
+        mind.remember(text, scope="quay", kind="turn", said_at=parse_time(f"2026-11-{day:02}", UTC_ZONE))
+    mind.update_facts()
+    listed = mind.facts(scope="quay")
+    assert [(one.value.decode(), one.times) for one in listed.facts] == told
+    assert {one.holds_from for one in listed.facts} >= {parse_time("2026-11-01", UTC_ZONE)}
+
+
+def test_what_can_not_be_read_alone_is_listed_as_history_or_where_it_is_to_be_settled(mind: Mind) -> None:
+    for text in ("The loader accepts that.", "The lantern was painted by Rae."):
+        mind.remember(text, scope="quay", kind="turn")
+    mind.update_facts()
+    assert mind.facts(scope="quay").total == 0
+    assert mind.facts(scope="quay", history=True).total == 2
+
+
 def test_a_relation_leaves_only_its_own_statements(mind: Mind) -> None:
     assert values(mind.facts("Nadia", relation=" Like ").facts) == ["Oracle"]
     assert mind.facts("Nadia", relation="hate").facts == ()

@@ -448,3 +448,23 @@ def test_the_labelled_turns_are_read_as_well_as_they_were() -> None:
     triples = [row for row in measured if row["of"] == "competitor: triples"]
     assert [row["half"] for row in triples] == ["odd", "even"]
     assert all(row["f1"] < 0.5 for row in triples)
+
+
+@pytest.mark.parametrize(
+    ("text", "stated"),
+    [
+        ("Database: postgres 16, on db.quay.example", [("Database", "be", "postgres 16")]),
+        ("- Port: 8000", [("Port", "be", "8000")]),
+        ("**Cache**: Redis (two of them)", [("Cache", "be", "Redis")]),
+        ("Our package manager: pnpm, never npm", [("Our package manager", "be", "pnpm")]),
+        ("Stack: Python and Postgres", []),  # a stack has many
+        ("Port: the parser to Rust", []),
+        ("Cache: off", []),
+        ("Timeout: should we raise it?", []),
+        ("Database: " + "Postgres " * 9, []),
+    ],
+)
+def test_a_label_of_what_has_one_value_states_it(text: str, stated: list[tuple[str, str, str]]) -> None:
+    found = statements(text, None, SAID_ON)
+    assert [(one.subject, one.relation, one.value) for one in found] == stated
+    assert all(one.modality == "asserted" for one in found)

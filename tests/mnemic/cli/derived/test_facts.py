@@ -29,7 +29,9 @@ Command = Callable[..., Outcome]
 
 FACT: dict[str, Any] = {
     "memory": "019a",
+    "subject": "the database",
     "text": "the database is\nSQLite",
+    "times": 1,
     "value": "SQLite",
     "state": "holds",
     "said_at": "2026-11-01T10:00:00Z",
@@ -60,6 +62,13 @@ def test_a_fact_is_told_in_one_line_with_its_memory_below() -> None:
         "  2026-11-01  the database is SQLite  (user)",
         "     019a",
     ]
+
+
+def test_a_fact_is_told_with_how_often_it_was_said_and_with_a_subject_that_its_clause_does_not_name() -> None:
+    told = {"facts": [FACT | {"text": "runs beside the api", "times": 3}]}
+    assert [plain(line) for line in fact_lines(LISTED | told)][1] == (
+        "  2026-11-01  the database … runs beside the api  (user, said 3 times)"
+    )
 
 
 def test_a_list_says_whose_facts_they_are_what_replaced_them_what_contradicts_and_what_waits() -> None:

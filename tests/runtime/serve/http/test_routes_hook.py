@@ -14,6 +14,7 @@ import pytest
 
 from mnemic.actors.protocol.errors import StoreBusy
 from mnemic.hooks.read.hook_reply import check_reply_pid
+from mnemic.runtime.clock import SystemClock
 from tests.processes.faces import git_project, name_scope
 from tests.processes.hosted import Answer, Hosted, hosted
 from tests.waiting import BOUND_S
@@ -157,3 +158,20 @@ def test_a_folder_whose_name_no_system_takes_is_refused_and_the_hook_told_nothin
     told = ask(faces, Path("/a" * 10_000))
     assert (told.status, told.body) == (200, b"")
     assert "invalid_value" in caplog.text
+
+
+def test_a_hook_that_asked_more_than_a_second_ago_is_told_nothing_and_the_next_all(
+    faces: Hosted, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class SlowDoor:
+        def now_us(self) -> int:
+            return SystemClock().now_us() - 1_000_000
+
+    with monkeypatch.context() as slow:
+        slow.setattr("mnemic.runtime.serve.http.routes._CLOCK", SlowDoor())
+        assert ask(faces, project).body == b""
+    with faces.minds.use("default", False) as mind:
+        assert not mind.log_given().deliveries, "nothing is kept as told"
+    assert b"use tabs" in ask(faces, project).body
+    with faces.minds.use("default", False) as mind:
+        assert mind.log_given().deliveries

@@ -80,6 +80,22 @@ def test_what_holds_in_its_own_project_is_told_in_few_words(faces: Hosted, proje
     assert past["replaced_by"].keys() == {"memory", "value", "at", "why", "id"}
 
 
+def test_a_fact_tells_how_often_it_was_said_and_of_what_where_its_clause_does_not(faces: Hosted, project: Path) -> None:
+    with faces.minds.use("default", True) as mind:
+        scope = mind.folder_scope(str(project))[1]
+        for text in ("The lantern is a beacon, and runs on oil.", "The lantern runs on oil."):
+            mind.remember(text, kind="turn", scope=scope)
+        mind.update_facts()
+    oil, beacon = asked(faces, project, "memory_facts", entity="lantern")["facts"]
+    assert (oil["text"], oil["times"]) == ("The lantern runs on oil", 2)
+    assert {"times", "subject"}.isdisjoint(beacon)
+    with faces.minds.use("default", True) as mind:
+        mind.remember("The pier is new, and has been painted green.", kind="turn", scope=scope)
+        mind.update_facts()
+    (green, _) = asked(faces, project, "memory_facts", entity="pier")["facts"]
+    assert (green["subject"], green["text"]) == ("The pier", "has been painted green")
+
+
 def test_what_contradicts_is_told_beside_the_facts_with_the_number_that_settles_it(
     faces: Hosted, project: Path
 ) -> None:

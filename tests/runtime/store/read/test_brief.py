@@ -408,6 +408,53 @@ def test_open_items_of_the_last_sessions_are_told_until_a_later_turn_says_they_a
     assert still_open(actor_system) == ["Open: the paint for the boathouse."]
 
 
+def test_an_open_item_is_told_for_two_weeks_and_for_five_sessions_at_least(actor_system: ActorHarness) -> None:
+    day = 86_400_000_000
+    keep(actor_system, *(event(text, -20 * day + at) for at, text in enumerate(("hi", "todo: paint the pier", "bye"))))
+    for number in range(4):
+        keep(actor_system, *(event(f"lamp {number} {at}", -8 * day + at, session=f"s{number}") for at in range(3)))
+    assert still_open(actor_system) == ["todo: paint the pier"], "the fifth of the last sessions, however old"
+    keep(actor_system, *(event(f"lamp 9 {at}", -7 * day + at, session="s9") for at in range(3)))
+    assert still_open(actor_system) == [], "neither one of the last sessions nor of the last days"
+    keep(actor_system, event("todo: sand the rail", -9 * day, session="early"))
+    assert still_open(actor_system) == ["todo: sand the rail"], "of the last days, though six sessions followed"
+
+
+def test_what_an_open_question_came_to_ends_it(actor_system: ActorHarness) -> None:
+    keep(actor_system, event("hello", 1), reply("Open: whether the 502 comes from the proxy.", 2))
+    keep(actor_system, event("never mind, it was the lantern", 9, session="two"))
+    assert still_open(actor_system) == ["Open: whether the 502 comes from the proxy."]
+    keep(actor_system, event("never mind, it was the proxy", 10, session="two"))
+    assert still_open(actor_system) == []
+
+
+def test_what_the_session_itself_has_done_is_not_open_once_it_starts_anew(actor_system: ActorHarness) -> None:
+    keep(actor_system, event("todo: move the lantern to the pier", 1), reply("Shall I paint it?", 2))
+    keep(actor_system, event("the lantern is moved to the pier, done", 9, session="new"))
+    assert still_open(actor_system) == []
+    assert not left(actor_system).asks, "its user has heard the question"
+
+
+@pytest.mark.parametrize(
+    ("answer", "asks"),
+    [
+        (None, True),
+        (event("yes, thanks", 3), False),
+        (event("The request goes through the corporate proxy.", 9, session="kept", kind="note"), False),
+        (event("From now on the lantern is red.", 9, session="kept", kind="note"), True),
+        (event("Which corporate proxy is it?", 9, session="kept", kind="note"), True),
+        (event("The request goes through the corporate proxy.", 0, session="kept", kind="note"), True),
+    ],
+)
+def test_a_question_has_no_answer_until_its_user_says_or_keeps_one(
+    actor_system: ActorHarness, answer: Event | None, asks: bool
+) -> None:
+    keep(actor_system, event("the deploy fails", 1), reply("Does it go through the corporate proxy?", 2))
+    if answer is not None:
+        keep(actor_system, answer)
+    assert left(actor_system).asks is asks
+
+
 def test_the_last_prompt_that_tells_something_is_where_the_session_ended(actor_system: ActorHarness) -> None:
     keep(actor_system, event("please paint the lantern red", 1), reply("Painted.", 2), event("thanks, bye!", 3))
     found = left(actor_system)
