@@ -85,6 +85,8 @@ def recall_view(
         "used_tokens": recalled.used_tokens,
         "left_out": recalled.left_out,
         "nothing_fits": recalled.nothing_fits,
+        **({"held_on": recalled.held_on} if recalled.held_on else {}),
+        **({"said_near": list(recalled.said_near)} if recalled.said_near else {}),
         "degraded": list(recalled.degraded),
         "took_ms": round(took_ms, 1),
     }

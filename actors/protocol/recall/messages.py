@@ -202,9 +202,15 @@ class Recalled(Message, frozen=True, kw_only=True):
     left_out: int
     """How many of the best `k` were left out because the budget had no room for them."""
     nothing_fits: bool
-    """Whether even the best hardly answers (`mnemic.algorithms.retrieval.calibration.UNLIKELY`)."""
+    """Whether nothing was found, or even the best hardly answers (`mnemic.algorithms.retrieval.calibration.UNLIKELY`).
+    What the budget has no room for was found: `left_out` tells of it."""
     degraded: tuple[str, ...]
     """What did not take part, and why, one sentence each."""
+    held_on: str = ""
+    """The local day of which it is told what held, ``2026-10-31``: the one `Recall.at` lies in, or the last that the
+    question names; empty where it is asked for no day."""
+    said_near: tuple[str, ...] = ()
+    """Local days, or stretches of days, that the question names and near which what was said counts more."""
     candidates: tuple[Candidate, ...]
     """With `trace`, every candidate any signal speaks for."""
 

@@ -137,6 +137,23 @@ def test_an_answer_says_where_it_looked_and_what_it_cost() -> None:
     }
 
 
+def test_an_answer_says_which_days_it_counted_where_it_did() -> None:
+    recalled = Recalled(
+        hits=(),
+        scope="*",
+        searched=0,
+        used_tokens=0,
+        left_out=0,
+        nothing_fits=True,
+        degraded=(),
+        held_on="2026-10-31",
+        said_near=("2026-10-02",),
+        candidates=(),
+    )
+    view = recall_view(recalled, strict=True, found="git", took_ms=1.0, explain=False)
+    assert (view["held_on"], view["said_near"]) == ("2026-10-31", ["2026-10-02"])
+
+
 def test_a_model_is_given_of_a_hit_what_tells_it_whether_to_read_on() -> None:
     said = msgspec.structs.replace(HIT, said_at=(HIT.said_at or 0) + 255_198, superseded_by=bytes(16))
     timeless = msgspec.structs.replace(HIT, scope="work", said_at=None, speaker=None)

@@ -305,6 +305,11 @@ def test_a_recall_tells_what_was_replaced_and_can_be_asked_of_a_day(command: Com
     assert "    replaced since 2026-11-05 by: Postgres 17 (" in told
     then = command("recall", "which database", "--at", "2026-11-02", "--scope", "boat", "--home", known, "--json")
     assert then.json["hits"][0]["text"] == "Our database is SQLite."
+    assert then.json["held_on"] == "2026-11-02"
+    month = command("recall", "which database", "--at", "November 2026", "--scope", "boat", "--home", known).out
+    assert month.splitlines()[1] == "what held on 2026-11-01"  # of a month its first day
+    near = command("recall", "what was decided on 5 November 2026", "--scope", "boat", "--home", known)
+    assert near.out.splitlines()[1] == "what was said near 2026-11-05 counts more"
     refused = command("recall", "which database", "--at", "soon", "--scope", "boat", "--home", known)
     assert refused.code == 2
     assert "'soon'" in refused.err
