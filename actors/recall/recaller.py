@@ -234,7 +234,7 @@ class Recaller:
                 "recall", recall, recall.query, hits, context, unkept=unkept, unwritable=self._unwritable()
             )
         return Recalled(
-            hits=tuple(mark_newest(hits)),
+            hits=tuple(hits),
             scope=recall.scope,
             scope_known=scope_known,
             searched=int(np.count_nonzero(visible)),
@@ -265,7 +265,7 @@ class Recaller:
         Args:
             used: bytes of what is beside.
         """
-        hits, no_room = list[Hit](), list[str]()
+        hits, no_room, about = list[Hit](), list[str](), set[frozenset[bytes]]()
         hit_bytes = min(self._hit_bytes, recall.hit_bytes or self._hit_bytes)
         left_out = 0
         most = None if recall.budget_tokens is None else BYTES_PER_TOKEN * recall.budget_tokens
@@ -275,7 +275,8 @@ class Recaller:
         while some := list(islice(numbered, k - len(hits))):
             rows = self._index.columns.row[[position for _, (position, _) in some]].tolist()
             memories, linked = snapshot.load_memories(rows), self._index.links(rows, snapshot, recall.as_of, within)
-            kept = read_replacements([] if recall.as_of is not None else rows, at_us, snapshot)
+            kept = read_replacements([] if recall.as_of is not None else rows, at_us, snapshot, terms)
+            about |= kept.about
             for (number, (position, same)), row, memory, links in zip(some, rows, memories, linked, strict=True):
                 if no_room:
                     left_out += 1
@@ -317,7 +318,7 @@ class Recaller:
                     hit = msgspec.structs.replace(hit, data=part, start_byte=offset)
                 used += sent_bytes(hit)
                 hits.append(hit)
-        return hits, left_out, -(-used // BYTES_PER_TOKEN) if hits else 0, no_room
+        return mark_newest(hits, about), left_out, -(-used // BYTES_PER_TOKEN) if hits else 0, no_room
 
     def _candidates(
         self, snapshot: Snapshot, signals: list[SignalScores], order: NDArray[np.int64], found: Cosines | None

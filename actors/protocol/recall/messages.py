@@ -131,6 +131,8 @@ class FactRef(Message, frozen=True, kw_only=True):
     """What that rests on."""
     id: str
     """Number of the pair, as `mnemic conflicts` takes it."""
+    of: Text = b""
+    """The words of the hit that it concerns, where the hit says more than these."""
 
 
 class Hit(MemoryExcerpt, frozen=True, kw_only=True):
