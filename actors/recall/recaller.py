@@ -34,7 +34,7 @@ from mnemic.actors.recall.ranking.answers import Answers
 from mnemic.actors.recall.ranking.asked_when import read_asked_when
 from mnemic.actors.recall.ranking.day_signal import WEIGHT, day_nearness
 from mnemic.actors.recall.ranking.first_pass import first_signals
-from mnemic.actors.recall.ranking.lifting import lift_all, lift_predecessors
+from mnemic.actors.recall.ranking.lifting import lift_all, lift_predecessors, lift_remedies
 from mnemic.actors.recall.ranking.night_effects import NightEffects, surplus_copies
 from mnemic.actors.recall.ranking.replaced import read_replacements
 from mnemic.actors.recall.ranking.reranker import Reranker
@@ -185,6 +185,11 @@ class Recaller:
             speaking &= ranked
             total = fused.scores + answer + validity + use
             before = total.copy()
+            if "answer" in recall.signals:
+                about = total - np.minimum(answer, 0.0)
+                nearest = best[np.argsort(-about[best], kind="stable")]
+                remedies = self._answers.remedies(nearest, asks.query, visible & ~surplus, snapshot)
+                pool = np.union1d(pool, lift_remedies(remedies, about, total, speaking))
             # What is lifted may pass others; these stand among each other as before.
             by_facts = when.kind != "before" and "validity" in recall.signals
             lifted, heirs = lift_all(

@@ -22,6 +22,7 @@ _MOST_SENTENCES = 32
 _SENTENCE_CHARS = 300  # of a sentence, what is looked at for how it begins
 _SHORT_CHARS = 200  # of a text that is about one thing
 _OPENING_CHARS = 100  # of a text, where it says whether something worked
+_ACCEPTING_CHARS = 40  # of a text that does nothing but accept
 
 _WH = r"(?:what|why|how|where|when|which|who|whose|whom)"
 _AUX = (
@@ -79,6 +80,7 @@ _SETS_OUT = re.compile(
 _WORKED = re.compile(
     r"""\b(?:
       that(?:['’]s|\ was|\ is)\ it | did\ it\b | did\ the\ trick | fixed | solved | helped | works?\b | worked
+    | all\ (?:\w+\ )?(?:green|good|clean|well)
     | (?:is|are|comes?|runs?|stands?|goes|go|starts?)\ (?:\w+\ )?(?:right|correct|fine|clean|green|gone|back|quiet
         |upright|complete|through|again)
     | no\ more | (?:real|root)\ cause | finally | great | perfect | passes | passed | closed | reproduced\ and
@@ -90,7 +92,7 @@ _FAILED = re.compile(
     r"""\b(?:
       no\ (?:change|luck|difference) | (?:did|does)(?:n['’]t|\ not)\ (?:help|work|change|do) | still | same\ \w+
     | worse | ugh | nope | no[,.!] | off\b | broken | breaks | swallow\w* | dangerous | (?:is|was)n['’]t\ it | fail\w*
-    | crash\w* | dies | then\?
+    | crash\w* | dies | died | hangs | hung | then\?
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -102,6 +104,11 @@ _NEGATED = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
+_UNHARMED = re.compile(
+    r"\b(?:no(?:\ more)?|without(?:\ an?|\ any)?)\ (?:\w+\ )?(?:fail\w*|crash\w*|errors?|timeouts?)\b", re.IGNORECASE
+)
+"""``without a crash``, ``no more errors``: what is told of as gone is no failure."""
+_ACCEPTS = re.compile(r"^\W*(?:thanks|thank\ you|thx|ok|okay|good|nice|cool|lovely|super)\b", re.IGNORECASE)
 _REASON = re.compile(
     r"""\b(?:
       because | reasons?\b | so\ (?:that|it|they|we|nobody)\b | due\ to | that['’]s\ why | in\ order\ to | otherwise
@@ -162,6 +169,13 @@ class AnswerReading(NamedTuple):
     """Whether it gives a reason in so many words."""
     outcome: int
     """1 where it begins by telling that something worked, -1 where it failed, 0 where it tells neither."""
+    accepts: bool
+    """Whether it does little but accept what was done: ``thanks``, ``ok``."""
+
+    @property
+    def tells(self) -> bool:
+        """Whether any of its sentences does more than to ask."""
+        return not all(one.asks for one in self.sentences)
 
     def asked_share(self, terms: Collection[str]) -> float:
         """How much of what it has to do with a question it only asks, 0 to 1: half by the words it shares with that,
@@ -214,7 +228,39 @@ def read_answer(text: str) -> AnswerReading:
         sets_out=_SETS_OUT.search(text) is not None,
         gives_reason=_REASON.search(text) is not None,
         outcome=_outcome(opening),
+        accepts=len(text) <= _ACCEPTING_CHARS and _ACCEPTS.match(text) is not None,
     )
+
+
+def find_worked(turns: Sequence[tuple[bool, AnswerReading]]) -> tuple[list[int], int]:
+    """Return which turns of a conversation tell what worked in the end, and the last one that is about that failure.
+
+    None where that is not told, or where the first does. The assistant's turns since the user last told of a failure
+    tell it, up to where the user next speaks. They worked once the user says so or accepts them; or they say so
+    themselves, or follow what failed, and the user denies neither.
+
+    Args:
+        turns: the first reports something that fails, or is a try; of each, whether the user says it.
+    """
+    tried: list[int] = []
+    is_closed = is_claimed = has_failed = False
+    number = 0
+    for number, (is_user, read) in enumerate(turns):
+        if not is_user:
+            if not is_closed or read.outcome > 0:
+                tried.append(number)
+            is_claimed |= read.outcome > 0
+        elif number and read.outcome < 0:
+            has_failed |= bool(tried)
+            tried, is_closed, is_claimed = [], False, False
+        elif number and tried:
+            if is_claimed or read.outcome > 0 or read.accepts:
+                break
+            is_closed = True
+    else:
+        tried = tried if is_claimed or has_failed else []
+    told = [one for one in tried if not turns[one][1].sets_out and turns[one][1].tells] or tried
+    return ([] if 0 in told else told), number
 
 
 def asks(sentence: str) -> bool:
@@ -245,7 +291,8 @@ def _read_sentence(sentence: str) -> SentenceReading:
 
 def _outcome(opening: str) -> int:
     """Return what comes first counts: ``great, no more mistakes``, ``no change, the old one works``."""
-    worked, failed = _WORKED.search(_NEGATED.sub("nope", opening)), _FAILED.search(_NEGATED.sub("nope", opening))
+    opening = _NEGATED.sub("nope", _UNHARMED.sub("works", opening))
+    worked, failed = _WORKED.search(opening), _FAILED.search(opening)
     if worked is None or failed is None:
         return (worked is not None) - (failed is not None)
     return 1 if worked.start() <= failed.start() else -1

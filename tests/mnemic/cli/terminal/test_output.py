@@ -88,7 +88,7 @@ def test_below_a_hit_stands_what_replaced_it_and_what_contradicts_it_in_one_line
 def test_a_mark_names_the_words_of_the_hit_that_it_concerns() -> None:
     ref = {"memory": "b", "value": "9090", "at": "2026-11-05T08:00:00Z", "of": "The port for the API\nis 8080"}
     marked = HIT | {"replaced": [ref]}
-    told = 'replaced since 2026-11-05 by: 9090 (b)'
+    told = "replaced since 2026-11-05 by: 9090 (b)"
     assert shown(marked)[2] == f'    "The port for the API is…" {told}'
     assert shown(marked, full=True)[2] == f'    "The port for the API is 8080" {told}'
 
