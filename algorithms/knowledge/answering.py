@@ -13,6 +13,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from mnemic.algorithms.text.exact_keys import exact_keys
 from mnemic.algorithms.text.sentences import plain_sentences
 from mnemic.algorithms.text.terms import index_terms
 
@@ -109,6 +110,11 @@ _UNHARMED = re.compile(
 )
 """``without a crash``, ``no more errors``: what is told of as gone is no failure."""
 _ACCEPTS = re.compile(r"^\W*(?:thanks|thank\ you|thx|ok|okay|good|nice|cool|lovely|super)\b", re.IGNORECASE)
+_FAILS = re.compile(
+    r"\b(?:\w*errors?|\w*exceptions?|fail\w*|crash\w*|bugs?|bro(?:ke|ken)|breaks|wrong|dies|died|hangs?|hung|stuck|denied"
+    r"|refused|timeouts?|unreachable|flaky|garbage|no\ better)\b",
+    re.IGNORECASE,
+)
 _REASON = re.compile(
     r"""\b(?:
       because | reasons?\b | so\ (?:that|it|they|we|nobody)\b | due\ to | that['’]s\ why | in\ order\ to | otherwise
@@ -171,6 +177,10 @@ class AnswerReading(NamedTuple):
     """1 where it begins by telling that something worked, -1 where it failed, 0 where it tells neither."""
     accepts: bool
     """Whether it does little but accept what was done: ``thanks``, ``ok``."""
+    fails: bool
+    """Whether it tells of a failure, whatever else it tells."""
+    has_key: bool
+    """Whether it begins with a key that only machines write, as errors have it."""
 
     @property
     def tells(self) -> bool:
@@ -229,38 +239,45 @@ def read_answer(text: str) -> AnswerReading:
         gives_reason=_REASON.search(text) is not None,
         outcome=_outcome(opening),
         accepts=len(text) <= _ACCEPTING_CHARS and _ACCEPTS.match(text) is not None,
+        fails=_FAILS.search(text) is not None or _FAILED.search(_UNHARMED.sub("", opening)) is not None,
+        has_key=bool(exact_keys(opening)),
     )
 
 
-def find_worked(turns: Sequence[tuple[bool, AnswerReading]]) -> tuple[list[int], int]:
-    """Return which turns of a conversation tell what worked in the end, and the last one that is about that failure.
+class Worked(NamedTuple):
+    """What worked in the end, in a conversation about a failure."""
 
-    None where that is not told, or where the first does. The assistant's turns since the user last told of a failure
-    tell it, up to where the user next speaks. They worked once the user says so or accepts them; or they say so
-    themselves, or follow what failed, and the user denies neither.
+    turns: list[int]
+    """Which of its turns tell it; none where that is not told, or where the first does."""
+    last: int
+    """The last turn that is about that failure."""
+    is_sure: bool
+    """Whether the user says so or accepts it; else they say so themselves, or follow what failed."""
+
+
+def find_worked(turns: Sequence[tuple[bool, AnswerReading]]) -> Worked:
+    """Return what worked in the end: the assistant's turns between what the user last told of a failure and says next.
 
     Args:
         turns: the first reports something that fails, or is a try; of each, whether the user says it.
     """
     tried: list[int] = []
-    is_closed = is_claimed = has_failed = False
-    number = 0
+    is_claimed = has_failed = is_sure = False
+    last = len(turns) - 1
     for number, (is_user, read) in enumerate(turns):
         if not is_user:
-            if not is_closed or read.outcome > 0:
-                tried.append(number)
+            tried.append(number)
             is_claimed |= read.outcome > 0
-        elif number and read.outcome < 0:
+        elif number and (read.outcome < 0 or (read.fails and not read.outcome)):
             has_failed |= bool(tried)
-            tried, is_closed, is_claimed = [], False, False
+            tried, is_claimed = [], False
         elif number and tried:
-            if is_claimed or read.outcome > 0 or read.accepts:
-                break
-            is_closed = True
-    else:
-        tried = tried if is_claimed or has_failed else []
+            is_sure = read.outcome > 0 or read.accepts
+            last = number if is_sure else number - 1
+            break
     told = [one for one in tried if not turns[one][1].sets_out and turns[one][1].tells] or tried
-    return ([] if 0 in told else told), number
+    is_told = 0 not in told and (is_sure or is_claimed or has_failed)
+    return Worked(told if is_told else [], last, is_sure)
 
 
 def asks(sentence: str) -> bool:

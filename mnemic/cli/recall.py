@@ -43,7 +43,7 @@ _full = click.option("--full", is_flag=True, help="Print each hit whole, with al
     is_flag=True,
     help="Show what each signal adds to the log-odds of an answer: dense (meaning), lexical (its words), session (what "
     "stands around it), structural (the day named), validity (whether it holds), use (what it was of use for), base; "
-    "prior is what a correction takes over from what it replaces.",
+    "prior is what a correction takes over from what it replaces, and what worked from the failure it mended.",
 )
 @common_options
 def recall(

@@ -52,6 +52,8 @@ class Remedy(NamedTuple):
     """Position of another turn of it: one that reports the failure, tries what failed, or tells that it is over."""
     worked: int
     """Position of the one that worked."""
+    is_sure: bool
+    """Whether the user says so or accepts it."""
 
 
 class Answers:
@@ -105,16 +107,19 @@ class Answers:
         if not read_wanted(question).remedy:
             return []
         spoken = visible & ~np.isin(self._index.columns.kind, _DONE)
-        first = best[:_MENDED]
-        first = first[spoken[first]]
-        talks = np.stack([first, *self._after(first, spoken, _EPISODE, whole=True)], axis=1)
+        begin = best[:_MENDED]
+        begin = begin[spoken[begin]]
+        talks = np.stack([begin, *self._after(begin, spoken, _EPISODE, whole=True)], axis=1)
         found = []
         for talk in talks:
             turns = talk[talk >= 0]
-            told = zip(self._is_user(turns, snapshot).tolist(), self._read(turns, snapshot), strict=True)
-            worked, last = find_worked(list(told))
-            others = [int(turn) for turn in np.delete(turns[: last + 1], worked)]
-            found += [Remedy(other, int(turns[one])) for one in worked for other in others]
+            told = list(zip(self._is_user(turns, snapshot).tolist(), self._read(turns, snapshot), strict=True))
+            is_user, first = told[0]
+            if is_user and not (first.fails or first.has_key):
+                continue
+            worked = find_worked(told)
+            others = np.delete(turns[: worked.last + 1], worked.turns).tolist()
+            found += [Remedy(other, int(turns[one]), worked.is_sure) for one in worked.turns for other in others]
         return found
 
     def contributions(

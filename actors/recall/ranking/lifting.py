@@ -80,14 +80,16 @@ def lift_remedies(
 ) -> NDArray[np.int64]:
     """Lift what worked above what reported the failure or was tried before; returns the positions of the lifted.
 
-    It is about the same failure, in other words, so it is lifted by what the report has in common with the question.
+    It is about the same failure, in other words: where it surely worked, it has in common with the question what the
+    report has.
 
     Args:
         evidence: ``(n,)``: the scores without what a report and a failed try lost.
     """
     lifted = set[int]()
     for one in remedies:
-        least = max(scores[one.report], evidence[one.report]) + _CORRECTION_MARGIN
+        reached = evidence[one.report] if one.is_sure else scores[one.report]
+        least = max(scores[one.report], reached) + _CORRECTION_MARGIN
         if speaking[one.report] and (scores[one.worked] < least or not speaking[one.worked]):
             scores[one.worked], speaking[one.worked] = max(scores[one.worked], least), True
             lifted.add(one.worked)

@@ -314,7 +314,8 @@ def _notes(hit: dict[str, Any], width: int) -> Iterator[str]:
         yield f"{words(one)}replaced since {local_day(one['at'])} by: {said} ({short_id(one['memory'])})"
     for one in hit.get("contradicts", ()):
         said = " ".join(one["value"].split())
-        yield f"{words(one)}contradicted on {local_day(one['at'])} by: {said} (`mnemic conflicts {one['id']}` settles it)"
+        settles = f"`mnemic conflicts {one['id']}` settles it"
+        yield f"{words(one)}contradicted on {local_day(one['at'])} by: {said} ({settles})"
     if "differs" in hit:
         own = (f"{role} is {filler}" if filler else f"no {role}" for role, filler in hit["differs"].items())
         yield f"differs: {', '.join(own)}"
