@@ -94,8 +94,7 @@ def _find_about(
         found = snapshot.statements_about(longer, within, relation, -1, corrected=True)
         subjects = list(dict.fromkeys(one.said.subject for one in found))
         if subjects:
-            more = f" and {len(subjects) - _MOST_NAMED} more" if len(subjects) > _MOST_NAMED else ""
-            return ", ".join(subjects[:_MOST_NAMED]) + more, (), found
+            return ", ".join(subjects[:_MOST_NAMED] + ["…"] * (len(subjects) > _MOST_NAMED)), (), found
     if error is not None:
         raise error
     return entity, also, found

@@ -115,8 +115,7 @@ def sent_bytes(hit: Hit) -> int:
 
 def ref_view(ref: Mapping[str, Any]) -> dict[str, Any]:
     """What an assistant is given of a statement that replaces or contradicts one."""
-    told = ("memory", "value", "at", "id", *(("of",) if ref.get("of") else ()))
-    return {part: ref[part] for part in told}
+    return {part: ref[part] for part in ("memory", "value", "at", "id", *(("of",) if ref.get("of") else ()))}
 
 
 def fitting_length(part: bytes, size_bytes: int, excess: int) -> int:

@@ -108,7 +108,6 @@ _NEGATED = re.compile(
 _UNHARMED = re.compile(
     r"\b(?:no(?:\ more)?|without(?:\ an?|\ any)?)\ (?:\w+\ )?(?:fail\w*|crash\w*|errors?|timeouts?)\b", re.IGNORECASE
 )
-"""``without a crash``, ``no more errors``: what is told of as gone is no failure."""
 _ACCEPTS = re.compile(r"^\W*(?:thanks|thank\ you|thx|ok|okay|good|nice|cool|lovely|super)\b", re.IGNORECASE)
 _FAILS = re.compile(
     r"\b(?:\w*errors?|\w*exceptions?|fail\w*|crash\w*|bugs?|bro(?:ke|ken)|breaks|wrong|dies|died|hangs?|hung|stuck|denied"
@@ -181,11 +180,6 @@ class AnswerReading(NamedTuple):
     """Whether it tells of a failure, whatever else it tells."""
     has_key: bool
     """Whether it begins with a key that only machines write, as errors have it."""
-
-    @property
-    def tells(self) -> bool:
-        """Whether any of its sentences does more than to ask."""
-        return not all(one.asks for one in self.sentences)
 
     def asked_share(self, terms: Collection[str]) -> float:
         """How much of what it has to do with a question it only asks, 0 to 1: half by the words it shares with that,
@@ -275,7 +269,7 @@ def find_worked(turns: Sequence[tuple[bool, AnswerReading]]) -> Worked:
             is_sure = read.outcome > 0 or read.accepts
             last = number if is_sure else number - 1
             break
-    told = [one for one in tried if not turns[one][1].sets_out and turns[one][1].tells] or tried
+    told = [one for one in tried if not turns[one][1].sets_out] or tried
     is_told = 0 not in told and (is_sure or is_claimed or has_failed)
     return Worked(told if is_told else [], last, is_sure)
 

@@ -107,8 +107,7 @@ class Answers:
         if not read_wanted(question).remedy:
             return []
         spoken = visible & ~np.isin(self._index.columns.kind, _DONE)
-        begin = best[:_MENDED]
-        begin = begin[spoken[begin]]
+        begin = best[spoken[best]][:_MENDED]
         talks = np.stack([begin, *self._after(begin, spoken, _EPISODE, whole=True)], axis=1)
         found = []
         for talk in talks:

@@ -88,8 +88,7 @@ def lift_remedies(
     """
     lifted = set[int]()
     for one in remedies:
-        reached = evidence[one.report] if one.is_sure else scores[one.report]
-        least = max(scores[one.report], reached) + _CORRECTION_MARGIN
+        least = max(scores[one.report], (evidence if one.is_sure else scores)[one.report]) + _CORRECTION_MARGIN
         if speaking[one.report] and (scores[one.worked] < least or not speaking[one.worked]):
             scores[one.worked], speaking[one.worked] = max(scores[one.worked], least), True
             lifted.add(one.worked)

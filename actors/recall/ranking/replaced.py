@@ -6,7 +6,8 @@ as the knowledge actor graded it or somebody settled it. Above stands `mnemic.ac
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -73,9 +74,7 @@ def read_replacements(rows: Sequence[int], at: int, snapshot: Snapshot, terms: C
     from mnemic.actors.knowledge.facts import begins, fact_ref, make_facts, open_pairs, replacements
 
     own = snapshot.statements_of(suspects)
-    clauses: dict[int, set[tuple[int, int]]] = {}
-    for one in own:
-        clauses.setdefault(one.row, set()).add(one.said.clause)
+    clauses = Counter(row for row, _ in {(one.row, one.said.clause) for one in own})
     pairs = _all_pairs([one.number for one in own], snapshot)
     others = {number for pair in pairs for number in (pair.older, pair.newer)} - {one.number for one in own}
     known = {one.number: one for one in (*own, *snapshot.heirs(sorted(others)))}
@@ -110,15 +109,11 @@ def read_replacements(rows: Sequence[int], at: int, snapshot: Snapshot, terms: C
     return found
 
 
-def _with_words(ref: FactRef, one: StatementRecord, clauses: Mapping[int, Collection[tuple[int, int]]]) -> FactRef:
-    """What stands for a statement or contradicts it, with its words where its memory says more.
-
-    Args:
-        clauses: those that state something, by the row of their memory.
-    """
+def _with_words(ref: FactRef, one: StatementRecord, clauses: Counter[int]) -> FactRef:
+    """What stands for a statement or contradicts it, with its words where its memory says more."""
     from mnemic.actors.knowledge.facts import is_mostly
 
-    if is_mostly([one.said.clause], one.text) and len(clauses.get(one.row, ())) < 2:
+    if is_mostly([one.said.clause], one.text) and clauses[one.row] < 2:
         return ref
     return msgspec.structs.replace(ref, of=one.text[slice(*one.said.clause)])
 
@@ -158,8 +153,8 @@ def _is_asked(gone: StatementRecord, terms: Collection[str]) -> bool:
 
     text, clause = (fold_letters(to_text(one)) for one in (gone.text, gone.text[slice(*gone.said.clause)]))
     if is_mostly([gone.said.clause], gone.text):
-        named = [term for term in _written(terms) if term not in _ASKING and _is_held(term, text)]
-        return not named or any(_is_held(term, clause) for term in named)
+        asked = [term for term in _written(terms) if term not in _ASKING and _is_held(term, text)]
+        return not asked or any(_is_held(term, clause) for term in asked)
     held = [term for term in _written(terms) if term in text]
     if not held or any(term not in clause for term in held):
         return False
