@@ -114,6 +114,11 @@ class EntityNames:
             raise UnknownEntity(name=name[:_MOST_NAME], where=where, near=self._near(key, within, snapshot))
         return self._thing(self._stands_for.get(key, key), numbers, found, name.strip())
 
+    def longer(self, name: str) -> frozenset[int]:
+        """Numbers of the longer names, in the scopes of the last `sync`, that hold all words of a name."""
+        words = set(entity_key(name).split())
+        return frozenset(one.number for one in self._records.values() if words and words < set(one.key.split()))
+
     def things(self, within: Collection[int] | None, snapshot: Snapshot) -> list[tuple[str, set[int], str]]:
         """The things named within some scopes: key, rows of memories, and kind; those named most first."""
         self.sync(within, snapshot)

@@ -15,7 +15,7 @@ import msgspec
 from mnemic.actors.knowledge.entity_views import EntityNames, neighbours
 from mnemic.actors.knowledge.facts import make_facts, open_pairs, pair_id
 from mnemic.actors.knowledge.read import said_of
-from mnemic.actors.protocol.errors import InvalidValue, UnknownConflict
+from mnemic.actors.protocol.errors import InvalidValue, UnknownConflict, UnknownEntity
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.knowledge.changes import SettleStatements
 from mnemic.actors.protocol.knowledge.messages import (
@@ -42,6 +42,7 @@ from mnemic.algorithms.knowledge.self_contained import is_self_contained
 from mnemic.algorithms.knowledge.slots import noun_of_name
 
 _LOOKED_THROUGH = 2_000  # statements, where no thing is named
+_MOST_NAMED = 4  # things with a longer name that are listed
 _MOST_BY = 64  # letters of a name
 _CURRENT: tuple[FactState, ...] = ("holds",)
 _NUMBERED = re.compile(r"^(?:port|version|number) (?=\d)")  # "on port 8000" and "on 8000" are one
@@ -58,16 +59,13 @@ def list_facts(asked: ListFacts, snapshot: Snapshot, names: EntityNames, now_us:
     """
     check_count(asked.k)
     within = asked_scope_numbers(asked.scope, snapshot)
-    entity, also, numbers = "", tuple[str, ...](), None
-    if asked.entity:
-        thing = names.find(asked.entity, within, snapshot, where_asked(asked.scope))
-        entity, also, numbers = thing.entity.name, thing.entity.also_called, thing.numbers
     at = now_us if asked.at is None else day_end(local_day(asked.at, zone), zone) - 1
     relation = asked.relation.strip().casefold()
-    if numbers is None:
+    entity, also = "", tuple[str, ...]()
+    if not asked.entity:
         found = snapshot.statements_about(None, within, relation, _LOOKED_THROUGH, at, corrected=True)
     else:
-        found = statements_naming(numbers, within, relation, snapshot)
+        entity, also, found = _find_about(asked, relation, within, snapshot, names)
     told = _told_once(found, at, snapshot)
     facts = [one for one in told if asked.history or _is_listed(one)]
     shown, once = ({_clause(one) for one in some} for some in (facts[: asked.k], told))
@@ -83,6 +81,30 @@ def list_facts(asked: ListFacts, snapshot: Snapshot, names: EntityNames, now_us:
         conflicts=tuple(_conflicts(pairs, at, snapshot)),
         waiting=snapshot.knowledge_waiting()[0],
     )
+
+
+def _find_about(
+    asked: ListFacts, relation: str, within: frozenset[int] | None, snapshot: Snapshot, names: EntityNames
+) -> tuple[str, tuple[str, ...], list[StatementRecord]]:
+    """The thing that is asked for, its other names, and the statements that name it, the newest first.
+
+    Where no statement names it, all count whose subject has its words in a longer name: ``staging host`` for ``host``.
+    """
+    error, entity, also, found = None, "", tuple[str, ...](), list[StatementRecord]()
+    try:
+        thing = names.find(asked.entity, within, snapshot, where_asked(asked.scope))
+        entity, also = thing.entity.name, thing.entity.also_called
+        found = statements_naming(thing.numbers, within, relation, snapshot)
+    except UnknownEntity as unknown:
+        error = unknown
+    if not found and (longer := names.longer(asked.entity)):
+        found = snapshot.statements_about(longer, within, relation, -1, corrected=True)
+        subjects = list(dict.fromkeys(one.said.subject for one in found))
+        if subjects:
+            return ", ".join(subjects[:_MOST_NAMED] + ["…"] * (len(subjects) > _MOST_NAMED)), (), found
+    if error is not None:
+        raise error
+    return entity, also, found
 
 
 def _told_once(found: Sequence[StatementRecord], at: int, snapshot: Snapshot) -> list[Fact]:

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -108,13 +108,14 @@ def sent_bytes(hit: Hit) -> int:
     view = {name: one for name, one in to_json(hit, strict=True).items() if one and name not in _NOT_SENT}
     view["same"] = view.get("same", [])[:MOST_SAME]
     for name in ("replaced", "contradicts"):
-        view[name] = [{part: one[part] for part in REF_FIELDS} for one in view.get(name, ())]
+        view[name] = [ref_view(one) for one in view.get(name, ())]
     view["score"] = round(hit.score, 4)
     return len(msgspec.json.encode(view)) + _SLACK_BYTES
 
 
-REF_FIELDS = ("memory", "value", "at", "id")
-"""What an assistant is given of a statement that replaces or contradicts one."""
+def ref_view(ref: Mapping[str, Any]) -> dict[str, Any]:
+    """What an assistant is given of a statement that replaces or contradicts one."""
+    return {part: ref[part] for part in ("memory", "value", "at", "id", *(("of",) if ref.get("of") else ()))}
 
 
 def fitting_length(part: bytes, size_bytes: int, excess: int) -> int:

@@ -7,23 +7,27 @@ a statement of it stands for one of the other's, and hits whose statements contr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import msgspec
 
-from mnemic.actors.protocol.recall.messages import Hit
+from mnemic.actors.protocol.recall.messages import FactRef, Hit
 
 
-def mark_newest(hits: Sequence[Hit]) -> list[Hit]:
+def mark_newest(hits: Sequence[Hit], about: Container[frozenset[bytes]] | None = None) -> list[Hit]:
     """The same hits; of those that are about one thing the newest says so.
 
     That is the one that no other of them replaces; of several the one said last, and none where that is not known.
+
+    Args:
+        about: pairs of ids of memories whose statements count, as `Replacements.about` has them; all where absent.
     """
     given = {hit.id: hit for hit in hits}
-    heirs = {hit.id: {one for one in _heirs(hit) if one in given} for hit in hits}
+    heirs = {hit.id: {one for one in _heirs(hit, about) if one in given} for hit in hits}
     group = {id: {id} for id in given}
     for id in given:
-        for other in heirs[id] | {one.memory for one in given[id].contradicts if one.memory in given}:
+        against = _counted(id, given[id].contradicts, about)
+        for other in heirs[id] | {one for one in against if one in given}:
             joined = group[id] | group[other]
             group.update(dict.fromkeys(joined, joined))
     newest = set()
@@ -35,7 +39,11 @@ def mark_newest(hits: Sequence[Hit]) -> list[Hit]:
     return [msgspec.structs.replace(hit, newest=True) if hit.id in newest else hit for hit in hits]
 
 
-def _heirs(hit: Hit) -> set[bytes]:
+def _heirs(hit: Hit, about: Container[frozenset[bytes]] | None) -> set[bytes]:
     """What replaces a hit, or one of its statements."""
     replaced_by = set() if hit.superseded_by is None else {hit.superseded_by}
-    return replaced_by | {one.memory for one in hit.replaced}
+    return replaced_by | _counted(hit.id, hit.replaced, about)
+
+
+def _counted(id: bytes, refs: Sequence[FactRef], about: Container[frozenset[bytes]] | None) -> set[bytes]:
+    return {one.memory for one in refs if about is None or frozenset((id, one.memory)) in about}

@@ -34,7 +34,7 @@ from mnemic.actors.recall.ranking.answers import Answers
 from mnemic.actors.recall.ranking.asked_when import read_asked_when
 from mnemic.actors.recall.ranking.day_signal import WEIGHT, day_nearness
 from mnemic.actors.recall.ranking.first_pass import first_signals
-from mnemic.actors.recall.ranking.lifting import lift_all, lift_predecessors
+from mnemic.actors.recall.ranking.lifting import lift_all, lift_predecessors, lift_remedies
 from mnemic.actors.recall.ranking.night_effects import NightEffects, surplus_copies
 from mnemic.actors.recall.ranking.replaced import read_replacements
 from mnemic.actors.recall.ranking.reranker import Reranker
@@ -48,6 +48,7 @@ from mnemic.algorithms.text.terms import stem_of
 
 _CANDIDATES_TRACED = 200
 _RERANKED = 50  # of the first pass; 30 to 200 make no difference
+_LEAST_BEST_BYTES = 96  # of the best, a line's words are given rather than a worse one whole
 _LEAST_EXCERPT_BYTES = 256  # a shorter stretch of a longer text tells too little: that text is left out
 
 Floats = NDArray[np.floating[Any]]
@@ -130,12 +131,14 @@ class Recaller:
             when = read_asked_when(recall, predecessor, self._index, visible, now_us, zone, snapshot)
             if predecessor is not None and not when.handover:
                 return None
+            said_near = tuple[str, ...]()
             if when.days and "structural" in recall.signals:
                 near = day_nearness(when.days, local_at)
                 if when.kind != "any" and first is not None:
                     near[:] = 0.0  # what held that day was said at any time before
                 near[said_at >= when.until_us] = 0.0
                 signals.append(SignalScores("structural", near, WEIGHT))
+                said_near = when.named_days if when.kind == "any" else ()
             fused = fuse(signals, visible)
             limit = max(4 * k, _CANDIDATES_TRACED)
             self._nights.sync(snapshot, recall.trial)
@@ -182,6 +185,11 @@ class Recaller:
             speaking &= ranked
             total = fused.scores + answer + validity + use
             before = total.copy()
+            if "answer" in recall.signals:
+                about = total - np.minimum(answer, 0.0)
+                nearest = best[np.argsort(-about[best], kind="stable")]
+                remedies = self._answers.remedies(nearest, asks.query, visible & ~surplus, snapshot)
+                pool = np.union1d(pool, lift_remedies(remedies, about, total, speaking))
             # What is lifted may pass others; these stand among each other as before.
             by_facts = when.kind != "before" and "validity" in recall.signals
             lifted, heirs = lift_all(
@@ -205,7 +213,7 @@ class Recaller:
             fitting = (total - validity - use)[order[:1]]
             nothing_fits = not len(order) or calibration.probability(float(fitting[0])) < UNLIKELY
 
-            def give(order: NDArray[np.int64]) -> tuple[list[Hit], int, int]:
+            def give(order: NDArray[np.int64]) -> tuple[list[Hit], int, int, list[str]]:
                 shares = fused.contributions(order)
                 shares |= {
                     name: one[order]
@@ -219,10 +227,11 @@ class Recaller:
                 beside = BYTES_PER_TOKEN * ANSWER_TOKENS + sum(len(to_bytes(why)) for why in degraded)
                 return self._hits(recall, k, snapshot, terms, groups, ranking, when.at_us, beside)
 
-            hits, left_out, used = give(order)
+            hits, left_out, used, no_room = give(order)
             if len(hits) < k and len(order) == limit < MOST_FOLDED and not left_out:  # most of these say the same
                 order = rank(total, speaking & ranked, said_at, MOST_FOLDED)
-                hits, left_out, used = give(order)
+                hits, left_out, used, no_room = give(order)
+            degraded += no_room
             candidates = self._candidates(snapshot, signals, order, found) if recall.trace else ()
         if recall.observe:
             unkept = recall.private or self._is_paused(context.clock.now_us())
@@ -230,7 +239,7 @@ class Recaller:
                 "recall", recall, recall.query, hits, context, unkept=unkept, unwritable=self._unwritable()
             )
         return Recalled(
-            hits=tuple(mark_newest(hits)),
+            hits=tuple(hits),
             scope=recall.scope,
             scope_known=scope_known,
             searched=int(np.count_nonzero(visible)),
@@ -238,6 +247,8 @@ class Recaller:
             left_out=left_out,
             nothing_fits=nothing_fits,
             degraded=tuple(degraded),
+            held_on=when.held_on,
+            said_near=said_near,
             candidates=candidates,
         )
 
@@ -251,20 +262,30 @@ class Recaller:
         ranking: _Ranking,
         at_us: int,
         used: int,
-    ) -> tuple[list[Hit], int, int]:
-        """The hits, how many had no room in the budget, and the tokens of all; `used` are bytes of what is beside."""
-        hits: list[Hit] = []
+    ) -> tuple[list[Hit], int, int, list[str]]:
+        """The hits, how many had no room in the budget, the tokens of all, and why not even the best had room.
+
+        The best is cut to what is left of the budget, and where that is too little, no worse one takes its place.
+
+        Args:
+            used: bytes of what is beside.
+        """
+        hits, no_room, about = list[Hit](), list[str](), set[frozenset[bytes]]()
         hit_bytes = min(self._hit_bytes, recall.hit_bytes or self._hit_bytes)
         left_out = 0
         most = None if recall.budget_tokens is None else BYTES_PER_TOKEN * recall.budget_tokens
         within = asked_scope_numbers(recall.scope, snapshot)
         calibration, place_of = ranking.calibration, {int(one): place for place, one in enumerate(ranking.order)}
-        numbered = enumerate(groups)
+        numbered = iter(enumerate(groups if most is None else islice(groups, k)))
         while some := list(islice(numbered, k - len(hits))):
             rows = self._index.columns.row[[position for _, (position, _) in some]].tolist()
             memories, linked = snapshot.load_memories(rows), self._index.links(rows, snapshot, recall.as_of, within)
-            kept = read_replacements([] if recall.as_of is not None else rows, at_us, snapshot)
+            kept = read_replacements([] if recall.as_of is not None else rows, at_us, snapshot, terms)
+            about |= kept.about
             for (number, (position, same)), row, memory, links in zip(some, rows, memories, linked, strict=True):
+                if no_room:
+                    left_out += 1
+                    continue
                 start = -1 if ranking.found is None else ranking.found.start_of_best(position)
                 part, offset = excerpt(memory.data, hit_bytes, start, terms)
                 place = place_of[position]
@@ -287,14 +308,22 @@ class Recaller:
                 )
                 if most is not None and (excess := used + sent_bytes(hit) - most) > 0:
                     room = fitting_length(part, len(memory.data), excess)
-                    if room < min(hit_bytes, _LEAST_EXCERPT_BYTES):
-                        left_out += number < k
+                    least = min(hit_bytes, _LEAST_EXCERPT_BYTES if number else _LEAST_BEST_BYTES)
+                    if room < least:
+                        left_out += 1
+                        if not number:
+                            needed = min(most + excess, most + least - room)
+                            no_room.append(
+                                "budget: The best memory has no room."
+                                f" An excerpt of it takes {-(-needed // BYTES_PER_TOKEN)} tokens,"
+                                f" all that is shown of it {-(-(most + excess) // BYTES_PER_TOKEN)}."
+                            )
                         continue
                     part, offset = excerpt(memory.data, room, start, terms)
                     hit = msgspec.structs.replace(hit, data=part, start_byte=offset)
                 used += sent_bytes(hit)
                 hits.append(hit)
-        return hits, left_out, -(-used // BYTES_PER_TOKEN) if hits else 0
+        return mark_newest(hits, about), left_out, -(-used // BYTES_PER_TOKEN) if hits else 0, no_room
 
     def _candidates(
         self, snapshot: Snapshot, signals: list[SignalScores], order: NDArray[np.int64], found: Cosines | None

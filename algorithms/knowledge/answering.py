@@ -13,6 +13,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from mnemic.algorithms.text.exact_keys import exact_keys
 from mnemic.algorithms.text.sentences import plain_sentences
 from mnemic.algorithms.text.terms import index_terms
 
@@ -22,6 +23,7 @@ _MOST_SENTENCES = 32
 _SENTENCE_CHARS = 300  # of a sentence, what is looked at for how it begins
 _SHORT_CHARS = 200  # of a text that is about one thing
 _OPENING_CHARS = 100  # of a text, where it says whether something worked
+_ACCEPTING_CHARS = 40  # of a text that does nothing but accept
 
 _WH = r"(?:what|why|how|where|when|which|who|whose|whom)"
 _AUX = (
@@ -79,6 +81,7 @@ _SETS_OUT = re.compile(
 _WORKED = re.compile(
     r"""\b(?:
       that(?:['’]s|\ was|\ is)\ it | did\ it\b | did\ the\ trick | fixed | solved | helped | works?\b | worked
+    | all\ (?:\w+\ )?(?:green|good|clean|well)
     | (?:is|are|comes?|runs?|stands?|goes|go|starts?)\ (?:\w+\ )?(?:right|correct|fine|clean|green|gone|back|quiet
         |upright|complete|through|again)
     | no\ more | (?:real|root)\ cause | finally | great | perfect | passes | passed | closed | reproduced\ and
@@ -90,7 +93,7 @@ _FAILED = re.compile(
     r"""\b(?:
       no\ (?:change|luck|difference) | (?:did|does)(?:n['’]t|\ not)\ (?:help|work|change|do) | still | same\ \w+
     | worse | ugh | nope | no[,.!] | off\b | broken | breaks | swallow\w* | dangerous | (?:is|was)n['’]t\ it | fail\w*
-    | crash\w* | dies | then\?
+    | crash\w* | dies | died | hangs | hung | then\?
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -101,6 +104,15 @@ _NEGATED = re.compile(
     | \w+n['’]t\ (?:\w+\ ){0,2}?(?:solv|fix|help|work|right|correct|fine|gone|better)\w*
     )""",
     re.IGNORECASE | re.VERBOSE,
+)
+_UNHARMED = re.compile(
+    r"\b(?:no(?:\ more)?|without(?:\ an?|\ any)?)\ (?:\w+\ )?(?:fail\w*|crash\w*|errors?|timeouts?)\b", re.IGNORECASE
+)
+_ACCEPTS = re.compile(r"^\W*(?:thanks|thank\ you|thx|ok|okay|good|nice|cool|lovely|super)\b", re.IGNORECASE)
+_FAILS = re.compile(
+    r"\b(?:\w*errors?|\w*exceptions?|fail\w*|crash\w*|bugs?|bro(?:ke|ken)|breaks|wrong|dies|died|hangs?|hung|stuck|denied"
+    r"|refused|timeouts?|unreachable|flaky|garbage|no\ better)\b",
+    re.IGNORECASE,
 )
 _REASON = re.compile(
     r"""\b(?:
@@ -162,6 +174,12 @@ class AnswerReading(NamedTuple):
     """Whether it gives a reason in so many words."""
     outcome: int
     """1 where it begins by telling that something worked, -1 where it failed, 0 where it tells neither."""
+    accepts: bool
+    """Whether it does little but accept what was done: ``thanks``, ``ok``."""
+    fails: bool
+    """Whether it tells of a failure, whatever else it tells."""
+    has_key: bool
+    """Whether it begins with a key that only machines write, as errors have it."""
 
     def asked_share(self, terms: Collection[str]) -> float:
         """How much of what it has to do with a question it only asks, 0 to 1: half by the words it shares with that,
@@ -214,7 +232,46 @@ def read_answer(text: str) -> AnswerReading:
         sets_out=_SETS_OUT.search(text) is not None,
         gives_reason=_REASON.search(text) is not None,
         outcome=_outcome(opening),
+        accepts=len(text) <= _ACCEPTING_CHARS and _ACCEPTS.match(text) is not None,
+        fails=_FAILS.search(text) is not None or _FAILED.search(_UNHARMED.sub("", opening)) is not None,
+        has_key=bool(exact_keys(opening)),
     )
+
+
+class Worked(NamedTuple):
+    """What worked in the end, in a conversation about a failure."""
+
+    turns: list[int]
+    """Which of its turns tell it; none where that is not told, or where the first does."""
+    last: int
+    """The last turn that is about that failure."""
+    is_sure: bool
+    """Whether the user says so or accepts it; else they say so themselves, or follow what failed."""
+
+
+def find_worked(turns: Sequence[tuple[bool, AnswerReading]]) -> Worked:
+    """Return what worked in the end: the assistant's turns between what the user last told of a failure and says next.
+
+    Args:
+        turns: the first reports something that fails, or is a try; of each, whether the user says it.
+    """
+    tried: list[int] = []
+    is_claimed = has_failed = is_sure = False
+    last = len(turns) - 1
+    for number, (is_user, read) in enumerate(turns):
+        if not is_user:
+            tried.append(number)
+            is_claimed |= read.outcome > 0
+        elif number and (read.outcome < 0 or (read.fails and not read.outcome)):
+            has_failed |= bool(tried)
+            tried, is_claimed = [], False
+        elif number and tried:
+            is_sure = read.outcome > 0 or read.accepts
+            last = number if is_sure else number - 1
+            break
+    told = [one for one in tried if not turns[one][1].sets_out] or tried
+    is_told = 0 not in told and (is_sure or is_claimed or has_failed)
+    return Worked(told if is_told else [], last, is_sure)
 
 
 def asks(sentence: str) -> bool:
@@ -245,7 +302,8 @@ def _read_sentence(sentence: str) -> SentenceReading:
 
 def _outcome(opening: str) -> int:
     """Return what comes first counts: ``great, no more mistakes``, ``no change, the old one works``."""
-    worked, failed = _WORKED.search(_NEGATED.sub("nope", opening)), _FAILED.search(_NEGATED.sub("nope", opening))
+    opening = _NEGATED.sub("nope", _UNHARMED.sub("works", opening))
+    worked, failed = _WORKED.search(opening), _FAILED.search(opening)
     if worked is None or failed is None:
         return (worked is not None) - (failed is not None)
     return 1 if worked.start() <= failed.start() else -1

@@ -43,7 +43,7 @@ _full = click.option("--full", is_flag=True, help="Print each hit whole, with al
     is_flag=True,
     help="Show what each signal adds to the log-odds of an answer: dense (meaning), lexical (its words), session (what "
     "stands around it), structural (the day named), validity (whether it holds), use (what it was of use for), base; "
-    "prior is what a correction takes over from what it replaces.",
+    "prior is what a correction takes over from what it replaces, and what worked from the failure it mended.",
 )
 @common_options
 def recall(
@@ -70,10 +70,14 @@ def recall_lines(view: dict[str, Any], *, full: bool = False) -> Iterator[Line]:
     shown = f"{pluralize(len(view['hits']), 'memory')} of {view['searched']}"
     where = searched_scope(view["scope"], view["scope_found"])
     yield [(f"{shown} in {where}, {view['took_ms']:.0f} ms", "dim")]
+    if "held_on" in view:
+        yield [(f"what held on {view['held_on']}", "dim")]
+    if "said_near" in view:
+        yield [(f"what was said near {', '.join(view['said_near'])} counts more", "dim")]
     for number, hit in enumerate(view["hits"], start=1):
         yield from hit_lines(number, hit, full=full)
     if view["left_out"]:
-        yield f"{view['left_out']} more did not fit into the budget"
+        yield f"{view['left_out']}{' more' if view['hits'] else ''} did not fit into the budget"
     yield from degraded_lines(view["degraded"])
 
 

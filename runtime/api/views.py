@@ -18,7 +18,7 @@ from mnemic.actors.protocol.message import format_id, to_json
 from mnemic.actors.protocol.recall.messages import Hit, Memory, Recalled, Scopes
 from mnemic.actors.protocol.shape.messages import Answer, Shaped
 from mnemic.actors.protocol.times import parse_time, to_local_iso
-from mnemic.actors.recall.hits import REF_FIELDS
+from mnemic.actors.recall.hits import ref_view
 from mnemic.runtime.clock import SystemClock
 
 _NOT_FOR_MODELS = {"source_id", "session"}
@@ -85,6 +85,8 @@ def recall_view(
         "used_tokens": recalled.used_tokens,
         "left_out": recalled.left_out,
         "nothing_fits": recalled.nothing_fits,
+        **({"held_on": recalled.held_on} if recalled.held_on else {}),
+        **({"said_near": list(recalled.said_near)} if recalled.said_near else {}),
         "degraded": list(recalled.degraded),
         "took_ms": round(took_ms, 1),
     }
@@ -106,7 +108,7 @@ def model_view(view: dict[str, Any]) -> dict[str, Any]:
                 one["said_at"] = seconds(one["said_at"])
         for name in ("replaced", "contradicts"):
             if name in told:
-                told[name] = [{part: one[part] for part in REF_FIELDS} for one in told[name]]
+                told[name] = [ref_view(one) for one in told[name]]
         return told
 
     return view | {"hits": [slim(hit) for hit in view["hits"]]}
@@ -198,9 +200,10 @@ def knowledge_view(answer: Any, *, strict: bool, scope: Scopes, found: str) -> d
 
 
 def _shortened(view: Any) -> Any:
-    """A view whose probabilities have four digits."""
+    """A view whose probabilities have four digits, and whose references name no words where all of a hit is meant."""
     if isinstance(view, dict):
-        return {name: round(one, 4) if name == "probability" else _shortened(one) for name, one in view.items()}
+        told = {name: one for name, one in view.items() if one or name != "of"}
+        return {name: round(one, 4) if name == "probability" else _shortened(one) for name, one in told.items()}
     return [_shortened(one) for one in view] if isinstance(view, list) else view
 
 

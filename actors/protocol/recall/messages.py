@@ -131,6 +131,8 @@ class FactRef(Message, frozen=True, kw_only=True):
     """What that rests on."""
     id: str
     """Number of the pair, as `mnemic conflicts` takes it."""
+    of: Text = b""
+    """The words of the hit that it concerns, where the hit says more than these."""
 
 
 class Hit(MemoryExcerpt, frozen=True, kw_only=True):
@@ -155,7 +157,7 @@ class Hit(MemoryExcerpt, frozen=True, kw_only=True):
     why: dict[str, float]
     """What each signal adds to the log-odds of that, ``ln(score / (1 - score))``, which is their sum: ``base`` is where
     any memory begins, ``validity`` less than 0 for what hardly holds at the time asked for, ``prior`` what a correction
-    takes over from the memory it replaces."""
+    takes over from the memory it replaces, and what worked from the failure it mended."""
     superseded_by: Id | None
     """Id of the memory that replaces this one, where it lies in the scopes that were looked through."""
     superseded_elsewhere: bool = False
@@ -202,9 +204,15 @@ class Recalled(Message, frozen=True, kw_only=True):
     left_out: int
     """How many of the best `k` were left out because the budget had no room for them."""
     nothing_fits: bool
-    """Whether even the best hardly answers (`mnemic.algorithms.retrieval.calibration.UNLIKELY`)."""
+    """Whether nothing was found, or even the best hardly answers (`mnemic.algorithms.retrieval.calibration.UNLIKELY`).
+    What the budget has no room for was found: `left_out` tells of it."""
     degraded: tuple[str, ...]
     """What did not take part, and why, one sentence each."""
+    held_on: str = ""
+    """The local day of which it is told what held, ``2026-10-31``: the one `Recall.at` lies in, or the last that the
+    question names; empty where it is asked for no day."""
+    said_near: tuple[str, ...] = ()
+    """Local days, or stretches of days, that the question names and near which what was said counts more."""
     candidates: tuple[Candidate, ...]
     """With `trace`, every candidate any signal speaks for."""
 

@@ -10,7 +10,7 @@ docs/decisions/0035-what-answers.md.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from mnemic.actors.protocol.events import KINDS
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.recall.ranking.asked_when import AskedWhen
 from mnemic.actors.recall.recall_index import RecallIndex
-from mnemic.algorithms.knowledge.answering import MAX_CHARS, AnswerReading, read_answer, read_wanted
+from mnemic.algorithms.knowledge.answering import MAX_CHARS, AnswerReading, find_worked, read_answer, read_wanted
 from mnemic.algorithms.retrieval.calibration import FULL
 from mnemic.algorithms.text.terms import telling_terms
 
@@ -35,12 +35,25 @@ _WORKED, _FAILED, _REPORTED = 0.5, -0.3, -0.6  # the same of what worked, of wha
 _CHANGED = 0.3  # the same of what tells of a change, where what holds now is asked for in so many words
 _JUST_US = 15 * 60_000_000  # what was typed so lately may be the very question that an assistant hands on
 _MOST_JUST = 64  # of these, so many are looked at, the latest
+_MENDED = 12  # of the best, so many may report what something after them mended
+_EPISODE = 10  # turns after one that reports or tries, in which it may be told what worked
 _MOST_KNOWN = 8_000  # texts that are kept as they were read
 
 _DONE = [KINDS.index(kind) for kind in ("tool_call", "tool_result")]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+class Remedy(NamedTuple):
+    """What worked in a conversation about a failure."""
+
+    report: int
+    """Position of another turn of it: one that reports the failure, tries what failed, or tells that it is over."""
+    worked: int
+    """Position of the one that worked."""
+    is_sure: bool
+    """Whether the user says so or accepts it."""
 
 
 class Answers:
@@ -84,6 +97,29 @@ class Answers:
         shares = self._asked_shares(best, terms, snapshot)
         asking = best[shares >= _LEAST_ASKED][:_ASKING]
         return np.setdiff1d(np.concatenate([best[:0], *self._after(asking, visible)]), best)
+
+    def remedies(self, best: Ints, question: str, visible: NDArray[np.bool_], snapshot: Snapshot) -> list[Remedy]:
+        """Return what worked in the end after each of the best that reports or tries, where a remedy is asked for.
+
+        Args:
+            best: ``(n,)``: positions, best first.
+        """
+        if not read_wanted(question).remedy:
+            return []
+        spoken = visible & ~np.isin(self._index.columns.kind, _DONE)
+        begin = best[spoken[best]][:_MENDED]
+        talks = np.stack([begin, *self._after(begin, spoken, _EPISODE, whole=True)], axis=1)
+        found = []
+        for talk in talks:
+            turns = talk[talk >= 0]
+            told = list(zip(self._is_user(turns, snapshot).tolist(), self._read(turns, snapshot), strict=True))
+            is_user, first = told[0]
+            if is_user and not (first.fails or first.has_key):
+                continue
+            worked = find_worked(told)
+            others = np.delete(turns[: worked.last + 1], worked.turns).tolist()
+            found += [Remedy(other, int(turns[one]), worked.is_sure) for one in worked.turns for other in others]
+        return found
 
     def contributions(
         self,
@@ -181,11 +217,13 @@ class Answers:
         rows = self._index.columns.row[positions].tolist()
         return np.array([snapshot.memory_attributes(row, row)[0].role == "user" for row in rows], np.bool_)
 
-    def _after(self, positions: Ints, visible: NDArray[np.bool_], *, whole: bool = False) -> list[Ints]:
+    def _after(
+        self, positions: Ints, visible: NDArray[np.bool_], most: int = _FOLLOWING, *, whole: bool = False
+    ) -> list[Ints]:
         """The turns after some, step by step; those that are there, or with `whole` -1 for one that is not."""
         steps = []
         at = positions
-        for _ in range(_FOLLOWING):
+        for _ in range(most):
             following = np.full(len(positions), -1)
             there = at >= 0
             following[there] = self._index.neighbours(at[there], visible)[1]

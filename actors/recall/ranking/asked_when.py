@@ -6,7 +6,7 @@ Part of `mnemic.actors.recall.recaller`; the words are read in `mnemic.algorithm
 from __future__ import annotations
 
 import math
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import NamedTuple
 
 import numpy as np
@@ -38,11 +38,23 @@ class AskedWhen(NamedTuple):
     """Whether it is what came before something: who tells of its end was asked as well."""
     newest: bool
     """Whether what holds now is asked for in so many words."""
+    today: date
+    """The day of whoever asks."""
 
     @property
     def at_us(self) -> int:
         """The world time that is asked for."""
         return self.now_us if math.isinf(self.until_us) else min(self.now_us, int(self.until_us))
+
+    @property
+    def held_on(self) -> str:
+        """The day of which it is told what held, ISO 8601; of several the last; empty where none is asked for."""
+        return min(self.today, self.days[-1].last).isoformat() if self.kind == "day" else ""
+
+    @property
+    def named_days(self) -> tuple[str, ...]:
+        """The days, as a person may give them to a filter: ``2026-10-02``, ``2026-10-01..2026-10-31``."""
+        return tuple("..".join(day.isoformat() for day in dict.fromkeys(span)) for span in self.days)
 
 
 def read_asked_when(
@@ -63,8 +75,8 @@ def read_asked_when(
         now_us: when it is asked, or as of when.
         zone: of whoever asks.
     """
-    local_at = index.columns.local_at
-    days = days_in_question(recall.query, local_day(now_us, zone), local_at[visible], snapshot.languages())
+    local_at, today = index.columns.local_at, local_day(now_us, zone)
+    days = days_in_question(recall.query, today, local_at[visible], snapshot.languages())
     kind: AskedTime = "any"
     handover = False
     if "validity" in recall.signals:
@@ -75,7 +87,7 @@ def read_asked_when(
             day = day_of(first, 0) - timedelta(days=1)
             days, kind, handover = [DateRange(day, day)], "day", True
     until = day_end(days[-1].last, zone) if kind == "day" else math.inf
-    return AskedWhen(kind, days, until, now_us, handover, kind == "now" and asks_for_newest(recall.query))
+    return AskedWhen(kind, days, until, now_us, handover, kind == "now" and asks_for_newest(recall.query), today)
 
 
 def _first_said(name: str, index: RecallIndex, visible: NDArray[np.bool_], snapshot: Snapshot) -> int:

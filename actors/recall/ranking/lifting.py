@@ -6,11 +6,13 @@ Part of `mnemic.actors.recall.recaller`. Scores, ``(n,)``, and which memories sp
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.actors.recall.ranking.answers import Remedy
 from mnemic.actors.recall.ranking.replaced import Replacements
 from mnemic.actors.recall.recall_index import RecallIndex
 
@@ -70,6 +72,26 @@ def lift_predecessors(
                 scores[older] = best + _CORRECTION_MARGIN
             speaking[older] = True
             lifted.add(older)
+    return np.array(sorted(lifted), np.int64)
+
+
+def lift_remedies(
+    remedies: Sequence[Remedy], evidence: Floats, scores: Floats, speaking: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Lift what worked above what reported the failure or was tried before; returns the positions of the lifted.
+
+    It is about the same failure, in other words: where it surely worked, it has in common with the question what the
+    report has.
+
+    Args:
+        evidence: ``(n,)``: the scores without what a report and a failed try lost.
+    """
+    lifted = set[int]()
+    for one in remedies:
+        least = max(scores[one.report], (evidence if one.is_sure else scores)[one.report]) + _CORRECTION_MARGIN
+        if speaking[one.report] and (scores[one.worked] < least or not speaking[one.worked]):
+            scores[one.worked], speaking[one.worked] = max(scores[one.worked], least), True
+            lifted.add(one.worked)
     return np.array(sorted(lifted), np.int64)
 
 

@@ -6,8 +6,11 @@ as the knowledge actor graded it or somebody settled it. Above stands `mnemic.ac
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
+
+import msgspec
 
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.knowledge.snapshot import PairRecord, StatementRecord
@@ -51,6 +54,9 @@ class Replacements(NamedTuple):
     """Of what contradicts, and is not settled, the newer as heir of the older: as likely as not it holds now."""
     apart: list[tuple[int, int]]
     """Rows of memories that somebody said do not exclude each other, or are not about the same."""
+    about: set[frozenset[bytes]]
+    """Pairs of ids of memories whose statements replace or contradict each other, where both say little else, or
+    nothing else that is asked for."""
 
 
 def read_replacements(rows: Sequence[int], at: int, snapshot: Snapshot, terms: Collection[str] = ()) -> Replacements:
@@ -60,7 +66,7 @@ def read_replacements(rows: Sequence[int], at: int, snapshot: Snapshot, terms: C
         at: the world time that is asked for, microseconds: what was replaced later counts as not replaced.
         terms: stems of the question's words: of a memory that says more, the clause that holds them is asked for.
     """
-    found = Replacements({}, {}, [], [], [])
+    found = Replacements({}, {}, [], [], [], set())
     suspects = snapshot.graded_rows(rows)
     if not suspects:
         return found
@@ -68,6 +74,7 @@ def read_replacements(rows: Sequence[int], at: int, snapshot: Snapshot, terms: C
     from mnemic.actors.knowledge.facts import begins, fact_ref, make_facts, open_pairs, replacements
 
     own = snapshot.statements_of(suspects)
+    clauses = Counter(row for row, _ in {(one.row, one.said.clause) for one in own})
     pairs = _all_pairs([one.number for one in own], snapshot)
     others = {number for pair in pairs for number in (pair.older, pair.newer)} - {one.number for one in own}
     known = {one.number: one for one in (*own, *snapshot.heirs(sorted(others)))}
@@ -75,14 +82,17 @@ def read_replacements(rows: Sequence[int], at: int, snapshot: Snapshot, terms: C
     facts = make_facts(own, at, snapshot, pairs)
     for one, fact in zip(own, facts, strict=True):
         if fact.state == "replaced" and fact.replaced_by is not None:
-            found.replaced.setdefault(one.row, []).append(fact.replaced_by)
+            found.replaced.setdefault(one.row, []).append(_with_words(fact.replaced_by, one, clauses))
     for pair in pairs:
         older, newer = known.get(pair.older), known.get(pair.newer)
         if older is None or newer is None:
             continue
+        if _is_asked(older, terms) and _is_asked(newer, terms):
+            found.about.add(frozenset((older.memory, newer.memory)))
         if pair in waiting:
-            found.contradicts.setdefault(older.row, []).append(fact_ref(pair, older, newer))
-            found.contradicts.setdefault(newer.row, []).append(fact_ref(pair, newer, older))
+            for one, other in ((older, newer), (newer, older)):
+                ref = _with_words(fact_ref(pair, one, other), one, clauses)
+                found.contradicts.setdefault(one.row, []).append(ref)
             is_heard = newer.role in ("user", older.role)  # an assistant's word takes nothing from its user's
             if is_heard and older.said_at < newer.said_at and begins(newer) <= at and _is_asked(older, terms):
                 found.likely.append(Succession(older.row, newer.row, begins(newer), pair.probability))
@@ -94,7 +104,27 @@ def read_replacements(rows: Sequence[int], at: int, snapshot: Snapshot, terms: C
                 probability = 1.0 if pair.verdict else pair.probability
                 is_named = _names_subject(gone, terms) and heir.said.modality != "ended"
                 found.successions.append(Succession(gone.row, heir.row, begins(heir), probability, is_named))
+    for refs in (*found.replaced.values(), *found.contradicts.values()):
+        refs.sort(key=lambda ref: -_count_held(ref.of, terms))
     return found
+
+
+def _with_words(ref: FactRef, one: StatementRecord, clauses: Counter[int]) -> FactRef:
+    """What stands for a statement or contradicts it, with its words where its memory says more."""
+    from mnemic.actors.knowledge.facts import is_mostly
+
+    if is_mostly([one.said.clause], one.text) and clauses[one.row] < 2:
+        return ref
+    return msgspec.structs.replace(ref, of=one.text[slice(*one.said.clause)])
+
+
+def _count_held(clause: bytes, terms: Collection[str]) -> int:
+    letters = fold_letters(to_text(clause))
+    return sum(_is_held(term, letters) for term in terms)
+
+
+def _is_held(stem: str, letters: str) -> bool:
+    return stem in letters or (stem.endswith("i") and f"{stem[:-1]}y" in letters)  # "Sentry" has the stem "sentri"
 
 
 def _all_pairs(numbers: Sequence[int], snapshot: Snapshot) -> list[PairRecord]:
@@ -114,15 +144,17 @@ def _all_pairs(numbers: Sequence[int], snapshot: Snapshot) -> list[PairRecord]:
 
 
 def _is_asked(gone: StatementRecord, terms: Collection[str]) -> bool:
-    """Say whether a statement is what a question is after in its memory: it is most of that, or holds the terms.
+    """Say whether a statement is what a question is after in its memory: it is most of that and the question names
+    nothing beside it, or it holds the terms.
 
     It holds all terms that the text holds, and two of them, or one in its subject or its value.
     """
     from mnemic.actors.knowledge.facts import is_mostly
 
-    if is_mostly([gone.said.clause], gone.text):
-        return True
     text, clause = (fold_letters(to_text(one)) for one in (gone.text, gone.text[slice(*gone.said.clause)]))
+    if is_mostly([gone.said.clause], gone.text):
+        asked = [term for term in _written(terms) if term not in _ASKING and _is_held(term, text)]
+        return not asked or any(_is_held(term, clause) for term in asked)
     held = [term for term in _written(terms) if term in text]
     if not held or any(term not in clause for term in held):
         return False

@@ -138,7 +138,9 @@ def fact_lines(view: dict[str, Any]) -> Iterator[Line]:
 def timeline_lines(view: dict[str, Any]) -> Iterator[str]:
     """The same, the oldest first, each with the time for which it held."""
     yield _heading(view, "statement")
-    for fact in sorted(view["facts"], key=lambda one: one["holds_from"]):
+    # Of one day in the order in which it was said: what holds "from now on" begins with its day.
+    oldest_first = view["facts"][::-1]
+    for fact in sorted(oldest_first, key=lambda one: (local_day(one["holds_from"]), one["said_at"])):
         until = local_day(fact["holds_to"]) if fact["holds_to"] else ""
         state = f"  [{_STATES[fact['state']]}]" if _STATES[fact["state"]] else ""
         yield f"  {local_day(fact['holds_from'])} – {until:<10}  {_one_line(fact['text'])}{state}"

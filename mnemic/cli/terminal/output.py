@@ -35,6 +35,7 @@ PIPE_COLUMNS = 80
 """What an answer is laid out for where there is no terminal, unless $COLUMNS says otherwise."""
 SHORT_ID = 8
 """So many digits of an id are printed, its last: the first ones are its time, and alike."""
+_OF_COLUMNS = 24  # of the words that a mark concerns, where a hit has three lines
 _CLOCK = SystemClock()
 _STEERING = ("Cc", "Cf", "Zl", "Zp")  # controls; what is unseen, or reorders what is seen; ends of lines
 
@@ -260,8 +261,8 @@ def hit_lines(number: int, hit: dict[str, Any], *, full: bool = False) -> Iterat
         (f"  {short_id(hit['id'])}", "cyan"),
         *marks,
     ]
-    notes = list(_notes(hit))
     width = columns() - 4
+    notes = list(_notes(hit, width if full else _OF_COLUMNS))
     if full:
         yield from (f"    {line}" for line in hit["text"].splitlines() or [""])
         if hit.get("why"):
@@ -302,14 +303,19 @@ def _standing(hit: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "newest", "green"
 
 
-def _notes(hit: dict[str, Any]) -> Iterator[str]:
-    """What else is known of a hit, the most telling first."""
+def _notes(hit: dict[str, Any], width: int) -> Iterator[str]:
+    """What else is known of a hit, the most telling first; of the words that it concerns so many columns."""
+
+    def words(one: dict[str, Any]) -> str:
+        return f'"{cut(" ".join(one["of"].split()), width)}" ' if one.get("of") else ""
+
     for one in hit.get("replaced", ()):
         said = " ".join(one["value"].split())
-        yield f"replaced since {local_day(one['at'])} by: {said} ({short_id(one['memory'])})"
+        yield f"{words(one)}replaced since {local_day(one['at'])} by: {said} ({short_id(one['memory'])})"
     for one in hit.get("contradicts", ()):
         said = " ".join(one["value"].split())
-        yield f"contradicted on {local_day(one['at'])} by: {said} (`mnemic conflicts {one['id']}` settles it)"
+        settles = f"`mnemic conflicts {one['id']}` settles it"
+        yield f"{words(one)}contradicted on {local_day(one['at'])} by: {said} ({settles})"
     if "differs" in hit:
         own = (f"{role} is {filler}" if filler else f"no {role}" for role, filler in hit["differs"].items())
         yield f"differs: {', '.join(own)}"

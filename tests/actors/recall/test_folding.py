@@ -222,15 +222,15 @@ def test_the_budget_is_exact_and_what_it_leaves_out_is_counted(
             sent = sum(map(sent_bytes, recalled.hits))
             assert recalled.used_tokens == (64 + -(-sent // 4) if recalled.hits else 0) <= budget
             given, used, left_out = [], 4 * 64, 0
-            for place, hit in enumerate(whole.hits):  # the same, worked out from all that there is
-                excess = used + sent_bytes(hit) - 4 * budget
-                if len(given) == k:
-                    break
-                if excess > 0 and fitting_length(hit.data, hit.size_bytes, excess) < min(hit_bytes, 256):
-                    left_out += place < k
+            for place, hit in enumerate(whole.hits[:k]):  # the same, worked out from all that there is
+                excess, least = used + sent_bytes(hit) - 4 * budget, min(hit_bytes, 256 if place else 96)
+                no_room = excess > 0 and fitting_length(hit.data, hit.size_bytes, excess) < least
+                if no_room or (place and not given):  # no worse one takes the best one's place
+                    left_out += 1
                     continue
                 given.append(hit.id)
                 used += sent_bytes(recalled.hits[len(given) - 1])
             assert [hit.id for hit in recalled.hits] == given
             assert recalled.left_out == left_out
+            assert [one.split()[0] for one in recalled.degraded] == ([] if given else ["budget:"])
             assert [hit.same for hit in recalled.hits] == [hit.same for hit in whole.hits if hit.id in given]

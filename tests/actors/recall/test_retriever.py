@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -227,6 +228,42 @@ def test_a_long_memory_is_cut_to_the_budget_and_not_hidden_by_it(actor_system: A
     cut = next(hit for hit in recalled.hits if hit.id == long.id)
     assert 256 <= len(cut.data) < cut.size_bytes
     assert recalled.used_tokens <= 260
+
+
+def test_the_best_is_cut_to_a_small_budget_and_no_worse_one_is_told_in_its_place(actor_system: ActorHarness) -> None:
+    sailing = "The tide table is printed on Mondays. " * 8 + "The kettle boils at 96 degrees. " + "It rained. " * 20
+    actor_system.keep(sailing)
+    actor_system.keep("a kettle")
+
+    def ask(budget: int) -> Recalled:
+        return actor_system.recall("when does the kettle boil at degrees", budget_tokens=budget, signals=("lexical",))
+
+    cut = ask(190)
+    assert [b"kettle boils at 96" in hit.data for hit in cut.hits] == [True]
+    assert 0 < cut.hits[0].start_byte < cut.hits[0].size_bytes
+    none = ask(120)
+    assert (none.hits, none.left_out, none.nothing_fits) == ((), 2, cut.nothing_fits)
+    (why,) = none.degraded
+    needed = int(re.findall(r"excerpt of it takes (\d+) tokens", why)[0])
+    assert (len(ask(needed).hits), len(ask(needed - 1).hits)) == (1, 0)
+
+
+def test_an_answer_says_of_which_day_it_tells_what_held_and_near_which_days_it_looked(
+    actor_system: ActorHarness,
+) -> None:
+    # It is 9 October 2025 in these tests.
+    actor_system.keep("the ferry's port is 9000", said_at=START_US - 40 * 86_400_000_000)
+    actor_system.embed()
+
+    def days(question: str, **asked: Any) -> tuple[str, tuple[str, ...]]:
+        recalled = actor_system.recall(question, **asked)
+        return recalled.held_on, recalled.said_near
+
+    assert days("what is the port of the ferry") == ("", ())
+    assert days("what is the port of the ferry", at=START_US - 86_400_000_000) == ("2025-10-08", ())
+    assert days("what was the port of the ferry on 8 October 2025") == ("2025-10-08", ())
+    assert days("what was decided about the ferry yesterday") == ("", ("2025-10-08",))
+    assert days("what was decided about the ferry last month")[1] == ("2025-09-01..2025-09-30",)
 
 
 def test_a_word_whose_stem_a_stop_word_shares_does_not_find_that_stop_word(actor_system: ActorHarness) -> None:

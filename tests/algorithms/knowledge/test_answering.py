@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.algorithms.knowledge.answering import Wanted, asks, read_answer, read_wanted
+from mnemic.algorithms.knowledge.answering import Wanted, asks, find_worked, read_answer, read_wanted
 from mnemic.algorithms.text.terms import index_terms
 
 
@@ -103,6 +103,44 @@ def test_a_fact_that_is_worded_as_a_denial_tells_something(text: str) -> None:
 )
 def test_what_worked_or_failed_is_told_by_what_comes_first(text: str, outcome: int) -> None:
     assert read_answer(text).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [("three nights without a crash, solved", 1), ("scanned 40 boxes, no more errors", 1), ("all hosts green", 1)],
+)
+def test_a_failure_that_is_told_of_as_gone_is_none(text: str, outcome: int) -> None:
+    assert read_answer(text).outcome == outcome
+
+
+REPORT = "user: the scanner says E_CAMERA_BUSY"
+FIRST, SECOND = "assistant: I release the camera in onPause.", "assistant: I rebind one provider per screen."
+
+
+@pytest.mark.parametrize(
+    ("turns", "worked", "last", "is_sure"),
+    [
+        ((REPORT, FIRST, "user: still E_CAMERA_BUSY", SECOND, "user: works!"), [3], 4, True),
+        ((REPORT, FIRST, "user: still busy", SECOND, "user: ok"), [3], 4, True),
+        ((FIRST, "user: still busy", SECOND, "user: great"), [2], 3, True),
+        ((FIRST, "user: works!"), [], 1, True),  # what is begun with worked itself
+        ((REPORT, "assistant: Let me look at the log.", SECOND, "user: works"), [2], 3, True),
+        ((REPORT, SECOND, "assistant: The tests are green again."), [1, 2], 2, False),
+        ((REPORT, SECOND, "assistant: All tests pass, it is fixed.", "user: make the logo blue"), [1, 2], 2, False),
+        ((REPORT, FIRST, "user: nope", SECOND, "user: make the logo blue"), [3], 3, False),
+        ((REPORT, FIRST, "user: make the logo blue", "assistant: It is blue.", "user: great"), [], 1, False),
+        ((REPORT, FIRST, "user: starts no better"), [], 2, False),
+        ((REPORT,), [], 0, False),
+    ],
+)
+def test_what_worked_is_what_was_tried_since_the_last_failure(
+    turns: tuple[str, ...], worked: list[int], last: int, is_sure: bool
+) -> None:
+    said = [(one.startswith("user: "), read_answer(one.partition(": ")[2])) for one in turns]
+    found = find_worked(said)
+    assert found.turns == worked
+    if worked:
+        assert (found.last, found.is_sure) == (last, is_sure)
 
 
 def test_a_change_counts_anywhere_in_a_short_text_and_else_where_the_question_is() -> None:

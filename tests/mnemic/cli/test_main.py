@@ -347,6 +347,9 @@ def test_a_budget_is_kept_and_what_it_left_out_is_counted(command: Command, exam
     assert sum(len(hit["text"].encode()) for hit in answer["hits"]) / 4 < answer["used_tokens"] <= 300
     assert answer["left_out"] > 0
     assert f"{answer['left_out']} more did not fit into the budget" in command(*asked).out
+    none = command(*asked[:-1], 60).out.splitlines()
+    assert none[1] == "10 did not fit into the budget"
+    assert none[2].startswith("degraded: budget: The best memory has no room. An excerpt of it takes ")
 
 
 def test_the_default_scope_is_this_folders_project_where_it_is_known(

@@ -11,7 +11,7 @@ import pytest
 
 from mnemic.actors.protocol.capture.messages import Retirement
 from mnemic.actors.protocol.message import to_json
-from mnemic.actors.protocol.recall.messages import Recalled
+from mnemic.actors.protocol.recall.messages import FactRef, Recalled
 from mnemic.runtime.api.views import hit_view, memory_view, model_view, recall_view, seconds
 from tests.built import hit, memory
 
@@ -122,6 +122,32 @@ def test_an_answer_says_where_it_looked_and_what_it_cost() -> None:
         "degraded": ["no model."],
         "took_ms": 1.3,
     }
+
+
+def test_an_answer_says_which_days_it_counted_where_it_did() -> None:
+    recalled = Recalled(
+        hits=(),
+        scope="*",
+        searched=0,
+        used_tokens=0,
+        left_out=0,
+        nothing_fits=True,
+        degraded=(),
+        held_on="2026-10-31",
+        said_near=("2026-10-02",),
+        candidates=(),
+    )
+    view = recall_view(recalled, strict=True, found="git", took_ms=1.0, explain=False)
+    assert (view["held_on"], view["said_near"]) == ("2026-10-31", ["2026-10-02"])
+
+
+def test_a_reference_names_words_of_its_hit_only_where_that_says_more() -> None:
+    ref = FactRef(memory=bytes(16), start_byte=0, value=b"9090", at=0, probability=1.0, why="", id="1")
+    hit = msgspec.structs.replace(HIT, replaced=(ref, msgspec.structs.replace(ref, of=b"the port is 8080")))
+    view = hit_view(hit, strict=True, explain=False)
+    assert ["of" in one for one in view["replaced"]] == [False, True]
+    given = model_view({"hits": [view], "scope": "*"})["hits"][0]["replaced"]
+    assert [one.get("of") for one in given] == [None, "the port is 8080"]
 
 
 def test_a_model_is_given_of_a_hit_what_tells_it_whether_to_read_on() -> None:

@@ -88,6 +88,29 @@ def test_how_it_was_mended_is_answered_by_what_worked(actors: ActorHarness) -> N
     )
 
 
+def test_what_worked_is_found_though_it_does_not_name_the_error(actors: ActorHarness) -> None:
+    failed, worked = "Try the legacy provider for ERR_OSSL_EVP.", "Then I raised webpack to version 5."
+    report = "the build fails with `node.crypto.ERR_OSSL_EVP`"
+    talk(actors, report, failed, "no luck, still ERR_OSSL_EVP", worked, "works, thanks", "You are welcome.")
+    for number in range(60):
+        actors.keep(
+            f"the {number}th build of node has an error page", session=f"of {number}", said_at=START_US - number
+        )
+    actors.embed()
+    for question in ("how did we fix ERR_OSSL_EVP", "what fixed the `ERR_OSSL_EVP` error"):
+        found = order(actors.recall(question, k=100))
+        assert found.index(worked) < min(found.index(failed), found.index(report)), question
+    plain = order(actors.recall("where did ERR_OSSL_EVP come from", k=20))
+    assert failed in plain
+    assert worked not in plain[: plain.index(failed)], "no remedy is asked for"
+
+
+def test_a_later_success_with_something_else_lifts_nothing(actors: ActorHarness) -> None:
+    talk(actors, "the crane fails with E17", "I replaced the fuse.", "paint the door", "It is blue.", "great, done")
+    found = actors.recall("how did we fix E17 of the crane").hits
+    assert all(hit.text != "It is blue." or "prior" not in hit.why for hit in found)
+
+
 def test_why_is_answered_by_a_reason(actors: ActorHarness) -> None:
     talk(actors, "we left the old crane", "We left the old crane because its arm bends in the wind.")
     hits = actors.recall("why did we leave the old crane").hits

@@ -16,7 +16,7 @@ MEMORIES = 8
 
 
 def kept(successions: list[Succession], likely: list[Succession] | None = None) -> Replacements:
-    return Replacements({}, {}, successions, likely or [], [])
+    return Replacements({}, {}, successions, likely or [], [], set())
 
 
 def lift(of: Replacements, scores: list[float], **asked: Any) -> tuple[list[float], list[int]]:

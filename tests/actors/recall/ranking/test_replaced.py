@@ -17,6 +17,8 @@ LONG = f"{SQLITE} It is one file, and the backup of it goes out every night at t
 QUESTION = "Which database is our database, SQLite?"
 """Nearer to what is replaced than to what stands for it."""
 
+RETENTION = b"The retention of logs is 14 days"
+
 
 @pytest.fixture
 def mind(tmp_path: Path) -> Iterator[ActorHarness]:
@@ -90,6 +92,36 @@ def test_of_a_memory_that_says_more_the_clause_that_is_asked_for_counts(mind: Ac
     assert [one.value for one in then.replaced] == [b"8090"]
     elsewhere, *_ = hits(mind, "do the boats of the staging server stay in the harbour of Porto?")
     assert elsewhere.text.startswith("The staging server listens on 8081."), "more than that clause is asked for"
+
+
+def test_a_mark_names_the_clause_that_it_concerns_where_its_memory_says_more(mind: ActorHarness) -> None:
+    say(mind, "The worker uses Celery. The web server uses gunicorn. The team uses Linear.")
+    say(mind, "The team uses Jira now instead of Linear.", 3)
+    say(mind, "The web server uses uvicorn now instead of gunicorn.", 9)
+    (worker, *_) = hits(mind, "what does the worker use")
+    assert {one.of for one in worker.replaced} == {b"The web server uses gunicorn", b"The team uses Linear"}
+    asked = {"what does the team use": b"Linear", "what does the web server use": b"gunicorn"}
+    for question, value in asked.items():
+        (told,) = [hit for hit in hits(mind, question) if hit.text.startswith("The worker")]
+        assert told.replaced[0].of.endswith(value), "the clause that is asked for first"
+    assert [(one.of, one.value) for hit in hits(mind) for one in hit.replaced if hit.text == SQLITE] == []
+
+
+def test_a_mark_of_what_says_nothing_else_names_no_words(mind: ActorHarness) -> None:
+    say(mind, SQLITE)
+    say(mind, POSTGRES, 9)
+    (then,) = [hit for hit in hits(mind) if hit.text == SQLITE]
+    assert [(one.of, one.value) for one in then.replaced] == [(b"", b"Postgres 17")]
+
+
+def test_a_clause_that_is_not_asked_for_makes_no_hit_the_newest_and_lifts_nothing(mind: ActorHarness) -> None:
+    say(mind, "We use Sentry for errors. The retention of logs is 14 days.")
+    say(mind, "The retention of logs is 30 days now.", 9)
+    first, *rest = hits(mind, "do we use Sentry for errors?")
+    assert (first.text.split(".")[0], first.replaced[0].of) == ("We use Sentry for errors", RETENTION)
+    assert [hit.newest for hit in (first, *rest)] == [False, False]
+    first, *_ = hits(mind, "what is the retention of logs?")
+    assert (first.text, first.newest) == ("The retention of logs is 30 days now.", True)
 
 
 def test_without_validity_nothing_is_lifted(mind: ActorHarness) -> None:

@@ -26,6 +26,7 @@ from tests.graded import grade_pair
 from tests.processes.faces import Outcome, lines, turn
 
 Command = Callable[..., Outcome]
+NOON = "2026-11-01T12:00:00Z"
 
 FACT: dict[str, Any] = {
     "memory": "019a",
@@ -199,6 +200,44 @@ def test_a_timeline_is_the_history_in_order(command: Command, known: Path) -> No
     assert (len(view["facts"]), view["total"]) == (1, 3)
 
 
+def test_a_timeline_follows_what_was_said_on_one_day_in_the_order_in_which_it_was_said(
+    command: Command, home: Path, tmp_path: Path
+) -> None:
+    values = ("Redis", "Memcached", "Valkey")
+    said = [f"From now on the cache is {value}." for value in values]
+    said.insert(1, "The cache is small.")
+    turns = [
+        turn(text, scope="boat", id=text, said_at=f"2026-11-01T{9 + number:02d}:00:00Z")
+        for number, text in enumerate(said)
+    ]
+    with mnemic.open(home) as mind:
+        mind.capture(lines(tmp_path / "a.jsonl", *turns), embed=False)
+    told = command("timeline", "cache", "--scope", "boat", "--home", home).out
+    places = [told.index(text.rstrip(".")) for text in said]
+    assert places == sorted(places)
+
+
+def test_a_common_noun_finds_what_is_stated_of_things_with_a_longer_name(
+    command: Command, home: Path, tmp_path: Path
+) -> None:
+    said = {
+        "boat": ("The staging host is perran.", "The host for builds is lamorna.", "The window is open."),
+        "bank": ("The vault host is zennor.",),
+    }
+    turns = [turn(text, scope=scope, id=text, said_at=NOON) for scope, some in said.items() for text in some]
+    with mnemic.open(home) as mind:
+        mind.capture(lines(tmp_path / "a.jsonl", *turns), embed=False)
+    for asked in ("facts", "timeline"):
+        told = command(asked, "host", "--scope", "boat", "--home", home).out
+        assert told.startswith("2 statements about host for builds, staging host in boat (named)\n")
+        assert "perran" in told
+        assert "lamorna" in told
+        assert "zennor" not in told
+    one = command("timeline", "staging", "host", "--scope", "boat", "--home", home).out
+    assert one.startswith("1 statement about staging host in boat (named)\n")
+    assert command("entity", "host", "--scope", "boat", "--home", home).code == 2  # no name to merge or to show
+
+
 def test_a_conflict_is_listed_settled_and_opened_again(command: Command, known: Path) -> None:
     listed = command("conflicts", "--scope", "boat", "--home", known, "--json").json
     (pair,) = listed["conflicts"]
@@ -275,6 +314,11 @@ def test_a_recall_tells_what_was_replaced_and_can_be_asked_of_a_day(command: Com
     assert "    replaced since 2026-11-05 by: Postgres 17 (" in told
     then = command("recall", "which database", "--at", "2026-11-02", "--scope", "boat", "--home", known, "--json")
     assert then.json["hits"][0]["text"] == "Our database is SQLite."
+    assert then.json["held_on"] == "2026-11-02"
+    month = command("recall", "which database", "--at", "November 2026", "--scope", "boat", "--home", known).out
+    assert month.splitlines()[1] == "what held on 2026-11-01"  # of a month its first day
+    near = command("recall", "what was decided on 5 November 2026", "--scope", "boat", "--home", known)
+    assert near.out.splitlines()[1] == "what was said near 2026-11-05 counts more"
     refused = command("recall", "which database", "--at", "soon", "--scope", "boat", "--home", known)
     assert refused.code == 2
     assert "'soon'" in refused.err

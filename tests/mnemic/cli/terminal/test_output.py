@@ -85,6 +85,14 @@ def test_below_a_hit_stands_what_replaced_it_and_what_contradicts_it_in_one_line
     assert shown(both)[1:] == ["    the pier", "    replaced since 2026-11-05 by: Postgres 17 (b) (+1: --full)"]
 
 
+def test_a_mark_names_the_words_of_the_hit_that_it_concerns() -> None:
+    ref = {"memory": "b", "value": "9090", "at": "2026-11-05T08:00:00Z", "of": "The port for the API\nis 8080"}
+    marked = HIT | {"replaced": [ref]}
+    told = "replaced since 2026-11-05 by: 9090 (b)"
+    assert shown(marked)[2] == f'    "The port for the API is…" {told}'
+    assert shown(marked, full=True)[2] == f'    "The port for the API is 8080" {told}'
+
+
 WORDS = st.text(st.characters(exclude_categories=("Cs",)), max_size=400) | st.text("ab 日本語のe\u0301\n", max_size=400)
 
 

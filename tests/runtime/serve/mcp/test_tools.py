@@ -226,6 +226,8 @@ def test_a_recall_is_narrowed_as_on_the_command_line(example_home: Path, tmp_pat
         day, idle = "Make the session token last 24 hours.", "The session token lasts 30 minutes of idling"
         orders = {at: [which for text in texts for which in (day, idle) if which in text] for at, texts in held.items()}
         assert orders == {"2026-10-06": [day, idle], "2026-10-25": [idle, day]}, "what held that day"
+        dated = await client.good("memory_recall", query=lasts, scope="slipway", at="2026-10-06")
+        assert dated["held_on"] == "2026-10-06"
         for budget in (100, 200, 400, 800):
             short = await client.good("memory_recall", query="session token", scope="*", budget_tokens=budget)
             sent = -(-len(msgspec.json.encode(short)) // 4)
