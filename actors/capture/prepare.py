@@ -54,10 +54,11 @@ class ChangeBuilder:
         self._folder_scope_cache.clear()
 
     def former_identity(self, event: Event, occurrence: int) -> bytes | None:
-        """The key of an event by its own kind and role, where it has another one; an earlier version gave it that."""
-        if event.reported_as is None:
+        """The key that an earlier version gave an event, where it is another one: by its own kind, or a longer text."""
+        if event.reported_as is None and event.formerly_text is None:
             return None
-        return identity_of(msgspec.structs.replace(event, reported_as=None), occurrence, self.digest)
+        text = event.text if event.formerly_text is None else event.formerly_text
+        return identity_of(msgspec.structs.replace(event, reported_as=None, text=text), occurrence, self.digest)
 
     def identity(self, event: Event, occurrence: int) -> bytes:
         """The key of an event; see `identity_of`."""

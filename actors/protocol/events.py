@@ -75,6 +75,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     """Whether `said_at` is as a clock on the wall showed it, since the source names no offset; see `in_world_time`."""
     reported_as: tuple[Kind, Role] | None = None
     """Kind and role under which a hook reports the same text; they make the identity, in place of `kind` and `role`."""
+    formerly_text: bytes | None = None
+    """The text that an earlier version kept in place of `text`, where that was a longer one."""
     undelivered: bool = False
     """Whether it waited in the host's queue when this was read: its hook may still tell of the same occurrence."""
 
