@@ -98,6 +98,7 @@ def capture(
         "advice": list(made_way_lines(report.made_way, why, command)),
         "exports_here": [] if report.files or report.failed else _exports_here(given),
         "unread_files": _unread_files(given, format_),
+        "notes": _git_notes(given, report.failed) if format_ == "git" else [],
         "took_s": round(took_s, 2),
     }
     chosen.print_answer(view, capture_lines)
@@ -115,6 +116,7 @@ def capture_lines(view: dict[str, Any]) -> Iterator[Line]:
     if view["notes_left"]:
         yield _notes_left_line(view)
     yield from _unread_lines(view)
+    yield from ([(note, "yellow")] for note in view["notes"])
     if view["scopes"]:
         yield f"scopes: {', '.join(path or '(none)' for path in view['scopes'])}"
     yield from view["advice"]
@@ -189,6 +191,14 @@ def _unread_files(sources: Sequence[str], format: str) -> list[str]:
     from mnemic.hooks.read.formats import find_sources
 
     return [path for source in sources if os.path.isdir(source) for path in find_sources(source, format).unread]
+
+
+def _git_notes(repositories: Sequence[str], failed: Sequence[tuple[str, str]]) -> list[str]:
+    """What has to be known of whose the commits are."""
+    from mnemic.hooks.imports.git_log import GitSource
+
+    unread = {path for path, _ in failed}
+    return sorted({GitSource(one).note for one in repositories if one not in unread} - {""})
 
 
 def _unread_lines(view: dict[str, Any]) -> Iterator[Line]:
