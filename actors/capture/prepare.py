@@ -108,7 +108,7 @@ class ChangeBuilder:
             formerly: the identity that an earlier version gave the event.
         """
         scrubbed = self.scrub(event.text)
-        if (scrubbed.found or not _tells_without_text(event)) and _is_blank(scrubbed.text):
+        if (scrubbed.found or not tells_without_text(event)) and _is_blank(scrubbed.text):
             return ()
         memory = AddMemory(
             id=new_id(context, identity),
@@ -148,7 +148,7 @@ def _is_blank(text: bytes) -> bool:
     return not text.decode("utf-8", "replace").strip()
 
 
-def _tells_without_text(event: Event) -> bool:
+def tells_without_text(event: Event) -> bool:
     """Whether something is known once its text is not: that a tool ran, how it ended, or which files it touched."""
     return event.tool is not None or event.outcome is not None or bool(event.files)
 

@@ -234,7 +234,8 @@ def _preview_counts(one: dict[str, Any]) -> str:
     kept = pluralize(one["memories"], "memory")
     conversations = pluralize(one["conversations"], _SESSION_WORDS.get(one["format"], "conversation"))
     files = f" in {one['files']} files" if one["files"] not in (1, one["conversations"]) else ""
-    return f"{kept} of {conversations}{files}, {format_size(one['text_bytes'])} of text"
+    again = f", {one['repeated']} told more than once" if one["repeated"] else ""
+    return f"{kept} of {conversations}{files}, {format_size(one['text_bytes'])} of text{again}"
 
 
 def _notes_left_line(view: dict[str, Any]) -> str:
