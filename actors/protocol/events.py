@@ -132,6 +132,8 @@ class HookRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The folder the host worked in: what it says itself, else the hook's own."""
     branch: str | None
     """The git branch checked out there then; ``None`` outside of a repository, and where no branch is."""
+    main_folder: str | None = None
+    """The main folder of the repository whose worktree `cwd` lay in then; ``None`` where it lay in none."""
     entry: str | None = None
     """How the host told its hooks that it was started, in its own word; ``None`` where it does not."""
     payload: bytes

@@ -245,7 +245,9 @@ def _foreign_users(wiring: Wiring, mind: Path) -> Iterator[str]:
     others = {user for user in owners if user not in (None, owners[0])}
     if owners[0] is not None and others:
         silent = " and ".join(sorted(map(user_name, others)))
-        told = f"the mind belongs to {user_name(owners[0])}, and hooks that run as {silent} keep nothing in it: use Mnemic"
+        told = (
+            f"the mind belongs to {user_name(owners[0])}, and hooks that run as {silent} keep nothing in it: use Mnemic"
+        )
         yield f"{told} as one user, or `sudo chown -R USER {shlex.quote(str(wiring.home))}` gives all to that one"
 
 
