@@ -58,7 +58,7 @@ from mnemic.algorithms.text.near_duplicates import fingerprint
 from mnemic.algorithms.text.same_words import word_form
 from mnemic.algorithms.text.sentences import plain_sentences
 from mnemic.algorithms.text.terms import index_terms, question_terms, telling_terms, telling_words
-from mnemic.algorithms.text.voices import voice_of
+from mnemic.algorithms.text.voices import split_appended, voice_of
 from mnemic.algorithms.text.windows import tokenizable
 from mnemic.hooks.hosts.claude_code import BUILTIN_COMMAND, HOST_WRAPPED, SLASH_COMMAND
 from mnemic.hooks.hosts.codex_events import is_capability_listing, is_host_text, render_codex_call
@@ -156,6 +156,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "scrub": lambda text: SCRUB(_bytes(text)),
     "sets_something": sets_something,
     "slash command": SLASH_COMMAND.fullmatch,
+    "split_appended": split_appended,
     "split_front_matter": split_front_matter,
     "split_hook_contexts": lambda text: split_hook_contexts([text]),
     "split_version": split_version,
@@ -191,7 +192,7 @@ READ_CHARS = {
 }
 """Of longer texts these read no more, or nothing."""
 WITHIN_OTHERS = {
-    "prompt_event": "voice_of",
+    "user_text_events": "split_appended and voice_of",
     "character_start": "steps over a letter",
     "cut_windows": "what the tokenizer costs is bounded by the windows",
     "find_secrets": "scrub",

@@ -323,7 +323,8 @@ class SpoolDrainer:
         why = unstorable_reason(event)
         if why is not None:
             return why
-        place = self._folders.resolve_scope(event, None, anyway=True)
+        main = record.main_folder if event.cwd == record.cwd else None
+        place = self._folders.resolve_scope(event, None, anyway=True, main_folder=main)
         if self._leaving_out.excludes_session_kind(event) or self._leaving_out.excludes_project(place, event.cwd):
             kept.left_out += 1
             if event.headless:  # not every host's transcript says so

@@ -1,8 +1,9 @@
 """Finds whose a folder was that is gone: a worktree that was removed, a clone that was moved or deleted.
 
-A folder that is gone resolves to itself. While it was there its session's hooks said whose it was, and their memories
-are kept: the session's other memories tell the project, and the transcript itself tells which of them were said in that
-very folder. Above stand `mnemic.actors.capture.transcripts` and `mnemic.actors.capture.drain`.
+A folder that is gone resolves to itself. While it was there its session's hooks said of which repository it was a
+worktree, which holds where their records are read later. Where they were read in time, their memories are kept: the
+session's other memories tell the project, and the transcript itself tells which of them were said in that very folder.
+Above stand `mnemic.actors.capture.transcripts` and `mnemic.actors.capture.drain`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 from itertools import islice, takewhile
 from pathlib import PurePosixPath
+
+import msgspec
 
 from mnemic.actors.capture.capture_filter import root_session
 from mnemic.actors.capture.prepare import ChangeBuilder, unstorable_reason
@@ -55,8 +58,14 @@ class GoneFolders:
         self._said: dict[tuple[_Conversation, str], Counter[ScopeRef]] = defaultdict(Counter)
         """How many memories that were said in a folder are kept in which scope."""
 
-    def resolve_scope(self, event: Event, scope: str | None, *, anyway: bool) -> ScopeRef | str:
-        """Where an event belongs; or why that cannot be told. As `ChangeBuilder.resolve_scope`, but for its folder."""
+    def resolve_scope(
+        self, event: Event, scope: str | None, *, anyway: bool, main_folder: str | None = None
+    ) -> ScopeRef | str:
+        """Where an event belongs; or why that cannot be told. As `ChangeBuilder.resolve_scope`, but for its folder.
+
+        Args:
+            main_folder: of the repository whose worktree the folder was, where its hook said so.
+        """
         place = self._keeping.resolve_scope(event, scope, anyway=anyway)
         if isinstance(place, str) or event.cwd is None or not place.path or place.found == "named":
             return place
@@ -64,6 +73,8 @@ class GoneFolders:
         if place.found != "folder" or place.project is None or not self._is_gone(event.cwd):
             self._others[conversation][_name(place)] = place
             return place
+        if main_folder is not None:
+            return self.resolve_scope(msgspec.structs.replace(event, cwd=main_folder), scope, anyway=anyway)
         key = conversation, place.project
         if key not in self._places:
             self._places[key] = self._owner(conversation, place, place.project)

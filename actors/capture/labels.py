@@ -67,6 +67,8 @@ def relabel_told(told: Iterable[Change], snapshot: Snapshot) -> list[Change]:
     labels = {}
     for one in added:
         found = kept.get(one.identity) or (kept.get(one.formerly) if one.formerly else None)
+        if one.author == "owner" and one.formerly and (one.identity == one.formerly or one.identity not in kept):
+            continue  # an earlier version kept the host's words with the owner's, in one text
         if found is not None and (better := told_labels(found, one)) != found:
             labels[found.memory] = better
     return [Relabel(labels=tuple(labels.values()))] if labels else []

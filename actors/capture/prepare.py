@@ -54,10 +54,11 @@ class ChangeBuilder:
         self._folder_scope_cache.clear()
 
     def former_identity(self, event: Event, occurrence: int) -> bytes | None:
-        """The key of an event by its own kind and role, where it has another one; an earlier version gave it that."""
-        if event.reported_as is None:
+        """The key that an earlier version gave an event, where it is another one: by its own kind, or a longer text."""
+        if event.reported_as is None and event.formerly_text is None:
             return None
-        return identity_of(msgspec.structs.replace(event, reported_as=None), occurrence, self.digest)
+        text = event.text if event.formerly_text is None else event.formerly_text
+        return identity_of(msgspec.structs.replace(event, reported_as=None, text=text), occurrence, self.digest)
 
     def identity(self, event: Event, occurrence: int) -> bytes:
         """The key of an event; see `identity_of`."""
@@ -107,7 +108,7 @@ class ChangeBuilder:
             formerly: the identity that an earlier version gave the event.
         """
         scrubbed = self.scrub(event.text)
-        if (scrubbed.found or not _tells_without_text(event)) and _is_blank(scrubbed.text):
+        if (scrubbed.found or not tells_without_text(event)) and _is_blank(scrubbed.text):
             return ()
         memory = AddMemory(
             id=new_id(context, identity),
@@ -147,7 +148,7 @@ def _is_blank(text: bytes) -> bool:
     return not text.decode("utf-8", "replace").strip()
 
 
-def _tells_without_text(event: Event) -> bool:
+def tells_without_text(event: Event) -> bool:
     """Whether something is known once its text is not: that a tool ran, how it ended, or which files it touched."""
     return event.tool is not None or event.outcome is not None or bool(event.files)
 

@@ -75,6 +75,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     """Whether `said_at` is as a clock on the wall showed it, since the source names no offset; see `in_world_time`."""
     reported_as: tuple[Kind, Role] | None = None
     """Kind and role under which a hook reports the same text; they make the identity, in place of `kind` and `role`."""
+    formerly_text: bytes | None = None
+    """The text that an earlier version kept in place of `text`, where that was a longer one."""
     undelivered: bool = False
     """Whether it waited in the host's queue when this was read: its hook may still tell of the same occurrence."""
 
@@ -130,6 +132,8 @@ class HookRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The folder the host worked in: what it says itself, else the hook's own."""
     branch: str | None
     """The git branch checked out there then; ``None`` outside of a repository, and where no branch is."""
+    main_folder: str | None = None
+    """The main folder of the repository whose worktree `cwd` lay in then; ``None`` where it lay in none."""
     entry: str | None = None
     """How the host told its hooks that it was started, in its own word; ``None`` where it does not."""
     payload: bytes

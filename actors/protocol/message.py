@@ -26,7 +26,7 @@ import msgspec
 
 from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory
 from mnemic.actors.protocol.events import escape_surrogates, to_bytes, to_text
-from mnemic.actors.protocol.times import UTC_ZONE, Zone, parse_time, to_iso
+from mnemic.actors.protocol.times import UTC_ZONE, Zone, day_end, local_day, parse_time, to_iso
 from mnemic.actors.protocol.typed import convert
 
 Id = Annotated[bytes, "id"]
@@ -40,6 +40,7 @@ Text = Annotated[bytes, "text"]
 
 _NOT_CARRIED = re.compile(rb"\xed[\xa0-\xaf][\x80-\xbf]\xed[\xb0-\xbf]")
 """Two halves of a surrogate pair, kept as two: JSON's readers make one character of them."""
+_DAY = re.compile(r"\d{4}-?\d\d-?\d\d")
 _BEYOND_CALENDAR = re.compile(r"-?\d{17,19}")
 _ID_EXPECTED = "16 bytes, a uuid.UUID or its text"
 _Convert = Callable[[Any], Any]
@@ -179,6 +180,8 @@ def to_json(struct: msgspec.Struct, *, strict: bool = False, exact: bool = False
 def from_json(kind: type[msgspec.Struct], value: dict[str, Any], zone: Zone = UTC_ZONE) -> dict[str, Any]:
     """What `msgspec.convert` takes for a message's fields, of what `to_json` gives or a program writes.
 
+    Where `since` and `until` name the same day, they mean all of it.
+
     Args:
         zone: that a time without an offset is in; none of `to_json` is.
 
@@ -186,6 +189,9 @@ def from_json(kind: type[msgspec.Struct], value: dict[str, Any], zone: Zone = UT
         NoSuchMemory, BadTime, InvalidValue: an id or a time is none.
     """
     read: dict[str, Any] = _reader(kind, zone)(value)
+    day, until = value.get("until"), read.get("until")
+    if isinstance(day, str) and isinstance(until, int) and _DAY.fullmatch(day.strip()) and read.get("since") == until:
+        read["until"] = day_end(local_day(until, zone), zone)
     return read
 
 

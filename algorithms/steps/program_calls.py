@@ -53,6 +53,10 @@ class Calls(NamedTuple):
     """Its other commands, pipe by pipe, as they are written; without those that say nothing (``cd``)."""
     in_view: bool
     """Whether all that the program prints comes out of the line unchanged, as far as the line shows it."""
+    harmless: int = 0
+    """How many of the calls print nothing of a user's, and so need not be hidden."""
+    bare: int = 0
+    """How many of these print no marks either."""
 
 
 class Program(NamedTuple):
@@ -61,6 +65,8 @@ class Program(NamedTuple):
     names: frozenset[str]
     verbs: frozenset[str]
     """Its subcommands and its own options: one of them follows its name wherever another program is to run it."""
+    harmless: re.Pattern[str] = re.compile(r"(?!)")
+    """All arguments of the calls that print nothing of a user's, as one line; a group ``bare`` where without marks."""
 
 
 def names_call(text: str, program: Program) -> bool:
@@ -84,7 +90,7 @@ def program_calls(line: str, program: Program, depth: int = 0) -> Calls:
         named = names_call(line, program)
         return Calls(int(named), () if named else (line,), not named)
     called: set[str] = set()
-    count, in_view = 0, _CAPTURED_GROUP.search(line) is None
+    count, harmless, bare, in_view = 0, 0, 0, _CAPTURED_GROUP.search(line) is None
     others: list[str] = []
     for pipe in _pipes(line):
         found = []
@@ -95,11 +101,12 @@ def program_calls(line: str, program: Program, depth: int = 0) -> Calls:
         in_view = in_view and not group_fed
         if own := sum(one.times for one in found):
             count += own
+            harmless, bare = harmless + sum(one.harmless for one in found), bare + sum(one.bare for one in found)
             in_view = in_view and found[-1].times > 0 and all(one.in_view for one in found)
             others += [other for one in found if one.times for other in one.others]
         elif not group_fed and any(map(_says_something, pipe)):
             others.append(" | ".join(stage.raw for stage in pipe if stage.words))
-    return Calls(count, tuple(others), in_view)
+    return Calls(count, tuple(others), in_view, harmless, bare)
 
 
 def _pipes(line: str) -> Iterator[list[Stage]]:
@@ -121,7 +128,7 @@ def _ends_group(stage: Stage) -> bool:
 def _names_given(words: list[str], program: Program, called: set[str]) -> set[str]:
     """What stands for the program from here on: ``M=.venv/bin/mnemic; $M recall``, ``alias m=mnemic``."""
     given = (_NAMED.fullmatch(word) for word in words)
-    named = [one[1] for one in given if one and any(_is_program(word, program, called) for word in one[2].split()[-1:])]
+    named = [one[1] for one in given if one and any(_is_program(word, program, called) for word in one[2].split())]
     return {form for name in named for form in (f"${name}", f"${{{name}}}", *([name] if words[0] == "alias" else []))}
 
 
@@ -134,13 +141,14 @@ def _is_program(word: str, program: Program, called: set[str]) -> bool:
 def _stage_calls(stage: Stage, program: Program, called: set[str], depth: int) -> Calls:
     """The calls of one command: itself, what it is told to run, and what its words are made of."""
     expanded = stage.raw if '"' in stage.raw else _LITERAL.sub("", stage.raw)
-    if count := sum(program_calls(inner, program, depth + 1).times for inner in _SUBSTITUTION.findall(expanded)):
-        return Calls(count, (), False)
+    inner = [program_calls(one, program, depth + 1) for one in _SUBSTITUTION.findall(expanded)]
+    if count := sum(one.times for one in inner):
+        return Calls(count, (), False, sum(one.harmless for one in inner), sum(one.bare for one in inner))
     words = unwrapped(stage.words)
     name = program_name(words[0]) if words else ""
     asks_where = stage.words[:2] in (["command", "-v"], ["command", "-V"])
     if words and _is_program(words[0], program, called) and not asks_where:
-        return Calls(1, (), True)
+        return Calls(1, (), True, *_harmless(words, program, called))
     if not words or not _is_carrier(name):
         return Calls(0, (), True)
     if any(_is_program(word, program, called) and after in program.verbs for word, after in pairwise(words)):
@@ -150,6 +158,13 @@ def _stage_calls(stage: Stage, program: Program, called: set[str], depth: int) -
         return Calls(int(any(names_call(line, program) for line in lines)), (), False)
     found = (program_calls(_ESCAPED.sub(r"\1", line), program, depth + 1) for line in lines)
     return next((one for one in found if one.times), Calls(0, (), True))
+
+
+def _harmless(words: list[str], program: Program, called: set[str]) -> tuple[int, int]:
+    """Whether a call prints nothing of a user's, and no marks either. What stands for the program may hold a verb."""
+    told = words[0] not in called and not any(re.search(r"[\s$`]", word) for word in words)
+    found = program.harmless.fullmatch(" ".join(words[1:])) if told else None
+    return int(found is not None), int(found is not None and found["bare"] is not None)
 
 
 def _is_carrier(name: str) -> bool:

@@ -60,9 +60,14 @@ PAGE_TAGS = frozenset(_PAGE.split())
 
 _FILLERS = "\u115f\u1160\u2800\u3164\uffa0"
 """Letters and signs that are drawn as nothing: Hangul's fillers and the empty sign of Braille."""
+_LONGEST_BLANK = 64
+"""No host puts more behind its text."""
 # `<https://…>` and `<ines@example.org>` are no tags: their names go on otherwise.
 _TAG = re.compile(r"<(?:!--|[/!?]?([^\W\d_][\w.-]*(?::[\w.-]+)?)(?=[\s/>]))")
-_CONTEXT_END = re.compile(rf"</(?:{'|'.join(sorted(CONTEXT_TAGS))})>\Z")
+_CONTEXT_NAMES = "|".join(sorted(CONTEXT_TAGS))
+_CONTEXT_END = re.compile(rf"</(?:{_CONTEXT_NAMES})>\Z")
+_CONTEXT_TAG = re.compile(rf"\s*<({_CONTEXT_NAMES})(?:\s[^<>]*)?>")
+_CONTEXT_LINE = re.compile(rf"\n[ \t]*(?=<(?:{_CONTEXT_NAMES})[\s>])")
 
 
 def voice_of(text: str, *, is_typed: bool = False) -> Voice:
@@ -87,6 +92,28 @@ def voice_of(text: str, *, is_typed: bool = False) -> Voice:
         return "person"
     is_component = known in PAGE_TAGS or not name[:1].islower()
     return "host" if not is_component and _is_one_element(text, name) else "unclear"
+
+
+def split_appended(text: str) -> tuple[str, str]:
+    """Split a prompt from what the host put behind it, which begins on a line of its own; ``""`` where it put nothing.
+
+    A prompt whose own part is no person's by its look stays whole.
+    """
+    place, unclosed = 0, set()
+    while found := _CONTEXT_LINE.search(text, place):
+        place = end = found.end()
+        while (tag := _CONTEXT_TAG.match(text, end)) and tag[1] not in unclosed:
+            close = f"</{tag[1]}>"
+            place = text.find(close, tag.end())
+            if place < 0:
+                unclosed.add(tag[1])
+                place = tag.end()
+                break
+            place = end = place + len(close)
+        if end > found.end() and len(text) - end <= _LONGEST_BLANK and not _seen(text[end:]):
+            said = text[: found.start()].rstrip()
+            return (said, text[found.end() :]) if _seen(said) and voice_of(said) == "person" else (text, "")
+    return text, ""
 
 
 def _seen(text: str) -> str:

@@ -29,7 +29,7 @@ from mnemic.hooks.read.media import media_name, name_media
 from mnemic.hooks.read.own_calls import CallShares, TypedCommands
 from mnemic.hooks.read.own_text import strip_own_output
 from mnemic.hooks.read.records import is_headless_claude
-from mnemic.hooks.read.speakers import Typist, claude_typist, prompt_event
+from mnemic.hooks.read.speakers import Typist, claude_typist, user_text_events
 
 # What the host writes into the user's place, always whole: `<tag>…</tag>`, one or several.
 HOST_TAGS = (
@@ -304,7 +304,7 @@ def user_message_events(make: EventFactory, texts: Iterable[str], typed_by: Typi
         voice = voice_of(prompt)
         if voice == "host" and any(voice_of(text) == "person" for text in typed):  # a prompt stands behind the host's
             voice = "unclear"
-        yield prompt_event(make, prompt, typed_by, voice)
+        yield from user_text_events(make, prompt, typed_by, voice)
 
 
 def _injected_events(make: EventFactory, texts: Iterable[object], *, is_prompt: bool = False) -> Iterator[Event]:

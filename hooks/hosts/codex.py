@@ -31,7 +31,7 @@ from mnemic.hooks.read.lines import InvalidInput, Json, nonblank_text, parse_tim
 from mnemic.hooks.read.own_calls import CallShares, TypedCommands
 from mnemic.hooks.read.own_text import strip_own_output
 from mnemic.hooks.read.records import is_headless_codex
-from mnemic.hooks.read.speakers import prompt_event
+from mnemic.hooks.read.speakers import user_text_events
 
 TurnSource = Literal["completed", "shown", "read", "copied"]
 """``copied``: read by the model, in history copied from another thread, where nothing is shown."""
@@ -237,17 +237,18 @@ class CodexReader:
 
     def _turn(
         self, telling: TurnSource, role: Any, text: object, said_at: int | None, own_id: object
-    ) -> Iterable[Event]:
+    ) -> Iterator[Event]:
         if not nonblank_text(text):
-            return ()
+            return
         if role == "user":
             make = partial(self._event, said_at, own_id=own_id)
-            event = prompt_event(make, str(text), "person" if text == self._typed else None)
-            if event.kind == "injected" and text in self._injected:  # shown once more
-                return ()
+            events = list(user_text_events(make, str(text), "person" if text == self._typed else None))
+            if events[0].kind == "injected" and text in self._injected:  # shown once more
+                return
         else:
-            event = self._event(said_at, "turn", role, str(text), own_id)
-        return self._deduplicator.add_turn(telling, event)
+            events = [self._event(said_at, "turn", role, str(text), own_id)]
+        for event in events:
+            yield from self._deduplicator.add_turn(telling, event)
 
     def _call(self, kind: str, payload: Json, said_at: int | None) -> Iterator[Event]:
         tool = nonblank_text(payload.get("name")) or kind.removesuffix("_call")

@@ -21,7 +21,7 @@ from mnemic.hooks.read.lines import InvalidInput, Json, argument_files, nonblank
 from mnemic.hooks.read.media import media_name, name_media
 from mnemic.hooks.read.own_calls import call_share
 from mnemic.hooks.read.records import RecordEventFactory, required_text
-from mnemic.hooks.read.speakers import prompt_event
+from mnemic.hooks.read.speakers import user_text_events
 
 IGNORED_EVENTS = {"Interrupt", "PermissionRequest", "PreToolUse", "SubagentStart"}
 """Events of this version that tell nothing said or done, or nothing that another does not tell."""
@@ -42,7 +42,7 @@ def hook_events(record: HookRecord, payload: Json) -> Iterator[HookEvent]:
         yield from make.transcript_events(ended=False)
     elif name == "UserPromptSubmit":
         if prompt := nonblank_text(make.prompt()):
-            yield prompt_event(make, prompt)
+            yield from user_text_events(make, prompt)
     elif name == "PostToolUse":
         yield from _tool(make, payload)
         if nonblank_text(payload.get("agent_id")):  # one that is killed has no end that would name its rollout

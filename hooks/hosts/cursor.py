@@ -15,7 +15,7 @@ from mnemic.actors.protocol.events import Event, HookEvent, HookRecord
 from mnemic.hooks.read.lines import InvalidInput, Json, call_events, nonblank_text, render_call
 from mnemic.hooks.read.media import name_media
 from mnemic.hooks.read.records import RecordEventFactory, required_text
-from mnemic.hooks.read.speakers import prompt_event
+from mnemic.hooks.read.speakers import user_text_events
 
 IGNORED_EVENTS = {
     *("afterAgentThought", "afterFileEdit", "afterMCPExecution", "afterShellExecution", "afterTabFileEdit"),
@@ -39,7 +39,7 @@ def hook_events(record: HookRecord, payload: Json) -> Iterator[HookEvent]:
     make = RecordEventFactory(record, fields)
     if event == "beforeSubmitPrompt":
         if prompt := nonblank_text(make.prompt()):
-            yield prompt_event(make, prompt)
+            yield from user_text_events(make, prompt)
     elif event == "afterAgentResponse":
         if text := nonblank_text(payload.get("text")):
             yield make("turn", "assistant", text)

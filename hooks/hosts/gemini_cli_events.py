@@ -23,7 +23,7 @@ from mnemic.hooks.read.media import name_media
 from mnemic.hooks.read.own_calls import TypedCommands
 from mnemic.hooks.read.own_text import strip_own_output
 from mnemic.hooks.read.records import RecordEventFactory, required_text
-from mnemic.hooks.read.speakers import prompt_event
+from mnemic.hooks.read.speakers import user_text_events
 
 IGNORED_EVENTS = {"AfterModel", "BeforeModel", "BeforeTool", "BeforeToolSelection", "Notification"}
 """Events of this version that tell nothing said or done, or nothing that another does not tell."""
@@ -110,7 +110,7 @@ def user_message_events(make: EventFactory, text: str) -> Iterator[Event]:
     referenced = REFERENCED.search(text)
     typed = text[: referenced.start()] if referenced else text
     if nonblank_text(typed):
-        yield prompt_event(make, typed)
+        yield from user_text_events(make, typed)
     if referenced:
         yield make("injected", "system", text[referenced.start() :])
 

@@ -29,7 +29,7 @@ from mnemic.hooks.read.lines import (
 )
 from mnemic.hooks.read.own_text import strip_own_output
 from mnemic.hooks.read.records import RecordEventFactory, required_text
-from mnemic.hooks.read.speakers import prompt_event
+from mnemic.hooks.read.speakers import user_text_events
 
 ASSISTANT = "opencode"
 FINAL_STATES = ("completed", "error")
@@ -179,9 +179,9 @@ def prompt_events(make: EventFactory, info: Json, parts: Iterable[Json]) -> Iter
     if typed:
         yield from (make("injected", "system", text, **_message_ids(part)) for text, part in unmarked)
         voice = "unclear" if "unclear" in voices else "person"
-        yield prompt_event(make, "\n".join(typed), voice=voice, **_message_ids(info))
+        yield from user_text_events(make, "\n".join(typed), voice=voice, **_message_ids(info))
     elif unmarked:
-        yield prompt_event(make, "\n".join(text for text, _ in unmarked), "host", **_message_ids(info))
+        yield from user_text_events(make, "\n".join(text for text, _ in unmarked), "host", **_message_ids(info))
 
 
 def _part_events(make: EventFactory, info: Json, part: Json) -> Iterator[Event]:

@@ -53,6 +53,10 @@ _LOG = (  # with names alone and a format, git makes no diffs, colours or notes,
     *("log", "-z", "--reverse", "--name-status", f"--format={_HEADER}", "--encoding=UTF-8", "--no-renames"),
     *("--no-relative", "-O/dev/null", "--no-show-signature", "--ignore-submodules=none"),
 )
+NO_EMAIL = (
+    "your own git configuration names no user.email, so no commit counts as yours: each is kept as another person's "
+    "words; run `git config --global user.email ADDRESS`, then capture again"
+)
 _NAMES_OF_COMMITS = ("packed-refs", "refs", "reftable", "worktrees")
 _REMEDY = "Name a folder of a repository that git itself can read"
 _SIGNS = {"A": " (new)", "D": " (deleted)"}
@@ -86,6 +90,7 @@ class GitSource:
         self.size_bytes: int | None = sum(map(int, counts))
         self.position_bytes = 0
         self._own_emails = self._find_own_emails()
+        self.note = "" if self._own_emails or not self.size_bytes else NO_EMAIL
 
     def __iter__(self) -> Iterator[Event]:
         cut = self._commits_cut_off()

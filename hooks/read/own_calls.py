@@ -2,7 +2,8 @@
 
 Its own are its tools (MCP) and its command in a shell, whatever stands around that: a pipe, `sudo`, a path, ``python
 -m``. Of a shell line that runs other commands too, those are kept. Of what the line printed, the stretches go that the
-command marked as its own (`mnemic.cli.terminal.output`); where a mark may be missing, all of it goes.
+command marked as its own (`mnemic.cli.terminal.output`); where a mark may be missing, all of it goes. A command that
+prints no memory (``mnemic --version``) takes nothing of the others' with it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import shlex
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from mnemic.algorithms.steps.program_calls import Program, names_call, program_calls
+from mnemic.algorithms.steps.program_calls import Calls, Program, names_call, program_calls
 from mnemic.hooks.read.own_text import cut_marked
 
 # Hosts put the server's name before the tool's, and one or two lines between; Cursor says `MCP:` and the tool alone.
@@ -27,7 +28,13 @@ forget help hooks import init lock log mcp minds nights pause procedures profile
 scope serve service setup shape show sleep status timeline uninstall unlock
 """
 OPTIONS = "--home --mind --json --version --help -h"
-OWN_PROGRAM = Program(frozenset({"mnemic", "mnemic-hook"}), frozenset(f"{COMMANDS} {OPTIONS}".split()))
+# What prints no memory's words. `hooks export` does, and `capture --preview`.
+_HARMLESS = re.compile(
+    r"(?:--(?:home|mind)(?: |=)\S+ |--json )*"
+    r"(?:(?P<bare>--version|(?:help|completions)(?: [\w-]+)*|(?:[a-z][\w-]* ){0,2}(?:--help|-h))"
+    r"|(?:doctor|hooks (?:install|status|uninstall)|lock|minds|pause|resume|serve|service|status|unlock)(?: .*)?)"
+)
+OWN_PROGRAM = Program(frozenset({"mnemic", "mnemic-hook"}), frozenset(f"{COMMANDS} {OPTIONS}".split()), _HARMLESS)
 SHELL_ARGUMENTS = ("command", "cmd", "chars")
 """Arguments that hold a shell line, in any host's tool, as a text or as a list of words."""
 _RENDERED = re.compile(rf"^(?:{'|'.join(SHELL_ARGUMENTS)}): (.*)", re.MULTILINE | re.DOTALL)
@@ -74,8 +81,15 @@ def call_share(tool: str, arguments: object) -> Share | None:
         if calls.times and not calls.others:
             return None
         if calls.times:
-            share = Share({**arguments, name: "\n".join(calls.others)}, calls.times if calls.in_view else None)
+            share = Share({**arguments, name: "\n".join(calls.others)}, _marks(calls))
     return share
+
+
+def _marks(calls: Calls) -> int | None:
+    """How many marked stretches have to stand in what a line printed; ``None`` where they cannot show that all do."""
+    if calls.harmless == calls.times:
+        return 0
+    return calls.times - calls.bare if calls.in_view else None
 
 
 def _line(value: object) -> str:

@@ -6,14 +6,18 @@ settings leave out, and what of a text must not be kept, only the capture can te
 
 from __future__ import annotations
 
+import hashlib
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import closing
 
 import msgspec
 
+from mnemic.actors.capture.prepare import identity_of, tells_without_text, unstorable_reason
+from mnemic.actors.capture.transcripts import NOT_KEPT_PREFIX
 from mnemic.actors.protocol.errors import BadInput
-from mnemic.actors.protocol.events import Event, MalformedLine, SourceItem, UnknownFields, in_world_time
+from mnemic.actors.protocol.events import Event, MalformedLine, UnknownFields, in_world_time
 from mnemic.actors.protocol.times import Zone, to_iso
 from mnemic.hooks.read.formats import find_sources, open_transcript
 
@@ -34,7 +38,9 @@ class SourcePreview(msgspec.Struct, kw_only=True):
     conversations: int = 0
     """How many conversations there are, or documents, or repositories."""
     memories: int = 0
-    """How many memories it makes at most."""
+    """How many memories it makes in a new mind whose settings leave nothing out."""
+    repeated: int = 0
+    """How many more it tells that it, or a source before it, tells already; they make no memory."""
     text_bytes: int = 0
     """How long their texts are together."""
     first: str | None = None
@@ -92,6 +98,7 @@ def preview_sources(
         found += [(source, path) for path in here.paths]
     sizes = [os.path.getsize(path) if os.path.isfile(path) else 0 for _, path in found]
     tallies: dict[tuple[str, str], _Tally] = {}
+    kept: set[bytes] = set()
     for number, (source, path) in enumerate(found):
         try:
             with closing(open_transcript(path, format)) as opened:
@@ -101,8 +108,14 @@ def preview_sources(
                 tally.told.files += 1
                 if (note := getattr(opened, "note", "")) and note not in tally.told.notes:
                     tally.told.notes.append(note)
+                occurred: Counter[bytes] = Counter()
                 for count, item in enumerate(opened):
-                    tally.add(path, in_world_time(item, zone) if isinstance(item, Event) else item)
+                    if not isinstance(item, Event):
+                        tally.add_other(path, item)
+                    elif (why := unstorable_reason(item)) is not None:
+                        tally.add_other(path, MalformedLine(line=count + 1, why=f"{NOT_KEPT_PREFIX}{why}"))
+                    elif item.text.strip() or tells_without_text(item):
+                        tally.add(in_world_time(item, zone), _is_new(item, occurred, kept))
                     if count % _ITEMS_BETWEEN_LOOKS == 0:
                         progress("read", before + opened.position_bytes, total)
                 progress("read", before + opened.position_bytes, total)
@@ -114,6 +127,30 @@ def preview_sources(
     return told
 
 
+def _is_new(event: Event, occurred: Counter[bytes], kept: set[bytes]) -> bool:
+    """Say whether an event makes a memory that none before it made, by the rule of the capture.
+
+    Args:
+        occurred: how often its file told each text before.
+        kept: the identities of what was told before.
+    """
+    identity = identity_of(event, 1, _digest)
+    if event.host_id is None:
+        occurred[identity] += 1
+        identity = identity_of(event, occurred[identity], _digest)
+    is_new = identity not in kept
+    kept.add(identity)
+    return is_new
+
+
+def _digest(*parts: bytes) -> bytes:
+    """A hash in place of a mind's keyed one, which tells the same apart."""
+    whole = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        whole.update(len(part).to_bytes(8, "big") + part)
+    return whole.digest()
+
+
 class _Tally:
     """Counts what the files of one source and one format hold."""
 
@@ -123,23 +160,28 @@ class _Tally:
         self._first: int | None = None
         self._last: int | None = None
 
-    def add(self, path: str, item: SourceItem) -> None:
-        """Count one item."""
+    def add_other(self, path: str, item: MalformedLine | UnknownFields) -> None:
+        """Count what is no event."""
         if isinstance(item, MalformedLine):
             self.told.unreadable += 1
             if len(self.told.reasons) < MOST_REASONS:
                 self.told.reasons.append((path, item.line, item.why))
-        elif isinstance(item, UnknownFields):
+        else:
             for name in item.names:
                 self.told.unknown_fields[name] = self.told.unknown_fields.get(name, 0) + 1
-        elif item.text.strip():
-            self._sessions.add((item.assistant, item.session))
-            self.told.memories += 1
-            self.told.text_bytes += len(item.text)
-            self.told.undated += item.said_at is None
-            if item.said_at is not None:
-                self._first = min(item.said_at, item.said_at if self._first is None else self._first)
-                self._last = max(item.said_at, item.said_at if self._last is None else self._last)
+
+    def add(self, event: Event, is_new: bool) -> None:
+        """Count an event that is kept, or was told before."""
+        if not is_new:
+            self.told.repeated += 1
+            return
+        self._sessions.add((event.assistant, event.session))
+        self.told.memories += 1
+        self.told.text_bytes += len(event.text)
+        self.told.undated += event.said_at is None
+        if event.said_at is not None:
+            self._first = min(event.said_at, event.said_at if self._first is None else self._first)
+            self._last = max(event.said_at, event.said_at if self._last is None else self._last)
 
     def finish(self) -> SourcePreview:
         """What was counted."""

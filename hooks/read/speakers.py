@@ -1,4 +1,4 @@
-"""Makes the event of what stands in the user's place: a turn of the user's, or a text of the host's.
+"""Makes the events of what stands in the user's place: a turn of the user's, a text of the host's, or both.
 
 Where the host's record says who typed it, that decides; else the text does (`mnemic.algorithms.text.voices`). Hooks say
 nothing of it and report all as a prompt, so what turns out to be the host's keeps a prompt's identity.
@@ -6,12 +6,13 @@ nothing of it and report all as a prompt, so what turns out to be the host's kee
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from mnemic.actors.protocol.events import Event
-from mnemic.algorithms.text.voices import Voice, voice_of
-from mnemic.hooks.read.lines import Json
+from mnemic.algorithms.text.voices import Voice, split_appended, voice_of
+from mnemic.hooks.read.lines import Json, nonblank_text
+from mnemic.hooks.read.own_text import strip_own_output
 
 Typist = Voice | None
 """Who a record says typed a text; ``None`` where it is silent, ``unclear`` where it names someone nobody knows."""
@@ -25,20 +26,27 @@ _HOST_KINDS = frozenset(
 """What Claude Code calls the origin of texts that no person typed."""
 
 
-def prompt_event(
+def user_text_events(
     make: Callable[..., Event], text: str, typed_by: Typist = None, voice: Voice | None = None, **ids: Any
-) -> Event:
-    """The event of a text in the user's place.
+) -> Iterator[Event]:
+    """The events of a text in the user's place: what was said, then what the host put behind it in the same text.
 
     Args:
         voice: whose it is by its own look, where the caller knows more of that than the text tells.
     """
-    heard = typed_by or voice or voice_of(text)
-    if typed_by == "unclear" and (voice or voice_of(text)) == "host":
+    said, appended = (text, "") if "host" in (typed_by, voice) else split_appended(text)
+    if appended:
+        voice = "person"
+    heard = typed_by or voice or voice_of(said)
+    if typed_by == "unclear" and (voice or voice_of(said)) == "host":
         heard = "host"
     if heard == "host":
-        return make("injected", "system", text, reported_as=("turn", "user"), **ids)
-    return make("turn", "user", text, author="unknown" if heard == "unclear" else None, **ids)
+        yield make("injected", "system", text, reported_as=("turn", "user"), **ids)
+        return
+    whole = text.encode("utf-8", "surrogatepass") if appended else None
+    yield make("turn", "user", said, author="unknown" if heard == "unclear" else None, formerly_text=whole, **ids)
+    if nonblank_text(rest := strip_own_output(appended)):
+        yield make("injected", "system", rest, **ids)
 
 
 def claude_typist(record: Json) -> Typist:

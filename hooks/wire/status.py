@@ -30,6 +30,7 @@ from mnemic.hooks.wire.wiring import naming_parse_errors, read_text
 from mnemic.runtime.capture.hook_files import required_hook_files
 from mnemic.runtime.capture.pauses import current_pause
 from mnemic.runtime.doctor.checks import Check, State
+from mnemic.runtime.doctor.home import user_name
 from mnemic.runtime.minds.homes import mind_folder, mind_options
 from mnemic.runtime.version import __version__
 
@@ -229,9 +230,29 @@ def capture_blockers(wiring: Wiring, clock: Clock) -> list[str]:
     if (off := wiring.environment.get("MNEMIC_OFF", "")) not in ("", "0"):
         what = "tell nothing" if off == "recall" else "keep nothing"
         why.append(f"MNEMIC_OFF is set here: hooks that see it {what}")
-    if (held := current_pause(wiring.home / "minds" / wiring.mind, clock.now_us())) is not None:
+    mind = wiring.home / "minds" / wiring.mind
+    if (held := current_pause(mind, clock.now_us())) is not None:
         why.append(held.sentence())
-    return why
+    return [*why, *_foreign_users(wiring, mind)]
+
+
+def _foreign_users(wiring: Wiring, mind: Path) -> Iterator[str]:
+    """Say which users' hooks are silent since the mind belongs to another one: this user's, and the home's owner's.
+
+    The owner of $HOME runs the assistants that are wired there; in a container it may be root's, and is nobody's.
+    """
+    owners = [_owner(mind), os.geteuid(), _owner(wiring.home), _owner(Path(wiring.environment.get("HOME", ""))) or None]
+    others = {user for user in owners if user not in (None, owners[0])}
+    if owners[0] is not None and others:
+        silent = " and ".join(sorted(map(user_name, others)))
+        told = (
+            f"the mind belongs to {user_name(owners[0])}, and hooks that run as {silent} keep nothing in it: use Mnemic"
+        )
+        yield f"{told} as one user, or `sudo chown -R USER {shlex.quote(str(wiring.home))}` gives all to that one"
+
+
+def _owner(path: Path) -> int | None:
+    return path.stat().st_uid if path.exists() else None
 
 
 def wiring_checks(

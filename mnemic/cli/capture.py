@@ -98,6 +98,7 @@ def capture(
         "advice": list(made_way_lines(report.made_way, why, command)),
         "exports_here": [] if report.files or report.failed else _exports_here(given),
         "unread_files": _unread_files(given, format_),
+        "notes": _git_notes(given, report.failed) if format_ == "git" else [],
         "took_s": round(took_s, 2),
     }
     chosen.print_answer(view, capture_lines)
@@ -115,6 +116,7 @@ def capture_lines(view: dict[str, Any]) -> Iterator[Line]:
     if view["notes_left"]:
         yield _notes_left_line(view)
     yield from _unread_lines(view)
+    yield from ([(note, "yellow")] for note in view["notes"])
     if view["scopes"]:
         yield f"scopes: {', '.join(path or '(none)' for path in view['scopes'])}"
     yield from view["advice"]
@@ -191,6 +193,14 @@ def _unread_files(sources: Sequence[str], format: str) -> list[str]:
     return [path for source in sources if os.path.isdir(source) for path in find_sources(source, format).unread]
 
 
+def _git_notes(repositories: Sequence[str], failed: Sequence[tuple[str, str]]) -> list[str]:
+    """What has to be known of whose the commits are."""
+    from mnemic.hooks.imports.git_log import GitSource
+
+    unread = {path for path, _ in failed}
+    return sorted({GitSource(one).note for one in repositories if one not in unread} - {""})
+
+
 def _unread_lines(view: dict[str, Any]) -> Iterator[Line]:
     if view["unread_files"]:
         yield [(unread_sentence(view["unread_files"]), "yellow"), (f". {UNREAD_REMEDY}", "")]
@@ -224,7 +234,8 @@ def _preview_counts(one: dict[str, Any]) -> str:
     kept = pluralize(one["memories"], "memory")
     conversations = pluralize(one["conversations"], _SESSION_WORDS.get(one["format"], "conversation"))
     files = f" in {one['files']} files" if one["files"] not in (1, one["conversations"]) else ""
-    return f"{kept} of {conversations}{files}, {format_size(one['text_bytes'])} of text"
+    again = f", {one['repeated']} told more than once" if one["repeated"] else ""
+    return f"{kept} of {conversations}{files}, {format_size(one['text_bytes'])} of text{again}"
 
 
 def _notes_left_line(view: dict[str, Any]) -> str:

@@ -335,6 +335,15 @@ class _VerbOption(click.Option):
         self.help = f"{field_help(verb)[name]} {self.more}".rstrip()
         return super().get_help_record(ctx)
 
+    def handle_parse_result(
+        self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
+    ) -> tuple[Any, list[str]]:
+        value, args = super().handle_parse_result(ctx, opts, args)
+        if self.name == "until" and isinstance(self.type, TimeParam) and value is not None:
+            end = self.type.end_of(opts.get("since"), opts.get("until"))
+            value = ctx.params["until"] = value if end is None else end
+        return value, args
+
 
 def verb_options(
     verb: type[msgspec.Struct], *names: str, **unlike: Mapping[str, Any]

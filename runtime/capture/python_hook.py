@@ -84,6 +84,7 @@ def main(arguments: Sequence[str], clock: Clock) -> None:
                 session=session,
                 cwd=cwd,
                 branch=None if cwd is None else branch_of(cwd),
+                main_folder=None if cwd is None else _main_folder(cwd),
                 entry=os.environb.get(_ENTRIES.get(command.assistant, b""), b""),
             )
         kept = quiet or is_all
@@ -206,6 +207,24 @@ def branch_of(folder: bytes) -> bytes | None:
     # Where git keeps its references in tables, HEAD holds that name, which no branch can have.
     is_branch = name.startswith(b"refs/heads/") and name[11:] not in (b"", b".invalid")
     return name[11:] if is_branch else None
+
+
+def _main_folder(folder: bytes) -> bytes | None:
+    """The main folder of the repository where a folder lies in a worktree of it that the repository names in turn."""
+    folder = os.fsencode(existing_part(os.fsdecode(folder)))
+    while not os.path.lexists(git := os.path.join(folder, b".git")) and (above := os.path.dirname(folder)) != folder:
+        folder = above
+    line = _short_file(git) or b""
+    if not line.startswith(b"gitdir:"):
+        return None
+    with suppress(ValueError):  # a path holds NUL, and leads nowhere
+        own = os.path.realpath(os.path.join(folder, line[7:].lstrip()))
+        common, worktrees = os.path.split(os.path.dirname(own))
+        named = _short_file(os.path.join(own, b"gitdir"))
+        if named and worktrees == b"worktrees" and os.path.basename(common) == b".git":
+            is_known = os.path.realpath(os.path.join(own, named)) == os.path.realpath(git)
+            return os.path.dirname(common) if is_known else None
+    return None
 
 
 def _head_of(folder: bytes) -> bytes | None:

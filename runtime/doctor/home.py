@@ -64,7 +64,7 @@ def check_permissions(target: Target) -> Iterator[Check]:
     """Say whether nobody else may read or write what is the home's, and whether all of it is its owner's."""
     foreign = list(_foreign(target))
     if foreign:
-        (path, user), owner = foreign[0], _user(target.home.stat().st_uid)
+        (path, user), owner = foreign[0], user_name(target.home.stat().st_uid)
         told = f"files in the home that do not belong to {owner}: {len(foreign)}, such as {path} ({user}'s)"
         remedy = f"A command ran as {user}. `sudo chown -R {owner} {shlex.quote(str(target.home))}` gives them back."
         yield Check("permissions", "wrong", told, remedy)
@@ -96,10 +96,10 @@ def _foreign(target: Target) -> Iterator[tuple[Path, str]]:
     for path in dict.fromkeys(_files(target)):
         with suppress(FileNotFoundError):  # it went meanwhile
             if (owner := path.lstat().st_uid) != target.home.stat().st_uid:
-                yield path, _user(owner)
+                yield path, user_name(owner)
 
 
-def _user(number: int) -> str:
+def user_name(number: int) -> str:
     """A user's name; the number of one who has none."""
     try:
         return pwd.getpwuid(number).pw_name

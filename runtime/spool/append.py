@@ -51,6 +51,7 @@ def append_record(
     session: bytes,
     cwd: bytes | None = None,
     branch: bytes | None = None,
+    main_folder: bytes | None = None,
     entry: bytes = b"",
 ) -> None:
     """Seal a record into its session's file. When this returns it survives any kill, not a power cut.
@@ -65,6 +66,7 @@ def append_record(
     public, names = bytes.fromhex(card["public"]), bytes.fromhex(card["names"])
     about: dict[str, object] = {"v": 1, "assistant": _text(assistant), "event": _text(event), "at_us": clock.now_us()}
     about |= {"cwd": _text(cwd), "branch": _text(branch)}
+    about |= {"main_folder": _text(main_folder)} if main_folder else {}
     about |= {"entry": _text(entry)} if entry else {}
     told = json.dumps(about, ensure_ascii=False, separators=(",", ":")).encode()
     stem = hmac.digest(names, assistant + b"\0" + session, "sha256")[:16].hex()

@@ -181,6 +181,7 @@ class _RecordMetadata(msgspec.Struct):
     at_us: Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
     cwd: str | None = None
     branch: str | None = None
+    main_folder: str | None = None
     entry: str | None = None
 
 
@@ -201,6 +202,7 @@ def parse_record(record: bytes, parts: Sequence[bytes]) -> HookRecord | Undecode
         at=about.at_us,
         cwd=about.cwd,
         branch=about.branch,
+        main_folder=about.main_folder,
         entry=about.entry,
         payload=payload,
     )

@@ -64,6 +64,8 @@ because of what it says or stands beside, or since somebody asks for it."""
 
 TURNS = "('turn')"
 CALLS = "('tool_call', 'tool_result')"
+_KINDS = {"turn": TURNS, "tool_call": CALLS, "tool_result": CALLS}
+_SESSION_END = (1 << 62, 1 << 62)
 
 
 class RebindQueue:
@@ -75,24 +77,38 @@ class RebindQueue:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._db = connection
+        self._places: dict[str, set[tuple[int, int, int]]] = {TURNS: set(), CALLS: set()}
+        """Where turns and calls came or left: session, time and row."""
 
     def memory_added(self, row: int) -> None:
         """A memory is there that was not, or is not forgotten any more."""
-        self._enqueue_rows(self._affected(row) | {row})
+        self._note_place(row)
+        self._enqueue_rows(self._affected_by_speaker(row) | {row})
 
     def memory_leaving(self, row: int) -> None:
         """A memory is about to go, or to be forgotten; its hypervectors go at once.
 
-        Those beside it are bound again once it is gone: this is called before, since its place tells which they are.
+        This is called before it goes, since its place tells which memories stand beside it.
         """
-        others = self._affected(row)
+        self._note_place(row)
+        others = self._affected_by_speaker(row)
         self.drop_codes(row)
         self._db.execute("DELETE FROM unbound WHERE memory = ?", (row,))
         self._enqueue_rows(others - {row})
 
     def vectors_changed(self, rows: Iterable[int]) -> None:
         """The vectors of some memories came or went."""
-        self._enqueue_rows({one for row in rows for one in (row, *self._adjacent_turns(row))})
+        rows = list(rows)
+        for row in rows:
+            self._note_place(row)
+        self._enqueue_rows(rows)
+
+    def enqueue_neighbours(self) -> None:
+        """Enqueue what stands beside the memories that came, left or changed; the last step of a transaction.
+
+        One at a time, each of a thousand turns before a thousand other texts would enqueue all of these.
+        """
+        self._enqueue_rows(self.take_neighbours())
 
     def scopes_changed(self, scopes: Iterable[int]) -> None:
         """Scopes have other paths, or other memories."""
@@ -122,36 +138,36 @@ class RebindQueue:
 
     # --- who is read for whom ----------------------------------------------------------------------------------------
 
-    def neighbours(self, row: int) -> set[int]:
-        """The memories, not forgotten, whose records say something of another one because of their place beside it."""
-        return (self._adjacent_turns(row) | self._nearby_calls(row)) - {row}
+    def take_neighbours(self) -> set[int]:
+        """Take the memories, not forgotten, whose records say something of those that came, left or changed, by place.
 
-    def _affected(self, row: int) -> set[int]:
-        """Those whose records say something else once a memory comes or goes."""
-        return self._adjacent_turns(row) | self._nearby_calls(row) | self._affected_by_speaker(row)
+        These are the turns before and behind a turn, with all between it and the turn behind, and the calls near a
+        call. What stands now decides: a place before the next turn or call of the place before it adds no others.
+        """
+        found: set[int] = set()
+        for (kinds, places), limit in zip(self._places.items(), (1, NEAR_CALLS), strict=True):
+            end = (-1, 0, 0)
+            for session, at, row in sorted(places):
+                if (session, at, row) < end:
+                    continue
+                before, after = (
+                    adjacent_rows(self._db, session, at, row, step, kinds, limit) for step in ("before", "after")
+                )
+                found.update(one for one, _ in (*before, *after))
+                last, last_at = after[0] if after else _SESSION_END
+                end = (session, last_at, last)
+                if kinds == TURNS:
+                    found.update(self._rows_between(session, (at, row), (last_at, last)))
+            places.clear()
+        return found
 
-    def _adjacent_turns(self, row: int) -> set[int]:
-        """Of a turn: the turn before it, and all that follow it to the next turn; of anything else nothing."""
-        session, kind, at = self._session_position(row)
-        if kind != "turn":
-            return set()
-        before, after = (adjacent_rows(self._db, session, at, row, step, TURNS, 1) for step in ("before", "after"))
-        found = {one for one, _ in (*before, *after)}
-        last, last_at = after[0] if after else (1 << 62, 1 << 62)
-        following = self._db.execute(
+    def _rows_between(self, session: int, after: tuple[int, int], before: tuple[int, int]) -> list[int]:
+        found = self._db.execute(
             f"SELECT m.id FROM memories m WHERE m.session = ?1 AND {SAID_OR_KEPT} >= ?2 AND {SAID_OR_KEPT} <= ?4"
             f" AND ({SAID_OR_KEPT}, m.id) > (?2, ?3) AND ({SAID_OR_KEPT}, m.id) < (?4, ?5) AND m.retired_at IS NULL",
-            (session, at, row, last_at, last),
+            (session, *after, *before),
         )
-        return found | {int(one) for (one,) in following}
-
-    def _nearby_calls(self, row: int) -> set[int]:
-        """Of a call of a tool, or a result: those that are near it on both sides."""
-        session, kind, at = self._session_position(row)
-        if kind not in ("tool_call", "tool_result"):
-            return set()
-        sides = [adjacent_rows(self._db, session, at, row, step, CALLS, NEAR_CALLS) for step in ("before", "after")]
-        return {one for side in sides for one, _ in side}
+        return [int(one) for (one,) in found]
 
     def _affected_by_speaker(self, row: int) -> set[int]:
         """The whole session, where nobody else in it has the memory's speaker, and the name is one of the first."""
@@ -167,11 +183,12 @@ class RebindQueue:
         found = self._db.execute("SELECT id FROM memories WHERE session = ? AND retired_at IS NULL", (session,))
         return {int(one) for (one,) in found}
 
-    def _session_position(self, row: int) -> tuple[int, str, int]:
+    def _note_place(self, row: int) -> None:
         session, kind, at = next(
             self._db.execute(f"SELECT m.session, m.kind, {SAID_OR_KEPT} FROM memories m WHERE m.id = ?", (row,))
         )
-        return int(session), str(kind), int(at)
+        if kind in _KINDS:
+            self._places[_KINDS[str(kind)]].add((int(session), int(at), row))
 
     # --- marks -------------------------------------------------------------------------------------------------------
 

@@ -66,6 +66,7 @@ from mnemic.runtime.store.apply.sleep import (
 )
 from mnemic.runtime.store.high_water import HighWaterMark, MarkWriter, newest_transaction, read_mark, unknown_loss
 from mnemic.runtime.store.memory_terms import clear_terms
+from mnemic.runtime.store.rebind_queue import RebindQueue
 from mnemic.runtime.store.schema import (
     EncryptedConnection,
     check_schema,
@@ -311,6 +312,7 @@ class Store:
             (key, at, self._metadata.machine, self._metadata.version, author, run),
         )
         self._context.seq = seq = self._db.last_insert_rowid()
+        self._context.rebind_queue = RebindQueue(self._db)  # the one before may hold what failed
         kept: list[AddOutcome] = []
         known: dict[bytes, bytes] = {}
         gone: set[bytes] = set()  # was erased, and is not kept again; so what else is said of it does not hold either
@@ -345,6 +347,7 @@ class Store:
                             "INSERT INTO log(seq, change, undo, text) VALUES(?, ?, ?, ?)",
                             (seq, _encode(entry), None if undo is None else _encode(undo), text),
                         )
+        self._context.rebind_queue.enqueue_neighbours()
         if not any(done):  # all of it was known: there is nothing to say
             self._db.execute("DELETE FROM applies WHERE seq = ?", (seq,))
         answer = Applied(seq=self._last_seq(), kept=tuple(kept), changed=tuple(done), made_way=tuple(made_way))
@@ -375,6 +378,7 @@ class Store:
                     if text is not None:
                         change = msgspec.structs.replace(change, text=load_text(self._db, text))
                     _HANDLERS[type(change)](self._context, change, at)
+                self._context.rebind_queue.enqueue_neighbours()
                 row = rows[-1][0]
                 done += len(rows)
                 progress(done, total)

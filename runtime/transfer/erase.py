@@ -298,12 +298,12 @@ class _Eraser:
         """Hypervectors, of others too: those of what stood beside it hold its meaning, and are bound again without."""
         marker = RebindQueue(self._db)
         rows = self._column("SELECT row FROM gone")
-        others = {other for row in rows for other in marker.neighbours(row)}
         sessions = self._column("SELECT DISTINCT m.session FROM gone g JOIN memories m ON m.id = g.row")
         named = {session: first_speakers(self._db, session) for session in sessions}
         for row in rows:
             marker.memory_leaving(row)
         self._db.execute("UPDATE memories SET retired_at = coalesce(retired_at, 0) WHERE id IN (SELECT row FROM gone)")
+        others = marker.take_neighbours()
         for session in sessions:  # records name those who are spoken to: whoever says nothing any more is not
             if first_speakers(self._db, session) != named[session]:
                 others.update(self._column(f"SELECT id FROM memories WHERE session = {session} AND retired_at IS NULL"))

@@ -416,6 +416,21 @@ class HookContract:
         place.run(b"", cwd=tree)
         assert place.one().branch == "side"
 
+    def test_a_worktree_names_the_main_folder_where_its_repository_names_it_too(
+        self, place: Place, tmp_path: Path
+    ) -> None:
+        own = tmp_path / "project" / ".git" / "worktrees" / "tree"
+        own.mkdir(parents=True)
+        for name in ("tree/below", "packed", "plain"):
+            (tmp_path / name).mkdir(parents=True)
+        (own / "gitdir").write_text(f"{tmp_path / 'tree' / '.git'}\n")
+        for name in ("tree", "packed"):
+            (tmp_path / name / ".git").write_text(f"gitdir: {own}\n")
+        for name in ("tree", "tree/below", "project", "packed", "plain", "gone"):
+            place.run(json.dumps({"session_id": "s", "cwd": str(tmp_path / name)}).encode())
+        main = str((tmp_path / "project").resolve())
+        assert [one.main_folder for one in place.taken()] == [main, main, None, None, None, None]
+
     # --- at once, killed, full ---------------------------------------------------------------------------------------
 
     def test_hooks_at_once_lose_nothing(self, place: Place) -> None:

@@ -35,14 +35,22 @@ class TimeParam(click.ParamType):  # type: ignore[type-arg]
         self._clock = clock
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if not isinstance(value, str):
-            return int(value)
+        return self._read(value)[0] if isinstance(value, str) else int(value)
+
+    def end_of(self, since: Any, until: Any) -> int | None:
+        """When what both ends of a range name is over, where both name the same day, month or year; else ``None``."""
+        if not isinstance(since, str) or not isinstance(until, str):
+            return None
+        first, last = self._read(since), self._read(until)
+        return last[1] if first == last else None
+
+    def _read(self, value: str) -> tuple[int, int | None]:
         now_us = self._clock.now_us()
         now = datetime(1970, 1, 1) + timedelta(microseconds=now_us, minutes=self._clock.utc_offset_min(now_us))
-        return parse_local_time(value, now, self._clock)
+        return parse_local_span(value, now, self._clock)
 
 
-def parse_local_time(text: str, now: datetime, zone: Zone) -> int:
+def parse_local_span(text: str, now: datetime, zone: Zone) -> tuple[int, int | None]:
     """Read a time as people write it.
 
     Args:
@@ -50,7 +58,7 @@ def parse_local_time(text: str, now: datetime, zone: Zone) -> int:
         zone: that a time without an offset is in.
 
     Returns:
-        Microseconds since 1970 UTC.
+        Microseconds since 1970 UTC; and where it names a day, a month or a year, when that is over.
 
     Raises:
         BadTime: it is none, or one that two people would read as two.
@@ -61,15 +69,32 @@ def parse_local_time(text: str, now: datetime, zone: Zone) -> int:
         said = f"{day[1]}-{int(day[2]):02}-{int(day[3]):02}{day[4]}"
     try:
         moment = datetime.fromisoformat(said.upper())
+        period = "day" if len(said) <= len("2026-09-01") and "w" not in said else "time"
     except ValueError:
-        moment = _read_words(text, said, now) if day is None else _read_day(text, day, now)
+        moment, period = _read_words(text, said, now) if day is None else _read_day(text, day, now)
     try:
-        return parse_time(moment.isoformat(), zone)
+        return parse_time(moment.isoformat(), zone), _end_of(moment, period, zone)
     except BadTime:
         raise BadTime(value=text) from None
 
 
-def _read_day(text: str, day: re.Match[str], now: datetime) -> datetime:
+def _end_of(moment: datetime, period: str, zone: Zone) -> int | None:
+    """When what begins at a time is over; ``None`` where that is a time itself, or no calendar holds its end."""
+    try:
+        if period == "day":
+            end = moment + timedelta(days=1)
+        elif period == "month":
+            end = (moment + timedelta(days=31)).replace(day=1)
+        elif period == "year":
+            end = moment.replace(year=moment.year + 1)
+        else:
+            return None
+    except (OverflowError, ValueError):
+        return None
+    return parse_time(end.isoformat(), zone)
+
+
+def _read_day(text: str, day: re.Match[str], now: datetime) -> tuple[datetime, str]:
     """A day in figures and a time of day as people write it: ``2026-09-01 5pm``, ``2026-9-1T5:00``, ``2026-09-01Z``."""
     try:
         date = datetime(int(day[1]), int(day[2]), int(day[3]))
@@ -77,13 +102,13 @@ def _read_day(text: str, day: re.Match[str], now: datetime) -> datetime:
         raise BadTime(value=text) from None
     rest = day[4].removeprefix("t").strip()
     if rest == "z":
-        return date.replace(tzinfo=UTC)
+        return date.replace(tzinfo=UTC), "day"
     if not _TIME_OF_DAY.fullmatch(rest):
         raise BadTime(value=text)
-    return datetime.combine(date, _read_words(text, f"today {rest}", now).timetz())
+    return datetime.combine(date, _read_words(text, f"today {rest}", now)[0].timetz()), "time"
 
 
-def _read_words(text: str, said: str, now: datetime) -> datetime:
+def _read_words(text: str, said: str, now: datetime) -> tuple[datetime, str]:
     if not said or _NO_DATE.fullmatch(said):
         raise BadTime(value=text)
     from dateparser.date import DateDataParser
@@ -105,7 +130,7 @@ def _read_words(text: str, said: str, now: datetime) -> datetime:
         raise BadTime(value=text)
     period = "day" if span is not None and found.period in ("week", "month", "year") else found.period
     moment: datetime = found.date_obj
-    return _start_of(moment, period)
+    return _start_of(moment, period), period
 
 
 def _start_of(moment: datetime, period: str) -> datetime:

@@ -28,6 +28,18 @@ pub fn branch(folder: &Path) -> Option<Vec<u8>> {
     (!name.is_empty() && name != b".invalid").then(|| name.to_vec())
 }
 
+/// The main folder of the repository, as its bytes, where a folder lies in a worktree of it that the repository names in turn.
+pub fn main_folder(folder: &Path) -> Option<Vec<u8>> {
+    let git = upwards(folder).map(|place| place.join(".git")).find(|git| fs::symlink_metadata(git).is_ok())?;
+    let line = read(&git)?;
+    let led = OsStr::from_bytes(line.strip_prefix(b"gitdir:")?.trim_ascii_start());
+    let own = fs::canonicalize(git.parent()?.join(led)).ok()?;
+    let named = own.join(OsStr::from_bytes(&read(&own.join("gitdir"))?));
+    let common = own.parent().filter(|above| above.ends_with("worktrees"))?.parent()?;
+    let known = common.ends_with(".git") && fs::canonicalize(named).ok()? == fs::canonicalize(&git).ok()?;
+    known.then(|| common.parent().map(|main| main.as_os_str().as_bytes().to_vec()))?
+}
+
 /// A folder and those above it, without those whose names are too long to be there: the work would grow with the square
 /// of what a host says.
 fn upwards(folder: &Path) -> impl Iterator<Item = &Path> {

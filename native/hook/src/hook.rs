@@ -111,7 +111,7 @@ fn keep(
     payload: &[u8],
     at_us: u64,
 ) -> io::Result<()> {
-    let branch = cwd.and_then(folder::branch);
+    let (branch, main_folder) = (cwd.and_then(folder::branch), cwd.and_then(folder::main_folder));
     let entry = entry_of(&command.assistant);
     let seen = Seen {
         assistant: &command.assistant,
@@ -119,6 +119,7 @@ fn keep(
         at_us,
         cwd: cwd.map(|cwd| cwd.as_os_str().as_bytes()),
         branch: branch.as_deref(),
+        main_folder: main_folder.as_deref(),
         entry: entry.as_deref().map(OsStr::as_bytes),
     };
     seal(mind, routing, &seen, payload)
@@ -128,7 +129,7 @@ fn keep(
 fn leave_mark(command: &Command, mind: &Path, routing: &Routing, at_us: u64) -> io::Result<()> {
     let Some(payload) = quiet::mark(&command.event, &routing.session) else { return Ok(()) };
     let (assistant, event) = (&command.assistant, quiet::SILENCED);
-    seal(mind, routing, &Seen { assistant, event, at_us, cwd: None, branch: None, entry: None }, &payload)
+    seal(mind, routing, &Seen { assistant, event, at_us, ..Seen::default() }, &payload)
 }
 
 fn seal(mind: &Path, routing: &Routing, seen: &Seen<'_>, payload: &[u8]) -> io::Result<()> {

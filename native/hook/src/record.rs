@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::json;
 
 /// What a hook saw.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Seen<'a> {
     /// The host, as the command line names it.
     pub assistant: &'a [u8],
@@ -17,6 +17,8 @@ pub struct Seen<'a> {
     pub cwd: Option<&'a [u8]>,
     /// The branch that is checked out there.
     pub branch: Option<&'a [u8]>,
+    /// The main folder of the repository whose worktree the working folder lies in.
+    pub main_folder: Option<&'a [u8]>,
     /// How the host says that it was started, where it does.
     pub entry: Option<&'a [u8]>,
 }
@@ -30,8 +32,10 @@ impl Seen<'_> {
         json.extend_from_slice(format!(",\"at_us\":{}", self.at_us).as_bytes());
         write_name("cwd", self.cwd, &mut json);
         write_name("branch", self.branch, &mut json);
-        if self.entry.is_some() {
-            write_name("entry", self.entry, &mut json);
+        for (key, value) in [("main_folder", self.main_folder), ("entry", self.entry)] {
+            if value.is_some() {
+                write_name(key, value, &mut json);
+            }
         }
         json.push(b'}');
         // Arguments, a path and a name in git: their lengths have bounds far below this.
@@ -78,6 +82,7 @@ mod tests {
             at_us: 5,
             cwd: Some(b"/a \"b\"/\xff\n"),
             branch: None,
+            main_folder: None,
             entry: None,
         };
         let expected =
@@ -85,8 +90,10 @@ mod tests {
         let head = seen.head();
         assert_eq!(&head[4..], expected);
         assert_eq!(head[..4], (expected.len() as u32).to_le_bytes());
-        let started = Seen { entry: Some(b"sdk-cli"), ..seen }.head();
+        let started = Seen { entry: Some(b"sdk-cli"), ..seen.clone() }.head();
         assert!(started.ends_with(br#""branch":null,"entry":"sdk-cli"}"#));
+        let inside = Seen { main_folder: Some(b"/a"), ..seen }.head();
+        assert!(inside.ends_with(br#""branch":null,"main_folder":"/a"}"#));
     }
 
     #[test]

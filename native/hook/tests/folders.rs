@@ -8,7 +8,7 @@ use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use common::Folder;
-use mnemic_hook::folder::{branch, silenced};
+use mnemic_hook::folder::{branch, main_folder, silenced};
 
 #[test]
 fn a_branch_is_the_one_of_the_repository_around_a_folder() -> io::Result<()> {
@@ -43,6 +43,26 @@ fn worktrees_and_submodules_have_their_own_branch() -> io::Result<()> {
     folder.write("repo/sub/.git", "gitdir: ../.git/modules/sub\n")?;
     assert_eq!(branch(&folder.0.join("w")), Some(b"other".to_vec()));
     assert_eq!(branch(&folder.0.join("repo/sub")), Some("caf\u{e9}".as_bytes().to_vec()));
+    Ok(())
+}
+
+#[test]
+fn a_worktree_that_its_repository_names_says_the_main_folder_of_it() -> io::Result<()> {
+    let folder = Folder::new()?;
+    let main = fs::canonicalize(&folder.0)?.join("repo").as_os_str().as_encoded_bytes().to_vec();
+    folder.write("repo/.git/worktrees/w/HEAD", "ref: refs/heads/other\n")?;
+    folder.write("repo/.git/worktrees/w/gitdir", format!("{}\n", folder.0.join("w/.git").display()))?;
+    folder.write("w/.git", format!("gitdir: {}\n", folder.0.join("repo/.git/worktrees/w").display()))?;
+    folder.write("packed/.git", "gitdir: ../repo/.git/worktrees/w\n")?;
+    folder.write("repo/.git/worktrees/near/gitdir", "../../../near/.git\n")?;
+    folder.write("repo/near/.git", "gitdir: ../.git/worktrees/near\n")?;
+    folder.write("w/a/b", "")?;
+    assert_eq!(main_folder(&folder.0.join("w")), Some(main.clone()));
+    assert_eq!(main_folder(&folder.0.join("w/a")), Some(main.clone()));
+    assert_eq!(main_folder(&folder.0.join("repo/near")), Some(main));
+    for other in ["repo", "packed", "gone", ""] {
+        assert_eq!(main_folder(&folder.0.join(other)), None, "{other}");
+    }
     Ok(())
 }
 

@@ -28,7 +28,7 @@ fn events() -> Vec<(Seen<'static>, Vec<u8>)> {
     let assistant = b"claude-code";
     let (cwd, branch) = (Some(&b"/home/ada/engine"[..]), Some(&b"feature/caf\xc3\xa9"[..]));
     vec![
-        (Seen { assistant, event: b"prompt", at_us: CREATED_US, cwd, branch, entry: None }, prompt.to_vec()),
+        (Seen { assistant, event: b"prompt", at_us: CREATED_US, cwd, branch, ..Seen::default() }, prompt.to_vec()),
         (
             Seen {
                 assistant,
@@ -36,14 +36,12 @@ fn events() -> Vec<(Seen<'static>, Vec<u8>)> {
                 at_us: CREATED_US + 1,
                 cwd: Some(b"/tmp/\xff\"\n"),
                 branch: None,
+                main_folder: None,
                 entry: None,
             },
             torn,
         ),
-        (
-            Seen { assistant, event: b"session-end", at_us: CREATED_US + 2, cwd: None, branch: None, entry: None },
-            Vec::new(),
-        ),
+        (Seen { assistant, event: b"session-end", at_us: CREATED_US + 2, ..Seen::default() }, Vec::new()),
     ]
 }
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from mnemic.actors.protocol.changes import MoveProject, RenameScope
@@ -90,6 +91,26 @@ def test_hooks_that_are_taken_in_after_the_folder_went_belong_where_the_transcri
     remove_worktree(pay, app)
     hooked(actor_system, pay, "three")
     assert scopes(actor_system) == {"one": "app", "two": "app", "three": "app"}
+
+
+def test_hooks_that_waited_until_the_worktree_was_removed_belong_where_they_said(
+    actor_system: ActorHarness, app: Path, pay: Path
+) -> None:
+    remove_worktree(pay, app)
+    waited = record(["pay by card"], cwd=str(pay))
+    actor_system.spool.write(msgspec.structs.replace(waited, main_folder=str(app)))
+    drained(actor_system)
+    transcribed(actor_system, *turns(["pay by card", "what a tool said"], cwd=str(pay)))
+    assert scopes(actor_system) == {"pay by card": "app", "what a tool said": "app"}
+
+
+def test_what_a_hook_said_of_a_worktree_that_is_there_does_not_count(
+    tmp_path: Path, actor_system: ActorHarness, app: Path, pay: Path
+) -> None:
+    other = git_project(tmp_path / "other")
+    actor_system.spool.write(msgspec.structs.replace(record(["one"], cwd=str(pay)), main_folder=str(other)))
+    drained(actor_system)
+    assert scopes(actor_system) == {"one": "app"}
 
 
 def test_hooks_that_waited_belong_to_the_project_in_which_their_session_began(

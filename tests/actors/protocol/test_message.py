@@ -91,5 +91,17 @@ def test_a_time_without_an_offset_is_local() -> None:
         assert from_json(Recall, {"query": "x", "since": text}, pacific)["since"] == at_s * 1_000_000
 
 
+@pytest.mark.parametrize(("day", "hours"), [("2026-11-01", 25), ("20261102", 24), (" 2026-03-08 ", 23)])
+def test_the_same_day_as_both_ends_means_all_of_it_by_the_clock_on_the_wall(day: str, hours: int) -> None:
+    read = from_json(Recall, {"query": "x", "since": day, "until": day}, NamedZone("America/Los_Angeles"))
+    assert read["until"] - read["since"] == hours * 3_600 * 1_000_000
+
+
+def test_other_ends_are_as_they_are_given() -> None:
+    for since, until in ((None, "2026-11-01"), ("2026-11-01", "2026-11-02"), ("2026-11-01T09:00", "2026-11-01T09:00")):
+        given = {"query": "x", "until": until} | ({} if since is None else {"since": since})
+        assert from_json(Recall, given)["until"] == from_json(Recall, {"query": "x", "since": until})["since"]
+
+
 def test_what_does_not_fit_is_left_for_the_decoder_to_name() -> None:
     assert from_json(GetMemories, {"ids": 7, "more": 1}) == {"ids": 7, "more": 1}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.algorithms.text.voices import HOST_TAGS, voice_of
+from mnemic.algorithms.text.voices import CONTEXT_TAGS, HOST_TAGS, split_appended, voice_of
 
 OF_HOSTS = [
     "<task-notification>\n<task-id>b1</task-id>\n</task-notification>\nRead the output file: /tmp/b1",
@@ -70,6 +70,46 @@ def test_a_prompt_that_the_host_put_something_beside_is_found_and_nobodys_word(t
     assert voice_of(text) == "unclear"
 
 
+NOTE = "<system-reminder>\nNever mention it.\n</system-reminder>"
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "appended"),
+    [
+        (f"What is the beam?\n\n{NOTE}", "What is the beam?", NOTE),
+        (f"What is the beam?\n  {NOTE}\n{NOTE}\n\u200b", "What is the beam?", f"{NOTE}\n{NOTE}\n\u200b"),
+        (f"a\n{NOTE}\nb\n{NOTE}", f"a\n{NOTE}\nb", NOTE),
+        (f"a\n<ide_selection> is odd\n{NOTE}", "a\n<ide_selection> is odd", NOTE),
+        ("a\n<ide_selection line='4'>x</ide_selection>", "a", "<ide_selection line='4'>x</ide_selection>"),
+    ],
+)
+def test_what_a_host_put_behind_a_prompt_on_lines_of_its_own_is_told_from_it(
+    text: str, said: str, appended: str
+) -> None:
+    assert split_appended(text) == (said, appended)
+    assert voice_of(said) == "person"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "What is the beam?",
+            NOTE,
+            f"\n{NOTE}",
+            f"a {NOTE}",
+            f"a\n{NOTE}\nb",
+            f"a\n{NOTE} b",
+            f"a\n{NOTE}" + "\n" * 99,
+        ),
+        *(f"<template> why?\n{NOTE}", f"<relay-note>Push.</relay-note>\n{NOTE}", f"{NOTE}\nWhat?\n{NOTE}"),
+        *("a\n<system-reminder>It was cut", "a\n<relay-note>Push.</relay-note>", "a\n</system-reminder>"),
+    ],
+)
+def test_a_prompt_that_quotes_such_a_text_or_begins_with_a_tag_stays_whole(text: str) -> None:
+    assert split_appended(text) == (text, "")
+
+
 NAMES = st.from_regex(r"[^\W\d_][\w.-]{0,20}", fullmatch=True)
 ATTRIBUTES = st.sampled_from(["", " a='b'", ' from="x > y"', "\n", " /"])
 
@@ -92,6 +132,12 @@ def test_what_nobody_sees_around_a_tag_hides_no_host(letter: str) -> None:
     assert voice_of(f"{around}<relay-note>Push.</relay-note>{around}") == "host"
     assert voice_of(f"Push?\n<system-reminder>Not on a Friday.</system-reminder>{around}") == "unclear"
     assert voice_of(f"{around}Push.{around}") == voice_of(around) == "person"
+
+
+@given(name=NAMES, tag=st.sampled_from(sorted(CONTEXT_TAGS)), said=st.text(max_size=40), before=UNSEEN)
+def test_no_text_that_begins_with_a_tag_is_split(name: str, tag: str, said: str, before: str) -> None:
+    text = f"{before}<{name}>{said}\n<{tag}>Not on a Friday.</{tag}>"
+    assert split_appended(text) == (text, "")
 
 
 @given(name=st.sampled_from(sorted(HOST_TAGS)), said=st.text(max_size=40))

@@ -104,6 +104,50 @@ def test_where_a_mark_may_be_missing_nothing_that_was_printed_is_kept(
     assert share(line).result(printed) == kept
 
 
+HARMLESS = [
+    "mnemic --version",
+    "mnemic status",
+    "mnemic --home /x --json status",
+    ".venv/bin/mnemic hooks status --json",
+    "python -m mnemic doctor --repair",
+    "mnemic recall --help",
+    "mnemic help recall",
+    "bash -c 'mnemic --version'",
+    "sudo mnemic minds 2>&1 | head -2",
+    'echo "$(mnemic --version)"',
+]
+
+
+@pytest.mark.parametrize("line", HARMLESS)
+def test_a_command_that_prints_no_memory_takes_nothing_of_the_others_with_it(line: str) -> None:
+    found = share(f"{line} && make test")
+    assert (found.arguments, found.marks) == ({"command": "make test", "description": "look"}, 0)
+    assert found.result("mnemic, version 1\nbuilt\n") == "mnemic, version 1\nbuilt\n"
+    assert found.result("<mnemic-memory>\nmind\n</mnemic-memory>\nbuilt\n") == "built\n"
+    assert not is_own_echo("tool_call", "Bash", f"Bash\ncommand: {line} && make test")
+    assert call_share("Bash", {"command": line}) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "marks"),
+    [
+        ("mnemic --version; mnemic recall mast", 1),
+        ("mnemic status; mnemic recall mast", 2),
+        ("mnemic status; mnemic recall mast | head -3", None),
+        ("mnemic --home status recall mast", 1),
+        ("mnemic hooks export agents-md", 1),
+        ("mnemic capture --preview notes", 1),
+        ("mnemic $VERB status", 1),
+        ("mnemic 'recall mast' --help", 1),
+        ("M='mnemic recall'; $M status", 1),
+        ("alias m='mnemic recall'; m status", 1),
+        ("mnemic", 1),
+    ],
+)
+def test_one_that_may_print_a_memory_hides_it_whatever_stands_beside_it(line: str, marks: int | None) -> None:
+    assert share(f"make; {line}").marks == marks
+
+
 def test_what_was_kept_is_told_by_its_text_whatever_follows_the_line() -> None:
     line = "cat > a.yaml <<END\nname: x\nEND\nmnemic recall mast"
     for arguments in (
@@ -209,11 +253,12 @@ AFTER = [
     " || true",
     ") | jq .",
 ]
+HARMLESS_VERBS = {verb for verb in COMMANDS.split() if OWN_PROGRAM.harmless.fullmatch(verb)}
 ASKED = st.builds(
     "{}{} {} {}{}".format,
     st.sampled_from(BEFORE),
     st.sampled_from(PROGRAMS),
-    st.sampled_from(sorted(OWN_PROGRAM.verbs - {"-h"})),
+    st.sampled_from(sorted(set(COMMANDS.split()) - HARMLESS_VERBS)),
     st.text(st.sampled_from("ab '\"$-"), max_size=8),
     st.sampled_from(AFTER),
 )

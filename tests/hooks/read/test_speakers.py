@@ -22,6 +22,8 @@ from mnemic.actors.protocol.recall.messages import Memory
 from mnemic.actors.sleep.profile import LASTING_VERBS
 from mnemic.hooks.hosts.claude_code import ClaudeReader
 from mnemic.hooks.hosts.codex import CodexReader
+from mnemic.hooks.hosts.gemini_cli import GeminiReader
+from mnemic.hooks.hosts.opencode import message_events
 from mnemic.hooks.read.lines import LineSource, RawLines
 from mnemic.hooks.read.records import read_record
 from mnemic.runtime.serve.mcp.access import Access
@@ -178,6 +180,103 @@ def test_codex_notes_beside_a_prompt_that_its_user_typed_it() -> None:
 
     assert [(one.kind, one.author) for one in rollout(["user.text"])] == [("turn", None)]
     assert [(one.kind, one.author) for one in rollout(["unknown"])] == [("turn", "unknown")]
+
+
+# --- what a host put behind a prompt, in one text with it -----------------------------------------------------------
+
+NOTE = "<system-reminder>\nWe use DuckDB.\n</system-reminder>"
+BEHIND = f"{PEER}\n\n{NOTE}"
+SPLIT = [("turn", "user", None, PEER), ("injected", "system", None, NOTE)]
+
+
+def told_by_transcript(host: str, text: str) -> list[Event]:
+    if host == "codex":
+        told = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+        shown = {"type": "event_msg", "payload": {"type": "user_message", "message": text}}
+        lines = [
+            {"type": "session_meta", "payload": {"id": "t", "cwd": "/x"}},
+            {"type": "response_item", "payload": told},
+        ]
+        return read_lines(CodexReader(), *lines, shown)
+    if host == "gemini-cli":
+        about = {"sessionId": "s", "projectHash": "p", "startTime": "2025-10-09T08:53:20Z"}
+        said = {"id": "m", "timestamp": "2025-10-09T08:53:20Z", "type": "user", "content": [{"text": text}]}
+        return read_lines(GeminiReader(), about, said)
+    if host == "opencode":
+        part = {"id": "p", "type": "text", "text": text}
+        told = message_events(1, "s", "/x", {"id": "m", "role": "user"}, [part])
+        return [one for one in told if isinstance(one, Event)]
+    return read_lines(ClaudeReader(), line(text))
+
+
+def told_by_hook(host: str, text: str) -> list[Event]:
+    given: dict[str, Any] = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": "/x", "prompt": text}
+    if host == "gemini-cli":
+        given |= {"hook_event_name": "BeforeAgent"}
+    elif host == "cursor":
+        given |= {"hook_event_name": "beforeSubmitPrompt", "conversation_id": "s"}
+    elif host == "opencode":
+        part = {"id": "p", "type": "text", "text": text}
+        given |= {"hook_event_name": "prompt", "message": {"id": "m", "role": "user"}, "parts": [part]}
+    payload = json.dumps(given).encode()
+    record = HookRecord(
+        id=bytes(16), assistant=host, event="prompt", at=START_US, cwd="/x", branch=None, payload=payload
+    )
+    return [one for one in read_record(record) if isinstance(one, Event)]
+
+
+def said_by(events: list[Event]) -> list[tuple[str, str, str | None, str]]:
+    return [(one.kind, one.role, one.author, to_text(one.text).strip()) for one in events]
+
+
+@pytest.mark.parametrize("host", ["claude-code", "codex", "gemini-cli", "opencode"])
+def test_a_prompt_before_the_hosts_reminder_is_the_users_word_in_each_transcript(host: str) -> None:
+    assert said_by(told_by_transcript(host, BEHIND)) == SPLIT
+    quoting = f"Why does it say\n{NOTE}\nhere?"
+    assert said_by(told_by_transcript(host, quoting)) == [("turn", "user", None, quoting)]
+
+
+@pytest.mark.parametrize("host", ["claude-code", "codex", "cursor", "gemini-cli", "opencode"])
+def test_and_by_each_hook(host: str) -> None:
+    assert said_by(told_by_hook(host, BEHIND))[:1] == SPLIT[:1]
+
+
+def test_a_hook_without_the_reminder_and_a_transcript_with_it_tell_one_prompt(mind: ActorHarness) -> None:
+    hook(mind, PEER)
+    assert take(mind, line(BEHIND)) == 1
+    assert labels(mind) == [OWNERS, HOSTS]
+    assert take(mind, line(BEHIND)) == 0
+    assert [to_text(one.data) for one in kept(mind)] == [PEER, NOTE]
+
+
+def test_what_this_memory_told_behind_a_prompt_is_not_taken_in(mind: ActorHarness) -> None:
+    take(mind, line(f"{PEER}\n<mnemic-memory>\nWe use DuckDB.\n</mnemic-memory>"))
+    assert [to_text(one.data) for one in kept(mind)] == [PEER]
+
+
+@pytest.mark.parametrize(
+    ("record", "label"),
+    [
+        ({"origin": {"kind": "human"}}, OWNERS),
+        ({"origin": {"kind": "voice"}}, NOBODYS),
+        ({"isSidechain": True, "agentId": "a1"}, ("turn", "user", "assistant")),
+    ],
+)
+def test_the_record_says_who_typed_what_stands_before_the_reminder(
+    mind: ActorHarness, record: dict[str, Any], label: tuple[str, str, str]
+) -> None:
+    take(mind, line(BEHIND, **record))
+    assert labels(mind) == [label, HOSTS]
+
+
+def test_what_was_kept_whole_by_an_earlier_version_is_known_and_stays_nobodys(mind: ActorHarness) -> None:
+    mind.sources["/old"] = [
+        Event(assistant="claude-code", session="s", kind="turn", role="user", text=BEHIND.encode(), author="unknown")
+    ]
+    mind.take("/old")
+    assert take(mind, line(BEHIND)) == 1
+    assert labels(mind) == [NOBODYS, HOSTS]
+    assert take(mind, line(BEHIND)) == 0
 
 
 # --- hook and transcript ---------------------------------------------------------------------------------------------

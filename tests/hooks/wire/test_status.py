@@ -110,6 +110,35 @@ def test_a_missing_executable_and_a_silencing_variable_are_said(tmp_path: Path) 
     assert status(one).wrong == []
 
 
+@pytest.mark.parametrize(
+    ("users", "silent"),
+    [
+        ({"mind": 4201}, "root"),
+        ({"mind": 4201, "home": 4201}, "root"),
+        ({"home": 4201}, "4201"),
+        ({".": 4201}, "4201"),
+        ({".": 4201, "home": 4202}, "4201 and 4202"),
+        ({}, ""),
+    ],
+)
+def test_users_whose_hooks_keep_nothing_in_anothers_mind_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, users: dict[str, int], silent: str
+) -> None:
+    one = user(tmp_path, "cursor")
+    one.install()
+    executable(one)
+    mind = one.wiring.home / "minds" / "default"
+    mind.mkdir(parents=True)
+    places = {"mind": mind, "home": one.wiring.home, ".": Path(one.wiring.environment["HOME"])}
+    owners = {places[name]: number for name, number in users.items()}
+    monkeypatch.setattr("mnemic.hooks.wire.status.os.geteuid", lambda: 0)
+    monkeypatch.setattr("mnemic.hooks.wire.status._owner", lambda path: owners.get(path, 0) if path.exists() else None)
+    said = status(one).wrong
+    owner = "root" if "mind" not in users else "4201"
+    expected = f"the mind belongs to {owner}, and hooks that run as {silent} keep nothing in it: "
+    assert [why.startswith(expected) for why in said] == ([True] if silent else [])
+
+
 def test_a_memory_that_is_paused_is_said_and_not_tried(tmp_path: Path) -> None:
     one = user(tmp_path, "cursor")
     one.install()

@@ -17,6 +17,7 @@ from tests.hooks.imports.exports import (
     unzipped,
     zipped,
 )
+from tests.paths import FIXTURES
 from tests.processes.faces import Outcome, lines, run, turn
 
 Command = Callable[..., Outcome]
@@ -187,3 +188,35 @@ def test_one_note_whose_name_is_no_text_is_kept_with_all_others(command: Command
         file.write("# Pier\n\nThe otter sleeps by the pier.\n")
     captured = command("capture", tmp_path / "vault", "--no-meaning", "--home", home, "--json")
     assert (captured.code, captured.json["new"]) == (0, 2)
+
+
+SAID = (
+    *(turn("yes", session="a"), turn("yes", session="a"), turn("an otter", session="a")),
+    {"role": "tool", "session": "a", "text": "", "kind": "tool_call", "tool": "Bash"},
+    *(turn("a pier", session="b", id="1"), turn("a pier, longer", session="b", id="1"), turn("\x00", session="b")),
+)
+
+
+@pytest.mark.parametrize("named", ["once", "twice", "by a link", "below itself", "with a copy", "hosts", "notes"])
+def test_a_preview_counts_what_the_capture_keeps(command: Command, home: Path, tmp_path: Path, named: str) -> None:
+    folder = tmp_path / "said"
+    folder.mkdir()
+    lines(folder / "a.jsonl", *SAID)
+    (tmp_path / "link").symlink_to(folder)
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "boats.md").write_text("# Heron\n\nIt leaks.\n\n# Heron\n\nIt leaks.\n")
+    if named == "with a copy":
+        lines(folder / "b.jsonl", *SAID[:3], turn("yes", session="a"))
+    given = {
+        "twice": [folder, folder],
+        "by a link": [folder, tmp_path / "link"],
+        "below itself": [folder, folder / "a.jsonl"],
+        "hosts": [FIXTURES / "transcripts", FIXTURES / "transcripts" / "codex"],
+        "notes": [tmp_path / "notes", tmp_path / "notes" / "boats.md"],
+    }.get(named, [folder])
+    told = command("capture", "--preview", *given, "--home", home, "--json").json["sources"]
+    kept = command("capture", *given, "--no-meaning", "--home", home, "--json").json
+    counted = (sum(one["memories"] for one in told), sum(one["repeated"] for one in told))
+    assert counted == (kept["new"], kept["known"])
+    assert kept["new"] > 1
+    assert kept["known"] > 0

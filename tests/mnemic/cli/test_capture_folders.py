@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mnemic.cli.capture import _source_word
+from mnemic.hooks.imports.git_log import NO_EMAIL
 from mnemic.hooks.imports.importers import IMPORTERS
 from tests.processes.faces import Outcome
 
@@ -60,6 +62,29 @@ def test_commits_are_taken_once_and_rewritten_ones_again(command: Command, home:
     assert capture("--git", "--format", "git", repository) == (1, 2)
     git(repository, "commit", "-q", "--amend", "--allow-empty", "-m", "third, in other words")
     assert capture("--git", repository) == (1, 2)
+
+
+def test_who_configured_no_address_is_told_whose_the_commits_are_and_a_later_capture_mends_it(
+    command: Command, home: Path, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "gitconfig"
+    config.write_text("")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    git(repository, "config", "user.email", "Ines")
+    asked = ("capture", "--git", repository, "--home", home)
+    assert command(*asked, "--preview").out.count(NO_EMAIL) == 1
+    assert command(*asked, "--no-meaning").out.count(f"{NO_EMAIL}\n") == 1
+    assert command(*asked, "--no-meaning", "--json").json["notes"] == [NO_EMAIL]
+
+    def authors() -> list[str]:
+        told = command("log", "--scope", "*", "--json", "--home", home).out.splitlines()
+        return [json.loads(one)["author"] for one in told]
+
+    assert authors() == ["other", "other"]
+    config.write_text("[user]\nemail = Ines\n")
+    assert NO_EMAIL not in command(*asked, "--no-meaning").out
+    assert authors() == ["owner", "owner"]
 
 
 def test_a_repository_that_is_none_is_refused_and_nothing_is_kept(

@@ -144,7 +144,7 @@ def test_the_log_is_a_table_for_a_person_that_nothing_in_it_can_steer(
         (["-n", "0"], "the number of entries"),
         (["--after", "there"], "the cursor"),
         (["--since", "soon"], "soon"),
-        (["--since", "2026-11-02", "--until", "2026-11-02"], "until"),
+        (["--since", "2026-11-02", "--until", "2026-11-01"], "until"),
         (["--scope", "work/shelv"], "work/shelv"),
         (["--scope", "a//b"], "a//b"),
         (["--kind", "tale"], "tale"),

@@ -582,7 +582,7 @@ WRONG: list[tuple[list[str], int, str]] = [
     (["recall", "x", "--mind", "nobody"], 2, "There is no mind 'nobody'"),
     (["recall", "x", "--home", "~no-such-user/x"], 2, "there is no such user"),
     (["recall", "x", "--since", "2027-01-01", "--until", "2026-01-01"], 2, "until cannot be '2026-01-01T00:00:00Z'"),
-    (["recall", "x", "--since", "2026-11-21", "--until", "2026-11-21"], 2, "a time after the one of since"),
+    (["recall", "x", "--since", "2026-11-21", "--until", "2026-11-20"], 2, "a time after the one of since"),
     (["forget", "0" * 32], 2, "There is no memory '00000000-0000-0000-0000-000000000000'"),
     (["status", "--home", "/dev/null/x"], 2, "/dev/null/x cannot be read: Not a directory"),
     (["init", "--home", "/dev/null"], 2, "it is a file"),

@@ -447,3 +447,24 @@ def test_a_recall_asks_for_who_and_what_at_the_command_and_by_way_of_the_process
     with serving(boat):
         for options, found in asked:
             assert texts(*options) == found
+
+
+def test_the_same_day_or_month_as_both_ends_means_all_of_it_in_each_command(command: Command, boat: Path) -> None:
+    def ends(day: str) -> tuple[object, ...]:
+        return ("--since", day, "--until", day, "--home", boat, "--json")
+
+    def texts(*asked: object) -> list[str]:
+        return [hit["text"] for hit in command(*asked).json["hits"]]
+
+    assert texts("recall", "how long is the pier", *ends("2026-11-20")) == ["the pier is 40 m"]
+    assert texts("recall", "how long is the pier", *ends("20 nov 2026")) == ["the pier is 40 m"]
+    assert "the pier is 40 m" in texts("recall", "how long is the pier", *ends("2026-11"))
+    assert texts("recall", "how long is the pier", *ends("2026-11-21")) == []
+    assert [hit["text"] for hit in shaped(command, boat, "who=Ida", *ends("2026-11-20")[:4])["hits"]] == [
+        "the pier is 40 m"
+    ]
+    logged = command("log", "--by", "said", "--scope", "*", *ends("2026-11-20")).out.splitlines()
+    assert [json.loads(line)["text"] for line in logged] == ["the pier is 40 m"]
+    assert command("recall", "pier", *ends("2026-11-20T18:00")).code == 2, "a minute holds nothing"
+    assert command("forget", "--yes", *ends("2026-11-20")).code == 0
+    assert texts("recall", "how long is the pier", "--home", boat, "--json", "--scope", "work/pier") == []

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from mnemic.actors.protocol.errors import BadTime
 from mnemic.actors.protocol.times import UTC_ZONE, parse_time
-from mnemic.cli.terminal.dates import parse_local_time
+from mnemic.cli.terminal.dates import parse_local_span
 
 NOW = datetime(2026, 11, 27, 17, 30)  # a Friday
 
 
 def local(text: str) -> datetime:
-    return datetime.fromtimestamp(parse_local_time(text, NOW, UTC_ZONE) / 1e6)
+    return datetime.fromtimestamp(parse_local_span(text, NOW, UTC_ZONE)[0] / 1e6)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_time_is_read_as_people_write_it(text: str, expected: datetime) -> Non
 
 @pytest.mark.parametrize("text", ["2026-09-21T18:17:13.608Z", "2026-09-21T20:17:13.608+02:00", "2026-09-21t18:17:13z"])
 def test_a_time_with_an_offset_is_what_it_says(text: str) -> None:
-    assert parse_local_time(text, NOW, UTC_ZONE) == parse_time(text.upper(), UTC_ZONE)
+    assert parse_local_span(text, NOW, UTC_ZONE)[0] == parse_time(text.upper(), UTC_ZONE)
 
 
 @pytest.mark.parametrize(
@@ -63,10 +63,34 @@ def test_a_time_with_an_offset_is_what_it_says(text: str) -> None:
 )
 def test_what_is_no_time_or_could_be_two_is_refused(text: str) -> None:
     with pytest.raises(BadTime):
-        parse_local_time(text, NOW, UTC_ZONE)
+        parse_local_span(text, NOW, UTC_ZONE)
 
 
 @given(st.datetimes(min_value=datetime(1990, 1, 1), max_value=datetime(2200, 1, 1)))
 def test_what_a_day_is_written_as_is_read_back(moment: datetime) -> None:
     unpadded = f"{moment.year}-{moment.month}-{moment.day}"
     assert local(unpadded) == datetime(moment.year, moment.month, moment.day)
+
+
+@pytest.mark.parametrize(
+    ("text", "hours"),
+    [
+        ("2026-09-01", 24),
+        ("2026-9-1", 24),
+        ("20260901", 24),
+        ("2026-09-01Z", 24),
+        ("yesterday", 24),
+        ("last tuesday", 24),
+        ("2w", 24),
+        ("2026-02", 28 * 24),
+        ("september", 30 * 24),
+        ("2025", 365 * 24),
+        ("2026-09-01 5pm", None),
+        ("2026-09-01T00:00", None),
+        ("2h", None),
+        ("9999-12-31", None),
+    ],
+)
+def test_what_names_a_day_a_month_or_a_year_says_when_it_is_over(text: str, hours: int | None) -> None:
+    start, end = parse_local_span(text, NOW, UTC_ZONE)
+    assert (None if end is None else (end - start) / 3_600e6) == hours

@@ -213,6 +213,7 @@ def test_a_recall_is_narrowed_as_on_the_command_line(example_home: Path, tmp_pat
             ({"session": "call-2026-10-11"}, lambda hit: hit["session"] == "call-2026-10-11"),
             ({"until": "2026-10-01"}, lambda hit: hit["said_at"] < "2026-10-01"),
             ({"since": "2026-10-01"}, lambda hit: hit["said_at"] >= "2026-10-01"),
+            ({"since": "2026-10-11", "until": "2026-10-11"}, lambda hit: hit["said_at"].startswith("2026-10-11")),
             ({"kinds": ["tool_result"]}, lambda hit: hit["kind"] == "tool_result"),
         ]
         for arguments, holds in narrowed:
