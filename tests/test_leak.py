@@ -33,6 +33,7 @@ from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.ray.local import clean_up_home, ray_folder
 from mnemic.runtime.minds.homes import create_mind
 from mnemic.runtime.minds.run_dir import ServerInfo
+from tests.waiting import BOUND_S
 
 UNIT_BYTES = 10
 LARGE_BYTES = 5 << 20
@@ -158,7 +159,7 @@ def under_load_until_killed(
         thread.start()
     try:
         for answer in answers:
-            assert answer.wait(120)
+            assert answer.wait(BOUND_S)
         wait_until(full, "filling the object store", 240)
     finally:
         whole = process_family(card.pid)

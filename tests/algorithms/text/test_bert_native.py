@@ -23,6 +23,7 @@ from mnemic.algorithms.text.bert import (
     pack_windows,
 )
 from tests.modelling import Tensors, draw
+from tests.waiting import BOUND_S
 
 pytestmark = pytest.mark.skipif(not NATIVE, reason="the native extension is not built")
 
@@ -126,7 +127,7 @@ class TestBytesOnEveryInstructionSet:
                 env={"MNEMIC_INSTRUCTIONS": name, "PYTHONPATH": ":".join(filter(None, sys.path))},
                 capture_output=True,
                 text=True,
-                timeout=120,
+                timeout=BOUND_S,
             )
             if "is not what this processor has" not in done.stderr:
                 assert done.returncode == 0, done.stderr

@@ -32,6 +32,7 @@ from tests.harness import START_US
 from tests.processes.faces import Outcome
 from tests.runtime import strangers
 from tests.runtime.building import ROOT, said
+from tests.waiting import BOUND_S
 
 HERE = strangers.__name__
 SECRET = "the tea is in the blue tin"
@@ -243,7 +244,12 @@ def run_with(installed: Path, *command: object) -> Outcome:
     path = os.pathsep.join([str(installed), str(ROOT)])
     environment = {**os.environ, "PYTHONPATH": path}
     ended = subprocess.run(
-        [sys.executable, *map(str, command)], env=environment, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, *map(str, command)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=BOUND_S,
+        check=False,
     )
     return Outcome(ended.returncode, ended.stdout, ended.stderr)
 
