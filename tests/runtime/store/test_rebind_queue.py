@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from mnemic.actors.protocol.changes import Change, MemoryLabels, Relabel, Retire, Unretire
 from mnemic.actors.protocol.snapshot import NEAR_CALLS
 from mnemic.runtime.store.store import Store
-from tests.runtime.building import KEYS, apply, id_of, memory
+from tests.built import added
+from tests.runtime.building import KEYS, apply, id_of
 
 KINDS = ("turn", "injected", "tool_call", "note")
 _STEP = 20
@@ -52,7 +53,7 @@ def steps(store: Store, *changes: Change) -> int:
 
 
 def kept(store: Store, kinds: list[str]) -> None:
-    said = [memory(n, kind=kind, said_at=n, utc_offset_min=0) for n, kind in enumerate(kinds, start=1)]
+    said = [added(n, kind=kind, said_at=n, utc_offset_min=0) for n, kind in enumerate(kinds, start=1)]
     apply(store, *said)
 
 
