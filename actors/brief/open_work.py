@@ -29,11 +29,16 @@ _DONE = re.compile(
     re.IGNORECASE,
 )
 _SETTLED = re.compile(
-    r"\b(?:never ?mind|it was|turn(?:s|ed) out(?: (?:it was|to be))?|figured (?:it )?out|found (?:it|out|the)"
+    r"\b(?:never ?mind|it was|turn(?:s|ed) out(?: (?:it was|to be))?|figured (?:it )?out|found (?:it|out)"
     r"|was the (?:cause|reason|culprit|problem))\b",
     re.IGNORECASE,
 )
 """Says what something open came to: ``never mind, it was the proxy``."""
+_SEARCHES = re.compile(
+    r"\b(?:whether|why|which|what|who|where|how|cause|reason|culprit|find out|figure out|look into|investigate)\b",
+    re.IGNORECASE,
+)
+"""Says that something is open because it is not known."""
 _NOT_DONE = re.compile(
     r"\b(?:not(?! needed)|half|almost|nearly|never(?! mind)|until|when|once|if|should|will|would|can be)\b"
     r"|n['’]t\b|\?\s*$",
@@ -106,7 +111,8 @@ def open_work(turns: Sequence[Turn], limit: int) -> list[OpenItem]:
         if stop <= start or any(_share(terms, other, rarity) >= _AGAIN for other in elsewhere):
             continue
         later = [other.terms for other in done if other.place > one.place]
-        if any(place > one.place and answer <= terms for place, answer in settled):
+        is_search = _SEARCHES.search(turns[one.place].text, start, stop) is not None
+        if is_search and any(place > one.place and answer <= terms for place, answer in settled):
             continue
         if not _is_done(turns[one.place].text[start:stop], later, rarity):
             found.append(OpenItem(one.place, start, stop))

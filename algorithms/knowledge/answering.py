@@ -93,7 +93,7 @@ _FAILED = re.compile(
     r"""\b(?:
       no\ (?:change|luck|difference) | (?:did|does)(?:n['’]t|\ not)\ (?:help|work|change|do) | still | same\ \w+
     | worse | ugh | nope | no[,.!] | off\b | broken | breaks | swallow\w* | dangerous | (?:is|was)n['’]t\ it | fail\w*
-    | crash\w* | dies | died | hangs | hung | then\?
+    | crash\w* | dies | died | hangs | hung | then\? | (?:revert|undo|roll\ back)\ (?:it|that|this)
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -109,6 +109,10 @@ _UNHARMED = re.compile(
     r"\b(?:no(?:\ more)?|without(?:\ an?|\ any)?)\ (?:\w+\ )?(?:fail\w*|crash\w*|errors?|timeouts?)\b", re.IGNORECASE
 )
 _ACCEPTS = re.compile(r"^\W*(?:thanks|thank\ you|thx|ok|okay|good|nice|cool|lovely|super)\b", re.IGNORECASE)
+_OBJECTS = re.compile(
+    r"\?|n['’]t\b|\b(?:but|revert|undo|back|remove|drop|again|instead|not|still|yet|only|blank|empty|exits?)\b",
+    re.IGNORECASE,
+)
 _FAILS = re.compile(
     r"\b(?:\w*errors?|\w*exceptions?|fail\w*|crash\w*|bugs?|bro(?:ke|ken)|breaks|wrong|dies|died|hangs?|hung|stuck|denied"
     r"|refused|timeouts?|unreachable|flaky|garbage|no\ better)\b",
@@ -232,7 +236,7 @@ def read_answer(text: str) -> AnswerReading:
         sets_out=_SETS_OUT.search(text) is not None,
         gives_reason=_REASON.search(text) is not None,
         outcome=_outcome(opening),
-        accepts=len(text) <= _ACCEPTING_CHARS and _ACCEPTS.match(text) is not None,
+        accepts=len(text) <= _ACCEPTING_CHARS and bool(_ACCEPTS.match(text)) and not _OBJECTS.search(text),
         fails=_FAILS.search(text) is not None or _FAILED.search(_UNHARMED.sub("", opening)) is not None,
         has_key=bool(exact_keys(opening)),
     )

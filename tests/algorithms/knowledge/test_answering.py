@@ -130,6 +130,9 @@ FIRST, SECOND = "assistant: I release the camera in onPause.", "assistant: I reb
         ((REPORT, FIRST, "user: nope", SECOND, "user: make the logo blue"), [3], 3, False),
         ((REPORT, FIRST, "user: make the logo blue", "assistant: It is blue.", "user: great"), [], 1, False),
         ((REPORT, FIRST, "user: starts no better"), [], 2, False),
+        ((REPORT, FIRST, "user: ok, revert that", SECOND, "user: great, works"), [3], 4, True),
+        ((REPORT, FIRST, "user: Thanks, exits 1 again"), [], 2, False),
+        ((REPORT, FIRST, "user: ok so what now?"), [], 1, False),
         ((REPORT,), [], 0, False),
     ],
 )

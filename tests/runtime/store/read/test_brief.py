@@ -428,6 +428,12 @@ def test_what_an_open_question_came_to_ends_it(actor_system: ActorHarness) -> No
     assert still_open(actor_system) == []
 
 
+def test_what_is_to_be_done_is_open_though_one_of_its_words_is_told_of(actor_system: ActorHarness) -> None:
+    keep(actor_system, event("TODO: rewrite the proxy configuration for staging.", 1), event("bye", 2))
+    keep(actor_system, reply("I found the proxy. Turned out it was the proxy.", 9, session="two"))
+    assert still_open(actor_system) == ["TODO: rewrite the proxy configuration for staging."]
+
+
 def test_what_the_session_itself_has_done_is_not_open_once_it_starts_anew(actor_system: ActorHarness) -> None:
     keep(actor_system, event("todo: move the lantern to the pier", 1), reply("Shall I paint it?", 2))
     keep(actor_system, event("the lantern is moved to the pier, done", 9, session="new"))
