@@ -24,8 +24,10 @@ _UNNAMED_AT_END = re.compile(r"\b(?:it|them|that|this|those|these|there|ones?|mo
 _CODE = re.compile(
     r"\s*(?:const|let|var|def|class|import|function|fn|#include)\s+[\w.*<]+\s*(?:[=({;]|:\s*$)|.*(?:[{};]\s*$|\s//\s|==|=>)"
 )
-_STEPS = word_set("see owe suggest feel finish start guess mean point say")
-"""Verbs of what an assistant does or thinks for the moment."""
+_SAYING = word_set("suggest guess mean point say")
+"""Verbs of what who speaks says for the moment."""
+_STEPS = word_set("see owe feel finish start")
+"""Verbs of what an assistant does or feels for the moment."""
 _MAKING = frozenset(CHANGES) | word_set("make set add pick choose adopt use")
 """Verbs of steps whose result stays."""
 _HAPPENING = word_set("ask book come die fall fire get give hear happen meet offer pass pause replace see send vote")
@@ -55,7 +57,8 @@ def is_self_contained(subject: str, relation: str, value: str, clause: str, *, h
         return False
     if (not verb or len(told) == len(_WORD.findall(clause))) and _UNNAMED_AT_END.search(clause):
         return False
-    if about == ["i"] and not by_user and (first in _STEPS or (happened and first not in _MAKING)):
+    is_step = not by_user and (first in _STEPS or (happened and first not in _MAKING))
+    if about == ["i"] and (first in _SAYING or is_step):
         return False
     if happened and (first in _HAPPENING or not {"was", "were"}.isdisjoint(_WORD.findall(clause))):
         return False

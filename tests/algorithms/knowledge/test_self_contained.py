@@ -80,6 +80,7 @@ def test_what_names_thing_and_value_can_be_read_alone(text: str) -> None:
         "a) lantern) as well, so that the page depends on the key",
         "thanks, the loader accepts that",
         "CI is red",
+        "I say two hours before high water",
         "the tests are green",
         "The lantern was painted by Rae",
         "Rae asked about the lantern",
