@@ -133,8 +133,9 @@ def _told_once(found: Sequence[StatementRecord], at: int, snapshot: Snapshot) ->
 
 
 def _once(some: Sequence[Fact]) -> Fact:
-    """What several statements say, as the last of them says it."""
-    newest = [fact for fact in some if _clause(fact) == _clause(some[0])]
+    """What several statements say, as the last of them says it, of those that the user said where there are any."""
+    said = [fact for fact in some if fact.role == "user"] or some
+    newest = [fact for fact in said if _clause(fact) == _clause(said[0])]
     return msgspec.structs.replace(
         min(newest, key=lambda fact: (fact.negative, fact.start_byte)),
         holds_from=min(fact.holds_from for fact in some),

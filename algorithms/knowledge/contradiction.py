@@ -50,8 +50,12 @@ _USING = frozenset(
 """Relations between us and what we use."""
 _SIDE_BY_SIDE = frozenset(("language",))
 """Kinds of which many use several at a time: who switches to one may keep another."""
-_TAIL = re.compile(r"[,;(]\s*(?:on|at|with|running|hosted|listening|port|version)\b.*", re.DOTALL | re.IGNORECASE)
-"""Tells beside a value where and how that is, and not for what: ``postgres 16, on db.internal``."""
+_PORT = re.compile(r"[,;(]\s*(?:(?:listening\s+)?(?:on|at)\s+)?(?:port|version)\s+v?\d[\w.]*", re.IGNORECASE)
+_TAIL = re.compile(
+    r"[,;(]\s*(?:with\b.*|(?:(?:running|hosted|listening)\s+)?(?:on|at)\s+(?:localhost\b|[a-z][\w-]*(?:\d|[.:/]\w)\S*|\d+\.\d\S*))",
+    re.DOTALL | re.IGNORECASE,
+)
+"""Tells beside a value on which host and with what it is, and not for what: ``postgres 16, on db.internal``."""
 _CONTRACTED = re.compile(r"(?<!n)['’](?:ve|re|m|d|ll|s)$")  # "we've"
 _DECIDED = re.compile(r"\W*(?:decision|decided)\b", re.IGNORECASE)
 _LABELS = word_set("""
@@ -75,7 +79,8 @@ def contradict(older: Said, newer: Said) -> str:
         return ""
     was, now = set(normal_value(old.value).split()), set(normal_value(new.value).split())
     is_same = was <= now or now <= was or not old.single
-    is_same = is_same or are_equal_amounts(old.value, new.value) or are_of_two_ranges(old.value, new.value)
+    is_same = is_same or are_equal_amounts(old.value, new.value)
+    is_same = is_same or (not newer.cue and are_of_two_ranges(old.value, new.value))
     rule = "several" if not old.single and _is_only_one(older) and _by_kind(older, newer) else ""
     if old.single and older.subject == newer.subject:
         rule = (was == now and _by_denial(older, newer)) or ("" if is_same else _by_value(older, newer))
@@ -144,19 +149,24 @@ def _are_as_wide(older: Said, newer: Said, *, strict: bool = True) -> bool:
     """
     if _qualified(older) != _qualified(newer):
         return False
-    was, now = _besides(older), _besides(newer)
+    both = all(_TAIL.search(sentence_of(one)) for one in (older, newer))  # hosts of two things may differ
+    was, now = (_besides(one, with_tail=both) for one in (older, newer))
     return was == now or (not strict and not (was and now))
 
 
-def _besides(said: Said) -> frozenset[str]:
+def _besides(said: Said, *, with_tail: bool) -> frozenset[str]:
     """The words of a sentence up to the end of a clause that are none of its subject, relation and value: what it is
     for, where, when.
+
+    Args:
+        with_tail: whether a host and what it goes with count too.
     """
     one = said.statement
     sentence, clause = sentence_of(said), clause_of(said)
     end = sentence.find(clause) + len(clause)
     value_end = end - (said.statement.clause_end - said.statement.end)
-    told = words_of(sentence[:value_end] + _TAIL.sub(" ", sentence[value_end:end]))
+    tail = _PORT.sub(" ", sentence[value_end:end])
+    told = words_of(sentence[:value_end] + (tail if with_tail else _TAIL.sub(" ", tail)))
     told = [_CONTRACTED.sub("", word) for word in told]
     if not one.single:  # what stands beside it is told in its own right
         told = [word for word in told if not kinds_of_name(word)]
@@ -194,7 +204,8 @@ def _by_words(older: Said, newer: Said) -> str:
         return ""  # "logging in harbor" and "logging in moss" are two things
     is_loose = is_light or is_speaker(newer.subject)
     values = older.statement.value, newer.statement.value
-    is_alike = are_alike(*values) or (is_slot(newer.subject) and are_bare_names(*values))
+    is_bare = is_slot(newer.subject) and are_bare_names(*values) and not _are_known(older, newer)
+    is_alike = are_alike(*values) or is_bare
     if newer.cue:
         is_sure = is_alike or (not is_loose and not are_of_two_kinds(older.statement.value, newer.statement.value))
         return "same words" if is_sure and _qualified(older) == _qualified(newer) else ""

@@ -1,7 +1,7 @@
 """Tells whether a statement can be read alone, without the words around it.
 
 What only points at something ("it", "a real one", "such bookings"), what a bracket or a comma cut in two, lines of
-code, greetings and an assistant's report of its own steps are found by recall all the same. Pure; English. Above stands
+code and an assistant's report of its own steps are found by recall all the same. Pure; English. Above stands
 `mnemic.actors.knowledge.fact_views`.
 """
 
@@ -24,16 +24,20 @@ _UNNAMED_AT_END = re.compile(r"\b(?:it|them|that|this|those|these|there|ones?|mo
 _CODE = re.compile(
     r"\s*(?:const|let|var|def|class|import|function|fn|#include)\s+[\w.*<]+\s*(?:[=({;]|:\s*$)|.*(?:[{};]\s*$|\s//\s|==|=>)"
 )
-_GREETING = re.compile(r"\s*(?:hi|hello|hey|thanks|thank you|sorry|good (?:morning|night)|bye)\b", re.IGNORECASE)
-_STEPS = word_set("see owe suggest feel finish start guess mean point say")
-"""Verbs of what who speaks does or thinks for the moment."""
+_SAYING = word_set("suggest guess mean point say")
+"""Verbs of what who speaks says for the moment."""
+_STEPS = word_set("see owe feel finish start")
+"""Verbs of what an assistant does or feels for the moment."""
 _MAKING = frozenset(CHANGES) | word_set("make set add pick choose adopt use")
 """Verbs of steps whose result stays."""
 _HAPPENING = word_set("ask book come die fall fire get give hear happen meet offer pass pause replace see send vote")
 """Verbs of what happened once."""
-_MOMENTS = word_set("green red right wrong broken down up fine okay ok ready back done over off fixed slow fast safe")
+_MOMENTS = word_set("right wrong broken down up fine okay ok ready back done over")
 """What something is for the moment."""
-_CUT = re.compile(r"[^(\[{]*[)\]}]")  # what it closes was opened before
+_CHECKS = word_set("test tests ci build builds check checks pipeline suite")
+"""What is green or red for the moment; any other thing has that colour."""
+_CUT = re.compile(r"(?:\W*(?:\d+|[a-z])[)\]]\s)?+[^(\[{]*(?<![:;-])[)\]}]", re.IGNORECASE)
+"""Closes what was opened before, which the label of a list (``2)``) and a smiley do not."""
 _WORD = re.compile(r"[\w'’-]+")
 
 
@@ -53,10 +57,12 @@ def is_self_contained(subject: str, relation: str, value: str, clause: str, *, h
         return False
     if (not verb or len(told) == len(_WORD.findall(clause))) and _UNNAMED_AT_END.search(clause):
         return False
-    if about == ["i"] and (first in _STEPS or (happened and not by_user and first not in _MAKING)):
+    is_step = not by_user and (first in _STEPS or (happened and first not in _MAKING))
+    if about == ["i"] and (first in _SAYING or is_step):
         return False
     if happened and (first in _HAPPENING or not {"was", "were"}.isdisjoint(_WORD.findall(clause))):
         return False
-    if (first, len(told)) == ("be", 1) and told[0] in _MOMENTS:
+    is_state = (first, len(told)) == ("be", 1)
+    if is_state and (told[0] in _MOMENTS or (told[0] in ("green", "red") and about[-1] in _CHECKS)):
         return False
-    return not (_GREETING.match(clause) or _CODE.match(clause) or _CUT.match(clause))
+    return not (_CODE.match(clause) or _CUT.match(clause))

@@ -9,6 +9,7 @@ MySQL" are built alike. Where the tables know nothing, nothing is claimed. Engli
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 from mnemic.algorithms.knowledge.entities.keys import entity_key, split_version
 from mnemic.algorithms.knowledge.extraction.sentences import CLOCK_WORDS, word_set
@@ -25,11 +26,14 @@ window zone
 """The last word of a subject that has one value at a time: ``rate limit``, ``order cutoff``, ``package manager``."""
 _FAVOURITE = word_set("favourite favorite main primary default current")
 """Words that make any noun after them one that has one value: ``my favourite editor``."""
+_SPOKEN = "english german french spanish italian portuguese dutch polish danish swedish russian japanese chinese arabic"
 _NAMES = [
     (noun, names.split())
     for noun, names in re.findall(
         r"([\w ]+): (.+)",
-        """
+        f"""
+language: {_SPOKEN}
+locale: {_SPOKEN}
 database: postgres postgresql mysql mariadb sqlite mongo mongodb dynamodb cockroachdb cassandra duckdb firestore oracle
 cache: redis valkey memcached dragonfly keydb
 queue: redis rabbitmq kafka nats sqs celery sidekiq bullmq pulsar activemq
@@ -54,25 +58,28 @@ language: python rust typescript javascript java kotlin ruby php swift scala eli
     )
 ]
 """Well-known names by the noun of their kind. Two rows of one noun do not take each other's place: npm is for one
-language, and uv for another."""
+language, and uv for another. One name under two nouns says of itself neither: "it's German" may be of a car."""
 _KINDS_OF_NAMES: dict[str, frozenset[int]] = {}
 for _kind, (_, _listed) in enumerate(_NAMES):
     for _key in (entity_key(one.replace("_", " ")) for one in _listed):
         _KINDS_OF_NAMES[_key] = _KINDS_OF_NAMES.get(_key, frozenset()) | {_kind}
 _NOUNS = frozenset(noun for noun, _ in _NAMES)
 _UNITS = {
-    **dict.fromkeys(("second", "sec", "s", "ms", "minute", "min", "hour", "h", "day", "week", "month", "year"), "time"),
+    **dict.fromkeys(
+        ("second", "sec", "s", "ms", "minute", "min", "hour", "hr", "h", "day", "week", "month", "year"), "time"
+    ),
     **dict.fromkeys(("kb", "mb", "gb", "tb", "kib", "mib", "gib", "byte"), "size"),
     **dict.fromkeys(("euro", "eur", "dollar", "usd", "pound", "gbp"), "money"),
     **dict.fromkeys(("port", "pm", "am", "o'clock", "about", "around"), ""),
 }
 """Units by what they measure: ``24 hours`` and ``30 minutes`` are of one sort. ``""``: not a unit of its own."""
-_AMOUNT = re.compile(r"(\d[\d,]*(?:\.\d+)?)\s*([a-z]*)")
-_SCALES: dict[str, tuple[str, float]] = {
-    unit: ("time" if seconds else "size", float(seconds or kib))
+_AMOUNT = re.compile(r"(\d[\d,]{0,30}(?:\.\d{1,30})?)\s*([a-z]*)")
+_SCALES: dict[str, tuple[str, Fraction]] = {
+    unit: ("time" if seconds else "size", Fraction(seconds or kib))
     for unit, seconds, kib in re.findall(
         r"(\w+) (?:([\d.]+)s|(\d+)kib)",
-        "ms .001s s 1s sec 1s second 1s m 60s min 60s minute 60s h 3600s hour 3600s d 86400s day 86400s week 604800s"
+        "ms 0.001s millisecond 0.001s s 1s sec 1s second 1s m 60s min 60s minute 60s h 3600s hr 3600s hour 3600s"
+        " d 86400s day 86400s week 604800s"
         " kb 1kib mb 1024kib gb 1048576kib tb 1073741824kib",
     )
 }
@@ -183,8 +190,8 @@ def are_equal_amounts(value: str, other: str) -> bool:
     amounts = set()
     for number, unit in (one.groups() for one in found if one):
         unit = unit if unit in _SCALES else unit.rstrip("s")
-        sort, scale = _SCALES.get(unit, (unit, 1))
-        amounts.add((sort, float(number.replace(",", "")) * scale))
+        sort, scale = _SCALES.get(unit, (unit, Fraction(1)))
+        amounts.add((sort, Fraction(number.replace(",", "")) * scale))
     return len(amounts) == 1
 
 

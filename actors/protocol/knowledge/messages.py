@@ -62,7 +62,7 @@ class Fact(Message, frozen=True, kw_only=True):
     said_at: Time
     """World time it was said."""
     holds_from: Time
-    """World time from which it holds: by its words, else since it was said."""
+    """World time from which it holds: by its words, else since it was first said."""
     holds_to: Time | None = None
     """World time from which it does no longer, by its words or by what replaced it; absent where nothing tells."""
     replaced_by: FactRef | None = None
@@ -70,7 +70,7 @@ class Fact(Message, frozen=True, kw_only=True):
     in_question: bool = False
     """Whether another statement contradicts it, and nobody has settled that."""
     times: int = 1
-    """In how many memories it is said; the newest of them is named."""
+    """In how many memories it is said; the newest of them is named, of its user's where there are any."""
     speaker: str | None
     """Who said it."""
     role: str

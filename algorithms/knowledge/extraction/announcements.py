@@ -12,7 +12,7 @@ from mnemic.algorithms.knowledge.entities.keys import subject_key
 from mnemic.algorithms.knowledge.extraction.clause_parts import Part
 from mnemic.algorithms.knowledge.extraction.clause_reader import Clause, Draft, Reading
 from mnemic.algorithms.knowledge.extraction.clause_values import Value
-from mnemic.algorithms.knowledge.extraction.sentences import BASE, DETERMINER, MARK, Sentence
+from mnemic.algorithms.knowledge.extraction.sentences import BASE, DETERMINER, MARK, PREPOSITION, Sentence
 from mnemic.algorithms.knowledge.extraction.verb_groups import VerbGroup
 from mnemic.algorithms.knowledge.slots import is_slot, noun_of_name, sort_of
 
@@ -23,6 +23,7 @@ _CUES = tuple(
 _CONTRASTS = (("instead", "of"), ("rather", "than"), ("not",), ("no", "longer"))
 _MOST_WORDS = 12
 _MOST_LABELLED = 5
+_WITHIN = ("of", "per")  # tie what belongs to a value
 _LABEL = re.compile(r"((?:[\w'’-]+ ){0,3}[\w'’-]+)\W{0,4}:\W{0,4}([^\s,;()][^,;()\n]*)")
 
 
@@ -65,7 +66,11 @@ def read_label(reading: Reading) -> None:
         return
     named = [at for at in places if sentence.ends[at] <= label.end(1)]
     value = [at for at in places if label.start(2) <= sentence.starts[at] and sentence.ends[at] <= label.end(2)]
-    if not named or not 1 <= len(value) <= _MOST_LABELLED or not sort_of(label[2]):
+    if not named or not 1 <= len(value) <= _MOST_LABELLED:
+        return
+    tie = next((at for at in value[1:] if sentence.kinds[at] & PREPOSITION and sentence.words[at] not in _WITHIN), 0)
+    value = [at for at in value if not tie or at < tie]  # "30 s for the queue"
+    if not sort_of(sentence.text[sentence.starts[value[0]] : sentence.ends[value[-1]]]):
         return
     first, last = places[0], places[-1] + 1
     verb = VerbGroup(first, first, "be", 0, first)

@@ -46,6 +46,19 @@ def told(text: str, *, by_user: bool = True) -> list[str]:
         "I have one more at home",
         "Class sizes are limited to 20",
         "The repository is private",
+        "Sorry, our port is now 8081",
+        "Thanks, our owner is Ines",
+        "Hello Kitty is our mascot",
+        "Hi Ines, the boat is moored at the long pier",
+        "2) Our database is MySQL",
+        "b) our cache is Redis",
+        "Done :) our port is 8081",
+        "Our brand color is green",
+        "Our theme colour is red",
+        "The dark mode flag is off",
+        "The rate is fixed",
+        "I start work at 9",
+        "I feel sick from peanuts",
     ],
 )
 def test_what_names_thing_and_value_can_be_read_alone(text: str) -> None:
@@ -62,13 +75,15 @@ def test_what_names_thing_and_value_can_be_read_alone(text: str) -> None:
         "That failure is the old decision",
         "such bookings are marked grey",
         "the thing is blue",
-        "hi, the boat is running away",
         "const port = 9000; // the port is 9000",
         "a, lantern) as well, so that the page depends on the key",
+        "a) lantern) as well, so that the page depends on the key",
+        "thanks, the loader accepts that",
+        "CI is red",
+        "I say two hours before high water",
         "the tests are green",
         "The lantern was painted by Rae",
         "Rae asked about the lantern",
-        "I owe you the honest cause",
     ],
 )
 def test_what_points_elsewhere_or_is_over_can_not(text: str) -> None:
@@ -80,3 +95,8 @@ def test_what_an_assistant_did_is_over_and_what_it_made_of_something_stays() -> 
     assert told(did, by_user=False) == []
     assert told(made, by_user=False) == [made]
     assert told(did) == [did]
+
+
+def test_what_an_assistant_feels_or_starts_is_of_the_moment_and_what_its_user_does_stays() -> None:
+    for text in ("I owe you the honest cause", "I start work at 9", "I feel sick from peanuts"):
+        assert (told(text, by_user=False), told(text)) == ([], [text])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mnemic.algorithms.knowledge.slots import (
     are_alike,
@@ -74,6 +76,8 @@ def test_a_name_of_several_kinds_says_of_none_what_it_is() -> None:
         ("1,000", "1000", True),
         ("2 TB", "2048 GB", True),
         ("7 days", "1 week", True),
+        ("2 hrs", "2 h", True),
+        ("9" * 5000, "9" * 5000, False),  # no amount that anyone tells
         ("5 euros", "5 euro", True),
         ("5 euros", "5 dollars", False),
         ("3 GB", "3 h", False),
@@ -84,6 +88,12 @@ def test_a_name_of_several_kinds_says_of_none_what_it_is() -> None:
 )
 def test_amounts_are_equal_in_whatever_unit_they_are_told(one: str, other: str, *, equal: bool) -> None:
     assert are_equal_amounts(one, other) == are_equal_amounts(other, one) == equal
+
+
+@given(st.integers(0, 10**9))
+def test_milliseconds_are_equal_to_as_many_thousandths_of_seconds(count: int) -> None:
+    assert are_equal_amounts(f"{count} ms", f"{count // 1000}.{count % 1000:03} s")
+    assert not are_equal_amounts(f"{count} ms", f"{count // 1000}.{count % 1000:03}1 s")
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,22 @@ def test_what_says_the_same_in_other_words_or_twice_in_a_clause_is_one_fact(
     assert {one.holds_from for one in listed.facts} >= {parse_time("2026-11-01", UTC_ZONE)}
 
 
+@pytest.mark.parametrize("last", ["assistant", "user"])
+def test_what_both_say_is_told_in_the_words_of_its_user(mind: Mind, home: Path, last: str) -> None:
+    said = [
+        turn("We use MariaDB.", scope="quay", id="a", said_at="2026-11-01"),
+        turn("The database is MariaDB.", scope="quay", id="b", said_at="2026-11-02", role="user"),
+        turn("Our database is MariaDB.", scope="quay", id="c", said_at="2026-11-03", role=last),
+    ]
+    mind.capture(lines(home / "b.jsonl", *said))
+    mind.update_facts()
+    (told,) = mind.facts(scope="quay").facts
+    words, day = ("Our database", 3) if last == "user" else ("The database", 2)
+    assert (told.text.decode(), told.role, told.times) == (f"{words} is MariaDB", "user", 3)
+    assert (told.said_at, told.holds_from) == tuple(parse_time(f"2026-11-{one:02}", UTC_ZONE) for one in (day, 1))
+    assert mind.get([told.memory])[0].data.startswith(words.encode())
+
+
 def test_what_can_not_be_read_alone_is_listed_as_history_or_where_it_is_to_be_settled(mind: Mind) -> None:
     for text in ("The loader accepts that.", "The lantern was painted by Rae."):
         mind.remember(text, scope="quay", kind="turn")
