@@ -35,8 +35,6 @@ def user_text_events(
         voice: whose it is by its own look, where the caller knows more of that than the text tells.
     """
     said, appended = (text, "") if "host" in (typed_by, voice) else split_appended(text)
-    if appended:
-        voice = "person"
     heard = typed_by or voice or voice_of(said)
     if typed_by == "unclear" and (voice or voice_of(said)) == "host":
         heard = "host"
