@@ -44,7 +44,7 @@ def user_text_events(
     whole = text.encode("utf-8", "surrogatepass") if appended else None
     yield make("turn", "user", said, author="unknown" if heard == "unclear" else None, formerly_text=whole, **ids)
     if nonblank_text(rest := strip_own_output(appended)):
-        yield make("injected", "system", rest, **ids)
+        yield make("injected", "system", rest, formerly_text=whole, **ids)
 
 
 def claude_typist(record: Json) -> Typist:
