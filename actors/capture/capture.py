@@ -127,7 +127,7 @@ class CaptureActor:
         )
         snapshots = ports.open_snapshots()
         leaving_out = CaptureFilter(snapshots, ports.pauses, ports.is_ignored_folder, ports.is_allowed, settings)
-        gone_folders = partial(GoneFolders, keeping, snapshots, ports.is_gone_folder)
+        gone_folders = partial(GoneFolders, keeping, snapshots, ports.is_gone_folder, {})
         transcribing = TranscriptCapture(ports.open_transcript, keeping, leaving_out, snapshots, gone_folders, *batch)
         queueing = TranscriptQueue(snapshots, ports.stat_file, transcribing, settings["capture.silence_s"])
         draining = SpoolDrainer(

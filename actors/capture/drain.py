@@ -295,10 +295,11 @@ class SpoolDrainer:
             return _defect(record, error)
 
     def _understand(self, record: HookRecord) -> _Interpretation | str:
+        self._folders.note_record(record)
         if record.event == BRIEFING_NOTE:
             told = decode_note(record)
             return told if isinstance(told, str) else _Interpretation(briefings=[told])
-        left_out = self._leaving_out.excludes_record(record, self._keeping.folder_scope)
+        left_out = self._leaving_out.excludes_record(record, self._folders.folder_scope)
         found = self._read(record)
         if isinstance(found, str):  # what is not understood may be of the very thing that is left out
             return _Interpretation(left_out=1) if left_out else found
@@ -323,8 +324,7 @@ class SpoolDrainer:
         why = unstorable_reason(event)
         if why is not None:
             return why
-        main = record.main_folder if event.cwd == record.cwd else None
-        place = self._folders.resolve_scope(event, None, anyway=True, main_folder=main)
+        place = self._folders.resolve_scope(event, None, anyway=True)
         if self._leaving_out.excludes_session_kind(event) or self._leaving_out.excludes_project(place, event.cwd):
             kept.left_out += 1
             if event.headless:  # not every host's transcript says so

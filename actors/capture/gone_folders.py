@@ -19,7 +19,7 @@ import msgspec
 from mnemic.actors.capture.capture_filter import root_session
 from mnemic.actors.capture.prepare import ChangeBuilder, unstorable_reason
 from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.events import Event, escape_surrogates
+from mnemic.actors.protocol.events import Event, HookRecord, escape_surrogates
 from mnemic.actors.protocol.ports import Source
 from mnemic.actors.protocol.snapshot import SnapshotSource
 
@@ -38,6 +38,7 @@ class GoneFolders:
         keeping: ChangeBuilder,
         snapshots: SnapshotSource,
         is_gone: Callable[[str], bool],
+        main_folders: dict[str, str],
         reread: Callable[[], Source] | None = None,
     ) -> None:
         """Look at nothing yet.
@@ -45,11 +46,13 @@ class GoneFolders:
         Args:
             keeping: resolves folders and identities.
             is_gone: whether a folder of this machine is not there any more.
+            main_folders: by worktree, as hooks have said so far; readings of one process share it.
             reread: opens the same transcript once more; ``None`` where that cannot be done.
         """
         self._keeping = keeping
         self._snapshots = snapshots
         self._look = is_gone
+        self._main_folders = main_folders
         self._reread = reread
         self._known: dict[str, bool] = {}
         self._places: dict[tuple[_Conversation, str], ScopeRef] = {}
@@ -58,14 +61,19 @@ class GoneFolders:
         self._said: dict[tuple[_Conversation, str], Counter[ScopeRef]] = defaultdict(Counter)
         """How many memories that were said in a folder are kept in which scope."""
 
-    def resolve_scope(
-        self, event: Event, scope: str | None, *, anyway: bool, main_folder: str | None = None
-    ) -> ScopeRef | str:
-        """Where an event belongs; or why that cannot be told. As `ChangeBuilder.resolve_scope`, but for its folder.
+    def note_record(self, record: HookRecord) -> None:
+        """Note the main folder of the worktree that a hook ran in, for its record and for the session's transcript."""
+        if record.cwd is not None and record.main_folder is not None:
+            self._main_folders[str(PurePosixPath(record.cwd))] = record.main_folder
 
-        Args:
-            main_folder: of the repository whose worktree the folder was, where its hook said so.
-        """
+    def folder_scope(self, folder: str | None) -> ScopeRef:
+        """Where a folder belongs; a worktree that is gone belongs where its hooks said. See `ChangeBuilder`."""
+        return self._keeping.folder_scope(self._lasting_folder(folder))
+
+    def resolve_scope(self, event: Event, scope: str | None, *, anyway: bool) -> ScopeRef | str:
+        """Where an event belongs; or why that cannot be told. As `ChangeBuilder.resolve_scope`, but for its folder."""
+        if (folder := self._lasting_folder(event.cwd)) != event.cwd:
+            event = msgspec.structs.replace(event, cwd=folder)
         place = self._keeping.resolve_scope(event, scope, anyway=anyway)
         if isinstance(place, str) or event.cwd is None or not place.path or place.found == "named":
             return place
@@ -73,12 +81,18 @@ class GoneFolders:
         if place.found != "folder" or place.project is None or not self._is_gone(event.cwd):
             self._others[conversation][_name(place)] = place
             return place
-        if main_folder is not None:
-            return self.resolve_scope(msgspec.structs.replace(event, cwd=main_folder), scope, anyway=anyway)
         key = conversation, place.project
         if key not in self._places:
             self._places[key] = self._owner(conversation, place, place.project)
         return self._places[key]
+
+    def _lasting_folder(self, folder: str | None) -> str | None:
+        """The main folder of the repository whose worktree a folder lay in, where that is gone; else the folder."""
+        if not folder or not self._main_folders:
+            return folder
+        above = (PurePosixPath(folder), *PurePosixPath(folder).parents)
+        gone = takewhile(self._is_gone, map(str, above))
+        return next((self._main_folders[one] for one in gone if one in self._main_folders), folder)
 
     def _owner(self, conversation: _Conversation, itself: ScopeRef, folder: str) -> ScopeRef:
         """The project of a folder that is gone, as far as anything tells; else the folder itself."""

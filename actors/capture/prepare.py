@@ -134,6 +134,7 @@ class ChangeBuilder:
             if event.utc_offset_min is None
             else event.utc_offset_min,
             formerly=formerly,
+            part_of=None if event.formerly_text is None else self.scrub(event.formerly_text).text,
         )
         if not self._keep_originals or {kind for kind, _ in scrubbed.found} <= {"private"}:
             return (memory,)

@@ -126,6 +126,8 @@ class AddMemory(ChangeBase, frozen=True, kw_only=True, tag="add_memory"):
     """Minutes east of UTC of the clock it was said by; ``None`` of what was kept before memories said so."""
     formerly: bytes | None = None
     """The identity that an earlier version gave it, where that differs: it is not kept twice."""
+    part_of: bytes | None = None
+    """The user's turn that an earlier version kept, where `text` is a part of it: what became of that holds for it."""
 
 
 class MemoryLabels(msgspec.Struct, frozen=True, kw_only=True, array_like=True):

@@ -76,7 +76,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     reported_as: tuple[Kind, Role] | None = None
     """Kind and role under which a hook reports the same text; they make the identity, in place of `kind` and `role`."""
     formerly_text: bytes | None = None
-    """The text that an earlier version kept in place of `text`, where that was a longer one."""
+    """The longer text that an earlier version kept as one turn of the user's, where `text` is a part of it."""
     undelivered: bool = False
     """Whether it waited in the host's queue when this was read: its hook may still tell of the same occurrence."""
 

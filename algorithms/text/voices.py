@@ -65,9 +65,8 @@ _LONGEST_BLANK = 64
 # `<https://…>` and `<ines@example.org>` are no tags: their names go on otherwise.
 _TAG = re.compile(r"<(?:!--|[/!?]?([^\W\d_][\w.-]*(?::[\w.-]+)?)(?=[\s/>]))")
 _CONTEXT_NAMES = "|".join(sorted(CONTEXT_TAGS))
-_CONTEXT_END = re.compile(rf"</(?:{_CONTEXT_NAMES})>\Z")
-_CONTEXT_TAG = re.compile(rf"\s*<({_CONTEXT_NAMES})(?:\s[^<>]*)?>")
-_CONTEXT_LINE = re.compile(rf"\n[ \t]*(?=<(?:{_CONTEXT_NAMES})[\s>])")
+_CONTEXT_END = re.compile(rf"</({_CONTEXT_NAMES})>\Z")
+_CONTEXT_BEGIN = re.compile(rf"(\n|</(?:{_CONTEXT_NAMES})>)[ \t]*(<({_CONTEXT_NAMES})(?:\s[^<>]*)?>)")
 
 
 def voice_of(text: str, *, is_typed: bool = False) -> Voice:
@@ -97,23 +96,27 @@ def voice_of(text: str, *, is_typed: bool = False) -> Voice:
 def split_appended(text: str) -> tuple[str, str]:
     """Split a prompt from what the host put behind it, which begins on a line of its own; ``""`` where it put nothing.
 
+    Each block begins at the last opening tag of its name: an earlier one that nothing closes is the person's.
     A prompt whose own part is no person's by its look stays whole.
     """
-    place, unclosed = 0, set()
-    while found := _CONTEXT_LINE.search(text, place):
-        place = end = found.end()
-        while (tag := _CONTEXT_TAG.match(text, end)) and tag[1] not in unclosed:
-            close = f"</{tag[1]}>"
-            place = text.find(close, tag.end())
-            if place < 0:
-                unclosed.add(tag[1])
-                place = tag.end()
-                break
-            place = end = place + len(close)
-        if end > found.end() and len(text) - end <= _LONGEST_BLANK and not _seen(text[end:]):
-            said = text[: found.start()].rstrip()
-            return (said, text[found.end() :]) if _seen(said) and voice_of(said) == "person" else (text, "")
-    return text, ""
+    end = text.rfind(">") + 1
+    if len(text) - end > _LONGEST_BLANK or _seen(text[end:]):
+        return text, ""
+    begun = list(_CONTEXT_BEGIN.finditer(text, 0, end))
+    place = None
+    while closing := _CONTEXT_END.search(text, max(0, end - 24), end):
+        while begun and begun[-1][3] != closing[1]:
+            begun.pop()
+        if not begun or text.find(closing[0], begun[-1].end()) != closing.start():
+            break
+        tag = begun.pop()
+        end = tag.end(1)
+        if tag[1] == "\n":
+            place = tag.start(2)
+            while end and text[end - 1].isspace():
+                end -= 1
+    said = "" if place is None else text[:place].rstrip()
+    return (said, text[place:]) if _seen(said) and voice_of(said) == "person" else (text, "")
 
 
 def _seen(text: str) -> str:

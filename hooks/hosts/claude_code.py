@@ -301,10 +301,8 @@ def user_message_events(make: EventFactory, texts: Iterable[str], typed_by: Typi
             typed.append(text)
     if typed:
         prompt = "\n".join(typed)
-        voice = voice_of(prompt)
-        if voice == "host" and any(voice_of(text) == "person" for text in typed):  # a prompt stands behind the host's
-            voice = "unclear"
-        yield from user_text_events(make, prompt, typed_by, voice)
+        is_behind_hosts = voice_of(prompt) == "host" and any(voice_of(text) == "person" for text in typed)
+        yield from user_text_events(make, prompt, typed_by, "unclear" if is_behind_hosts else None)
 
 
 def _injected_events(make: EventFactory, texts: Iterable[object], *, is_prompt: bool = False) -> Iterator[Event]:

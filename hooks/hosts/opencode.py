@@ -15,7 +15,7 @@ from typing import Any
 
 from mnemic.actors.protocol.errors import SourceUnreadable
 from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, MalformedLine
-from mnemic.algorithms.text.voices import Voice, voice_of
+from mnemic.algorithms.text.voices import Voice, split_appended, voice_of
 from mnemic.hooks.read.lines import (
     BOM,
     EventFactory,
@@ -162,7 +162,6 @@ def prompt_events(make: EventFactory, info: Json, parts: Iterable[Json]) -> Iter
     A part that is not ``synthetic`` was typed, unless it begins as texts of hosts do: plugins send such unmarked.
     """
     typed: list[str] = []
-    voices: set[Voice] = set()
     unmarked = []
     for part in parts:
         text = nonblank_text(part.get("text")) if part.get("type") == "text" else None
@@ -171,14 +170,14 @@ def prompt_events(make: EventFactory, info: Json, parts: Iterable[Json]) -> Iter
         if part.get("synthetic"):
             if nonblank_text(rest := strip_own_output(text)):
                 yield make("injected", "system", rest, **_message_ids(part))
-        elif (voice := voice_of(text, is_typed=True)) == "host":
+        elif voice_of(text, is_typed=True) == "host":
             unmarked.append((text, part))
         else:
             typed.append(text)
-            voices.add(voice)
     if typed:
         yield from (make("injected", "system", text, **_message_ids(part)) for text, part in unmarked)
-        voice = "unclear" if "unclear" in voices else "person"
+        said = (*typed[:-1], split_appended(typed[-1])[0])  # the host puts its text behind all that was typed
+        voice: Voice = "unclear" if any(voice_of(text, is_typed=True) == "unclear" for text in said) else "person"
         yield from user_text_events(make, "\n".join(typed), voice=voice, **_message_ids(info))
     elif unmarked:
         yield from user_text_events(make, "\n".join(text for text, _ in unmarked), "host", **_message_ids(info))

@@ -35,8 +35,6 @@ def user_text_events(
         voice: whose it is by its own look, where the caller knows more of that than the text tells.
     """
     said, appended = (text, "") if "host" in (typed_by, voice) else split_appended(text)
-    if appended:
-        voice = "person"
     heard = typed_by or voice or voice_of(said)
     if typed_by == "unclear" and (voice or voice_of(said)) == "host":
         heard = "host"
@@ -46,7 +44,7 @@ def user_text_events(
     whole = text.encode("utf-8", "surrogatepass") if appended else None
     yield make("turn", "user", said, author="unknown" if heard == "unclear" else None, formerly_text=whole, **ids)
     if nonblank_text(rest := strip_own_output(appended)):
-        yield make("injected", "system", rest, **ids)
+        yield make("injected", "system", rest, formerly_text=whole, **ids)
 
 
 def claude_typist(record: Json) -> Typist:

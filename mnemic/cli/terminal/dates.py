@@ -16,6 +16,7 @@ from mnemic.actors.protocol.errors import BadTime
 from mnemic.actors.protocol.times import Zone, parse_time
 
 _DAY = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)(.*)", re.DOTALL)
+_ISO_WEEK = re.compile(r"\d{4}-?w\d{2}(-?\d)?")
 _TIME_OF_DAY = re.compile(r"\d{1,2}(?::\d{2}){0,2}(?:\s?[ap]m)?")
 _SPAN = re.compile(r"(\d+)\s*([a-z]+)(?:\s+ago)?")
 _NO_DATE = re.compile(r"\d{1,3}|.*(?<!\d)\d{1,2}[./-]\d{1,2}(?![\d:]).*|q\d.*")
@@ -38,7 +39,9 @@ class TimeParam(click.ParamType):  # type: ignore[type-arg]
         return self._read(value)[0] if isinstance(value, str) else int(value)
 
     def end_of(self, since: Any, until: Any) -> int | None:
-        """When what both ends of a range name is over, where both name the same day, month or year; else ``None``."""
+        """When what both ends of a range name is over, where both name the same day, week, month or year; else
+        ``None``.
+        """
         if not isinstance(since, str) or not isinstance(until, str):
             return None
         first, last = self._read(since), self._read(until)
@@ -58,7 +61,7 @@ def parse_local_span(text: str, now: datetime, zone: Zone) -> tuple[int, int | N
         zone: that a time without an offset is in.
 
     Returns:
-        Microseconds since 1970 UTC; and where it names a day, a month or a year, when that is over.
+        Microseconds since 1970 UTC; and where it names a day, a week, a month or a year, when that is over.
 
     Raises:
         BadTime: it is none, or one that two people would read as two.
@@ -69,7 +72,9 @@ def parse_local_span(text: str, now: datetime, zone: Zone) -> tuple[int, int | N
         said = f"{day[1]}-{int(day[2]):02}-{int(day[3]):02}{day[4]}"
     try:
         moment = datetime.fromisoformat(said.upper())
-        period = "day" if len(said) <= len("2026-09-01") and "w" not in said else "time"
+        week = _ISO_WEEK.fullmatch(said)
+        is_date = len(said) <= len("2026-09-01") or week is not None
+        period = "time" if not is_date else "day" if week is None or week[1] else "week"
     except ValueError:
         moment, period = _read_words(text, said, now) if day is None else _read_day(text, day, now)
     try:
@@ -83,6 +88,8 @@ def _end_of(moment: datetime, period: str, zone: Zone) -> int | None:
     try:
         if period == "day":
             end = moment + timedelta(days=1)
+        elif period == "week":
+            end = moment + timedelta(days=7)
         elif period == "month":
             end = (moment + timedelta(days=31)).replace(day=1)
         elif period == "year":
@@ -134,10 +141,12 @@ def _read_words(text: str, said: str, now: datetime) -> tuple[datetime, str]:
 
 
 def _start_of(moment: datetime, period: str) -> datetime:
-    """Where what a text names begins: a day at midnight, a month on its first day; a time is meant as it is."""
+    """Where what a text names begins: a day at midnight, a week on Monday, a month on its first day; a time stays."""
     if period == "time":
         return moment
     midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    if period == "week":
+        return midnight - timedelta(days=midnight.weekday())
     if period == "month":
         return midnight.replace(day=1)
     return midnight.replace(month=1, day=1) if period == "year" else midnight

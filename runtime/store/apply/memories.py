@@ -43,17 +43,17 @@ _KINDS_WITH_IDS = ("tool_call", "tool_result")
 _HOSTS_WITHOUT_IDS = ("gemini-cli",)
 """Hosts that give them none: their calls are told apart by their words, as everything else is."""
 
+_KNOWN = (
+    "SELECT m.id, m.uuid, t.digest, s.path, m.retired_at FROM memories m JOIN texts t ON t.id = m.text"
+    " JOIN scopes s ON s.id = m.scope"
+)
 _READ_KINDS = ("turn", "decision", "note")
 """Kinds that are read for what they state, unless they are nobody's word: see `IS_READ`."""
 
 
 def _add_memory(context: ApplyContext, change: AddMemory, at: int) -> ChangeResult:
     db = context.db
-    known = db.execute(
-        "SELECT m.id, m.uuid, t.digest, s.path, m.retired_at FROM memories m JOIN texts t ON t.id = m.text"
-        " JOIN scopes s ON s.id = m.scope WHERE m.identity IN (?1, ?2) ORDER BY m.identity != ?1",
-        (change.identity, change.formerly),
-    ).fetchone()
+    known = _known_memory(context, change)
     if known is not None:
         row, uuid, digest, path, retired_at = known
         newer = current_successor(db, row)
@@ -109,8 +109,22 @@ def _add_memory(context: ApplyContext, change: AddMemory, at: int) -> ChangeResu
     context.rebind_queue.memory_added(row)
     kept = AddOutcome(id=change.id, created=True, same_text=True, scope=path)
     # The log names the scope it came into, so that it makes that again, whatever else is erased.
-    logged = msgspec.structs.replace(change, place=msgspec.structs.replace(change.place, path=path), formerly=None)
+    place = msgspec.structs.replace(change.place, path=path)
+    logged = msgspec.structs.replace(change, place=place, formerly=None, part_of=None)
     return ChangeResult(text=text, kept=kept, logged=logged, before=moved)
+
+
+def _known_memory(context: ApplyContext, change: AddMemory) -> Any:
+    """The memory of the same identity; of a host's text, also the longer one of its session that it is a part of."""
+    known = context.db.execute(
+        f"{_KNOWN} WHERE m.identity IN (?1, ?2) ORDER BY m.identity != ?1", (change.identity, change.formerly)
+    ).fetchone()
+    if known is None and change.part_of is not None and change.kind == "injected":
+        known = context.db.execute(
+            f"{_KNOWN} JOIN sessions n ON n.id = m.session WHERE t.digest = ? AND n.assistant = ? AND n.name = ?",
+            (context.identity(b"text", change.part_of), change.assistant, change.session),
+        ).fetchone()
+    return known
 
 
 def _relabel(context: ApplyContext, change: Relabel, at: int) -> ChangeResult:
@@ -272,7 +286,11 @@ def _relink(context: ApplyContext, change: RedactedChange, at: int) -> ChangeRes
 
 def _is_erased(context: ApplyContext, change: AddMemory) -> bool:
     """Whether a memory that is to be added was erased, so that it is not kept again."""
-    marks = (change.identity, change.formerly, *text_tombstones(change, context.identity))
+    told = [change]
+    if change.part_of is not None:
+        told.append(msgspec.structs.replace(change, kind="turn", role="user", text=change.part_of))
+    words = (mark for one in told for mark in text_tombstones(one, context.identity))
+    marks = (change.identity, change.formerly, *words)
     asked = f"SELECT 1 FROM erased WHERE identity IN ({', '.join('?' * len(marks))}) LIMIT 1"
     return context.db.execute(asked, marks).get is not None
 

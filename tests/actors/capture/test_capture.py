@@ -57,7 +57,7 @@ class EmptyStore:
 def transcribing(source: Callable[[], ListSource]) -> TranscriptCapture:
     snapshots: Any = EmptyStore()
     leaving_out = CaptureFilter(snapshots, lambda: (), is_ignored, lambda scopes, folders: True, Settings().values())
-    folders = partial(GoneFolders, KEEPING, snapshots, is_gone_folder)
+    folders = partial(GoneFolders, KEEPING, snapshots, is_gone_folder, {})
     return TranscriptCapture(lambda path, format: source(), KEEPING, leaving_out, snapshots, folders, 256, 1 << 20)
 
 

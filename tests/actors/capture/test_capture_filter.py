@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,8 +26,9 @@ from mnemic.actors.protocol.ports import FileStat, PauseSpan
 from mnemic.runtime.capture.allow_deny import AllowDenyRules
 from mnemic.runtime.engine.settings import Settings
 from tests.actors.capture.test_drain import drained, opened, record, waiting
+from tests.actors.capture.test_gone_folders import remove_worktree, worktree
 from tests.harness import START_US, ActorHarness, turns
-from tests.processes.faces import name_scope
+from tests.processes.faces import git_project, name_scope
 
 MINUTE_US = 60_000_000
 WORK = ScopeRef(path="work/shelf", project=None, found="named")
@@ -323,3 +325,43 @@ def test_the_words_for_it() -> None:
         "headless sessions",
         "sessions of subagents",
     )
+
+
+# --- a worktree that was removed before its hooks were read ----------------------------------------------------------
+
+
+def from_removed_worktree(tmp_path: Path, said: Sequence[Any], **rules: Any) -> tuple[dict[str, str], int]:
+    """Scope of each text that is kept of a session in a worktree of the project `app`, and how much was left out."""
+    app, shelf = git_project(tmp_path / "app"), git_project(tmp_path / "shelf")
+    pay = worktree(tmp_path / "pay", app)
+    remove_worktree(pay, app)
+    told = [*turns(["a prompt", "an answer"], cwd=str(pay)), *turns(["elsewhere"], cwd=str(shelf))]
+    with left(tmp_path / "home", sources={"/a": told}, **rules) as actor_system:
+        actor_system.extents["/a"] = FileStat(1000, START_US)
+        for one in said:
+            at_shelf = one == "elsewhere" or "at shelf" in one
+            given = record([one], cwd=str(shelf if at_shelf else pay))
+            main_folder = None if at_shelf else str(app)
+            actor_system.spool.write(msgspec.structs.replace(given, main_folder=main_folder))
+        done = drained(actor_system)
+        rows = range(1, 1 + len(actor_system.texts()))
+        kept = actor_system.look(lambda snapshot: snapshot.load_memories(rows))
+        return {one.data.decode(): one.scope for one in kept}, done.left_out
+
+
+ENDED = {"transcript": "/a", "ended": True}
+
+
+@pytest.mark.parametrize("rule", ["app", "{}/app"])
+def test_of_a_denied_project_neither_the_prompt_nor_the_transcript_is_kept(tmp_path: Path, rule: str) -> None:
+    assert from_removed_worktree(tmp_path, ["a prompt", ENDED], deny=[rule.format(tmp_path)]) == ({}, 1)
+
+
+def test_where_the_session_went_on_elsewhere_only_the_denied_folders_words_stay_out(tmp_path: Path) -> None:
+    said = ["a prompt", "elsewhere", ENDED | {"at shelf": True}]
+    assert from_removed_worktree(tmp_path, said, deny=["app"])[0] == {"elsewhere": "shelf"}
+
+
+def test_a_project_that_alone_is_allowed_is_kept_from_there_too(tmp_path: Path) -> None:
+    kept, left_out = from_removed_worktree(tmp_path, ["a prompt", ENDED], allow=["app"])
+    assert (kept, left_out) == ({"a prompt": "app", "an answer": "app"}, 1)

@@ -12,9 +12,10 @@ import pytest
 
 from mnemic.actors.protocol.changes import MoveProject, RenameScope
 from mnemic.actors.protocol.events import Event
+from mnemic.actors.protocol.ports import FileStat
 from mnemic.actors.protocol.scopes import ChangeScopes
 from tests.actors.capture.test_drain import drained, opened, record
-from tests.harness import ActorHarness, ListSource, turns
+from tests.harness import START_US, ActorHarness, ListSource, turns
 from tests.processes.faces import git_project, name_scope
 
 
@@ -102,6 +103,19 @@ def test_hooks_that_waited_until_the_worktree_was_removed_belong_where_they_said
     drained(actor_system)
     transcribed(actor_system, *turns(["pay by card", "what a tool said"], cwd=str(pay)))
     assert scopes(actor_system) == {"pay by card": "app", "what a tool said": "app"}
+
+
+def test_a_transcript_of_which_a_hook_told_belongs_where_that_hook_said_with_its_subfolders(
+    tmp_path: Path, actor_system: ActorHarness, app: Path, pay: Path
+) -> None:
+    lib = git_project(tmp_path / "lib")
+    remove_worktree(pay, app)
+    said = [*turns(["one"], cwd=str(pay)), *turns(["two"], cwd=str(pay / "src")), *turns(["three"], cwd=str(lib))]
+    actor_system.sources["/a"], actor_system.extents["/a"] = said, FileStat(1000, START_US)
+    told = record([{"transcript": "/a", "ended": True}], cwd=str(pay))
+    actor_system.spool.write(msgspec.structs.replace(told, main_folder=str(app)))
+    drained(actor_system)
+    assert scopes(actor_system) == {"one": "app", "two": "app", "three": "lib"}
 
 
 def test_what_a_hook_said_of_a_worktree_that_is_there_does_not_count(

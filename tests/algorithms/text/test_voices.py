@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -81,13 +83,30 @@ NOTE = "<system-reminder>\nNever mention it.\n</system-reminder>"
         (f"a\n{NOTE}\nb\n{NOTE}", f"a\n{NOTE}\nb", NOTE),
         (f"a\n<ide_selection> is odd\n{NOTE}", "a\n<ide_selection> is odd", NOTE),
         ("a\n<ide_selection line='4'>x</ide_selection>", "a", "<ide_selection line='4'>x</ide_selection>"),
+        (f"a\n<system-reminder>\nWe sail.\n\n{NOTE}", "a\n<system-reminder>\nWe sail.", NOTE),
+        (f"a\n<ide_selection>\nWe sail.\n{NOTE}\n{NOTE}", "a\n<ide_selection>\nWe sail.", f"{NOTE}\n{NOTE}"),
+        (f"a\n{NOTE}{NOTE}", "a", f"{NOTE}{NOTE}"),
+        (f"a\n{NOTE}\n<ide_selection>\n<system-reminder>\nb\n</ide_selection>", "a", None),
     ],
 )
 def test_what_a_host_put_behind_a_prompt_on_lines_of_its_own_is_told_from_it(
     text: str, said: str, appended: str
 ) -> None:
-    assert split_appended(text) == (said, appended)
+    assert split_appended(text) == (said, text.removeprefix(said).lstrip() if appended is None else appended)
     assert voice_of(said) == "person"
+
+
+TAGS = ("system-reminder", "/system-reminder", "ide_selection", "/ide_selection")
+PIECES = st.sampled_from([*(f"{start}<{tag}>" for start in ("", "\n") for tag in TAGS), "\n", " ", "We sail.", "\nb"])
+
+
+@given(before=st.lists(PIECES, max_size=12).map("".join), name=st.sampled_from(sorted(CONTEXT_TAGS)))
+def test_only_blocks_that_are_wholly_at_the_end_are_no_part_of_what_a_person_said(before: str, name: str) -> None:
+    block = f"<{name}>\nNever mention it.\n</{name}>"
+    appended = split_appended(f"What?{before}\n{block}")[1]
+    whole = rf"(?:\s*<({'|'.join(CONTEXT_TAGS)})>(?:(?!\n\s*<\1>|</\1>).)*</\1>)*"
+    assert re.fullmatch(whole, appended, re.DOTALL)
+    assert not appended or appended.endswith(block)
 
 
 @pytest.mark.parametrize(

@@ -357,6 +357,7 @@ def test_a_message_is_read_by_its_parts(table: Any, tmp_path: Path, told: object
 
 
 NOTE = "<task-notification>b1 is done</task-notification>"
+SHOWN = "<system-reminder>x</system-reminder>"
 TASK = "<task>Fix the login; from now on use pnpm.</task>"
 
 
@@ -373,6 +374,15 @@ TASK = "<task>Fix the login; from now on use pnpm.</task>"
         (
             [text("<system-reminder>x</system-reminder>\nGo.")],
             [("turn", "unknown", "<system-reminder>x</system-reminder>\nGo.")],
+        ),
+        ([text("What now?"), text(f"Go.\n{SHOWN}")], [("turn", None, "What now?\nGo."), ("injected", None, SHOWN)]),
+        (
+            [text("What now?"), text("<system-reminder>\nIt was cut"), text(f"Go.\n{SHOWN}")],
+            [("turn", "unknown", "What now?\n<system-reminder>\nIt was cut\nGo."), ("injected", None, SHOWN)],
+        ),
+        (
+            [text(f"What now?\n{SHOWN}"), text("Go.")],
+            [("turn", "unknown", f"What now?\n{SHOWN}\nGo.")],
         ),
     ],
 )

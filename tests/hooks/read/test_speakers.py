@@ -274,9 +274,11 @@ def test_what_was_kept_whole_by_an_earlier_version_is_known_and_stays_nobodys(mi
         Event(assistant="claude-code", session="s", kind="turn", role="user", text=BEHIND.encode(), author="unknown")
     ]
     mind.take("/old")
-    assert take(mind, line(BEHIND)) == 1
-    assert labels(mind) == [NOBODYS, HOSTS]
     assert take(mind, line(BEHIND)) == 0
+    assert labels(mind) == [NOBODYS]
+    hook(mind, BEHIND)
+    assert labels(mind) == [NOBODYS]
+    assert take(mind, line(BEHIND, sessionId="another")) == 2
 
 
 # --- hook and transcript ---------------------------------------------------------------------------------------------

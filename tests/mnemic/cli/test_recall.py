@@ -449,7 +449,7 @@ def test_a_recall_asks_for_who_and_what_at_the_command_and_by_way_of_the_process
             assert texts(*options) == found
 
 
-def test_the_same_day_or_month_as_both_ends_means_all_of_it_in_each_command(command: Command, boat: Path) -> None:
+def test_the_same_day_week_or_month_as_both_ends_means_all_of_it_in_each_command(command: Command, boat: Path) -> None:
     def ends(day: str) -> tuple[object, ...]:
         return ("--since", day, "--until", day, "--home", boat, "--json")
 
@@ -459,6 +459,7 @@ def test_the_same_day_or_month_as_both_ends_means_all_of_it_in_each_command(comm
     assert texts("recall", "how long is the pier", *ends("2026-11-20")) == ["the pier is 40 m"]
     assert texts("recall", "how long is the pier", *ends("20 nov 2026")) == ["the pier is 40 m"]
     assert "the pier is 40 m" in texts("recall", "how long is the pier", *ends("2026-11"))
+    assert "the pier is 40 m" in texts("recall", "how long is the pier", *ends("2026-W47"))
     assert texts("recall", "how long is the pier", *ends("2026-11-21")) == []
     assert [hit["text"] for hit in shaped(command, boat, "who=Ida", *ends("2026-11-20")[:4])["hits"]] == [
         "the pier is 40 m"

@@ -31,7 +31,7 @@ from mnemic.runtime.spool.walk import scan_records
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.transfer.redact_log import QUOTE_BYTES
 from tests.mnemic.test_hooks_end_to_end import hook, prompt
-from tests.processes.faces import Outcome, git_project, lines, start, turn
+from tests.processes.faces import Outcome, claude_turn, git_project, lines, start, turn
 from tests.processes.serving import serving
 from tests.waiting import until
 
@@ -424,3 +424,23 @@ def test_what_a_program_reads_of_it_is_json_to_the_last_field(command: Command, 
     }
     assert (view["oldest"], view["newest"]) == ("2026-10-01T00:00:00Z", "2026-10-02T00:00:00Z")
     assert [one["text"] for one in view["first"]] == ["the second otter", "the first otter"]
+
+
+def test_neither_part_of_a_prompt_that_was_kept_whole_comes_back_once_it_is_erased(
+    home: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = f"<ide_selection>\n{SECRET}\n</ide_selection>"
+    file = lines(
+        tmp_path / "a.jsonl",
+        claude_turn(f"Look at this.\n{shown}", tmp_path, 1),
+        claude_turn(f"Look at that.\n<ide_selection>\n{OTHER}\n</ide_selection>", tmp_path, 2),
+    )
+    with monkeypatch.context() as earlier:
+        earlier.setattr("mnemic.hooks.read.speakers.split_appended", lambda text: (text, ""))
+        with mnemic.open(home) as mind:
+            assert mind.capture(str(file), embed=False).new == 2
+            (whole,) = (one.id for one in mind.log(limit=9).memories if SECRET in one.data.decode())
+            mind.erase(Selection(ids=(whole,)))
+    again = command("capture", file, "--home", home, "--no-meaning", "--json").json
+    assert (again["new"], again["known"], again["erased"]) == (0, 2, 2)
+    assert holding(home, SECRET) == {}

@@ -38,6 +38,10 @@ def local(text: str) -> datetime:
         ("last tuesday", datetime(2026, 11, 24)),
         ("Last Tuesday", datetime(2026, 11, 24)),
         ("last month", datetime(2026, 10, 1)),
+        ("last week", datetime(2026, 11, 16)),
+        ("this week", datetime(2026, 11, 23)),
+        ("2026-W36", datetime(2026, 8, 31)),
+        ("2026-w36-3", datetime(2026, 9, 2)),
         ("september", datetime(2026, 9, 1)),
         ("2026-09", datetime(2026, 9, 1)),
         ("2025", datetime(2025, 1, 1)),
@@ -83,6 +87,13 @@ def test_what_a_day_is_written_as_is_read_back(moment: datetime) -> None:
         ("last tuesday", 24),
         ("2w", 24),
         ("2026-02", 28 * 24),
+        ("2026-W36", 7 * 24),
+        ("2026w36", 7 * 24),
+        ("2026-W36-3", 24),
+        ("2026W363", 24),
+        ("2026-W36-3T05:00", None),
+        ("last week", 7 * 24),
+        ("1 week ago", 24),
         ("september", 30 * 24),
         ("2025", 365 * 24),
         ("2026-09-01 5pm", None),
@@ -91,6 +102,6 @@ def test_what_a_day_is_written_as_is_read_back(moment: datetime) -> None:
         ("9999-12-31", None),
     ],
 )
-def test_what_names_a_day_a_month_or_a_year_says_when_it_is_over(text: str, hours: int | None) -> None:
+def test_what_names_a_day_a_week_a_month_or_a_year_says_when_it_is_over(text: str, hours: int | None) -> None:
     start, end = parse_local_span(text, NOW, UTC_ZONE)
     assert (None if end is None else (end - start) / 3_600e6) == hours
