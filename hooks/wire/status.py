@@ -30,7 +30,7 @@ from mnemic.hooks.wire.wiring import naming_parse_errors, read_text
 from mnemic.runtime.capture.hook_files import required_hook_files
 from mnemic.runtime.capture.pauses import current_pause
 from mnemic.runtime.doctor.checks import Check, State
-from mnemic.runtime.doctor.home import user_name
+from mnemic.runtime.files.users import user_name
 from mnemic.runtime.minds.homes import mind_folder, mind_options
 from mnemic.runtime.version import __version__
 

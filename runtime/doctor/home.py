@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import pwd
 import shlex
 import shutil
 import stat
@@ -16,6 +15,7 @@ from mnemic.algorithms.retrieval.scan import NATIVE, backend
 from mnemic.runtime.api.reports import format_size, pluralize
 from mnemic.runtime.doctor.checks import Check, Target
 from mnemic.runtime.engine.settings import load_settings, unknown_settings
+from mnemic.runtime.files.users import user_name
 from mnemic.runtime.files.writable import unwritable_reason
 from mnemic.runtime.minds.projects import TRUST_FILE, read_trusted
 from mnemic.runtime.minds.run_dir import settings_edited
@@ -97,14 +97,6 @@ def _foreign(target: Target) -> Iterator[tuple[Path, str]]:
         with suppress(FileNotFoundError):  # it went meanwhile
             if (owner := path.lstat().st_uid) != target.home.stat().st_uid:
                 yield path, user_name(owner)
-
-
-def user_name(number: int) -> str:
-    """A user's name; the number of one who has none."""
-    try:
-        return pwd.getpwuid(number).pw_name
-    except KeyError:
-        return str(number)
 
 
 def _open_to_others(target: Target) -> Iterator[tuple[Path, int]]:
