@@ -161,11 +161,12 @@ def _vagueness(pattern: re.Pattern[str]) -> tuple[bool, bool, bool]:
 
 def _matches(text: str, patterns: Iterable[re.Pattern[str]]) -> Iterator[re.Match[str]]:
     """Where patterns match, one after the other, each stretch of the text once."""
-    taken: list[tuple[int, int]] = []
+    taken = bytearray(len(text))  # by character
     for pattern in patterns:
         for match in pattern.finditer(text):
-            if not any(match.start() < stop and start < match.end() for start, stop in taken):
-                taken.append(match.span())
+            start, stop = match.span()
+            if not any(taken[start:stop]):
+                taken[start:stop] = b"\x01" * (stop - start)
                 yield match
 
 
