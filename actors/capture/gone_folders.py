@@ -67,7 +67,7 @@ class GoneFolders:
             self._main_folders[str(PurePosixPath(record.cwd))] = record.main_folder
 
     def folder_scope(self, folder: str | None) -> ScopeRef:
-        """Where a folder belongs; a worktree that is gone belongs where its hooks said. See `ChangeBuilder`."""
+        """Tell where a folder belongs; a worktree that is gone belongs where its hooks said. See `ChangeBuilder`."""
         return self._keeping.folder_scope(self._lasting_folder(folder))
 
     def resolve_scope(self, event: Event, scope: str | None, *, anyway: bool) -> ScopeRef | str:

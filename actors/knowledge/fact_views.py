@@ -133,7 +133,7 @@ def _told_once(found: Sequence[StatementRecord], at: int, snapshot: Snapshot) ->
 
 
 def _once(some: Sequence[Fact]) -> Fact:
-    """What several statements say, as the last of them says it, of those that the user said where there are any."""
+    """Return what several statements say in the words of the newest: of the user's newest, where the user says it."""
     said = [fact for fact in some if fact.role == "user"] or some
     newest = [fact for fact in said if _clause(fact) == _clause(said[0])]
     return msgspec.structs.replace(

@@ -114,7 +114,7 @@ def sent_bytes(hit: Hit) -> int:
 
 
 def ref_view(ref: Mapping[str, Any]) -> dict[str, Any]:
-    """What an assistant is given of a statement that replaces or contradicts one."""
+    """Return what an assistant is given of a statement that replaces or contradicts one."""
     return {part: ref[part] for part in ("memory", "value", "at", "id", *(("of",) if ref.get("of") else ()))}
 
 

@@ -122,7 +122,7 @@ def _by_kind(older: Said, newer: Said) -> str:
 
 
 def _is_only_one(said: Said) -> bool:
-    """Whether of several values that are told at once no other is of the same kind: ``Postgres and Redis``."""
+    """Say whether of several values that are told at once no other is of the same kind: ``Postgres and Redis``."""
     noun = noun_of_name(said.statement.value)
     return noun != "" and sum(noun_of_name(word) == noun for word in words_of(clause_of(said))) == 1
 

@@ -161,7 +161,7 @@ def _stage_calls(stage: Stage, program: Program, called: set[str], depth: int) -
 
 
 def _harmless(words: list[str], program: Program, called: set[str]) -> tuple[int, int]:
-    """Whether a call prints nothing of a user's, and no marks either. What stands for the program may hold a verb."""
+    """Say whether a call prints nothing of a user's and no marks; what stands for the program may hold a verb."""
     told = words[0] not in called and not any(re.search(r"[\s$`]", word) for word in words)
     found = program.harmless.fullmatch(" ".join(words[1:])) if told else None
     return int(found is not None), int(found is not None and found["bare"] is not None)

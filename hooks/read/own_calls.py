@@ -86,7 +86,7 @@ def call_share(tool: str, arguments: object) -> Share | None:
 
 
 def _marks(calls: Calls) -> int | None:
-    """How many marked stretches have to stand in what a line printed; ``None`` where they cannot show that all do."""
+    """Count the marked stretches that a line has to print; ``None`` where they cannot show that all is there."""
     if calls.harmless == calls.times:
         return 0
     return calls.times - calls.bare if calls.in_view else None

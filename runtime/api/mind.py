@@ -79,7 +79,7 @@ _SETTINGS_EDITED = (
 
 
 def _answer_by(message: Brief, came_us: int | None) -> int | None:
-    """When a hook waits no longer; ``None`` where it is not known that one waits."""
+    """Tell when a hook waits no longer; ``None`` where it is not known that one waits."""
     from mnemic.runtime.clock import SystemClock
 
     since_us = SystemClock().now_us() if came_us is None else came_us

@@ -110,7 +110,7 @@ def read_replacements(rows: Sequence[int], at: int, snapshot: Snapshot, terms: C
 
 
 def _with_words(ref: FactRef, one: StatementRecord, clauses: Counter[int]) -> FactRef:
-    """What stands for a statement or contradicts it, with its words where its memory says more."""
+    """Return what stands for a statement or contradicts it, with its words where its memory says more."""
     from mnemic.actors.knowledge.facts import is_mostly
 
     if is_mostly([one.said.clause], one.text) and clauses[one.row] < 2:

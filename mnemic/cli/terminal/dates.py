@@ -39,7 +39,7 @@ class TimeParam(click.ParamType):  # type: ignore[type-arg]
         return self._read(value)[0] if isinstance(value, str) else int(value)
 
     def end_of(self, since: Any, until: Any) -> int | None:
-        """When what both ends of a range name is over, where both name the same day, week, month or year; else
+        """Tell when what both ends of a range name is over, where both name the same day, week, month or year; else
         ``None``.
         """
         if not isinstance(since, str) or not isinstance(until, str):
@@ -84,7 +84,7 @@ def parse_local_span(text: str, now: datetime, zone: Zone) -> tuple[int, int | N
 
 
 def _end_of(moment: datetime, period: str, zone: Zone) -> int | None:
-    """When what begins at a time is over; ``None`` where that is a time itself, or no calendar holds its end."""
+    """Tell when what begins at a time is over; ``None`` where that is a time itself, or no calendar holds its end."""
     try:
         if period == "day":
             end = moment + timedelta(days=1)
@@ -141,7 +141,7 @@ def _read_words(text: str, said: str, now: datetime) -> tuple[datetime, str]:
 
 
 def _start_of(moment: datetime, period: str) -> datetime:
-    """Where what a text names begins: a day at midnight, a week on Monday, a month on its first day; a time stays."""
+    """Tell when what a text names begins: a day at midnight, a week on Monday, a month on its first; a time stays."""
     if period == "time":
         return moment
     midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0)

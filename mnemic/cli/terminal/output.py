@@ -304,7 +304,7 @@ def _standing(hit: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _notes(hit: dict[str, Any], width: int) -> Iterator[str]:
-    """What else is known of a hit, the most telling first; of the words that it concerns so many columns."""
+    """Tell what else is known of a hit, the most telling first; of the words that it concerns so many columns."""
 
     def words(one: dict[str, Any]) -> str:
         return f'"{cut(" ".join(one["of"].split()), width)}" ' if one.get("of") else ""
