@@ -77,10 +77,10 @@ class CaptureActor:
         Setting("capture.batch_bytes", 4 << 20, "bytes", "A transaction is closed once its texts are this long.", 1),
         Setting("capture.scrub", True, "-", "Whether secrets are taken out of texts; what is private always is."),
         Setting(
-            "capture.secret_rules",
-            "",
-            "file",
-            "Rules in gitleaks' format that find secrets beside Mnemic's own; empty is those alone.",
+            "capture.secret_allow",
+            (),
+            "texts",
+            "These are no secrets and stay as they stand; * is a part of a word (docs/privacy.md).",
         ),
         Setting(
             "capture.keep_originals",

@@ -18,7 +18,7 @@ from mnemic.actors.protocol.events import MCP_PREFIX, Event, author_of, escape_s
 from mnemic.actors.protocol.ports import Digest, ResolveScope, Scrub
 from mnemic.actors.protocol.store.messages import Applied, Apply
 from mnemic.actors.protocol.typed import convert
-from mnemic.algorithms.secrets import scrub as private
+from mnemic.algorithms.secrets import private
 
 _log = logging.getLogger("mnemic.capture")
 

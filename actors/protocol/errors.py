@@ -70,6 +70,7 @@ __all__ = [
     "PausesUnreadable",
     "Quarantined",
     "Rekeyed",
+    "RemovedSetting",
     "RuntimeFault",
     "SourceUnreadable",
     "StoreBusy",
@@ -195,6 +196,13 @@ class BadSettings(BadInput):
 
     sentence = "The settings in {path} cannot be read: {why}."
     remedy = "Mend the file, or move it away."
+
+
+class RemovedSetting(InvalidValue):
+    """A setting of an earlier version, which is refused because the owner relies on what it did."""
+
+    sentence = "{name} in {path} is no longer a setting: {why}."
+    remedy = "Take the line out of the file; {then}."
 
 
 class BadConfiguration(BadInput):

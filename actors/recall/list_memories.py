@@ -37,7 +37,7 @@ from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.protocol.store.messages import Apply
 from mnemic.actors.recall.hits import BYTES_PER_TOKEN, delivered_span, token_count
 from mnemic.actors.recall.query import scopes_below
-from mnemic.algorithms.secrets.scrub import drop_private
+from mnemic.algorithms.secrets.private import drop_private
 
 BROWSE_MESSAGES = (ListMemories, ListDeliveries, ShowMemories, FindIds, CountUse, NoteDelivery)
 """The messages that are handled here."""

@@ -19,40 +19,19 @@ from binascii import Error as NoBase64
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import log2
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 REDACTION_MARK = rb"\[secret: [a-z0-9-]{1,60}\]"
 """What stands for a secret that was taken out."""
-_SHAPED_RANK, GITLEAKS_RANK, _GENERIC_RANK, _PLACED_RANK, _NAMED_RANK, GITLEAKS_GENERIC_RANK = 0, 1, 2, 3, 4, 1 << 16
-"""How specific a type is, by where its rule comes from; less is more specific. Rules of others (gitleaks') stand behind
-our shapes, so that no type depends on whether there are any, and before what only says that something is a secret."""
+_SHAPED_RANK, _GENERIC_RANK, _PLACED_RANK, _NAMED_RANK = range(4)
+"""How specific a type is, by where its rule comes from; less is more specific."""
 DEFAULT_ENTROPY = 2.5
 """Bits a character that a shape must have. Random hexadecimal digits have 3.2 and more, ``0123012301230123`` has 2."""
 
 
-class Match(Protocol):
-    """What an expression found, as Python's own `re` has it."""
-
-    @property
-    def lastindex(self) -> int | None:
-        """The group that closed last."""
-        ...
-
-    def span(self, group: int = 0) -> tuple[int, int]:
-        """From where to where a group matched; ``(-1, -1)`` where it did not."""
-        ...
-
-
-class CompiledRegex(Protocol):
-    """A compiled expression. It takes time in proportion to the text, whatever the text is."""
-
-    def search(self, text: bytes, pos: int = 0) -> Match | None:
-        """The leftmost match from a place on; what stands before the place still counts as context."""
-        ...
-
-
-CompileRegex = Callable[[bytes], CompiledRegex]
-"""Compiles an expression in RE2's syntax on single bytes."""
+CompileRegex = Callable[[bytes], re.Pattern[bytes]]
+"""Compiles an expression in RE2's syntax on single bytes. RE2's expressions have the methods of Python's, and take time
+in proportion to the text."""
 
 
 class SecretRule(NamedTuple):
@@ -84,11 +63,11 @@ class SecretRule(NamedTuple):
 class SecretRules(NamedTuple):
     """Rules, compiled. Each alternative of `shaped` and `placed` is a group: the secret, from `FIRST_RULE_GROUP` on."""
 
-    shaped: CompiledRegex
+    shaped: re.Pattern[bytes]
     shaped_rules: Sequence[SecretRule]
-    placed: CompiledRegex
+    placed: re.Pattern[bytes]
     placed_rules: Sequence[SecretRule]
-    named: CompiledRegex
+    named: re.Pattern[bytes]
     named_rules: Sequence[SecretRule]
     address_rule: SecretRule | None
     """What the password of an address is called; without it none is looked for."""
@@ -103,7 +82,7 @@ UNQUOTED_GROUP = 7
 
 
 def compile_rules(data: Mapping[str, Any], compile: CompileRegex) -> SecretRules:
-    """Make rules of their data: lists of tables ``shaped``, ``placed`` and ``named``, as secrets.toml explains them.
+    """Make rules of their data: lists of tables ``shaped``, ``placed`` and ``named``, as rules.toml explains them.
 
     Raises:
         KeyError: a rule lacks a part that it must have.
@@ -121,6 +100,17 @@ def compile_rules(data: Mapping[str, Any], compile: CompileRegex) -> SecretRules
         [_rule(rule, _NAMED_RANK + rank) for rank, rule in enumerate(named)],
         addresses[0] if addresses else None,
     )
+
+
+_MOST_WILD = 255
+"""Characters that a ``*`` of the allow list stands for: as many as the longest tokens have."""
+
+
+def compile_allowed(texts: Iterable[str], compile: CompileRegex) -> re.Pattern[bytes] | None:
+    """Make an expression for the texts of an allow list; ``*`` in one is letters, digits, ``_``, ``-`` and stars."""
+    wild = b"[A-Za-z0-9_*-]{1,%d}" % _MOST_WILD
+    given = sorted((text.encode() for text in texts), key=len, reverse=True)
+    return compile(b"|".join(wild.join(map(re.escape, text.split(b"*"))) for text in given)) if given else None
 
 
 def _other_than(word: bytes) -> bytes:

@@ -1,21 +1,7 @@
-"""Redacts secrets: replaces each in a text by a mark that names its type, and drops what is marked as private.
+"""Redacts secrets: replaces each in a text by a mark that names its type.
 
-Scrubbing twice is scrubbing once. Our own rules step over marks, and a value that holds one is no secret. Rules of
-others know nothing of marks, so for them a text is taken as the pieces between its marks, each as if it were a text of
-its own; what is left of a piece is pieces again, and they are gone through until nothing is found in any. A rule that
-begins at the boundary of a word, and ends anywhere, finds the next secret only when the one before it is gone; a row of
-such is not followed for ever, or the time would not be in proportion to the text: after some rounds the whole word is
-taken, then the whole line, at last the whole piece.
-
-Of ``<private>…</private>`` everything goes, tags included, and nothing takes its place. Where the marking leaves a
-choice, more is dropped rather than less: a word too few can be said again, a word too many stays on a disk.
-
-* Nested tags reach to the outermost end; one that is never closed, to the end of the text.
-* Inside of quotes and code blocks the tags mean what they mean elsewhere: that is where people paste what is private.
-* A tag alone between two backticks is a text that speaks of the tag, as this one does in Markdown.
-* A closing tag that closes nothing stays as it is.
-
-Above this: `mnemic.runtime.secrets.secrets`.
+Scrubbing twice is scrubbing once: rules step over marks, and a value that holds one is no secret. What an allow list
+names stays as it stands. Above this: `mnemic.runtime.secrets.secrets`.
 """
 
 from __future__ import annotations
@@ -30,10 +16,7 @@ from mnemic.algorithms.secrets.rules import (
     FIRST_RULE_GROUP,
     MAX_SECRET_BYTES,
     NAME_GROUPS,
-    REDACTION_MARK,
     UNQUOTED_GROUP,
-    CompiledRegex,
-    Match,
     SecretRule,
     SecretRules,
     entropy_bits,
@@ -114,21 +97,49 @@ class Finding(NamedTuple):
     """Its type: the id of that rule."""
 
 
-def scrub(text: bytes, rules: SecretRules) -> tuple[bytes, tuple[tuple[str, int], ...]]:
+def scrub(
+    text: bytes, rules: SecretRules, allowed: re.Pattern[bytes] | None = None
+) -> tuple[bytes, tuple[tuple[str, int], ...]]:
     """Return a text with a mark in place of each secret, and how many of each type there were, by name.
 
-    A text without any comes back as the same object.
+    A text without any comes back as the same object. A mark may cut an allowed text that overlaps it, or change what
+    stands around one; a text in which that happens twice is scrubbed without the allow list at last, so that scrubbing
+    it again finds nothing.
+
+    Args:
+        allowed: an expression for texts that are no secrets; a finding within one is left.
     """
-    findings = find_secrets(text, rules)
-    if not findings:
-        return text, ()
+    kinds: Counter[str] = Counter()
+    for spared in (allowed, allowed, None) if allowed else (None,):
+        findings = _outside_allowed(text, find_secrets(text, rules), spared)
+        if not findings:
+            break
+        text = _replaced(text, findings)
+        kinds.update(finding.kind for finding in findings)
+    return text, tuple(sorted(kinds.items()))
+
+
+def _replaced(text: bytes, findings: Iterable[Finding]) -> bytes:
+    """A text with marks in place of findings, which come in order and apart."""
     parts: list[bytes] = []
     at = 0
     for start, end, _, kind in findings:
         parts += text[at:start], redaction_mark(kind)
         at = end
     parts.append(text[at:])
-    return b"".join(parts), tuple(sorted(Counter(finding.kind for finding in findings).items()))
+    return b"".join(parts)
+
+
+def _outside_allowed(text: bytes, findings: list[Finding], allowed: re.Pattern[bytes] | None) -> list[Finding]:
+    """The findings that do not lie within an allowed text."""
+    if allowed is None or not findings:
+        return findings
+    starts: list[int] = []
+    ends = [0]
+    while (match := allowed.search(text, ends[-1])) is not None:
+        starts.append(match.start())
+        ends.append(match.end())
+    return [finding for finding in findings if ends[bisect_right(starts, finding.start)] < finding.end]
 
 
 def redaction_mark(kind: str) -> bytes:
@@ -136,20 +147,19 @@ def redaction_mark(kind: str) -> bytes:
     return f"[secret: {kind}]".encode()
 
 
-def find_secrets(text: bytes, rules: SecretRules, others: Iterable[Finding] = ()) -> list[Finding]:
-    """The secrets of a text, in order, none over another; among them those that others found."""
+def find_secrets(text: bytes, rules: SecretRules) -> list[Finding]:
+    """Find the secrets of a text, in order, none over another."""
     columns: list[_Column] = []
     found = [
         *_find_shaped(text, rules),
         *_find_addresses(text, rules),
         *_find_placed(text, rules, columns),
         *_find_named(text, rules),
-        *others,
     ]
-    return merge_overlapping([*found, *_find_in_columns(text, columns, found)])
+    return _merge_overlapping([*found, *_find_in_columns(text, columns, found)])
 
 
-def merge_overlapping(findings: Iterable[Finding]) -> list[Finding]:
+def _merge_overlapping(findings: Iterable[Finding]) -> list[Finding]:
     """Findings in order, none over another: those that overlap are one, of the most specific type."""
     apart: list[Finding] = []
     for finding in sorted(findings):
@@ -162,7 +172,7 @@ def merge_overlapping(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _find_shaped(text: bytes, rules: SecretRules) -> Iterator[Finding]:
-    def judge(_: Match, group: int, start: int, end: int) -> Sequence[Finding]:
+    def judge(_: re.Match[bytes], group: int, start: int, end: int) -> Sequence[Finding]:
         rule, value = rules.shaped_rules[group - FIRST_RULE_GROUP], text[start:end]
         if rule.entropy and (entropy_bits(value) < rule.entropy or is_template(value)):
             return ()
@@ -192,7 +202,7 @@ def _find_addresses(text: bytes, rules: SecretRules) -> Iterator[Finding]:
 def _find_placed(text: bytes, rules: SecretRules, columns: list[_Column]) -> Iterator[Finding]:
     """What is known by its place; columns of tables that hold secrets are only noted."""
 
-    def judge(match: Match, group: int, start: int, end: int) -> Sequence[Finding]:
+    def judge(match: re.Match[bytes], group: int, start: int, end: int) -> Sequence[Finding]:
         rule = rules.placed_rules[group - FIRST_RULE_GROUP]
         if rule.before is not None and not rule.before.search(_line_before(text, match.span()[0], start)):
             return ()
@@ -260,7 +270,7 @@ def _find_in_columns(text: bytes, columns: list[_Column], found: list[Finding]) 
 
 
 def _find_named(text: bytes, rules: SecretRules) -> Iterator[Finding]:
-    def judge(match: Match, group: int, start: int, end: int) -> Sequence[Finding]:
+    def judge(match: re.Match[bytes], group: int, start: int, end: int) -> Sequence[Finding]:
         (began, word_end), (_, name_end) = (match.span(part) for part in NAME_GROUPS)
         before = _BEFORE.search(text, max(began - 40, 0), began)
         name = (before[0] if before else b"") + text[began:name_end]
@@ -316,7 +326,7 @@ def _key_start(text: bytes, at: int) -> int:
 
 
 def _findings(
-    text: bytes, expression: CompiledRegex, judge: Callable[[Match, int, int, int], Sequence[Finding]]
+    text: bytes, expression: re.Pattern[bytes], judge: Callable[[re.Match[bytes], int, int, int], Sequence[Finding]]
 ) -> Iterator[Finding]:
     """What an expression matches and a judge takes for a secret, given the match and the group that holds the value.
 
@@ -373,126 +383,3 @@ def _is_secret(rule: SecretRule, value: bytes, quoted: bool, strong: bool) -> bo
             return is_url_password(value)
         case _:
             return entropy_bits(value) >= rule.entropy and not is_placeholder(value)
-
-
-_MARK = re.compile(b"(" + REDACTION_MARK + b")")
-_WORD, _LINE = re.compile(rb"\S+"), re.compile(rb"[^\n]+")
-_WORD_ROUND, _LINE_ROUND, _PIECE_ROUND = 6, 8, 10
-"""From which round on what is taken. Of 4,000 texts made of pieces of gitleaks' own 222 rules none needed a fourth."""
-
-
-def split_at_marks(text: bytes) -> list[bytes]:
-    """A text, cut at its marks: text, mark, text, and so on; the texts may be empty."""
-    return _MARK.split(text) if b"[secret: " in text else [text]
-
-
-def scrub_pieces(
-    text: bytes, cut: list[bytes], find: Callable[[bytes], list[Finding]]
-) -> tuple[bytes, tuple[tuple[str, int], ...]]:
-    """Return a text with a mark in place of each secret, and how many of each type there were, by name.
-
-    A text without any comes back as the same object.
-
-    Args:
-        cut: the text, as `split_at_marks` cuts it.
-        find: the secrets of a piece, in order, none empty, none over another. It sees nothing but the piece, and is
-            asked eleven times at most about any byte.
-    """
-    left: list[bytes] = []
-    kinds: Counter[str] = Counter()
-
-    def clean(piece: bytes, round: int) -> None:
-        at = 0
-        for start, end, _, kind in _widen(piece, find(piece) if piece else [], round):
-            clean(piece[at:start], round + 1)
-            left.append(redaction_mark(kind))
-            kinds[kind] += 1
-            at = end
-        if at:
-            clean(piece[at:], round + 1)
-        else:
-            left.append(piece)
-
-    for number, piece in enumerate(cut):
-        if number % 2:
-            left.append(piece)
-        else:
-            clean(piece, 0)
-    return (b"".join(left), tuple(sorted(kinds.items()))) if kinds else (text, ())
-
-
-def _widen(piece: bytes, found: list[Finding], round: int) -> Iterable[Finding]:
-    """What is found, up to where words, lines or the piece end where rounds before have not come to an end."""
-    if not found or round < _WORD_ROUND:
-        return found
-    stretches = _WORD if round < _LINE_ROUND else _LINE if round < _PIECE_ROUND else None
-    cuts = [0, *(end for match in stretches.finditer(piece) for end in match.span())] if stretches else [0]
-    cuts.append(len(piece))
-    return merge_overlapping(
-        finding._replace(
-            start=cuts[bisect_right(cuts, finding.start) - 1],
-            end=cuts[bisect_left(cuts, finding.end)],
-        )
-        for finding in found
-    )
-
-
-_TAG = re.compile(rb"<\s{0,8}(/?)\s{0,8}private(?:\s[^<>]{0,80})?>", re.IGNORECASE)
-_MAX_TAG_BYTES = 112
-"""Bytes that a tag can have, rounded up."""
-
-
-def drop_private(text: bytes) -> tuple[bytes, int]:
-    """Return what is left of a text and how many stretches were dropped; the text itself where none was.
-
-    Linear in the text. Dropping twice is dropping once: where a drop brings together two halves that make an opening
-    tag, that tag opens.
-    """
-    opening = _opening(text, 0)
-    if opening is None:
-        return text, 0
-    kept, count, at = bytearray(), 0, 0
-    while opening is not None:
-        kept += text[at : opening.start()]
-        count += 1
-        at = _closed(text, opening.end())
-        while (seam := _tag_across(kept, text, at)) is not None:
-            start, end = seam
-            del kept[start:]
-            at = _closed(text, end)
-        opening = _opening(text, at)
-    kept += text[at:]
-    return bytes(kept) if kept.strip() else b"", count
-
-
-def _opening(text: bytes, at: int) -> re.Match[bytes] | None:
-    """The next opening tag."""
-    return next((tag for tag in _TAG.finditer(text, at) if not tag[1] and not _named_private(text, tag)), None)
-
-
-def _closed(text: bytes, at: int) -> int:
-    """Where the stretch ends whose opening tag ends at a place."""
-    depth = 1
-    for tag in _TAG.finditer(text, at):
-        if _named_private(text, tag):
-            continue
-        depth += -1 if tag[1] else 1
-        if not depth:
-            return tag.end()
-    return len(text)
-
-
-def _tag_across(kept: bytearray, text: bytes, at: int) -> tuple[int, int] | None:
-    """An opening tag that begins at the end of what is kept and ends in what follows: from where, up to where."""
-    left = bytes(kept[-_MAX_TAG_BYTES:])
-    both = left + text[at : at + _MAX_TAG_BYTES]
-    for tag in _TAG.finditer(both):
-        if tag.start() < len(left) < tag.end() and not tag[1] and not _named_private(both, tag):
-            return len(kept) - len(left) + tag.start(), at + tag.end() - len(left)
-    return None
-
-
-def _named_private(text: bytes, tag: re.Match[bytes]) -> bool:
-    """Whether a tag stands alone between backticks."""
-    before = text[max(tag.start() - 1, 0) : tag.start()]
-    return before == b"`" == text[tag.end() : tag.end() + 1]

@@ -38,11 +38,7 @@ def check_settings(target: Target) -> Iterator[Check]:
         told = f"{path} names what is no setting: {', '.join(unknown)}"
         yield Check("settings", "wrong", told, "Take it out, or look up its name in docs/settings.md.")
         return
-    rules = load_settings(path)["capture.secret_rules"]
-    if rules:
-        from mnemic.runtime.secrets.rule_files import load_rules  # here: most homes name none
-
-        load_rules(rules)
+    load_settings(path)
     info = target.run_dir.read_info()
     if info is not None and info.is_alive() and settings_edited(info.settings, target.home):
         told = f"{path} was edited, and process {info.pid} works on with what it read before"

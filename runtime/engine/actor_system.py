@@ -131,7 +131,7 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
             open_spool=lambda: Spool(self.folder.spool, keys.spool_private, SystemClock(), keys.earlier_spool_privates),
             read_record=_load_function(self.read_record),
             is_own_echo=_load_function(self.is_own_echo),
-            scrub=load_scrub(self.settings["capture.secret_rules"]) if self.settings["capture.scrub"] else drop_private,
+            scrub=load_scrub(self.settings["capture.secret_allow"]) if self.settings["capture.scrub"] else drop_private,
             identity=keys.identity_hash(),
             seed=keys.seed,
             extract=_load_extractor(self.settings, "binder.extractor", "mine:triples"),

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mnemic.actors.protocol.contract import Actor, Setting
-from mnemic.actors.protocol.errors import BadSettings, InvalidValue, SourceUnreadable
+from mnemic.actors.protocol.errors import BadSettings, InvalidValue, RemovedSetting, SourceUnreadable
 from mnemic.actors.protocol.scopes import MCP_RIGHTS
 from mnemic.runtime.engine import idleness
 from mnemic.runtime.engine.plugins import ASKED_SLOTS, BUILT_IN_ACTORS, SLOTS, load_actors
@@ -26,7 +26,6 @@ _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: 
 _EXAMPLES = {
     "class": "module:Class",
     "function": "module:function",
-    "file": "~/rules.toml",
     "path": "~/models/mine",
 }
 """By unit, an example of what is empty by default."""
@@ -61,6 +60,13 @@ _ACTORS = tuple(
     Setting(f"actors.{slot}", "", "class", f"Who is the {slot}: module:Class or an entry point; empty is the built-in.")
     for slot in SLOTS
 )
+_REMOVED = {
+    "capture.secret_rules": {
+        "why": "files of rules for secrets are no longer read, and the built-in rules may miss what yours found",
+        "then": "what hooks keep waits in the spool until then (docs/privacy.md)",
+    }
+}
+"""Settings of earlier versions: why each is refused, and what its owner should know besides."""
 STAGES = "sleep.stages"
 """The setting that names what nights do."""
 
@@ -113,6 +119,7 @@ def load_settings(path: Path) -> Settings:
         InvalidValue: the environment names an instruction set that cannot be used.
         SourceUnreadable, BadSettings: the home or the file cannot be read, or it is no TOML.
         InvalidValue: it holds an unknown name, or a value of another type or size.
+        RemovedSetting: it holds a setting of an earlier version.
         ActorRefused: an actor that it names cannot be used.
     """
     check_instruction_set()
@@ -143,6 +150,8 @@ def check_settings(given: Mapping[str, Any], where: Path) -> Settings:
     """
     known, values = _known(given, where), {}
     for name, value in given.items():
+        if name in _REMOVED:
+            raise RemovedSetting(name=name, path=str(where), **_REMOVED[name])
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             expected = f"{near[0] if near else 'a name'}, as docs/settings.md has it"
@@ -162,14 +171,14 @@ def with_settings_path(error: InvalidValue, path: Path) -> InvalidValue:
 
 
 def unknown_settings(path: Path) -> list[str]:
-    """The names in a file of settings that no setting has, in the order in which they stand there.
+    """The names in a file that no setting has or had, in the order in which they stand there.
 
     Raises:
         BadSettings, InvalidValue, ActorRefused: as `load_settings`.
     """
     given = _read(path)
     known = _known(given, path)
-    return [name for name in given if name not in known]
+    return [name for name in given if name not in known and name not in _REMOVED]
 
 
 def as_markdown() -> str:

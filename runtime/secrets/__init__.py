@@ -1,1 +1,1 @@
-"""The rules for secrets: ours and the user's own, read and compiled when the first text needs them."""
+"""The rules for secrets, read and compiled when the first text needs them."""

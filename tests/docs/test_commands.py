@@ -22,7 +22,6 @@ from mnemic.bench.__main__ import bench_named, bench_parser
 from mnemic.cli.context import cli
 from mnemic.experiment.spec import load_spec
 from mnemic.runtime.engine.settings import load_settings
-from mnemic.runtime.secrets.rule_files import load_rules
 from tests.docs.pages import PAGES, Block, Command, blocks, commands, with_shown
 from tests.docs.typed import YES, User, accepts, named_command
 from tests.paths import ROOT
@@ -153,8 +152,6 @@ def test_the_settings_of_a_page_are_taken(page: str, user: User, monkeypatch: py
         tables = tomllib.loads(block.text)
         if "arms" in tables:
             load_spec(path)
-        elif "rules" in tables:
-            load_rules(str(path))
         elif not tables.keys() & OTHER_TABLES.keys():
             load_settings(path)
     for name in set(sys.modules) - before:

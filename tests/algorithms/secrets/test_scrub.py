@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import random
-import re
 import string
 from typing import Any
 
@@ -15,8 +14,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemic.algorithms.secrets.rules import SecretRules, compile_rules
+from mnemic.algorithms.secrets.rules import SecretRules, compile_allowed, compile_rules
 from mnemic.algorithms.secrets.scrub import find_secrets, redaction_mark, scrub
+from mnemic.runtime.secrets.secrets import compile_for_bytes
 
 HEX = "0123456789abcdef"
 LETTERS = string.ascii_letters + string.digits
@@ -44,19 +44,9 @@ RING = "ring_" + made(20)
 WORD = "tr0ub" + "4dor"
 
 
-class _Expression:
-    """Python's own `re` with the rules above: they need nothing that only RE2 has."""
-
-    def __init__(self, pattern: bytes) -> None:
-        self._compiled = re.compile(pattern)
-
-    def search(self, text: bytes, pos: int = 0) -> re.Match[bytes] | None:
-        return self._compiled.search(text, pos)
-
-
 @pytest.fixture(scope="module")
 def rules() -> SecretRules:
-    return compile_rules(DATA, _Expression)
+    return compile_rules(DATA, compile_for_bytes)
 
 
 def kinds(text: str, rules: SecretRules) -> list[tuple[str, str]]:
@@ -190,7 +180,56 @@ class TestScrub:
 
     def test_a_user_and_a_password_in_base64_are_found_by_what_they_say(self) -> None:
         data = {"shaped": [], "placed": [{"id": "basic", "pattern": "Basic ([A-Za-z0-9+/=]+)", "judge": "basic"}]}
-        rules = compile_rules({**data, "named": [DATA["named"][1]]}, _Expression)
+        rules = compile_rules({**data, "named": [DATA["named"][1]]}, compile_for_bytes)
         assert kinds("Basic " + base64.b64encode(b"me:tr0ub4dor").decode(), rules)
         assert not kinds("Basic " + base64.b64encode(b"nothing here").decode(), rules)
         assert not kinds("Basic instinct", rules)
+
+
+def left(text: str, rules: SecretRules, *allow: str) -> str:
+    """What is left of a text where some texts are allowed."""
+    return scrub(text.encode(), rules, compile_allowed(allow, compile_for_bytes))[0].decode()
+
+
+PIECES = [
+    *(RING, made(20), "ring_", "[secret: ring]", "[secret", "]", "<<a>>", WORD, "any_" + made(12)),
+    *("password", "token", "secret_key", "://a:", "@", "=", ": ", " ", '"', "\\n", "&", "\n", "-", ",", "b"),
+]
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=10).map("".join)
+
+
+class TestAllowed:
+    def test_a_secret_within_an_allowed_text_stays_and_others_go(self, rules: SecretRules) -> None:
+        text = f"password={WORD} password={WORD}-2"
+        assert left(text, rules, WORD) == f"password={WORD} password=[secret: password]"
+        assert left(text, rules, f"d={WORD}-2") == f"password=[secret: password] password={WORD}-2"
+
+    def test_a_secret_that_is_longer_than_what_is_allowed_goes(self, rules: SecretRules) -> None:
+        assert left(f"password={WORD}9 {RING}", rules, WORD, RING[:-1]) == "password=[secret: password] [secret: ring]"
+
+    def test_a_star_is_a_part_of_a_word_and_every_other_sign_is_itself(self, rules: SecretRules) -> None:
+        assert left(f"{RING} any_{made(12)}", rules, "ring_*") == f"{RING} [secret: wide]"
+        assert left("password=a.1b*c?", rules, "a.1b*c?") == "password=a.1b*c?"
+        assert left("password=ax1bbc!", rules, "a.1b*c!") == "password=[secret: password]"
+        assert left(f"password=ring_:{WORD}", rules, "ring_*") == "password=[secret: password]"
+
+    @given(value=st.text(min_size=1))
+    def test_every_allowed_text_is_found_as_it_stands(self, value: str) -> None:
+        allowed = compile_allowed([value], compile_for_bytes)
+        assert allowed is not None
+        assert allowed.search(value.encode()).span() == (0, len(value.encode()))
+
+    @given(text=TEXTS, allow=st.lists(TEXTS.filter(str.strip), max_size=3))
+    def test_scrubbing_twice_is_scrubbing_once_whatever_is_allowed(
+        self, rules: SecretRules, text: str, allow: list[str]
+    ) -> None:
+        allowed = compile_allowed(allow, compile_for_bytes)
+        once, _ = scrub(text.encode(), rules, allowed)
+        assert scrub(once, rules, allowed) == (once, ())
+
+    def test_a_mark_that_cuts_an_allowed_text_leaves_nothing_to_be_found_later(self, rules: SecretRules) -> None:
+        text = f"password={WORD} token={made(24)}"
+        assert left(text, rules, text[:-4]) == "password=[secret: password] token=[secret: key]"
+
+    def test_nothing_is_allowed_where_the_list_is_empty(self) -> None:
+        assert compile_allowed([], compile_for_bytes) is None

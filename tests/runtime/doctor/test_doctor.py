@@ -208,6 +208,7 @@ def test_a_card_of_a_newer_version_is_left_alone(home: Home) -> None:
         ("[recall]\nk = 'ten'", "it is not a whole number"),
         ("[recall]\nkk = 1\n[elsewhere]\nx = 2", "names what is no setting: recall.kk, elsewhere.x"),
         ("[actors]\nconsolidator = 'no.such:Actor'", "no.such"),
+        ("[capture]\nsecret_rules = '~/rules.toml'", "is no longer a setting: files of rules for secrets"),
     ],
 )
 def test_settings_that_cannot_be_used_are_wrong_and_hide_nothing(home: Home, content: str, told: str) -> None:
@@ -216,13 +217,6 @@ def test_settings_that_cannot_be_used_are_wrong_and_hide_nothing(home: Home, con
     assert seen["settings"].state == "wrong"
     assert told in seen["settings"].detail
     assert (seen["model"].state, seen["store"].state) == ("advice", "ok")
-
-
-def test_rules_for_secrets_that_cannot_be_read_are_wrong(home: Home) -> None:
-    (home.path / "mnemic.toml").write_text("[capture]\nsecret_rules = '/no/such/rules.toml'", "utf-8")
-    seen = home.examine()
-    assert seen["settings"].state == "wrong"
-    assert "/no/such/rules.toml cannot be read" in seen["settings"].detail
 
 
 def test_settings_that_can_be_read_are_well(home: Home) -> None:

@@ -243,6 +243,26 @@ def test_scrubbing_twice_is_scrubbing_once(text: bytes) -> None:
     assert SCRUB(once.text) == Scrubbed(once.text, ())
 
 
+@given(
+    text=st.lists(
+        st.sampled_from(
+            [
+                *(SHAPED["github-pat"], SHAPED["jwt"], "tr0ub4dor", "password", "--token ", "<private>", "</private>"),
+                *("<private ", ">", "=", ": ", " ", "\n", ",password,", "a,tr0ub4dor,c\n", "https://a:", "@b", "&"),
+            ]
+        ),
+        max_size=9,
+    ).map(lambda parts: "".join(parts).encode()),
+    allow=st.lists(
+        st.sampled_from(["tr0ub4dor", "password=tr0ub4dor", "tr0ub4dor@b", "ghp_*", "<private >", "a,tr0*"]), max_size=3
+    ),
+)
+def test_with_an_allow_list_scrubbing_twice_is_scrubbing_once(text: bytes, allow: list[str]) -> None:
+    scrub = load_scrub(allow)
+    once = scrub(text)
+    assert scrub(once.text) == Scrubbed(once.text, ())
+
+
 @given(st.text(st.characters(exclude_categories=())), st.text(st.characters(exclude_categories=())))
 def test_around_a_secret_everything_stays_byte_for_byte(before: str, after: str) -> None:
     before, after = (part.translate(dict.fromkeys(map(ord, "[=:@<"))) for part in (before, after))
@@ -262,6 +282,11 @@ def test_a_mark_that_makes_a_tag_of_what_was_too_long_for_one_leaves_nothing_to_
     once = SCRUB(text)
     assert once == Scrubbed(b"a ", (("github-pat", 1), ("private", 1)))
     assert SCRUB(once.text) == Scrubbed(b"a ", ())
+
+
+def test_what_is_private_goes_even_where_it_is_allowed() -> None:
+    text = b"a <private>password=tr0ub4dor</private> password=tr0ub4dor"
+    assert load_scrub(["<private>*", "tr0ub4dor"])(text) == Scrubbed(b"a  password=tr0ub4dor", (("private", 1),))
 
 
 def test_without_scrubbing_only_what_is_private_goes() -> None:

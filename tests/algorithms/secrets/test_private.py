@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemic.algorithms.secrets.scrub import drop_private
+from mnemic.algorithms.secrets.private import drop_private
 
 PIECES = st.sampled_from(
     [b"<private>", b"</private>", b"<PRIVATE >", b"< / private>", b"<pri", b"vate>", b"</pri", b"`", b"a", b" ", b"\n"]
