@@ -17,7 +17,7 @@ import re
 from base64 import b64decode
 from binascii import Error as NoBase64
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import log2
 from typing import Any, NamedTuple
 
@@ -87,12 +87,13 @@ def compile_rules(data: Mapping[str, Any], compile: CompileRegex) -> SecretRules
     Raises:
         KeyError: a rule lacks a part that it must have.
     """
-    shaped, placed, named = data["shaped"], data["placed"], data["named"]
+    placed, named = data["placed"], data["named"]
+    shaped = sorted(data["shaped"], key=lambda rule: not rule.get("anywhere"))
     addresses = [_rule(rule, _PLACED_RANK) for rule in placed if "pattern" not in rule]
     placed = [rule for rule in placed if "pattern" in rule]
     words = "|".join(word for rule in named for word in rule["words"]).encode()
     return SecretRules(
-        compile(_either(map(_delimited, shaped))),
+        compile(_either(_shaped(shaped))),
         [_rule(rule, _GENERIC_RANK if rule.get("generic") else _SHAPED_RANK) for rule in shaped],
         compile(_either(rule["pattern"].encode().replace(b"{value}", _ARGUMENT_BEGINS) for rule in placed)),
         [_rule(rule, _PLACED_RANK) for rule in placed],
@@ -174,9 +175,15 @@ _ARGUMENT_BEGINS = rb"""([^\s<>()\[\]|;&`\\])"""
 characters asked for in each of twenty rules would be as many states."""
 
 
-def _delimited(rule: Mapping[str, Any]) -> bytes:
-    secret: bytes = b"(" + rule["pattern"].encode() + b")"
-    return secret if rule.get("anywhere") else _LEAD + secret + _TRAIL
+def _shaped(rules: Sequence[Mapping[str, Any]]) -> Iterator[bytes]:
+    """Expressions for shapes, those that may stand anywhere first.
+
+    What must stand around the others is spelt once for all: RE2 takes time for each state when it has found something.
+    """
+    patterns = [b"(" + rule["pattern"].encode() + b")" for rule in rules]
+    anywhere = sum(rule.get("anywhere", False) for rule in rules)
+    yield from patterns[:anywhere]
+    yield _LEAD + b"(?:" + b"|".join(patterns[anywhere:]) + b")" + _TRAIL
 
 
 def _assignment(words: bytes) -> bytes:
