@@ -76,6 +76,7 @@ from tests.paths import ROOT
 DAY = date(2026, 5, 5)
 LANGUAGES = tuple(BY_CODE.values())
 SCRUB = load_scrub()
+ALLOWING = load_scrub(["a*", "password*b", "sk_test_*", " "])
 SIZE = 1 << 13
 LONGER = 4
 """So many times as long: what is linear takes four times as long then, and what takes the square sixteen times."""
@@ -154,6 +155,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "result_text": result_text,
     "shared_keys": lambda text: shared_keys(["ERR_PNPM_7", "a.b"], text),
     "scrub": lambda text: SCRUB(_bytes(text)),
+    "scrub with an allow list": lambda text: ALLOWING(_bytes(text)),
     "sets_something": sets_something,
     "slash command": SLASH_COMMAND.fullmatch,
     "split_appended": split_appended,
@@ -217,11 +219,8 @@ WITHIN_OTHERS = {
     "briefing_record": "writes it",
     "briefed": "takes a text of ours",
     "with_notices": "takes a text of ours",
-    "scrub_pieces": "scrub",
-    "scrub_with_both": "scrub, and a stranger's rules",
     "sections": "the parser of Markdown, which is measured below",
     "sentences": "statements and mentions, of a bounded start",
-    "split_at_marks": "scrub",
     "split_words": "index_terms",
     "word_set": "takes a list of ours",
 }
