@@ -43,7 +43,6 @@ from mnemic.algorithms.knowledge.extraction.statements import statements
 from mnemic.algorithms.knowledge.said import change_cue, normal_value, value_name, words_of
 from mnemic.algorithms.knowledge.triples import triples
 from mnemic.algorithms.sleep.digest import digest_sentences
-from mnemic.algorithms.sleep.procedures import step_name
 from mnemic.algorithms.steps.errors import read_error
 from mnemic.algorithms.steps.program_calls import names_call, program_calls
 from mnemic.algorithms.steps.shell import MAX_LINE_CHARS, is_program, looks_like_file, parse_commands, stages
@@ -166,7 +165,6 @@ READERS: dict[str, Callable[[str], object]] = {
     "statements": lambda text: statements(text, "ines", DAY),
     "status": status,
     "status_of": status_of,
-    "step_name": lambda text: step_name("Bash", text, ()),
     "strip_own_output": strip_own_output,
     "subject_key": lambda text: subject_key(text, "ines", "user"),
     "telling_terms": telling_terms,
@@ -190,7 +188,6 @@ READ_CHARS = {
     "parse_commands": MAX_LINE_CHARS,
     "read_assertion": MAX_ASSERTION_CHARS,
     "status": MAX_ASSERTION_CHARS,
-    "step_name": MAX_LINE_CHARS,
 }
 """Of longer texts these read no more, or nothing."""
 WITHIN_OTHERS = {

@@ -31,7 +31,7 @@ from mnemic.actors.protocol.sleep.changes import (
 from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
 from mnemic.actors.protocol.store.messages import Apply
 from mnemic.actors.sleep.exam import LEAST_QUESTIONS, Exam, past_exam_questions
-from mnemic.actors.sleep.registry import DEFAULT_STAGES, MissingStage, find_stage, settings_of_stages
+from mnemic.actors.sleep.registry import BUILT_IN_STAGES, MissingStage, find_stage, settings_of_stages
 from mnemic.actors.sleep.stages import (
     AskingStage,
     DerivingStage,
@@ -60,7 +60,7 @@ class ConsolidatorActor:
     settings: ClassVar[tuple[Setting, ...]] = (
         Setting(
             "sleep.stages",
-            " ".join(DEFAULT_STAGES),
+            " ".join(BUILT_IN_STAGES),
             "-",
             "What a night does, in this order: names of stages, or module:Class of somebody's own (docs/sleep.md).",
         ),

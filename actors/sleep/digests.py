@@ -1,4 +1,4 @@
-"""The stages that make digests: of each conversation, of each topic, and of each project from its conversations'.
+"""The stages that make digests: of each conversation, and of each project from its conversations'.
 
 A digest is a list of sentences of its memories, by place; `mnemic.algorithms.sleep.digest` chooses them. A project's is
 chosen among the sentences of its conversations' digests, so a night reads those conversations alone that have changed.
@@ -63,12 +63,12 @@ def _plan(state: DigestState, budget_bytes: int, *, are_chosen: bool = False) ->
     return Derivation(encode_value(DigestValue(memories=state.memories)), sources)
 
 
-class _GroupDigests:
-    """Digests of groups of memories within a scope."""
+class GroupDigests:
+    """Digests of groups of memories within a scope; a stage of them says which, and its setting how long they are."""
 
     version: ClassVar[int] = 1
     settings: ClassVar[tuple[Setting, ...]]
-    _grouping: ClassVar[Grouping]
+    grouping: ClassVar[Grouping]
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
@@ -81,13 +81,13 @@ class _GroupDigests:
 
     def sources(self, snapshot: Snapshot) -> Mapping[bytes, bytes]:
         """All groups."""
-        self._groups = grouped_keys(snapshot, self._grouping)
+        self._groups = grouped_keys(snapshot, self.grouping)
         return {key: one.stamp for key, one in self._groups.items()}
 
     def read(self, key: bytes, snapshot: Snapshot) -> DigestState:
         """The sentences of a group."""
         of = self._groups[key]
-        rows = snapshot.group_rows(self._grouping, of.group, of.scope)
+        rows = snapshot.group_rows(self.grouping, of.group, of.scope)
         newest = rows[-_MOST_ROWS:]
         texts = snapshot.text_prefixes(newest, _READ_BYTES)
         first = len(newest) - sum(read <= _MOST_BYTES for read in accumulate(map(len, reversed(texts))))
@@ -98,20 +98,12 @@ class _GroupDigests:
         return _plan(state, self._most_bytes)
 
 
-class SessionDigests(_GroupDigests):
+class SessionDigests(GroupDigests):
     """Digests of conversations."""
 
     name: ClassVar[str] = DIGEST_STAGES["session"]
     settings: ClassVar[tuple[Setting, ...]] = (_length("session", 1600),)
-    _grouping: ClassVar[Grouping] = "session"
-
-
-class TopicDigests(_GroupDigests):
-    """Digests of communities."""
-
-    name: ClassVar[str] = DIGEST_STAGES["topic"]
-    settings: ClassVar[tuple[Setting, ...]] = (_length("topic", 1200),)
-    _grouping: ClassVar[Grouping] = "topic"
+    grouping: ClassVar[Grouping] = "session"
 
 
 class ProjectDigests:

@@ -1,4 +1,4 @@
-"""Answers what nights there were, what one changed, and what the digests say: from what they derived.
+"""Answers what nights there were, what one changed, and what its stages derived.
 
 Part of the retriever, so that it is answered whoever fills the consolidator's slot. What a forgotten memory says, or
 one that is in another scope by now, is not told.
@@ -7,19 +7,23 @@ one that is in another scope by now, is not told.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from mnemic.actors.knowledge.facts import MOSTLY, over_clauses, share_over
-from mnemic.actors.protocol.contract import Context
+from mnemic.actors.protocol.contract import Context, raise_location
 from mnemic.actors.protocol.errors import InvalidValue, UnknownNight
 from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.recall.messages import Memory, Scopes
 from mnemic.actors.protocol.scopes import asked_scopes
 from mnemic.actors.protocol.sleep.changes import DIGEST_STAGES, PROFILE_STAGE, SourceSpan
 from mnemic.actors.protocol.sleep.messages import (
+    DerivedListed,
+    DerivedView,
     Digest,
     DigestSentence,
     DigestsListed,
+    ListDerived,
     ListDigests,
     ListNights,
     ListProcedures,
@@ -27,8 +31,6 @@ from mnemic.actors.protocol.sleep.messages import (
     NightShown,
     NightsListed,
     NightView,
-    ProceduresListed,
-    ProcedureView,
     ProfileEntry,
     ProfileShown,
     ShowNight,
@@ -39,14 +41,14 @@ from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.recall.query import scopes_below
 from mnemic.actors.sleep.digests import decode_digest
 from mnemic.actors.sleep.duplicates import Duplicates, Fingerprints
-from mnemic.actors.sleep.procedures import PROCEDURES, STEP_BYTES, decode_counted
 from mnemic.actors.sleep.profile import decode_profile
+from mnemic.actors.sleep.registry import find_stage
+from mnemic.actors.sleep.stages import Told
 from mnemic.actors.sleep.uses import Strengths, Uses
-from mnemic.algorithms.sleep.procedures import step_name
 
-NIGHT_MESSAGES = (ListNights, ShowNight, ListDigests, ListProcedures, ShowProfile)
+NIGHT_MESSAGES = (ListNights, ShowNight, ListDigests, ListProcedures, ListDerived, ShowProfile)
 """The messages that are handled here."""
-NightAnswer = NightsListed | NightShown | DigestsListed | ProceduresListed | ProfileShown
+NightAnswer = NightsListed | NightShown | DigestsListed | DerivedListed | ProfileShown
 """What they are answered with."""
 
 _SCOPED = (b"session", b"topic", b"project")  # kinds of keys that end with the number of a scope
@@ -63,7 +65,7 @@ _MOST = 1_000
 
 
 def answer_nights(message: Any, source: SnapshotSource, context: Context) -> NightAnswer:
-    """List nights, show one, or give digests.
+    """List nights, show one, or give what they derived.
 
     Raises:
         UnknownScope, InvalidValue: what was asked for cannot be.
@@ -75,7 +77,7 @@ def answer_nights(message: Any, source: SnapshotSource, context: Context) -> Nig
         if isinstance(message, ShowNight):
             return _show(message, snapshot)
         if isinstance(message, ListProcedures):
-            return _procedures(message, snapshot)
+            return _derived(message, snapshot)
         if isinstance(message, ShowProfile):
             return _profile(message, snapshot, context.clock.now_us())
         return _digests(message, snapshot, context.clock.now_us())
@@ -129,10 +131,9 @@ def _show(message: ShowNight, snapshot: Snapshot) -> NightShown:
                 stage=one.stage,
                 what=_in_words(one, paths, memories),
                 did="ended" if one.made != message.id else "changed" if (one.stage, one.key) in before else "made",
-                quotes=tuple(
-                    to_text(_span(memories[span.row], span) or memories[span.row].data)[:_QUOTE_CHARS]
-                    for span in sorted(one.sources[:_QUOTES], key=lambda span: (span.row, span.start))
-                    if span.row in memories and _is_there(one, memories[span.row], paths)
+                quotes=_quotes(
+                    sorted(one.sources[:_QUOTES], key=lambda span: (span.row, span.start)),
+                    _there(one, memories, paths),
                 ),
                 sources=len(one.sources),
             )
@@ -142,9 +143,10 @@ def _show(message: ShowNight, snapshot: Snapshot) -> NightShown:
     )
 
 
-def _is_there(item: DerivedRecord, memory: Memory, paths: Mapping[int, str]) -> bool:
-    """Whether a memory is in the scope that an item is of, if it is of one."""
-    return memory.scope == paths.get(_scope(item), memory.scope)
+def _there(item: DerivedRecord, memories: Mapping[int, Memory], paths: Mapping[int, str]) -> dict[int, Memory]:
+    """Those of some memories that an item points to, by row; of one that is of a scope those that are in it."""
+    found = {span.row: memories[span.row] for span in item.sources if span.row in memories}
+    return {row: one for row, one in found.items() if one.scope == paths.get(_scope(item), one.scope)}
 
 
 def _in_words(item: DerivedRecord, paths: Mapping[int, str], memories: Mapping[int, Memory]) -> str:
@@ -168,7 +170,7 @@ def _in_words(item: DerivedRecord, paths: Mapping[int, str], memories: Mapping[i
 def _digests(message: ListDigests, snapshot: Snapshot, now_us: int) -> DigestsListed:
     _check("k", message.k)
     _check("sentences", message.sentences)
-    items = _items_in(DIGEST_STAGES[message.of], message.scope, snapshot)
+    items = _items_in(find_stage(DIGEST_STAGES[message.of]).name, message.scope, snapshot)
     found = sorted(
         (one for one in digests_of(items, message.sentences, snapshot, now_us) if one.sentences),
         key=lambda one: (-max(said.at for said in one.sentences), one.of),
@@ -216,42 +218,45 @@ def digests_of(items: Sequence[DerivedRecord], most: int, snapshot: Snapshot, no
     return found
 
 
-def _procedures(message: ListProcedures, snapshot: Snapshot) -> ProceduresListed:
+def _derived(message: ListProcedures, snapshot: Snapshot) -> DerivedListed:
+    """What a stage derived: in its own words, or else one by one what its items point to."""
     _check("k", message.k)
-    items, paths = _items_in(PROCEDURES, message.scope, snapshot), snapshot.scopes()
+    name = message.stage if isinstance(message, ListDerived) else "procedures"
+    if ":" in name:  # whoever may ask may not have a module loaded by its name
+        raise InvalidValue(name="a stage", value=name, why="what it derived is not found so", expected="its own name")
+    stage = find_stage(name)
+    tell = getattr(stage, "tell", None)
+    items, paths = _items_in(stage.name, message.scope, snapshot), snapshot.scopes()
     memories = _living((span for one in items for span in one.sources), snapshot)
-    found = []
+    found: list[tuple[float, DerivedView]] = []
     for item in items:
-        scope = paths.get(_scope(item), "")
-        for place, one in enumerate(decode_counted(item.value)):
-            pair = [memories.get(span.row) for span in item.sources[2 * place : 2 * place + 2]]
-            calls = [memory for memory in pair if memory is not None and memory.scope == scope]
-            if len(calls) == 2:
-                names = [
-                    step_name(call.tool or "", call.data[:STEP_BYTES].decode("utf-8", "replace"), call.files)
-                    for call in calls
-                ]
-                found.append(
-                    ProcedureView(
-                        before=names[0],
-                        failed=one.failed,
-                        then=names[1],
-                        times=one.times,
-                        worked=one.worked,
-                        worked_of=one.known,
-                        scope=scope,
-                        example=_argument(to_text(calls[1].data[:STEP_BYTES])),
-                        examples=tuple(call.id for call in calls),
-                    )
+        there = _there(item, memories, paths)
+        standing = tuple(one for one in item.sources if one.row in there)
+        try:
+            told = [Told("", standing)] if tell is None else list(tell(item, there))
+        except Exception as error:  # a stranger's may do anything; it is told, without its words
+            why = f"it cannot tell what it derived ({type(error).__name__} in {raise_location(error)})"
+            raise InvalidValue(name="a stage", value=name, why=why, expected="another one") from error
+        for one in told:
+            if one.sources and all(span.row in there for span in one.sources):
+                view = DerivedView(
+                    of=_in_words(item, paths, there),
+                    text=one.text,
+                    scope=paths.get(_scope(item), ""),
+                    night=item.made,
+                    memories=tuple(dict.fromkeys(there[span.row].id for span in one.sources)),
+                    quotes=_quotes(one.sources, there),
                 )
-    found.sort(key=lambda one: (-one.times, -one.worked, one.scope, one.before, one.then))
-    return ProceduresListed(procedures=tuple(found[: message.k]), last_night=_last_night(snapshot))
+                found.append((one.weight, view))
+    found.sort(key=lambda one: -one[0])
+    shown = tuple(view for _, view in found[: message.k])
+    return DerivedListed(stage=name, derived=shown, last_night=_last_night(snapshot))
 
 
-def _argument(call: str) -> str:
-    """The first argument of a call, on one line."""
-    lines = call.split("\n", 2)
-    return " ".join(lines[1].partition(": ")[2].split())[:_QUOTE_CHARS] if len(lines) > 1 else ""
+def _quotes(sources: Iterable[SourceSpan], memories: Mapping[int, Memory]) -> tuple[str, ...]:
+    """How the first stretches begin, each in its memory's words."""
+    quoted = ((memories[span.row], span) for span in sources if span.row in memories)
+    return tuple(to_text(_span(one, span) or one.data)[:_QUOTE_CHARS] for one, span in islice(quoted, _QUOTES))
 
 
 def _profile(message: ShowProfile, snapshot: Snapshot, now_us: int) -> ProfileShown:

@@ -1,4 +1,4 @@
-"""Finds stages by name: the built-in ones, and somebody's own by ``module:Class``.
+"""Finds stages by name: the built-in ones, those that installed packages offer, and others by ``module:Class``.
 
 Above stands `mnemic.actors.sleep.consolidator`.
 """
@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Any
 
 from mnemic.actors.protocol.contract import Context, Setting
 from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.sleep.digests import ProjectDigests, SessionDigests, TopicDigests
+from mnemic.actors.sleep.digests import ProjectDigests, SessionDigests
 from mnemic.actors.sleep.duplicates import Duplicates, Fingerprints
 from mnemic.actors.sleep.others import Communities, Facts, Labels, Meaning
-from mnemic.actors.sleep.procedures import Procedures, SessionSteps
 from mnemic.actors.sleep.profile import Profile
 from mnemic.actors.sleep.stages import Asked, Stage, settings_of
 from mnemic.actors.sleep.uses import Strengths, Uses
@@ -26,31 +26,41 @@ BUILT_IN_STAGES: dict[str, type[Stage]] = {
         *(Labels, Meaning),
         *(Fingerprints, Duplicates, Uses, Strengths),
         *(Facts, Communities),  # facts take twice as long once there are communities, which follow each commit
-        *(SessionDigests, TopicDigests, ProjectDigests),
-        *(SessionSteps, Procedures),
+        *(SessionDigests, ProjectDigests),
         Profile,
     )
 }
-"""The stages there are without a stranger's, in the order in which a night has them."""
-DEFAULT_STAGES = tuple(
-    name for name in BUILT_IN_STAGES if name not in (TopicDigests.name, SessionSteps.name, Procedures.name)
+"""The stages that need no other package, in the order in which a night has them unless the settings say otherwise."""
+ENTRY_POINT_GROUP = "mnemic.stages"
+"""The entry-point group by which a package offers stages."""
+MORE_STAGES = ("topic-digests", "session-steps", "procedures")
+"""The stages of the package mnemic-more-stages: they were built in until 0.2.0."""
+MORE_SETTINGS = (
+    Setting("sleep.procedure_times", 3, "times", "What is done less often in a project is no procedure.", 2),
+    Setting("sleep.topic_digest_bytes", 1200, "bytes", "Length of a topic's digest.", 100, maximum=256 << 10),
 )
-"""Those that a night has unless the settings say otherwise: the others help no measure of ours (docs/sleep.md)."""
+"""Settings of these: a file that holds them is read without that package, too."""
+_MORE = "Run `pip install ./examples/more_stages` in a copy of Mnemic's source (docs/sleep.md)"
 _MEMBERS = ({"name", "version", "sources", "read", "plan"}, {"name", "waiting", "ask"})  # of the two kinds of stages
 
 
 def find_stage(name: str) -> type[Stage]:
-    """The class of a stage: a built-in one, or ``module:Class``.
+    """The class of a stage: a built-in one, one that an installed package offers, or ``module:Class``.
 
     Raises:
         InvalidValue: there is none of that name, or it is no stage.
     """
     if name in BUILT_IN_STAGES:
         return BUILT_IN_STAGES[name]
-    module, colon, member = name.partition(":")
-    expected = f"{', '.join(BUILT_IN_STAGES)}, or module:Class"
-    if not colon:
-        raise InvalidValue(name="a stage", value=name, why="there is none of that name", expected=expected)
+    expected = f"{', '.join(BUILT_IN_STAGES)}, one that an installed package offers, or module:Class"
+    offered = {name} if ":" in name else {one.value for one in entry_points(group=ENTRY_POINT_GROUP, name=name)}
+    if not offered and name in MORE_STAGES:
+        why = "the package mnemic-more-stages has it, and is not installed"
+        raise InvalidValue(name="a stage", value=name, why=why, expected=expected, remedy=_MORE)
+    if len(offered) != 1:
+        why = "several installed packages offer it" if offered else "there is none of that name"
+        raise InvalidValue(name="a stage", value=name, why=why, expected=expected)
+    module, _, member = offered.pop().partition(":")
     try:
         found = getattr(import_module(module), member)
     except Exception as error:  # whatever a stranger's module does when it is loaded
@@ -72,7 +82,10 @@ def settings_of_stages(names: Iterable[str]) -> tuple[Setting, ...]:
 
 
 class MissingStage:
-    """A stage that cannot be had: it fails, so that nights and the doctor say so."""
+    """A stage that cannot be had: it fails, so that nights and the doctor say so.
+
+    One that no installed package offers does nothing, and its report says why: once the package is there, it works.
+    """
 
     def __init__(self, name: str, error: Exception) -> None:
         self.name = name
@@ -84,4 +97,6 @@ class MissingStage:
 
     def ask(self, context: Context, timeout_s: float, *, is_first: bool) -> Asked:
         """Fail for the reason for which it cannot be had."""
+        if isinstance(self._error, InvalidValue) and ":" not in self.name:
+            return Asked(0, 0, f"{self._error} {self._error.remedy_text}")
         raise self._error

@@ -1,7 +1,8 @@
 """What a stage of a night is: one that derives items from memories, or one that has another actor go on.
 
-Somebody's own stage is a class of either kind, named ``module:Class`` in the setting ``sleep.stages``. A stage reads
-snapshots and decides; `mnemic.actors.sleep.consolidator` keeps the time and has the Store keep what comes of it.
+Somebody's own stage is a class of either kind, named in the setting ``sleep.stages`` by ``module:Class``, or as its
+package offers it (`mnemic.actors.sleep.registry.ENTRY_POINT_GROUP`). A stage reads snapshots and decides;
+`mnemic.actors.sleep.consolidator` keeps the time and has the Store keep what comes of it.
 """
 
 from __future__ import annotations
@@ -27,6 +28,17 @@ class Derivation(NamedTuple):
     """Where in memories it points to."""
 
 
+class Told(NamedTuple):
+    """One thing that an item says, for who looks at it."""
+
+    text: str
+    """It in one line, in no words of memories."""
+    sources: tuple[SourceSpan, ...]
+    """What it rests on: it is told, with the words there, while all of these memories stand."""
+    weight: float = 0.0
+    """What weighs more is told first."""
+
+
 @runtime_checkable
 class DerivingStage(Protocol):
     """Derives an item for each key. What it derives depends on the sources of the key alone: on no clock, on no chance
@@ -35,6 +47,8 @@ class DerivingStage(Protocol):
     One that has settings has ``settings: ClassVar[tuple[Setting, ...]]``, which `make` is given by their names.
     One whose items change recalls has an ``effect: ClassVar[RecallEffect]`` besides, by which its values are made
     (`mnemic.actors.protocol.sleep.effects`); recalls go by them once they passed an exam on the mind's own past.
+    One whose items say more than what they point to has a static ``tell(item, memories) -> Iterable[Told]``: what the
+    `DerivedRecord` says, by the memories that it points to and that may be told, by row.
     """
 
     name: ClassVar[str]
@@ -145,8 +159,7 @@ def check_effect(stage: Stage, derived: Derivation) -> None:
 
 def grouped_keys(snapshot: Snapshot, grouping: Grouping) -> dict[bytes, GroupState]:
     """All groups of memories by the keys they go by: ``session:…:scope``, ``topic:…:scope``."""
-    kind = "topic" if grouping == "topic" else "session"
-    return {f"{kind}:{one.mark}:{one.scope}".encode(): one for one in snapshot.group_states(grouping)}
+    return {f"{grouping}:{one.mark}:{one.scope}".encode(): one for one in snapshot.group_states(grouping)}
 
 
 def project_keys(snapshot: Snapshot, stage: str) -> dict[bytes, bytes]:

@@ -70,6 +70,7 @@ from mnemic.actors.protocol.shape.messages import (
     VectorsChanged,
 )
 from mnemic.actors.protocol.sleep.messages import (
+    ListDerived,
     ListDigests,
     ListNights,
     ListProcedures,
@@ -350,6 +351,7 @@ def valid_messages(takes: tuple[type, ...], lines: str, ids: tuple[bytes, ...]) 
         ShowNight(id=1),
         ListDigests(of="session", scope="work", k=2),
         ListProcedures(k=2),
+        ListDerived(stage="session-digests", k=2),
         ShowProfile(k=2),
         UndoNights(),
         Rebuild(),
@@ -406,6 +408,7 @@ def invalid_messages(takes: tuple[type, ...]) -> list[Any]:
         ShowNight(id=-1),
         ListDigests(scope="no/such/scope"),
         ListProcedures(k=0),
+        ListDerived(stage="no:such"),
         ShowProfile(scope="no/such/scope"),
         UndoNights(id=1 << 40),
         Preempt(run="a night that never was"),

@@ -1,7 +1,6 @@
 """The sleep bench: whether nights help the next session and its recalls, and what they cost.
 
-Its parts are in `mnemic.bench.quality.sleep`: briefings, the steps that procedures tell, recalls after 1, 2 and 30
-nights, and time and memory.
+Its parts are in `mnemic.bench.quality.sleep`: briefings, recalls after 1, 2 and 30 nights, and time and memory.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from mnemic.bench.quality.question_sets import developers_set, locomo_set
 from mnemic.bench.quality.sleep.briefing import brief_rows
 from mnemic.bench.quality.sleep.cost import cost_rows
 from mnemic.bench.quality.sleep.recall import recall_rows
-from mnemic.bench.quality.sleep.steps import step_rows
 from mnemic.runtime.models.encoders import load_encoder
 
 _LIVES = (1, 2, 3, 4)
@@ -54,7 +52,6 @@ def run(
     for one in sets:
         assert encoder is not None
         yield from brief_rows(one, encoder, seed)
-        yield from step_rows(one)
     if sets:
         changing = {"lives": made_lives(_LIVES)}
         if changes is not None and locomo is not None:

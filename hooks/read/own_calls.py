@@ -23,9 +23,9 @@ OWN_TOOL = re.compile(
     r"(?:mcp_(?!_)(?:\w+_)?)?mnemic_.|.*_mnemic__.|MCP:(?:mnemic:|memory_(?:capture|facts|forget|get|recall|settle|shape|sleep|status)$)"
 )
 COMMANDS = """
-backup capture communities completions conflicts correct demo digest doctor entities entity experiment export facts
-forget help hooks import init lock log mcp minds nights pause procedures profile recall rekey remember restore resume
-scope serve service setup shape show sleep status timeline uninstall unlock
+backup capture communities completions conflicts correct demo derived digest doctor entities entity experiment export
+facts forget help hooks import init lock log mcp minds nights pause procedures profile recall rekey remember restore
+resume scope serve service setup shape show sleep status timeline uninstall unlock
 """
 OPTIONS = "--home --mind --json --version --help -h"
 # What prints no memory's words. `hooks export` does, and `capture --preview`.

@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 from mnemic.actors.protocol.recall.messages import Scopes
 from mnemic.actors.protocol.sleep.changes import DigestKind
 from mnemic.actors.protocol.sleep.messages import (
+    DerivedListed,
     DigestsListed,
+    ListDerived,
     ListDigests,
     ListNights,
     ListProcedures,
@@ -18,7 +20,6 @@ from mnemic.actors.protocol.sleep.messages import (
     NightShown,
     NightsListed,
     NightsUndone,
-    ProceduresListed,
     ProfileShown,
     ShowNight,
     ShowProfile,
@@ -112,11 +113,19 @@ class SleepVerbs(FactVerbs):
         """
         return self._ask(question(ListDigests, of=of, scope=scope, k=k, sentences=sentences))
 
-    def procedures(self, *, scope: Scopes = "*", k: int = 12) -> ProceduresListed:
-        """Give what is done again and again in projects, and how often it worked.
+    def derived(self, stage: str, *, scope: Scopes = "*", k: int = 12) -> DerivedListed:
+        """Give what nights derived by a stage, a package's above all.
 
         Raises:
             UnknownScope, InvalidValue: what was asked for cannot be.
+        """
+        return self._ask(question(ListDerived, stage=stage, scope=scope, k=k))
+
+    def procedures(self, *, scope: Scopes = "*", k: int = 12) -> DerivedListed:
+        """Give what is done again and again in projects, where a package has a stage ``procedures``.
+
+        Raises:
+            UnknownScope, InvalidValue: what was asked for cannot be; no package has that stage.
         """
         return self._ask(question(ListProcedures, scope=scope, k=k))
 

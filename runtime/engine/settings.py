@@ -214,7 +214,10 @@ def _known(given: Mapping[str, Any], path: Path) -> dict[str, Setting]:
     """What settings there are, those of the actors and stages that are named included."""
     own = {setting.name: setting for setting in settings_table() if setting in _ACTORS or setting.name == STAGES}
     named = {name: _checked(own[name], value, path) for name, value in given.items() if name in own}
-    return _table(_actors(named), named.get(STAGES, ""))  # who is named brings settings of its own
+    known = _table(_actors(named), named.get(STAGES, ""))  # who is named brings settings of its own
+    from mnemic.actors.sleep.registry import MORE_SETTINGS
+
+    return {one.name: one for one in MORE_SETTINGS if one.name in given} | known
 
 
 def _actors(values: Mapping[str, Any], slots: tuple[str, ...] = SLOTS) -> dict[str, type[Actor]]:

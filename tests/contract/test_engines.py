@@ -42,7 +42,7 @@ from mnemic.actors.protocol.shape.messages import BindPending, ListRoles, Shape
 from mnemic.actors.protocol.sleep.messages import (
     ListDigests,
     ListNights,
-    ListProcedures,
+    ListDerived,
     NightReport,
     ShowNight,
     Sleep,
@@ -211,14 +211,16 @@ def known(actor_system: Supervisor) -> list[Any]:
 def slept(actor_system: Supervisor) -> list[Any]:
     """What a night derives, once all before it is settled; and what is left of it once it is taken back."""
     report = night(actor_system, "night-1")
-    assert {"session-digests", "project-digests", "session-steps"} <= set(report.steps)
+    assert {"session-digests", "project-digests"} <= set(report.steps)
     digests = [actor_system.ask(ListDigests(of=of, k=99)) for of in ("project", "session")]  # type: ignore[arg-type]
     assert all(one.digests for one in digests)
     shown = actor_system.ask(ShowNight(id=1)).changes
+    derived = actor_system.ask(ListDerived(stage="session-digests"))
+    assert derived.derived
     assert night(actor_system, "night-2").changes == 0
     undone = actor_system.ask(UndoNights())
     after = actor_system.ask(ListDigests(of="session"))
-    return [report.steps, report.changes, *digests, shown, undone, after, actor_system.ask(ListProcedures())]
+    return [report.steps, report.changes, *digests, shown, derived, undone, after]
 
 
 def night(actor_system: Supervisor, run: str) -> NightReport:

@@ -209,8 +209,8 @@ class DigestsListed(Message, frozen=True, kw_only=True):
     """``never`` where none derived anything yet, ``undone`` where the newest was taken back, else ``stands``."""
 
 
-class ListProcedures(Verb["ProceduresListed"], frozen=True, kw_only=True):
-    """Give what is done again and again in projects: which step follows which, how often, and how often it worked."""
+class ListProcedures(Verb["DerivedListed"], frozen=True, kw_only=True):
+    """Give what is done again and again in projects, where a package has a stage of that name, ``procedures``."""
 
     scope: Scopes = "*"
     """A scope's path: it and what is below it; ``*`` for everything. Several paths: what is in any of them."""
@@ -218,34 +218,37 @@ class ListProcedures(Verb["ProceduresListed"], frozen=True, kw_only=True):
     """At most so many, those that come most often first."""
 
 
-class ProcedureView(Message, frozen=True, kw_only=True):
-    """A step that follows another."""
+class ListDerived(ListProcedures, frozen=True, kw_only=True):
+    """Give what nights derived by a stage: each thing in words, with how the memories begin that it rests on."""
 
-    before: str
-    """The step before: what is done, to what kind of thing, by which program."""
-    failed: bool
-    """Whether that one failed."""
-    then: str
-    """The step after it."""
-    times: int
-    """How often it followed."""
-    worked: int
-    """How often it worked."""
-    worked_of: int
-    """Of so many times that is known."""
+    stage: str
+    """Name of the stage."""
+
+
+class DerivedView(Message, frozen=True, kw_only=True):
+    """A thing that a stage derived."""
+
+    of: str
+    """What it is of, in words."""
+    text: str
+    """What the stage says of it; empty where it says nothing."""
     scope: str
-    """The scope's path."""
-    example: str
-    """How the call after it begins in the newest example: its first argument."""
-    examples: tuple[Id, ...]
-    """Ids of the two calls of that."""
+    """The scope's path; empty where it is of none."""
+    night: int
+    """Number of the night that made it."""
+    memories: tuple[Id, ...]
+    """Ids of the memories that it rests on."""
+    quotes: tuple[str, ...]
+    """How the stretches of these begin, three at most."""
 
 
-class ProceduresListed(Message, frozen=True, kw_only=True):
-    """Answer to `ListProcedures`."""
+class DerivedListed(Message, frozen=True, kw_only=True):
+    """Answer to `ListDerived` and to `ListProcedures`."""
 
-    procedures: tuple[ProcedureView, ...]
-    """Those that come most often first."""
+    stage: str
+    """The stage."""
+    derived: tuple[DerivedView, ...]
+    """What weighs most first."""
     last_night: str
     """``never`` where none derived anything yet, ``undone`` where the newest was taken back, else ``stands``."""
 

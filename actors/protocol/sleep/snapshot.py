@@ -11,9 +11,8 @@ from typing import Literal, NamedTuple, Protocol
 from mnemic.actors.protocol.sleep.changes import SourceSpan, StageReport
 from mnemic.actors.protocol.sleep.effects import RecallEffect
 
-Grouping = Literal["session", "topic", "steps"]
-"""What memories are grouped by: what was said by conversations, or by the communities it belongs to; or calls of tools
-and what came of them, by conversations."""
+Grouping = Literal["session", "topic"]
+"""What is said is grouped by this: by conversations, or by the communities it belongs to."""
 
 
 class NightRecord(NamedTuple):
@@ -71,23 +70,6 @@ class GroupState(NamedTuple):
     """Number of the scope."""
     stamp: bytes
     """What tells which memories these are, 16 bytes."""
-
-
-class StepRecord(NamedTuple):
-    """A call of a tool, or what came of one."""
-
-    row: int
-    """The memory's row."""
-    is_call: bool
-    """Whether it is a call; else it is a result."""
-    tool: str
-    """The tool; empty where none is named."""
-    outcome: str | None
-    """How it ended, where that is known."""
-    files: tuple[str, ...]
-    """Files it touched."""
-    text: bytes
-    """How its text begins; of a result nothing."""
 
 
 class PersonalStatement(NamedTuple):
@@ -235,14 +217,6 @@ class SleepSnapshot(Protocol):
 
     def group_rows(self, grouping: Grouping, group: int, scope: int) -> list[int]:
         """Rows of the memories of one of these, ascending."""
-        ...
-
-    def steps_of(self, session: int, scope: int, most: int, most_bytes: int) -> list[StepRecord]:
-        """The newest calls and results of a conversation within a scope, at most so many, in the order they were made.
-
-        Args:
-            most_bytes: of a longer call no more is read.
-        """
         ...
 
     # --- what nights do to recalls ------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The commands `mnemic sleep`, `nights`, `digest`, `procedures` and `profile`: have nights, and see what they made."""
+"""The commands `mnemic sleep` and `nights`, and what nights made: `derived`, `digest`, `procedures` and `profile`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mnemic.actors.protocol.sleep.messages import ListDigests, ListNights, ListProcedures, ShowProfile
+from mnemic.actors.protocol.sleep.messages import ListDerived, ListDigests, ListNights, ShowProfile
 from mnemic.cli.context import FOLDER_SCOPE, MANY_SCOPES, CommandContext, cli, common_options, verb_options
 from mnemic.cli.terminal.output import local_day, local_minute, progress_bars, searched_scope, short_id
 from mnemic.runtime.api.reports import pluralize
@@ -19,7 +19,7 @@ _ENDS = {
     "woken": "woken",
     "": "broken off",
 }
-_MADE = {"session-digests": "digest", "topic-digests": "digest", "project-digests": "digest", "session-steps": "steps"}
+_MADE = {"session-digests": "digest", "topic-digests": "digest", "project-digests": "digest"}
 _SAY_THEMSELVES = ("fingerprints", "duplicates", "uses", "strengths", "profile")
 _CALLED = {"project": "project", "session": "conversation", "topic": "topic"}
 _WHY_NONE = {
@@ -27,9 +27,7 @@ _WHY_NONE = {
     "undone": "the last night was taken back; `mnemic sleep --again` derives anew",
     "stands": "nights found none so far, or what it rested on was erased; `mnemic sleep` looks again",
 }
-_NOT_BY_ITSELF = (
-    "no night makes them unless the setting sleep.stages names {stages}; `mnemic sleep {options}` does so once"
-)
+_NOT_BY_ITSELF = "nights have the stage {0} where sleep.stages names it, and `mnemic sleep --stage {0}` has it once"
 _REASONS = {"idle": "while nobody wanted anything", "asked": "asked for"}
 
 
@@ -127,16 +125,35 @@ def digest(chosen: CommandContext, scope: tuple[str, ...], **asked: Any) -> None
 
 
 @cli.command()
-@verb_options(ListProcedures, "k", "scope", scope=FOLDER_SCOPE)
+@click.argument("stage")
+@verb_options(ListDerived, "k", "scope", scope=FOLDER_SCOPE)
+@common_options
+def derived(chosen: CommandContext, stage: str, scope: tuple[str, ...], k: int) -> None:
+    """Give what nights derived by a stage.
+
+    That is one of those that `mnemic sleep` lists, or one that an installed package offers.
+    """
+    _derived(chosen, stage, scope, k)
+
+
+@cli.command()
+@verb_options(ListDerived, "k", "scope", scope=FOLDER_SCOPE)
 @common_options
 def procedures(chosen: CommandContext, scope: tuple[str, ...], k: int) -> None:
-    """Give what a project does again and again."""
+    """Give what a project does again and again.
+
+    A stage of the package mnemic-more-stages finds it; the same as `mnemic derived procedures`.
+    """
+    _derived(chosen, "procedures", scope, k)
+
+
+def _derived(chosen: CommandContext, stage: str, scope: tuple[str, ...], k: int) -> None:
     from mnemic.runtime.api.views import knowledge_view
 
     with chosen.open(create=False, asking=True) as mind:
         looked, found = chosen.resolve_scope(mind, scope)
-        view = knowledge_view(mind.procedures(scope=looked, k=k), strict=False, scope=looked, found=found)
-        chosen.print_answer(view, procedure_lines)
+        view = knowledge_view(mind.derived(stage, scope=looked, k=k), strict=False, scope=looked, found=found)
+        chosen.print_answer(view, derived_lines)
 
 
 @cli.command()
@@ -227,7 +244,7 @@ def digest_lines(view: dict[str, Any]) -> Iterator[str]:
     of = view["asked"]
     where = searched_scope(view["scope"], view["scope_found"])
     if not view["digests"]:
-        none = _not_by_itself("topic-digests") if of == "topic" else _WHY_NONE[view["last_night"]]
+        none = _NOT_BY_ITSELF.format("topic-digests") if of == "topic" else _WHY_NONE[view["last_night"]]
         yield f"no digest of a {_CALLED[of]} in {where}: {none}"
     for one in view["digests"]:
         yield f"{one['of']}, {pluralize(one['memories'], 'memory')}, night #{one['night']}"
@@ -238,23 +255,14 @@ def digest_lines(view: dict[str, Any]) -> Iterator[str]:
             yield f"  {local_day(said['at'])}  {who}{mark}: {text}"
 
 
-def procedure_lines(view: dict[str, Any]) -> Iterator[str]:
-    """Which step follows which."""
+def derived_lines(view: dict[str, Any]) -> Iterator[str]:
+    """What a stage derived, each thing with the words that it rests on."""
     where = searched_scope(view["scope"], view["scope_found"])
-    if not view["procedures"]:
-        yield f"no procedures in {where}: {_not_by_itself('session-steps', 'procedures')}"
-    for one in view["procedures"]:
-        after = f"after {one['before']}{' failed' if one['failed'] else ''}: {one['then']}"
-        known = f"; all was well after it {one['worked']} of {pluralize(one['worked_of'], 'time')}"
-        times = f"{pluralize(one['times'], 'time')}{known if one['worked_of'] else ''}"
-        yield f"  {after}, {times}  [{one['scope'] or 'no scope'}]"
-        if one["example"]:
-            yield f"    last: {one['example']}"
-
-
-def _not_by_itself(*stages: str) -> str:
-    options = " ".join(f"--stage {one}" for one in stages)
-    return _NOT_BY_ITSELF.format(stages=" and ".join(stages), options=options)
+    if not view["derived"]:
+        yield f"the stage {view['stage']} derived nothing in {where}: {_NOT_BY_ITSELF.format(view['stage'])}"
+    for one in view["derived"]:
+        yield f"  {one['text']}  [{one['scope'] or 'no scope'}]" if one["text"] else f"  {one['of']}"
+        yield from (f'    "{" ".join(quote.split())}"' for quote in one["quotes"])
 
 
 def profile_lines(view: dict[str, Any]) -> Iterator[str]:

@@ -208,6 +208,7 @@ FIXED = (*PAGES, *_PROCESS)
 _READ = (
     *("recall", "shape", "list-roles", "list-communities", "show-community", "list-facts", "list-conflicts"),
     *("list-entities", "show-entity", "list-digests", "list-nights", "list-procedures", "show-night", "show-profile"),
+    "list-derived",
     *("get-memories", "find-scope", "find-similar", "count"),
 )
 _WRITE = ("capture-text", "forget", "recover", "settle-conflict")

@@ -1,4 +1,4 @@
-"""The resource ``mnemic://night/{made}``: the digest, the procedures or the profile that nights made of a project.
+"""The resource ``mnemic://night/{made}``: the digest, the profile, or what a stage derived of a project in nights.
 
 Told is what concerns the caller's own project, as communities are (`mnemic.runtime.serve.mcp.community_resources`), and
 what was given of memories is kept. Above is `mnemic.runtime.serve.mcp.tools`.
@@ -10,20 +10,18 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from mnemic.actors.protocol.changes import DeliveredSpan
-from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.recall.messages import Scopes
-from mnemic.actors.protocol.sleep.messages import DigestsListed, ProceduresListed, ProfileShown
+from mnemic.actors.protocol.sleep.messages import DerivedListed, DigestsListed, ProfileShown
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import knowledge_view
 
-NightListed = DigestsListed | ProceduresListed | ProfileShown
+NightListed = DigestsListed | DerivedListed | ProfileShown
 _MADE: Mapping[str, Callable[[Mind, Scopes], NightListed]] = {
     "digest": lambda mind, scope: mind.digests("project", scope=scope),
-    "procedures": lambda mind, scope: mind.procedures(scope=scope),
     "profile": lambda mind, scope: mind.profile(scope=scope),
 }
-_NOT_TOLD = ("projects", "conversations", "first_at", "example")
-"""What counts other projects too, and what a call says word for word."""
+_NOT_TOLD = ("projects", "conversations", "first_at", "quotes")
+"""What counts other projects too, and words that a stage of anybody's points to."""
 
 
 def deliver_made(
@@ -32,18 +30,16 @@ def deliver_made(
     """What nights made of the caller's own project; that it was given is kept.
 
     Args:
-        name: ``digest``, ``procedures`` or ``profile``.
+        name: ``digest``, ``profile``, or the name of a stage, such as ``procedures``.
         scope: the project's, and in `found` how it was found.
         unknown: what is said where nothing is known of the project.
 
     Raises:
-        InvalidValue: nights make nothing of that name.
+        InvalidValue: there is no stage of that name.
     """
-    if name not in _MADE:
-        raise InvalidValue(name="what nights made", value=name, why="it is not known", expected=", ".join(_MADE))
     if unknown is not None:
         return {"scope": scope, "scope_found": found, "degraded": [unknown]}
-    listed = _MADE[name](mind, scope)
+    listed = _MADE[name](mind, scope) if name in _MADE else mind.derived(name, scope=scope)
     parts = [
         DeliveredSpan(memory=memory, start=start, stop=stop, why=f"it asked for the {name}")
         for memory, start, stop in _given(listed)
@@ -51,7 +47,7 @@ def deliver_made(
     if parts:
         mind.note_delivery(assistant, session, parts)
     view = knowledge_view(listed, strict=True, scope=scope, found=found)
-    for one in (*view.get("entries", ()), *view.get("procedures", ())):
+    for one in (*view.get("entries", ()), *view.get("derived", ())):
         for other in _NOT_TOLD:
             one.pop(other, None)
     return view
@@ -65,4 +61,4 @@ def _given(listed: NightListed) -> Iterable[tuple[bytes, int, int]]:
     elif isinstance(listed, ProfileShown):
         yield from ((one.memory, one.start_byte, one.start_byte + len(one.data)) for one in listed.entries)
     else:
-        yield from ((id, 0, 0) for one in listed.procedures for id in one.examples)  # no word of them is given
+        yield from ((id, 0, 0) for one in listed.derived for id in one.memories)  # no word of them is given

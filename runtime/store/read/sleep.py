@@ -6,7 +6,6 @@ Part of `mnemic.runtime.store.read.reader.StoreSnapshot`. `mnemic.runtime.store.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -24,21 +23,17 @@ from mnemic.actors.protocol.sleep.snapshot import (
     PastQuestion,
     PersonalStatement,
     SaidTurn,
-    StepRecord,
     Verdict,
 )
 from mnemic.runtime.store.read.knowledge import decode_fields
 from mnemic.runtime.store.schema import AUTHOR, SAID_OR_KEPT
-from mnemic.runtime.store.texts import text_prefix
 
 decode_stages = msgspec.msgpack.Decoder(tuple[StageReport, ...]).decode
 _STANDS = "m.retired_at IS NULL AND m.superseded_by IS NULL"
-_STANDING = f"{_STANDS} AND m.kind IN"
 # What agents say to each other is told to nobody at a session's start, so no digest is made of it.
 _AMONG_PEOPLE = "(SELECT mode FROM sessions z WHERE z.id = m.session) != 'subagent'"
-_SAID, _DONE = (
-    f"{_STANDING} ('turn', 'decision', 'note') AND {_AMONG_PEOPLE} AND {AUTHOR} IN ('owner', 'assistant')",
-    f"{_STANDING} ('tool_call', 'tool_result')",
+_SAID = (
+    f"{_STANDS} AND m.kind IN ('turn', 'decision', 'note') AND {_AMONG_PEOPLE} AND {AUTHOR} IN ('owner', 'assistant')"
 )
 _TOLD = "m.kind = 'turn' AND m.role IN ('user', 'assistant') AND m.retired_at IS NULL"
 _REPLY_US = 900_000_000
@@ -56,7 +51,6 @@ _GROUPS: dict[Grouping, tuple[str, str, str]] = {
     "session": ("m.session", "memories m", _SAID),
     # CROSS: members first, or SQLite goes through all memories
     "topic": ("x.topic", "members x CROSS JOIN memories m ON m.id = x.memory AND x.placed = 0 AND x.topic > 0", _SAID),
-    "steps": ("m.session", "memories m", _DONE),
 }
 
 
@@ -135,24 +129,6 @@ class SleepQueries:
         asked = f"SELECT m.id FROM {table} WHERE {column} = ? AND m.scope = ? AND {which} ORDER BY m.id"
         found: Any = self._db.execute(asked, (group, scope)).fetchall()
         return [row for (row,) in found]
-
-    def steps_of(self, session: int, scope: int, most: int, most_bytes: int) -> list[StepRecord]:
-        asked = (
-            "SELECT m.id, m.kind = 'tool_call', coalesce(m.tool, ''), m.outcome, m.files, m.text FROM memories m"
-            f" WHERE m.session = ? AND m.scope = ? AND {_DONE} ORDER BY {SAID_OR_KEPT} DESC, m.id DESC LIMIT ?"
-        )
-        found: Any = self._db.execute(asked, (session, scope, most)).fetchall()
-        return [
-            StepRecord(
-                row=row,
-                is_call=bool(is_call),
-                tool=tool,
-                outcome=outcome,
-                files=tuple(json.loads(files)),
-                text=text_prefix(self._db, text, most_bytes)[0] if is_call else b"",
-            )
-            for row, is_call, tool, outcome, files, text in reversed(found)
-        ]
 
     # --- what nights do to recalls ------------------------------------------------------------------------------------
 

@@ -20,11 +20,9 @@ from mnemic.actors.protocol.sleep.messages import (
     DigestsListed,
     ListDigests,
     ListNights,
-    ListProcedures,
     NightReport,
     NightShown,
     Preempt,
-    ProceduresListed,
     ShowNight,
     ShowProfile,
     Sleep,
@@ -32,7 +30,7 @@ from mnemic.actors.protocol.sleep.messages import (
 )
 from mnemic.actors.sleep.consolidator import FAILURES_ALLOWED, ConsolidatorActor
 from mnemic.actors.sleep.digests import DigestState, SessionDigests, decode_digest
-from mnemic.actors.sleep.registry import BUILT_IN_STAGES, DEFAULT_STAGES, find_stage
+from mnemic.actors.sleep.registry import BUILT_IN_STAGES, find_stage
 from mnemic.actors.sleep.stages import Derivation
 from mnemic.runtime.engine.settings import load_settings
 from tests.clocks import ManualClock
@@ -207,7 +205,7 @@ def test_a_night_is_listed_and_shown_with_what_it_changed(mind: ActorHarness) ->
     report = sleep(mind, "first")
     (night,) = mind.ask(ListNights()).nights
     assert (night.id, night.reason, night.why) == (1, "asked", "finished")
-    assert [one.stage for one in night.stages] == list(DEFAULT_STAGES)
+    assert [one.stage for one in night.stages] == list(BUILT_IN_STAGES)
     assert sum(one.changes for one in night.stages) == report.changes
     shown = mind.ask(ShowNight(id=1))
     assert isinstance(shown, NightShown)
@@ -345,42 +343,6 @@ def test_a_digest_tells_nothing_that_was_forgotten_corrected_or_replaced_since(m
     assert digests(mind) == [said[2:]]
 
 
-def worked(mind: ActorHarness, session: str, *, fails: bool = True) -> None:
-    """A session in which tests fail, a file is edited and they pass."""
-    commands = [("Bash", "command: pytest tests", "failed" if fails else "ok"), ("Edit", "file_path: a.py", "ok")]
-    events = []
-    for number, (tool, argument, outcome) in enumerate([*commands, ("Bash", "command: pytest tests", "ok")]):
-        about: dict[str, Any] = {"assistant": "t", "session": session, "tool": tool, "scope": "shelf"}
-        about |= {"said_at": START_US + number * 1_000_000, "files": ("a.py",) if tool == "Edit" else ()}
-        text = f"{tool}\n{argument}".encode()
-        events.append(Event(kind="tool_call", role="assistant", text=text, **about))
-        events.append(Event(kind="tool_result", role="tool", text=b"done", outcome=outcome, **about))  # type: ignore[arg-type]
-    mind.sources[session] = events
-    mind.take(session)
-
-
-def test_what_is_done_again_and_again_is_told_with_how_often_it_worked(mind: ActorHarness) -> None:
-    for number in range(3):
-        worked(mind, f"s{number}")
-    stages = ("session-steps", "procedures")
-    assert sleep(mind, "first", stages=stages).changes == 4
-    assert mind.ask(ShowNight(id=1)).total == 4
-    listed = mind.ask(ListProcedures(scope="shelf"))
-    assert isinstance(listed, ProceduresListed)
-    assert [(one.before, one.then) for one in listed.procedures] == [
-        ("edit python", "test python (pytest)"),
-        ("test python (pytest)", "edit python"),
-    ]
-    first = listed.procedures[1]
-    assert (first.before, first.failed, first.then) == ("test python (pytest)", True, "edit python")
-    assert (first.times, first.worked, first.worked_of, first.scope) == (3, 3, 3, "shelf")
-    assert first.example == "a.py"
-    assert mind.ask(ListProcedures(scope="*", k=1)).procedures == listed.procedures[:1]
-    assert sleep(mind, "second", stages=stages).changes == 0
-    mind.ask(Forget(ids=(first.examples[0],), reason="test"))
-    assert first not in mind.ask(ListProcedures(scope="shelf")).procedures
-
-
 def test_a_profile_tells_where_something_is_liked_or_hated_as_well(mind: ActorHarness) -> None:
     said = ("I hate mocks in tests.", "I prefer tabs in Python.")
     say(mind, *said, "I speak to Lukas about the crane.", "I play in the yard.")
@@ -414,13 +376,6 @@ def test_a_profile_tells_what_users_say_of_themselves_and_in_how_many_conversati
         "I hate barrel files",
         "I live in Porto now",
     ]
-
-
-def test_what_was_done_twice_is_no_procedure(mind: ActorHarness) -> None:
-    for number in range(2):
-        worked(mind, f"s{number}")
-    sleep(mind, "first", stages=("session-steps", "procedures"))
-    assert mind.ask(ListProcedures()).procedures == ()
 
 
 def test_a_digest_of_one_project_tells_nothing_of_another(mind: ActorHarness) -> None:

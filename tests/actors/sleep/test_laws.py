@@ -40,7 +40,6 @@ STEPS = st.lists(
     min_size=3,
     max_size=14,
 )
-ALL: dict[str, Any] = {"sleep.stages": " ".join(BUILT_IN_STAGES)}
 _runs = itertools.count()
 
 
@@ -106,7 +105,7 @@ def derived(mind: ActorHarness) -> list[Any]:
 
 def told(mind: ActorHarness) -> list[Any]:
     """What is told of it."""
-    digests = [mind.ask(ListDigests(of=of, k=99)).digests for of in ("project", "session", "topic")]  # type: ignore[arg-type]
+    digests = [mind.ask(ListDigests(of=of, k=99)).digests for of in ("project", "session")]  # type: ignore[arg-type]
     return [[(one.scope, one.memories, one.sentences) for one in each] for each in digests] + [
         mind.ask(ShowProfile()).entries
     ]
@@ -117,7 +116,7 @@ def told(mind: ActorHarness) -> list[Any]:
 def test_a_night_comes_to_rest_and_is_gone_once_taken_back(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[Any, ...]]
 ) -> None:
-    with ActorHarness(tmp_path_factory.mktemp("laws"), **ALL) as mind:
+    with ActorHarness(tmp_path_factory.mktemp("laws")) as mind:
         live(mind, steps)
         mind.embed()
         night(mind, stages=("meaning", "facts", "communities"))
@@ -152,7 +151,7 @@ def test_a_night_comes_to_rest_and_is_gone_once_taken_back(
 def test_nights_alone_change_no_ranking_from_the_second_on(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[Any, ...]]
 ) -> None:
-    with ActorHarness(tmp_path_factory.mktemp("laws"), **ALL) as mind:
+    with ActorHarness(tmp_path_factory.mktemp("laws")) as mind:
         live(mind, steps)
         night(mind)
         seq = mind.look(lambda now: now.seq)
@@ -169,7 +168,7 @@ def test_nights_alone_change_no_ranking_from_the_second_on(
 def test_a_memory_that_is_of_use_loses_no_rank_by_it(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[Any, ...]], number: int
 ) -> None:
-    with ActorHarness(tmp_path_factory.mktemp("laws"), **ALL) as mind:
+    with ActorHarness(tmp_path_factory.mktemp("laws")) as mind:
         live(mind, steps)
         night(mind)
         before = [hit.id for hit in mind.recall(TEXTS[number]).hits]

@@ -157,7 +157,7 @@ def test_every_message_is_either_a_faces_or_the_actors_own() -> None:
         "ProjectUse",
     }
     parts |= {"CommunityView", "CommunityEvent", "CommunityNeighbour", "CommunityRole"}
-    parts |= {"NightView", "NightChange", "Digest", "DigestSentence", "ProcedureView", "ProfileEntry"}
+    parts |= {"NightView", "NightChange", "Digest", "DigestSentence", "DerivedView", "ProfileEntry"}
     parts |= {"Fact", "FactRef", "Conflict", "Entity", "EntityName", "EntityNeighbour"}
     parts |= {"BriefingSources", "FailedCall", "LastSession", "Quote", "QuotedPair", "UnresolvedFailure"}
     assert asked | inside | parts == MESSAGES

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.cli.derived.sleep import digest_lines, list_lines, night_lines, procedure_lines, profile_lines, shown_lines
+from mnemic.cli.derived.sleep import derived_lines, digest_lines, list_lines, night_lines, profile_lines, shown_lines
 from mnemic.cli.terminal.output import plain
 from tests.processes.faces import Outcome, lines, turn
 
@@ -114,22 +114,44 @@ def test_a_night_is_had_seen_and_taken_back(command: Command, known: Path) -> No
     assert "taken back" in command("nights", "--home", known).out
 
 
-def test_what_is_done_again_and_again_is_told_in_a_line(command: Command, known: Path) -> None:
-    one = {"before": "test python (pytest)", "failed": True, "then": "edit python", "times": 9, "scope": "boat"}
-    one |= {"example": "src/a.py"}
-    view = {"procedures": [one | {"worked": 7, "worked_of": 9}], "scope": "boat", "scope_found": "named"}
-    told, last = procedure_lines(view)
-    well = "all was well after it 7 of 9 times"
-    assert told == f"  after test python (pytest) failed: edit python, 9 times; {well}  [boat]"
-    assert last == "    last: src/a.py"
-    unknown = {"worked": 0, "worked_of": 0, "failed": False, "scope": "", "example": ""}
-    (bare,) = procedure_lines(view | {"procedures": [one | unknown]})
-    assert bare == "  after test python (pytest): edit python, 9 times  [no scope]"
-    none = command("procedures", "--scope", "boat", "--home", known).out
-    assert none.startswith("no procedures in boat (named): no night makes them unless the setting sleep.stages names")
+def test_what_a_stage_derived_is_told_in_its_words_or_else_in_those_it_points_to(command: Command, known: Path) -> None:
+    one = {"of": "project boat", "text": "after a: b, 9 times", "scope": "boat", "quotes": ["uv run\npytest"]}
+    bare = one | {"of": "conversation s in boat", "text": "", "quotes": []}
+    view = {"derived": [one, one | {"scope": ""}, bare], "stage": "habits", "scope": "boat", "scope_found": "named"}
+    assert list(derived_lines(view)) == [
+        "  after a: b, 9 times  [boat]",
+        '    "uv run pytest"',
+        "  after a: b, 9 times  [no scope]",
+        '    "uv run pytest"',
+        "  conversation s in boat",
+    ]
+    asked = ("derived", "session-digests", "--scope", "boat", "--home", known)
+    none = command(*asked).out
+    assert none.startswith("the stage session-digests derived nothing in boat (named): nights have the stage ")
     (options,) = re.findall(r"`mnemic sleep (.*)`", none)
-    stages = command("sleep", *options.split(), "--home", known, "--json").json["stages"]
-    assert [one["stage"] for one in stages] == ["session-steps", "procedures"]
+    assert command("sleep", *options.split(), "--home", known, "--json").json["changes"]
+    told = command(*asked).out.splitlines()
+    assert told[0] == "  conversation one in boat"
+    assert {quote.strip(' "') for quote in told[1:]} <= set(TALK)
+    assert command(*asked, "--json").json["derived"][0]["night"] == 1
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("procedures",),
+        ("derived", "procedures"),
+        ("digest", "--of", "topic"),
+        *(("sleep", "--stage", one) for one in ("topic-digests", "session-steps", "procedures")),
+    ],
+)
+def test_what_shows_a_stage_of_another_package_says_which_one_brings_it_back(
+    command: Command, known: Path, asked: tuple[str, ...]
+) -> None:
+    ended = command(*asked, "--home", known)
+    assert ended.code == 2
+    assert "the package mnemic-more-stages has it, and is not installed." in ended.err
+    assert "Run `pip install ./examples/more_stages` in a copy of Mnemic's source" in ended.err
 
 
 def test_a_profile_is_told_a_line_each(command: Command, known: Path) -> None:
@@ -160,6 +182,8 @@ def test_one_stage_alone_is_had(command: Command, known: Path) -> None:
         (("sleep", "undo"), "There is no night to take back"),
         (("sleep", "undo", "--dry-run"), "`undo` takes none of them"),
         (("sleep", "--stage", "dreams"), "a stage cannot be 'dreams': there is none of that name"),
+        (("derived", "dreams"), "a stage cannot be 'dreams': there is none of that name"),
+        (("derived", "no:such"), "a stage cannot be 'no:such': what it derived is not found so"),
         (("nights", "x"), "'x' is no number of a night"),
         (("nights", "9"), "There is no night 9"),
         (("nights", "-k", "0"), "k cannot be 0"),

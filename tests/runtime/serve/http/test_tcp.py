@@ -117,6 +117,7 @@ ANSWERED = {
         "/api/list-facts",
         "/api/list-conflicts",
         "/api/list-entities",
+        "/api/list-derived",
         "/api/list-digests",
         "/api/list-nights",
         "/api/list-procedures",

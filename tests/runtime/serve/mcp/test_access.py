@@ -540,17 +540,20 @@ def test_it_is_told_what_nights_made_of_its_own_project_and_of_no_other(slept: H
     assert all("boat" in one for one in said)
     profile = read(slept, project, "mnemic://night/profile")
     assert [one["text"] for one in profile["entries"]] == ["I prefer the boat's otter fed with herring at noon"]
-    assert read(slept, project, "mnemic://night/procedures")["procedures"] == []
+    derived = read(slept, project, "mnemic://night/session-digests")
+    assert [one["of"] for one in derived["derived"]] == ["conversation boat 1 in boat"]
+    assert "otter" not in str(derived), "no word of a memory"
     with slept.minds.use("default", True) as mind:
         until(lambda: len(mind.log_given().deliveries) >= 2)
         told = {part.why: part.data.decode() for one in mind.log_given().deliveries for part in one.parts}
-    assert told.keys() == {"it asked for the digest", "it asked for the profile"}
+    assert told.keys() == {f"it asked for the {one}" for one in ("digest", "profile", "session-digests")}
     assert "bank" not in str(told)
 
 
 def test_nights_made_nothing_else_and_nothing_without_a_project(slept: Hosted, project: Path) -> None:
-    refused = "invalid_value: what nights made cannot be 'dreams': it is not known. Give digest, procedures, profile."
-    assert read(slept, project, "mnemic://night/dreams") == refused
+    refused = "invalid_value: a stage cannot be 'dreams': there is none of that name."
+    assert read(slept, project, "mnemic://night/dreams").startswith(refused)
+    assert "pip install" in read(slept, project, "mnemic://night/procedures")
     nothing = read(slept, None, "mnemic://night/digest")
     assert nothing["degraded"] == ["this caller has named no folder, and so no project"]
     assert read(slept, project, "mnemic://night/digest", off="recall").startswith("switched_off: ")
