@@ -81,6 +81,17 @@ def settings_of_stages(names: Iterable[str]) -> tuple[Setting, ...]:
     return tuple(setting for kind in kinds.values() for setting in settings_of(kind))
 
 
+def absent_stages(names: Iterable[str]) -> list[InvalidValue]:
+    """Why some stages, that packages may offer by their names, are not there."""
+    found = []
+    for name in names:
+        try:
+            find_stage(name)
+        except InvalidValue as error:
+            found.append(error)
+    return found
+
+
 class MissingStage:
     """A stage that cannot be had: it fails, so that nights and the doctor say so.
 

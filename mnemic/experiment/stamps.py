@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from mnemic.actors.sleep.registry import find_stage
 from mnemic.experiment.lives import Life
 from mnemic.experiment.spec import Arm, Spec
 from mnemic.runtime.engine.plugins import class_path
@@ -49,7 +50,8 @@ def _code(spec: Spec, settings: Settings) -> bytes:
     """What tells this code from another, with that of strangers' packages which the spec and the arm name."""
     digest = hashlib.sha256(f"{__version__} {commit()} {_changed()}".encode())
     classes = [class_path(kind) for kind in settings.actors.values()]
-    named = [spec.life.kind, spec.probes.source, *spec.measures, *classes, *settings[STAGES].split()]
+    named = [spec.life.kind, spec.probes.source, *spec.measures, *classes]
+    named += [class_path(find_stage(name)) for name in settings[STAGES].split()]
     named += [str(value) for value in settings.values().values()]  # such as an extractor
     for package in sorted({one.partition(":")[0].partition(".")[0] for one in named if ":" in one}):
         for path in _sources(package):

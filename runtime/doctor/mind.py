@@ -15,6 +15,7 @@ from mnemic.actors.protocol.errors import DamagedStore, KeyMismatch, KeyMissing,
 from mnemic.actors.protocol.message import format_id
 from mnemic.actors.protocol.store.messages import LostTransactions
 from mnemic.actors.sleep.consolidator import FAILURES_ALLOWED
+from mnemic.actors.sleep.registry import absent_stages
 from mnemic.runtime.api.reports import format_size, loss_sentence, pluralize
 from mnemic.runtime.doctor.capture import format_span
 from mnemic.runtime.doctor.checks import Check, Target, failed_check
@@ -366,9 +367,7 @@ def check_labels(target: Target) -> Iterator[Check]:
 
 
 def check_nights(target: Target) -> Iterator[Check]:
-    """Which stages failed in the nights that had them last, and which of them are set aside for that; and what recalls
-    do not go by, since it would make them worse.
-    """
+    """Say which stages failed in the nights that had them last, or are not there, and what recalls do not go by."""
     if not target.readable:
         return
     with target.store() as connection:
@@ -377,18 +376,20 @@ def check_nights(target: Target) -> Iterator[Check]:
     for stage, one in verdicts.items():
         if not one.passed:
             yield Check("nights", "ok", f"recalls do not go by what the stage {stage} derived: {one.why}")
-    if not failures:
-        yield Check("nights", "ok", "no stage of a night fails")
-        return
+    absent = absent_stages(load_settings(target.home / "mnemic.toml")["sleep.stages"].split())
     told = [
         f"the stage {one} failed in {pluralize(nights, 'night')} ({why})" for one, (nights, why) in failures.items()
-    ]
+    ] + [f"nights go on without a stage: {str(error).rstrip('.')}" for error in absent]
+    if not told:
+        yield Check("nights", "ok", "no stage of a night fails")
+        return
     if any(nights >= FAILURES_ALLOWED for nights, _ in failures.values()):
         last = f"what failed in {FAILURES_ALLOWED} is set aside, and nights go on without it"
         remedy = "--repair has the next night try it again."
         yield Check("nights", "wrong", "; ".join([*told, last]), remedy, True)
     else:
-        yield Check("nights", "advice", "; ".join(told), "The next night tries again.")
+        remedy = absent[0].remedy_text if absent else "The next night tries again."
+        yield Check("nights", "advice", "; ".join(told), remedy)
 
 
 def retry_stages(target: Target) -> str:

@@ -40,9 +40,9 @@ from mnemic.actors.protocol.recall.messages import FindScope, FindSimilar, GetMe
 from mnemic.actors.protocol.scopes import ChangeScopes, ListScopes
 from mnemic.actors.protocol.shape.messages import BindPending, ListRoles, Shape
 from mnemic.actors.protocol.sleep.messages import (
+    ListDerived,
     ListDigests,
     ListNights,
-    ListDerived,
     NightReport,
     ShowNight,
     Sleep,

@@ -4,4 +4,5 @@ import sys
 
 from tests.paths import ROOT
 
-sys.path.insert(0, str(ROOT / "examples" / "generative_agents"))
+for example in ("generative_agents", "more_stages"):
+    sys.path.insert(0, str(ROOT / "examples" / example))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from mnemic.actors.protocol.changes import DeliveredSpan, MemoryLabels, Relabel, ScopeRef
 from mnemic.actors.protocol.log_messages import NoteDelivery
 from mnemic.actors.protocol.recall.messages import Recalled
 from mnemic.actors.protocol.sleep.messages import NightReport, Sleep
 from mnemic.actors.protocol.store.messages import Apply
+from mnemic.actors.sleep.registry import ENTRY_POINT_GROUP
 from tests.harness import ActorHarness
 from tests.waiting import until
 
@@ -61,3 +65,13 @@ def forget_labels(mind: ActorHarness, **fields: Any) -> None:
     )
     change = Relabel(labels=tuple(before))
     mind.ask(Apply(changes=(change,), key=b"before %d" % next(_runs), author="test", run="test"))
+
+
+def offer_stages(folder: Path, monkeypatch: pytest.MonkeyPatch, package: str = "strangers", **stages: str) -> None:
+    """Have an installed package offer stages: names with ``_`` for ``-``, and ``module:Class``."""
+    info = folder / f"{package}-1.0.dist-info"
+    info.mkdir(parents=True, exist_ok=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n", "utf-8")
+    offered = "".join(f"{name.replace('_', '-')} = {path}\n" for name, path in stages.items())
+    (info / "entry_points.txt").write_text(f"[{ENTRY_POINT_GROUP}]\n{offered}", "utf-8")
+    monkeypatch.syspath_prepend(folder)

@@ -229,7 +229,7 @@ def test_a_night_taken_back_is_as_if_it_had_never_been_until_something_comes(min
     assert held.changes == 0
     assert "taken back" in held.stages[0].note
     assert standing(mind) == before
-    assert mind.ask(ListDigests(of="topic", scope="*")).last_night == "undone"
+    assert mind.ask(ListDigests(of="session", scope="*")).last_night == "undone"
     assert sleep(mind, "again", stages=("session-digests",), again=True).changes
     mind.ask(UndoNights())
     say(mind, "The booking API has two reviewers in production now, Lukas and Nadia.")

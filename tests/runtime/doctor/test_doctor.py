@@ -570,6 +570,17 @@ def test_a_stage_that_fails_is_told_and_one_that_is_set_aside_is_tried_again_onc
     assert home.examine()["nights"].state == "ok"
 
 
+def test_a_stage_that_no_installed_package_offers_is_told_with_what_brings_it_back(home: Home) -> None:
+    (home.path / "mnemic.toml").write_text('[sleep]\nstages = "profile procedures"\nprocedure_times = 4\n', "utf-8")
+    checks = home.examine()
+    assert checks["settings"].state == "ok"
+    assert checks["nights"].state == "advice"
+    assert "nights go on without a stage: a stage cannot be 'procedures': the package mnemic-more-stages has it" in (
+        checks["nights"].detail
+    )
+    assert "pip install ./examples/more_stages" in checks["nights"].remedy
+
+
 def test_what_was_kept_before_memories_said_whose_words_they_hold_is_counted_until_a_night_looked(home: Home) -> None:
     assert home.states()["labels"] == "ok"
     with closing(Store.open(home.folder.store, home.keys)) as store:
