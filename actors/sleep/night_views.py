@@ -144,7 +144,7 @@ def _show(message: ShowNight, snapshot: Snapshot) -> NightShown:
 
 
 def _there(item: DerivedRecord, memories: Mapping[int, Memory], paths: Mapping[int, str]) -> dict[int, Memory]:
-    """Those of some memories that an item points to, by row; of one that is of a scope those that are in it."""
+    """Pick the memories that an item points to, by row; for an item of a scope those that are in it."""
     found = {span.row: memories[span.row] for span in item.sources if span.row in memories}
     return {row: one for row, one in found.items() if one.scope == paths.get(_scope(item), one.scope)}
 
@@ -219,7 +219,7 @@ def digests_of(items: Sequence[DerivedRecord], most: int, snapshot: Snapshot, no
 
 
 def _derived(message: ListProcedures, snapshot: Snapshot) -> DerivedListed:
-    """What a stage derived: in its own words, or else one by one what its items point to."""
+    """Give what a stage derived: in its own words, or else item by item what that points to."""
     _check("k", message.k)
     name = message.stage if isinstance(message, ListDerived) else "procedures"
     if ":" in name:  # whoever may ask may not have a module loaded by its name
@@ -254,7 +254,7 @@ def _derived(message: ListProcedures, snapshot: Snapshot) -> DerivedListed:
 
 
 def _quotes(sources: Iterable[SourceSpan], memories: Mapping[int, Memory]) -> tuple[str, ...]:
-    """How the first stretches begin, each in its memory's words."""
+    """Quote how the first stretches begin."""
     quoted = ((memories[span.row], span) for span in sources if span.row in memories)
     return tuple(to_text(_span(one, span) or one.data)[:_QUOTE_CHARS] for one, span in islice(quoted, _QUOTES))
 

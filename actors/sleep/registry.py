@@ -45,7 +45,7 @@ _MEMBERS = ({"name", "version", "sources", "read", "plan"}, {"name", "waiting", 
 
 
 def find_stage(name: str) -> type[Stage]:
-    """The class of a stage: a built-in one, one that an installed package offers, or ``module:Class``.
+    """Find the class of a stage: a built-in one, one that an installed package offers, or ``module:Class``.
 
     Raises:
         InvalidValue: there is none of that name, or it is no stage.
@@ -82,7 +82,7 @@ def settings_of_stages(names: Iterable[str]) -> tuple[Setting, ...]:
 
 
 def absent_stages(names: Iterable[str]) -> list[InvalidValue]:
-    """Why some stages, that packages may offer by their names, are not there."""
+    """List why stages are not there, of some that are named."""
     found = []
     for name in names:
         try:

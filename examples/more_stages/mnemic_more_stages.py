@@ -176,7 +176,7 @@ def _item(counted: Sequence[Counted], examples: Sequence[tuple[SourceSpan, Sourc
 
 
 def _pairs(item: DerivedRecord) -> Iterator[tuple[Counted, tuple[SourceSpan, SourceSpan]]]:
-    """What an item holds, each with its examples."""
+    """Give what an item holds, each with its examples."""
     for place, one in enumerate(_decode(item.value)):
         yield one, (item.sources[2 * place], item.sources[2 * place + 1])
 
@@ -204,7 +204,7 @@ class SessionSteps:
         return cls()
 
     def sources(self, snapshot: Snapshot) -> Mapping[bytes, bytes]:
-        """All conversations with calls of tools, scope by scope, by names that outlast a rebuild."""
+        """List the conversations with calls of tools, scope by scope, by names that outlast a rebuild."""
         columns = snapshot.memory_columns(0)
         hidden = np.concatenate((snapshot.retired().row, snapshot.superseded().old))
         done = np.flatnonzero(np.isin(columns.kind, (_CALL, _RESULT)) & ~np.isin(columns.row, hidden))
@@ -216,7 +216,7 @@ class SessionSteps:
         return {key: hashlib.sha256(repr(of).encode()).digest()[:16] for key, of in self._rows.items()}
 
     def read(self, key: bytes, snapshot: Snapshot) -> list[Done]:
-        """The calls and results of a conversation, in order; of results no text."""
+        """Read the calls and results of a conversation, in order; of results no text."""
         rows = self._rows[key][-_MOST_STEPS:]
         memories = (
             one for at in range(0, len(rows), _AT_ONCE) for one in snapshot.load_memories(rows[at : at + _AT_ONCE])
@@ -224,7 +224,7 @@ class SessionSteps:
         return [_done(row, memory) for row, memory in zip(rows, memories, strict=True)]
 
     def plan(self, state: Sequence[Done]) -> Derivation:
-        """What follows what."""
+        """Count what follows what."""
         happened = [one.event for one in state]
         follows = steps_that_follow(happened)
         names = [_hash(step_name(one.tool, one.text, one.files)) if one.is_call else b"" for one in happened]
@@ -279,16 +279,16 @@ class Procedures:
         return cls(settings[PROCEDURE_TIMES.name])
 
     def sources(self, snapshot: Snapshot) -> Mapping[bytes, bytes]:
-        """All scopes with a conversation whose steps were counted."""
+        """List the scopes with a conversation whose steps were counted."""
         return project_keys(snapshot, SessionSteps.name)
 
     def read(self, key: bytes, snapshot: Snapshot) -> list[_Examples]:
-        """What was counted in its conversations, the older ones first."""
+        """Read what was counted in its conversations, the older ones first."""
         items = items_of_project(key, snapshot, SessionSteps.name)
         return [_Examples(*pair) for item in items for pair in _pairs(item)]
 
     def plan(self, state: Sequence[_Examples]) -> Derivation:
-        """What comes most often."""
+        """Choose what comes most often."""
         seen = [((one.before, one.failed, one.then), one.times, one.known, one.worked) for one, _ in state]
         counted = count_procedures(seen, self._least_times).items()
         found = sorted(counted, key=lambda one: (-one[1].times, -one[1].worked, str(one[0])))[:MOST_PROCEDURES]
@@ -299,7 +299,7 @@ class Procedures:
 
     @staticmethod
     def tell(item: DerivedRecord, memories: Mapping[int, Memory]) -> Iterator[Told]:
-        """Which step follows which, how often, and how often it worked, by the names of its examples."""
+        """Say which step follows which, how often, and how often it worked, by the names of its examples."""
         for one, spans in _pairs(item):
             if not all(span.row in memories for span in spans):
                 continue

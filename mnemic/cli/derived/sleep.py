@@ -256,7 +256,7 @@ def digest_lines(view: dict[str, Any]) -> Iterator[str]:
 
 
 def derived_lines(view: dict[str, Any]) -> Iterator[str]:
-    """What a stage derived, each thing with the words that it rests on."""
+    """Tell what a stage derived, each thing with the words that it rests on."""
     where = searched_scope(view["scope"], view["scope_found"])
     if not view["derived"]:
         yield f"the stage {view['stage']} derived nothing in {where}: {_NOT_BY_ITSELF.format(view['stage'])}"
