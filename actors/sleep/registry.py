@@ -95,7 +95,7 @@ def absent_stages(names: Iterable[str]) -> list[InvalidValue]:
 class MissingStage:
     """A stage that cannot be had: it fails, so that nights and the doctor say so.
 
-    One that no installed package offers does nothing, and its report says why: once the package is there, it works.
+    One that is named as a package offers it does nothing, and its report says why: once it is installed, it works.
     """
 
     def __init__(self, name: str, error: Exception) -> None:

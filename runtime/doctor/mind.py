@@ -376,10 +376,10 @@ def check_nights(target: Target) -> Iterator[Check]:
     for stage, one in verdicts.items():
         if not one.passed:
             yield Check("nights", "ok", f"recalls do not go by what the stage {stage} derived: {one.why}")
-    absent = absent_stages(load_settings(target.home / "mnemic.toml")["sleep.stages"].split())
-    told = [
-        f"the stage {one} failed in {pluralize(nights, 'night')} ({why})" for one, (nights, why) in failures.items()
-    ] + [f"nights go on without a stage: {str(error).rstrip('.')}" for error in absent]
+    named = load_settings(target.home / "mnemic.toml")["sleep.stages"].split()
+    absent = absent_stages(one for one in named if one not in failures)
+    told = [f"the stage {one} failed in {pluralize(count, 'night')} ({why})" for one, (count, why) in failures.items()]
+    told += [f"nights go on without a stage: {str(error).rstrip('.')}" for error in absent]
     if not told:
         yield Check("nights", "ok", "no stage of a night fails")
         return

@@ -215,7 +215,7 @@ def _known(given: Mapping[str, Any], path: Path) -> dict[str, Setting]:
     own = {setting.name: setting for setting in settings_table() if setting in _ACTORS or setting.name == STAGES}
     named = {name: _checked(own[name], value, path) for name, value in given.items() if name in own}
     known = _table(_actors(named), named.get(STAGES, ""))  # who is named brings settings of its own
-    from mnemic.actors.sleep.registry import MORE_SETTINGS
+    from mnemic.actors.sleep.registry import MORE_SETTINGS  # here: as in `_table`
 
     return {one.name: one for one in MORE_SETTINGS if one.name in given} | known
 
