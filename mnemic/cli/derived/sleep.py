@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mnemic.actors.protocol.sleep.messages import ListDerived, ListDigests, ListNights, ShowProfile
+from mnemic.actors.protocol.sleep.messages import ListDigests, ListNights, ListProcedures, ShowProfile
 from mnemic.cli.context import FOLDER_SCOPE, MANY_SCOPES, CommandContext, cli, common_options, verb_options
 from mnemic.cli.terminal.output import local_day, local_minute, progress_bars, searched_scope, short_id
 from mnemic.runtime.api.reports import pluralize
@@ -126,7 +126,7 @@ def digest(chosen: CommandContext, scope: tuple[str, ...], **asked: Any) -> None
 
 @cli.command()
 @click.argument("stage")
-@verb_options(ListDerived, "k", "scope", scope=FOLDER_SCOPE)
+@verb_options(ListProcedures, "k", "scope", scope=FOLDER_SCOPE)
 @common_options
 def derived(chosen: CommandContext, stage: str, scope: tuple[str, ...], k: int) -> None:
     """Give what nights derived by a stage.
@@ -137,7 +137,7 @@ def derived(chosen: CommandContext, stage: str, scope: tuple[str, ...], k: int) 
 
 
 @cli.command()
-@verb_options(ListDerived, "k", "scope", scope=FOLDER_SCOPE)
+@verb_options(ListProcedures, "k", "scope", scope=FOLDER_SCOPE)
 @common_options
 def procedures(chosen: CommandContext, scope: tuple[str, ...], k: int) -> None:
     """Give what a project does again and again.
