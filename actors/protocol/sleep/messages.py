@@ -215,7 +215,7 @@ class ListProcedures(Verb["DerivedListed"], frozen=True, kw_only=True):
     scope: Scopes = "*"
     """A scope's path: it and what is below it; ``*`` for everything. Several paths: what is in any of them."""
     k: int = 12
-    """At most so many, those that come most often first."""
+    """At most so many, those that weigh most first."""
 
 
 class ListDerived(ListProcedures, frozen=True, kw_only=True):
