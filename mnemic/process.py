@@ -147,6 +147,7 @@ class ServerProcess:
         )
         self._minds = self._actor_systems.open_minds
         self._installation = Installation()
+        self._follows_settings = card.engine == self._actor_systems.settings["runtime.engine"]  # --engine else
         self._is_replaced = False
         self._leave_reason = ""  # why it leaves as soon as nobody waits for it
         self._drainer = SpoolDrainer(home, self._minds, self.track_request, clock, self._is_locked)
@@ -294,12 +295,15 @@ class ServerProcess:
         """Read the settings again, and open all minds anew with them; bad ones change nothing, and are shown."""
         read = settings_digest(self._home)
         try:
-            self._actor_systems.settings = load_settings(self._home / "mnemic.toml")
+            settings = load_settings(self._home / "mnemic.toml")
+            if self._follows_settings and settings["runtime.engine"] != self._card.engine:
+                self._leave_for(settings["runtime.engine"])
+                return
         except MnemicError as error:
-            self._settings_error = f"the settings were not reloaded: {error}"
+            self._settings_error = f"the settings were not reloaded: {error} {error.remedy_text}"
             _log.error("the settings were not reloaded: %s", error.code)
             return
-        self._settings_error = ""
+        self._actor_systems.settings, self._settings_error = settings, ""
         set_level(self._actor_systems.settings["runtime.log_level"])
         self._card = msgspec.structs.replace(self._card, settings=read)
         try:
@@ -313,6 +317,19 @@ class ServerProcess:
                 self._settings_error = "the settings hold for new minds only, others were in use: send SIGHUP again"
                 break
         _log.info("settings reloaded: %s", self._actor_systems.settings.hash())
+
+    def _leave_for(self, engine: str) -> None:
+        """Leave once nobody waits for an answer; the next process of the home runs on the engine of the settings.
+
+        Raises:
+            EngineMissing: it could not.
+        """
+        from mnemic.runtime.engine.ray.local import ray_missing  # here: only whoever asks for Ray needs it
+
+        missing = ray_missing() if engine == "ray" else None
+        if missing is not None:
+            raise missing
+        self._is_replaced, self._leave_reason = True, f"the settings name the engine {engine}"
 
     def _publish_state(self, state: str, cause: str = "") -> None:
         written = self._meeting.read_info() or self._card

@@ -1,12 +1,12 @@
 """`mnemic serve`: becomes the one server process of a home, binds its sockets, and runs it.
 
-Started on demand it is one process with the embedded engine; `mnemic serve` takes over from it. On Ray this runs in a
-child of `mnemic.runtime.engine.ray.parent`, which holds lock, card and sockets in its stead.
+A client starts one on demand; `mnemic serve` takes over from it. The engine is the one that the home's settings name
+(`runtime.engine`), unless `mnemic serve --engine` says another. On Ray this runs in a child of
+`mnemic.runtime.engine.ray.parent`, which holds lock, card and sockets in its stead.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 import os
 import shlex
@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from mnemic.actors.protocol.errors import AlreadyServed, EngineMissing, InvalidValue
+from mnemic.actors.protocol.errors import AlreadyServed, InvalidValue
 from mnemic.runtime.client.launcher import request_drain, wait_exited
 from mnemic.runtime.client.service_socket import release_waiting, wake_service
 from mnemic.runtime.engine.engine import SWITCH_S
@@ -44,10 +44,10 @@ _LOCK_TIMEOUT_S = 20.0  # for whoever leaves to be gone
 class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What `mnemic serve` was told."""
 
-    engine: str
-    """``embedded`` or ``ray``."""
+    engine: str | None = None
+    """``embedded`` or ``ray``; the one that the home's settings name where absent."""
     address: str | None = None
-    """The Ray cluster to use; one of this process's own where absent."""
+    """The Ray cluster to use, which makes ray the engine; one of this process's own where absent."""
     http: str | None = None
     """``HOST:PORT`` to listen on beside the sockets."""
     tls_cert: str | None = None
@@ -80,7 +80,7 @@ def serve_home(home: Path, options: ServeOptions, clock: Clock, say: Callable[[s
     if code == EXIT_REPLACED and activated:
         return 0
     if code == EXIT_REPLACED:
-        say("the installed Mnemic was replaced: starting again by the new one")
+        say("starting again, with what is installed and set now")
         again = [one for one in sys.orig_argv[1:] if one != "--new-token"]  # the one it made still counts
         os.execv(sys.executable, [sys.executable, *again])
     return code
@@ -90,13 +90,14 @@ def _serve_once(home: Path, options: ServeOptions, clock: Clock, say: Callable[[
     sys.setswitchinterval(SWITCH_S)
     home, options = home.absolute(), _with_absolute_paths(options)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # what it asks for, reading the settings, comes anyway
-    engine = "embedded" if options.on_demand else options.engine
-    if engine == "ray":
-        _require_ray()
-        if options.address is not None:
-            _require_cluster(options.address)
+    if options.on_demand:
+        say = _say_nothing  # what a client reads there is why none came up
     with release_waiting() as release:
-        load_settings(home / "mnemic.toml")  # else clients would find a process that goes before it answers
+        # Read here: clients would find a process that goes before it answers, if they were wrong.
+        named = load_settings(home / "mnemic.toml")["runtime.engine"]
+        engine = options.engine or ("ray" if options.address else named)
+        if engine == "ray":
+            _require_ray(options.address)
         if options.on_demand and _service_serves(home, clock):
             return 0
         meeting = acquire_home(home, clock, foreground=not options.on_demand)
@@ -206,7 +207,7 @@ def _service_serves(home: Path, clock: Clock) -> bool:
 
 def option_error(options: ServeOptions) -> str | None:
     """What is wrong where an option was given that nothing would come of; ``None`` where nothing is."""
-    if options.address is not None and options.engine != "ray":
+    if options.address is not None and options.engine == "embedded":
         return f"--address goes with --engine ray: the {options.engine} engine uses no cluster"
     if options.http is None:
         given = {
@@ -231,6 +232,10 @@ def _serving_text(home: Path, card: ServerInfo, tcp: TcpListener | None) -> str:
         page = f"curl --unix-socket {shlex.quote(card.http_socket)} http://mnemic/openapi.json"
         return f"{said}\nit answers at {card.http_socket}; what can be asked: {page}"
     return f"{said}\nit answers at {tcp.url} and {card.http_socket}; what can be asked: {tcp.url}/docs"
+
+
+def _say_nothing(line: str) -> None:
+    """Leave it to the log."""
 
 
 def _say_if_heard(say: Callable[[str], None], line: str) -> None:
@@ -343,15 +348,18 @@ def _with_absolute_paths(options: ServeOptions) -> ServeOptions:
     )
 
 
-def _require_ray() -> None:
-    if importlib.util.find_spec("ray") is None:
-        raise EngineMissing(engine="ray", why="the package ray is not installed")
+def _require_ray(address: str | None) -> None:
+    """Refuse Ray where it is not installed, and a cluster that is open to all, or not there.
 
+    Ray would take a quarter of a minute to miss one, and end the process.
+    """
+    from mnemic.runtime.engine.ray.local import ray_missing, require_token  # here: only whoever asks for Ray needs it
 
-def _require_cluster(address: str) -> None:
-    """Refuse a cluster that is open to all, or not there: Ray would take a quarter of a minute, and end the process."""
-    from mnemic.runtime.engine.ray.local import require_token  # here: only whoever asks for Ray needs it
-
+    missing = ray_missing()
+    if missing is not None:
+        raise missing
+    if address is None:
+        return
     host, _, port = address.rpartition(":")
     if port.isdigit() and "/" not in host:  # Ray knows other ways to say it
         try:

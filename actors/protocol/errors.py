@@ -345,7 +345,17 @@ class NotOnRay(BadInput):
     """The actors on Ray are processes that read the key file; a passphrase is said to one process, which keeps it."""
 
     sentence = "The mind {mind!r} is locked by a passphrase, and the engine Ray cannot serve such a mind."
-    remedy = "Serve it with --engine embedded, or give it a key file with `mnemic rekey --key-file`."
+    remedy = (
+        "Serve it with the embedded engine (`runtime.engine` in mnemic.toml, or --engine), or give it a key file with"
+        " `mnemic rekey --key-file`."
+    )
+
+
+class EngineMissing(BadInput):
+    """Refused like a bad setting, and not retried: starting again does not install it."""
+
+    sentence = "The engine {engine!r} cannot be used: {why}."
+    remedy = "Install it with `{install}`, or use the embedded engine (`runtime.engine` in mnemic.toml, or --engine)."
 
 
 class AlreadyServed(BadInput):
@@ -552,11 +562,6 @@ class ActorStopped(RuntimeFault):
 class Quarantined(RuntimeFault):
     sentence = "{actor} failed {failures} times and was set aside: {cause}."
     remedy = "Mend the cause; `mnemic doctor --repair` then has it made anew, and so does starting again."
-
-
-class EngineMissing(RuntimeFault):
-    sentence = "The engine {engine!r} cannot be used: {why}."
-    remedy = "Install it with `pip install ray`, or serve with --engine embedded."
 
 
 class EngineLost(RuntimeFault):

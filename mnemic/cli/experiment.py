@@ -36,11 +36,15 @@ def experiment(context: click.Context) -> None:
 
 @experiment.command()
 @click.argument("spec")
-@click.option("--engine", type=click.Choice(["embedded", "ray"]), default="embedded", show_default=True)
-@click.option("--address", metavar="A", help="With --engine ray: a cluster that runs already; else one of its own.")
+@click.option(
+    "--engine",
+    type=click.Choice(["embedded", "ray"]),
+    help="Where arms live: in this process, or in processes under Ray.  [default: by runtime.engine]",
+)
+@click.option("--address", metavar="A", help="Use this Ray cluster, which runs already; else one of its own.")
 @click.option("--out", metavar="DIR", help="The run's folder; else one of the spec's name in the home.")
 @common_options
-def run(chosen: CommandContext, spec: str, engine: str, address: str | None, out: str | None) -> None:
+def run(chosen: CommandContext, spec: str, engine: str | None, address: str | None, out: str | None) -> None:
     """Run a spec, and write its report.
 
     A path of TOML, with a slash or .toml in it, or the name of one that ships: `mnemic experiment list` names them. A
@@ -51,9 +55,12 @@ def run(chosen: CommandContext, spec: str, engine: str, address: str | None, out
     from mnemic.experiment.run import run_experiment
     from mnemic.experiment.shipped import find_spec
     from mnemic.experiment.spec import load_spec
+    from mnemic.runtime.engine.settings import load_settings
 
-    if address is not None and engine != "ray":
+    if address is not None and engine == "embedded":
         raise click.UsageError("--address is for --engine ray")
+    named = load_settings(chosen.home / "mnemic.toml")["runtime.engine"]
+    engine = engine or ("ray" if address else named)
     file = load_spec(find_spec(spec))
     check_plots()
     folder = Path(out).expanduser() if out else chosen.home / RUNS / file.spec.name

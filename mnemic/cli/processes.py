@@ -17,12 +17,10 @@ from mnemic.hooks.wire.commands import ASSISTANTS
 @cli.command()
 @click.option(
     "--engine",
-    type=click.Choice(["ray", "embedded"]),
-    default="ray",
-    show_default=True,
-    help="Where the actors run: processes under Ray, or threads of this process.",
+    type=click.Choice(["embedded", "ray"]),
+    help="Where the actors run: threads of this process, or processes under Ray.  [default: by runtime.engine]",
 )
-@click.option("--address", metavar="A", help="A Ray cluster that runs already; else one of this process's own.")
+@click.option("--address", metavar="A", help="Use this Ray cluster, which runs already; else one of this process's own.")
 @click.option("--http", metavar="HOST:PORT", help="Listen there too, for whoever shows the token; TLS beyond loopback.")
 @click.option("--tls-cert", metavar="FILE", help="The certificate for --http, PEM.")
 @click.option("--tls-key", metavar="FILE", help="Its key, PEM.")
@@ -39,7 +37,7 @@ def serve(chosen: CommandContext, **options: Any) -> None:
     """Serve this home to all assistants. It goes on until told to stop (Ctrl-C, SIGTERM).
 
     Nobody has to: an assistant's `mnemic mcp` starts a process in the background where none runs. This one takes over
-    from it, on the engine you name.
+    from it.
     """
     from mnemic.serve import ServeOptions, option_error, serve_home
 

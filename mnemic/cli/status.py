@@ -75,6 +75,7 @@ def status_lines(view: dict[str, Any]) -> Iterator[Line]:
 def _locked_status(chosen: CommandContext) -> None:
     """What can be known of a mind without the key that its passphrase locks."""
     from mnemic.runtime.api.lock import server_info
+    from mnemic.runtime.api.reports import engine_problems
     from mnemic.runtime.minds.homes import locked_error, mind_folder
     from mnemic.runtime.spool.files import measure_backlog, read_losses
 
@@ -90,7 +91,7 @@ def _locked_status(chosen: CommandContext) -> None:
         "store_bytes": size_bytes,
         "capture": {"backlog": msgspec.to_builtins(waits), "losses": msgspec.to_builtins(lost)},
         "process": process,
-        "degraded": [f"{error} {error.remedy_text}"],
+        "degraded": [f"{error} {error.remedy_text}", *([] if process else engine_problems(chosen.home))],
     }
 
     chosen.print_answer(view, locked_status_lines)
@@ -107,7 +108,9 @@ def locked_status_lines(view: dict[str, Any]) -> Iterator[Line]:
         yield f"hooks: {waiting}; what of it is not taken in yet is kept until the mind is unlocked"
     if lost:
         yield f"hooks: {pluralize(lost, 'event')} could not be written and were lost"
-    yield from ([("locked: ", "yellow"), (line, "")] for line in view["degraded"])
+    locked, *more = view["degraded"]
+    yield [("locked: ", "yellow"), (locked, "")]
+    yield from degraded_lines(more)
 
 
 def _process_line(process: dict[str, Any]) -> str:

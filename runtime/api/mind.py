@@ -44,7 +44,15 @@ from mnemic.actors.protocol.store.messages import Committed, Count, Counts, Rebu
 from mnemic.runtime.api.correct import CorrectionVerbs
 from mnemic.runtime.api.erase import ErasureVerbs
 from mnemic.runtime.api.lock import LockVerbs
-from mnemic.runtime.api.reports import CaptureReport, HostPorts, Status, capture_status, loss_sentence, unbound_warning
+from mnemic.runtime.api.reports import (
+    CaptureReport,
+    HostPorts,
+    Status,
+    capture_status,
+    engine_problems,
+    loss_sentence,
+    unbound_warning,
+)
 from mnemic.runtime.api.sleep import SleepVerbs
 from mnemic.runtime.api.transfer import TransferVerbs
 from mnemic.runtime.api.verbs import fields_as_parameters
@@ -476,7 +484,9 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
         degraded += [f"store: nothing new is kept: {report.log_damage}"] if report.log_damage else []
         degraded += [f"{actor.actor} was set aside: {actor.cause}" for actor in report.actors if actor.quarantined]
         process = self._server_info()
-        if process is not None:
+        if process is None:
+            degraded += engine_problems(self._home)
+        else:
             degraded += process["degraded"]
             if not process["degraded"] and settings_edited(process.get("settings", ""), self._home):
                 degraded.append(_SETTINGS_EDITED.format(process["pid"]))

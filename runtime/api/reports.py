@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.protocol.ambient_messages import CaptureProgress
+from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.store.messages import Counts, LostTransactions
 from mnemic.actors.protocol.times import to_iso
 from mnemic.runtime.engine.reports import ActorSystemReport
@@ -37,6 +38,18 @@ def format_size(size_bytes: int) -> str:
     if size_bytes < 1000:
         return pluralize(size_bytes, "byte")
     return f"{size_bytes / 1e6:.1f} MB" if size_bytes >= 1e5 else f"{size_bytes / 1e3:.1f} kB"
+
+
+def engine_problems(home: Path) -> list[str]:
+    """Why no process can serve a home: its settings cannot be read, or name an engine that is not installed."""
+    from mnemic.runtime.engine.ray.local import ray_missing
+    from mnemic.runtime.engine.settings import load_asked_settings  # here: whoever asks a process loads no actors
+
+    try:
+        missing = ray_missing() if load_asked_settings(home / "mnemic.toml")["runtime.engine"] == "ray" else None
+    except MnemicError as error:
+        return [f"{error} {error.remedy_text}"]
+    return [] if missing is None else [f"no process can serve this home: {missing} {missing.remedy_text}"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,8 +124,7 @@ def startup_error(meeting: RunDir) -> str:
         lines = meeting.errors_path.read_text("utf-8", "replace").strip().splitlines()
     except OSError:
         return ""
-    said = lines[-1] if lines else ""
-    return "" if said.startswith("serving ") else said.removeprefix(_ERROR_PREFIX).removesuffix(".")
+    return (lines[-1] if lines else "").removeprefix(_ERROR_PREFIX).removesuffix(".")
 
 
 def request_drain(card: ServerInfo, reason: str) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import http.client
 import importlib.metadata
-import importlib.util
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,8 +19,9 @@ from mnemic.actors.protocol.typed import convert
 from mnemic.runtime.api.reports import pluralize
 from mnemic.runtime.client.unix_http import ServerDraining, call
 from mnemic.runtime.doctor.checks import Check, Target
-from mnemic.runtime.engine.ray.local import clean_up_home, leftover_rays
+from mnemic.runtime.engine.ray.local import clean_up_home, leftover_rays, ray_missing
 from mnemic.runtime.engine.reports import ActorSystemReport
+from mnemic.runtime.engine.settings import load_settings
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, log_path, not_served
 from mnemic.runtime.serve.service import service_status
 from mnemic.runtime.version import __version__
@@ -149,16 +149,26 @@ def _hold_lock(target: Target) -> Iterator[RunDir]:
 
 
 def check_engine(target: Target) -> Iterator[Check]:
-    """Whether both engines can be had, and whether a Ray was left behind."""
+    """Whether the engine that the settings name can be had, and whether a Ray was left behind."""
     left = leftover_rays(target.home)
     if left:
         told = f"the Ray that {left[0]} names was left behind by a process that is gone"
         yield Check("engine", "wrong", told, "--repair ends it; so does the next `mnemic serve`.", True)
-    elif importlib.util.find_spec("ray") is None:
-        remedy = "pip install ray, or serve with --engine embedded."
-        yield Check("engine", "advice", "embedded; Ray is not installed", remedy)
-    else:
-        yield Check("engine", "ok", f"embedded, or Ray {importlib.metadata.version('ray')}")
+        return
+    try:
+        named, missing = load_settings(target.home / "mnemic.toml")["runtime.engine"], ray_missing()
+    except MnemicError:  # which is said by the check of the settings
+        yield Check("engine", "advice", "which one is meant cannot be read in the settings", "Mend the settings.")
+        return
+    if named == "ray" and missing is not None:
+        yield Check("engine", "wrong", f"no process can serve this home: {missing}", missing.remedy_text)
+        return
+    info = target.run_dir.read_info()
+    told = f"{named}, as the settings name it"
+    if info is not None and info.is_alive() and info.engine != named:
+        told += f"; process {info.pid} serves on {info.engine}"
+    ray = "not installed" if missing else importlib.metadata.version("ray")
+    yield Check("engine", "ok", f"{told} (Ray: {ray})")
 
 
 def end_ray(target: Target) -> str:

@@ -29,7 +29,16 @@ _EXAMPLES = {
     "path": "~/models/mine",
 }
 """By unit, an example of what is empty by default."""
+ENGINES = ("embedded", "ray")
+"""The engines by name; the first is the default."""
 _RUNTIME = (
+    Setting(
+        "runtime.engine",
+        ENGINES[0],
+        "-",
+        "What serves the home: embedded runs actors as threads of the process, ray as processes under Ray (docs/serve.md).",
+        choices=ENGINES,
+    ),
     Setting("runtime.ask_timeout_s", 60.0, "seconds", "How long a face waits for one answer.", 0.1),
     Setting(
         "runtime.log_level",

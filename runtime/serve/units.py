@@ -45,6 +45,8 @@ Restart=on-failure
 RestartSec=5
 # Refused: to start it again changes nothing.
 RestartPreventExitStatus=2
+# Ray's processes are told to end by the one that started them, once it has finished what was begun.
+KillMode=mixed
 UMask=0077
 NoNewPrivileges=yes
 LockPersonality=yes
@@ -130,7 +132,7 @@ def make_service(home: Path, environment: Mapping[str, str], platform: str = sys
         raise InvalidValue(name="$HOME", value="", why="nothing says where your services are", expected="it")
     usual = home == default_home({}).absolute()
     suffix = "" if usual else f"-{hashlib.sha256(os.fsencode(home)).hexdigest()[:8]}"
-    command = [sys.executable, "-P", "-m", "mnemic", "serve", "--engine", "embedded", "--home", str(home)]
+    command = [sys.executable, "-P", "-m", "mnemic", "serve", "--home", str(home)]
     _require_writable("the home", str(home), r"[\x00-\x1f\x7f]")
     if platform == "darwin":
         return _launchd(home, f"{LABEL}{suffix}", command, Path(environment["HOME"]))

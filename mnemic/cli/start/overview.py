@@ -18,7 +18,7 @@ from mnemic.actors.protocol.times import to_iso
 from mnemic.cli.context import CLOCK, CommandContext
 from mnemic.cli.hooks.lines import short_path
 from mnemic.cli.terminal.output import Line, columns, local_minute
-from mnemic.runtime.api.reports import format_size, pluralize
+from mnemic.runtime.api.reports import engine_problems, format_size, pluralize
 from mnemic.runtime.minds.homes import DEFAULT_MIND
 from mnemic.runtime.version import __version__
 
@@ -82,15 +82,15 @@ def overview_lines(view: dict[str, Any]) -> Iterator[Line]:
 
 
 def _settings_or_model_wrong(chosen: CommandContext) -> list[str]:
-    """Why no question is answered, or none by its meaning, where that is so by the settings or the model's folder."""
+    """Why no question is answered, or none by its meaning or by a process, by the settings or the model's folder."""
     from mnemic.runtime.engine.settings import load_asked_settings
     from mnemic.runtime.models.models import find_model
 
     try:
         find_model(load_asked_settings(chosen.home / "mnemic.toml").model_folder())
     except MnemicError as error:
-        return [f"{error} {error.remedy_text}"]
-    return []
+        return [f"{error} {error.remedy_text}", *engine_problems(chosen.home)]
+    return engine_problems(chosen.home)
 
 
 def next_lines(commands: list[dict[str, str]]) -> Iterator[Line]:

@@ -8,6 +8,7 @@ token keeps strangers out; so it is never without one.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import stat
@@ -22,6 +23,7 @@ import psutil
 from mnemic.actors.protocol.errors import EngineLost, EngineMissing, InvalidValue
 from mnemic.runtime.keys.keys import generate_key, write_private
 from mnemic.runtime.minds.run_dir import RunDir, process_start_time
+from mnemic.runtime.version import install_command
 
 if TYPE_CHECKING:  # importing it imports Ray, which reads the environment first and takes a second
     from mnemic.runtime.engine.ray.cluster import Cluster
@@ -124,6 +126,15 @@ class LocalRay:
 def _process_token() -> str:
     """The token of every Ray that this process starts: what it has read once, Ray goes by for good."""
     return generate_key().hex()
+
+
+def ray_missing() -> EngineMissing | None:
+    """The error that the package ray is not installed; ``None`` where it is."""
+    return None if importlib.util.find_spec("ray") else _ray_unusable("the package ray is not installed")
+
+
+def _ray_unusable(why: str) -> EngineMissing:
+    return EngineMissing(engine="ray", why=why, install=install_command("mnemic[ray]"))
 
 
 def connect(address: str) -> Cluster:
@@ -232,7 +243,7 @@ def _cluster(**options: object) -> Cluster:
     try:
         from mnemic.runtime.engine.ray.cluster import Cluster  # takes a second, and reads the environment
     except ImportError as error:
-        raise EngineMissing(engine="ray", why=f"it cannot be imported ({error.name})") from error
+        raise ray_missing() or _ray_unusable(f"it cannot be imported ({error.name})") from error
     try:
         return Cluster(**options)
     except Exception as error:  # Ray's own, by their names alone; one that starts too slowly is a bare `Exception`

@@ -61,7 +61,7 @@ def test_what_cannot_be_is_one_sentence(command: Command, spec: Path, tmp_path: 
     home = tmp_path / "home"
     for arguments, said in (
         (("run", tmp_path / "none.toml"), "there is no such file"),
-        (("run", spec, "--address", "auto"), "--address is for --engine ray"),
+        (("run", spec, "--engine", "embedded", "--address", "auto"), "--address is for --engine ray"),
         (("show", "nothing"), "there is no run in it"),
         (("compare", "nothing", "nothing"), "there is no run in it"),
         (("new", "My Package"), "it is to name a new module"),
