@@ -1,7 +1,8 @@
 """The version of this code, in one place: the package, the log and the processes all name it.
 
-And how more is installed beside it, and whether the code on the disk is still the one that a process was started from: what is imported later would come
-from another version. `mnemic.process` asks every half second, and leaves where it is not.
+And what installs more beside it. And whether the code on the disk is still the one that a process was started from:
+what is imported later would come from another version. `mnemic.process` asks every half second, and leaves where it is
+not.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def experiment(context: click.Context) -> None:
     type=click.Choice(["embedded", "ray"]),
     help="Where arms live: in this process, or in processes under Ray.  [default: by runtime.engine]",
 )
-@click.option("--address", metavar="A", help="Use this Ray cluster, which runs already; else one of its own.")
+@click.option("--address", metavar="A", help="A Ray cluster that runs already; else one of its own.")
 @click.option("--out", metavar="DIR", help="The run's folder; else one of the spec's name in the home.")
 @common_options
 def run(chosen: CommandContext, spec: str, engine: str | None, address: str | None, out: str | None) -> None:

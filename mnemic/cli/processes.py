@@ -20,7 +20,7 @@ from mnemic.hooks.wire.commands import ASSISTANTS
     type=click.Choice(["embedded", "ray"]),
     help="Where the actors run: threads of this process, or processes under Ray.  [default: by runtime.engine]",
 )
-@click.option("--address", metavar="A", help="Use this Ray cluster, which runs already; else one of this process's own.")
+@click.option("--address", metavar="A", help="A Ray cluster that runs already; else one of this process's own.")
 @click.option("--http", metavar="HOST:PORT", help="Listen there too, for whoever shows the token; TLS beyond loopback.")
 @click.option("--tls-cert", metavar="FILE", help="The certificate for --http, PEM.")
 @click.option("--tls-key", metavar="FILE", help="Its key, PEM.")

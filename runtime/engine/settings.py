@@ -36,7 +36,7 @@ _RUNTIME = (
         "runtime.engine",
         ENGINES[0],
         "-",
-        "What serves the home: embedded runs actors as threads of the process, ray as processes under Ray (docs/serve.md).",
+        "Where actors of every process of the home run: embedded, in its threads, or ray, under Ray (docs/serve.md).",
         choices=ENGINES,
     ),
     Setting("runtime.ask_timeout_s", 60.0, "seconds", "How long a face waits for one answer.", 0.1),

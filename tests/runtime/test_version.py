@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 from pathlib import Path
 
-from mnemic.runtime.version import Installation
+import pytest
+
+from mnemic.runtime.version import Installation, install_command
 
 
 def test_files_that_stay_as_they_were_are_never_taken_for_replaced(tmp_path: Path) -> None:
@@ -44,3 +48,21 @@ def test_the_same_version_installed_again_is_another_installation(tmp_path: Path
     (tmp_path / "again").replace(file)
     assert not installation.is_replaced(0.0)
     assert installation.is_replaced(10.0)
+
+
+@pytest.mark.parametrize(
+    ("mark", "command"),
+    [
+        ("pipx_metadata.json", "pipx runpip mnemic install --no-deps 'mnemic[ray]'"),
+        ("uv-receipt.toml", f"uv pip install --python {sys.executable} --no-deps 'mnemic[ray]'"),
+        ("pyvenv.cfg", f"{sys.executable} -m pip install --no-deps 'mnemic[ray]'"),
+    ],
+)
+def test_what_installed_mnemic_installs_more_beside_it(mark: str, command: str, tmp_path: Path) -> None:
+    (tmp_path / mark).touch()
+    assert install_command("--no-deps", "mnemic[ray]", prefix=tmp_path) == command
+
+
+def test_an_environment_without_pip_is_left_to_uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert install_command("numpy", prefix=tmp_path).startswith("uv pip install --python ")

