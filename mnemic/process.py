@@ -267,8 +267,7 @@ class ServerProcess:
             return False
         if self._unlocked.minds():  # somebody said a passphrase once, and is not to say it every half hour
             return False
-        quiet_s = self._clock.monotonic_s() - self._requests.last_activity_s
-        return quiet_s >= self._idle_exit_s and self._actor_systems.all_idle()
+        return self._requests.is_quiet(self._idle_exit_s) and self._actor_systems.all_idle()
 
     @property
     def _idle_exit_s(self) -> float:

@@ -42,13 +42,16 @@ def format_size(size_bytes: int) -> str:
 
 def engine_problems(home: Path) -> list[str]:
     """Why no process can serve a home: its settings cannot be read, or name an engine that is not installed."""
-    from mnemic.runtime.engine.ray.local import ray_missing
     from mnemic.runtime.engine.settings import load_asked_settings  # here: whoever asks a process loads no actors
 
     try:
-        missing = ray_missing() if load_asked_settings(home / "mnemic.toml")["runtime.engine"] == "ray" else None
+        if load_asked_settings(home / "mnemic.toml")["runtime.engine"] != "ray":
+            return []
     except MnemicError as error:
         return [f"{error} {error.remedy_text}"]
+    from mnemic.runtime.engine.ray.local import ray_missing  # here: it takes a while to load
+
+    missing = ray_missing()
     return [] if missing is None else [f"no process can serve this home: {missing} {missing.remedy_text}"]
 
 

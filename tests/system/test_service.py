@@ -45,6 +45,7 @@ test -z "$(pid)"; echo "nothing runs yet"
 first=$(pid)
 systemctl --user show --property=MainPID --value "$NAME.service" | grep -qx "$first"; echo "systemd started it"
 mnemic service status
+grep -q "\"engine\": \"$ENGINE\"" "$MINE/run/serve.json"; echo "on the engine of the settings"
 kill -9 "$first"
 for _ in $(seq 600); do now=$(pid); test -n "$now" && test "$now" != "$first" && break; sleep 0.1; done
 test "$now" != "$first"; echo "it was started again"
@@ -76,13 +77,16 @@ def test_systemd_finds_nothing_wrong_with_the_units_of_any_home(folder: Path, na
 
 @pytest.mark.skipif(os.geteuid() != 0 or not SYSTEMD.exists(), reason="only root may start a manager")
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="no namespace can be made here")
-def test_systemd_starts_the_process_when_it_is_asked_for_and_again_after_a_kill(folder: Path) -> None:
+@pytest.mark.parametrize("engine", ["embedded", "ray"])
+def test_systemd_starts_the_process_when_it_is_asked_for_and_again_after_a_kill(folder: Path, engine: str) -> None:
     mine = folder / "my $home 50%h"
     mine.mkdir()
+    (mine / "mnemic.toml").write_text(f'[runtime]\nengine = "{engine}"\n', "utf-8")
     environment = {
         "HOME": str(folder),
         "XDG_RUNTIME_DIR": str(folder),
         "MINE": str(mine),
+        "ENGINE": engine,
         "NAME": make_service(mine, {"HOME": str(folder)}).name,
         "PYTHON": COMMAND[0],
         "SYSTEMD": str(SYSTEMD),
@@ -96,7 +100,8 @@ def test_systemd_starts_the_process_when_it_is_asked_for_and_again_after_a_kill(
     log = folder / "systemd.log"
     assert done.returncode == 0, (done.stdout, done.stderr, log.exists() and log.read_text("utf-8"))
     said = done.stdout.splitlines()
-    at = [said.index(line) for line in ("nothing runs yet", "systemd started it", "it was started again", "it is gone")]
+    told = ("nothing runs yet", "systemd started it", "on the engine of the settings", "it was started again")
+    at = [said.index(line) for line in (*told, "it is gone")]
     assert at == sorted(at)
     assert "nothing to do: it is all there already" in said
     assert f"systemd has it, and it starts {sys.executable}" in said
