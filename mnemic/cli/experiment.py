@@ -59,8 +59,7 @@ def run(chosen: CommandContext, spec: str, engine: str | None, address: str | No
 
     if address is not None and engine == "embedded":
         raise click.UsageError("--address is for --engine ray")
-    named = load_settings(chosen.home / "mnemic.toml")["runtime.engine"]
-    engine = engine or ("ray" if address else named)
+    engine = engine or ("ray" if address else load_settings(chosen.home / "mnemic.toml")["runtime.engine"])
     file = load_spec(find_spec(spec))
     check_plots()
     folder = Path(out).expanduser() if out else chosen.home / RUNS / file.spec.name

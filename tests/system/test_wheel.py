@@ -170,6 +170,7 @@ def test_each_way_to_install_it_leads_from_an_empty_home_to_an_answer(
         checks = {check["name"]: check for check in answer("doctor")["checks"]}
         assert checks["native"]["detail"].startswith("native-")
         assert {checks[name]["state"] for name in ("model", "native", "engine")} == {"ok"}
+        assert "Ray: not installed" in checks["engine"]["detail"]
     finally:
         end(user / ".local" / "share" / "mnemic")
 

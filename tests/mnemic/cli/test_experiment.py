@@ -111,7 +111,9 @@ def test_specs_that_ship_can_be_read_and_are_listed(command: Command, tmp_path: 
 @pytest.mark.system
 def test_both_engines_give_the_same_answers_to_the_bit(spec: Path, tmp_path: Path) -> None:
     embedded = run(spec, tmp_path / "one")
-    on_ray = run(spec, tmp_path / "two", "--engine", "ray")
+    (tmp_path / "two").mkdir()
+    (tmp_path / "two" / "mnemic.toml").write_text('[runtime]\nengine = "ray"\n', "utf-8")
+    on_ray = run(spec, tmp_path / "two")
     assert (embedded["engine"], on_ray["engine"]) == ("embedded", "ray")
     one, two = (read_run(tmp_path / home / "experiments" / "made") for home in ("one", "two"))
     assert [(each.arm, each.seed, each.answers) for each in one.results] == [
