@@ -45,7 +45,7 @@ test -z "$(pid)"; echo "nothing runs yet"
 first=$(pid)
 systemctl --user show --property=MainPID --value "$NAME.service" | grep -qx "$first"; echo "systemd started it"
 mnemic service status
-grep -q "\"engine\": \"$ENGINE\"" "$MINE/run/serve.json"; echo "on the engine of the settings"
+grep -q " .engine.: .$ENGINE" "$MINE/run/serve.json"; echo "on the engine of the settings"
 kill -9 "$first"
 for _ in $(seq 600); do now=$(pid); test -n "$now" && test "$now" != "$first" && break; sleep 0.1; done
 test "$now" != "$first"; echo "it was started again"
