@@ -31,7 +31,7 @@ BENCHES = {
     "fire": "hooks, and who drains, killed at random: what was acknowledged is kept once (exits with 1 if not)",
     "gate": "a quick run beside the last quick one that was kept: ratios (exits with 1 on a loss beyond noise)",
     "hd": "hypervectors of memories: capacity beside theory, projection, speed beside torchhd, a mind asked by shape",
-    "hook": "a hook as a whole process: time, memory and size, beside a bare `true` and the hook in Python",
+    "hook": "a hook as a whole process: time, memory and size, beside a bare `true`",
     "ingest": "turns a second into an empty mind and a large one, beside the encoder and plain FTS5 (needs --data)",
     "kill": "random kill -9 under load: what was acknowledged, and how long until it is back (exits with 1 on a loss)",
     "latency": "recall on minds of several sizes: time, opening, memory, disk, beside FTS5, sqlite-vec and NumPy",

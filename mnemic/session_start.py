@@ -159,12 +159,11 @@ def _has_scope(home: Path, mind: str, project: str) -> bool:
 
 def _spool_note(home: Path, mind: str, change: RecordDelivery) -> None:
     """Leave what was told in the spool, sealed as hooks seal: whoever writes the store next takes it in."""
-    from mnemic.runtime.spool.append import append_record  # here: the assistant has its answer already
+    from mnemic.runtime.spool.note import write_note  # here: the assistant has its answer already
 
-    assistant, session = change.assistant.encode(), change.session.encode()
-    told = {"assistant": assistant, "event": BRIEFING_NOTE.encode(), "session": session}
+    spool, note = mind_folder(home, mind).spool, encode_note(change)
     try:
-        append_record(mind_folder(home, mind).spool, SystemClock(), encode_note(change), **told)
+        write_note(spool, SystemClock(), note, assistant=change.assistant, event=BRIEFING_NOTE)
     except Exception as error:  # as a hook does, whatever it is: logged, and the assistant has its answer
         _log(home, type(error).__name__, "what a session was told is not kept")
 

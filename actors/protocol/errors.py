@@ -40,6 +40,7 @@ __all__ = [
     "ExtraMissing",
     "Fenced",
     "HomeMissing",
+    "HookNotBuilt",
     "ImplementationMissing",
     "InboxFull",
     "InvalidSettings",
@@ -385,6 +386,16 @@ class MindMissing(BadInput):
     http_status = 404
     sentence = "There is no mind {mind!r} in {home}."
     remedy = "Look it up: `mnemic minds` lists those that are there, and `mnemic init --mind {mind}` makes this one."
+
+
+class HookNotBuilt(BadInput):
+    """Mnemic was installed from source where no cargo could build the hook."""
+
+    sentence = "No assistant can be wired: there is no hook at {path}, since no cargo built it."
+    remedy = (
+        "Install Rust (`cargo` 1.89 or newer) and then Mnemic again, or a wheel of it; until then, `mnemic capture`"
+        " takes in transcripts."
+    )
 
 
 class HomeMissing(BadInput):

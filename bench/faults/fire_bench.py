@@ -1,7 +1,7 @@
 """The fire bench: kills hooks and the process that drains the spool at random, and checks nothing is lost.
 
-In each round a few hooks of a few sessions run at once; some are killed, some find the disk full, some have a clock
-that is years off, and the times of the files jump. Meanwhile a process drains, until it is killed and another one
+In each round a few hooks of a few sessions run at once; some are killed, some find the disk full, and the times of the
+files jump. Meanwhile a process drains, until it is killed and another one
 starts. What a hook acknowledged (it ended by itself with 0 and counted no loss) has to be in the store once in the end,
 byte for byte; what was killed may be there once or not at all; nothing else may be there.
 """
@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -35,9 +35,8 @@ _KILLED = 0.3
 _DRAINER_KILLED = 0.15
 _AWAITED = 0.7
 _FULL = 0.1
-_WRONG_CLOCK = 0.05
 _JUMP = 0.2
-_LONGEST_KILL_S = (0.001, 0.004, 0.06)  # as the executable begins, as it ends, and all that the one in Python takes
+_LONGEST_KILL_S = (0.001, 0.004)  # as it begins, and as it ends
 _AGAIN_SHARE = 0.1
 _SIZES = {60: 0.8, 5_000: 0.15, 150_000: 0.04, 1_500_000: 0.01}
 """Lengths of texts, in bytes, and how often each is drawn; the last one takes two frames."""
@@ -58,15 +57,6 @@ _LIMITED = """
 import os, resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
 os.execv(sys.argv[2], sys.argv[2:])
-"""
-_MISTAKEN = """
-import sys
-from mnemic.runtime.capture import python_hook
-from mnemic.runtime.clock import SystemClock
-class MistakenClock(SystemClock):
-    def now_us(self):
-        return int(sys.argv[1])
-python_hook.main(sys.argv[2:], MistakenClock())
 """
 
 
@@ -93,7 +83,7 @@ def run(*, rounds: int = 15, seed: int = 0) -> Iterator[Row]:
 
 
 def run_campaign(home: Path, rounds: int, seed: int) -> Row:
-    """Fire so many rounds at a new home, with the executable, where one was built, and the hook in Python.
+    """Fire so many rounds at a new home.
 
     Returns:
         The row. Of these there may be none: ``lost`` counts what was acknowledged and is not in the store, or was
@@ -104,11 +94,9 @@ def run_campaign(home: Path, rounds: int, seed: int) -> Row:
     Raises:
         TimeoutError, ValueError: whoever drains did not end, or not well.
     """
-    hooks = [[str(EXECUTABLE)]] if EXECUTABLE.exists() else []
-    hooks.append([sys.executable, "-I", "-m", "mnemic.runtime.capture.python_hook"])
     folder = create_mind(home, MIND_NAME, SystemClock())
     (home / "mnemic.toml").write_text(lexical_settings(home), "utf-8")
-    campaign = Campaign(home, folder, seed, hooks)
+    campaign = Campaign(home, folder, seed)
     started = time.monotonic()
     try:
         for number in range(rounds):
@@ -152,11 +140,10 @@ def run_campaign(home: Path, rounds: int, seed: int) -> Row:
 class Campaign:
     """Fires at one home."""
 
-    def __init__(self, home: Path, folder: MindFolder, seed: int, hooks: Sequence[Sequence[str]]) -> None:
+    def __init__(self, home: Path, folder: MindFolder, seed: int) -> None:
         self._home = home
         self._folder = folder
         self._random = random.Random(seed)
-        self._hooks = hooks
         self._rest = threading.Event()
         self._drain: subprocess.Popen[bytes] | None = None
         self.said: Counter[str] = Counter()
@@ -215,13 +202,9 @@ class Campaign:
         told = {"session_id": session, "hook_event_name": "UserPromptSubmit", "cwd": str(self._home), "prompt": text}
         payload = self._home.parent / f"payload-{place}"
         payload.write_bytes(json.dumps(told).encode())
-        chosen = self._hooks[0] if self._random.random() < 0.8 else self._random.choice(self._hooks)
-        command = [*chosen, "claude-code", "prompt", "--home", str(self._home)]
+        command = [str(EXECUTABLE), "claude-code", "prompt", "--home", str(self._home)]
         if full:
             command = [sys.executable, "-S", "-c", _LIMITED, str(self._size_limit()), *command]
-        elif self._random.random() < _WRONG_CLOCK:
-            at_us = round(1e6 * (time.time() + self._random.uniform(-1, 1) * _YEARS_S))
-            command = [sys.executable, "-c", _MISTAKEN, str(at_us), *command[len(chosen) :]]
         with payload.open("rb") as stdin:
             payload.unlink()  # the next one of that name is another file
             process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.DEVNULL)

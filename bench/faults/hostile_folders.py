@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from mnemic.bench.faults.audit import Attack, Case, Flaw, audit, crash_of, in_parallel, mnemic, run_command
-from mnemic.bench.faults.scenarios import PYTHON_HOOK, Base, all_hooks, hook_command, hook_event
+from mnemic.bench.faults.scenarios import Base, hook_command, hook_event
 
 _SECRET = "The neighbour's harbour is deep."
 _LONG = 1 << 30
@@ -163,12 +163,10 @@ def _visit(base: Path, work: Path, number: int, make: Callable[[Path, Path], Non
         hostile.mkdir()
         neighbour.mkdir()
         _repository(neighbour)
-        hooks = all_hooks().values()
-        flaws = _capture(folder, PYTHON_HOOK, "neighbour", neighbour, _SECRET)
+        flaws = _capture(folder, "neighbour", neighbour, _SECRET)
         make(hostile, neighbour)
-        said = [f"Said in a hostile folder, by hook {place}." for place in range(len(hooks))]
-        for hook, text in zip(hooks, said, strict=True):
-            flaws += _capture(folder, hook, "hostile", hostile, text)
+        said = "Said in a hostile folder."
+        flaws += _capture(folder, "hostile", hostile, said)
         recalled = run_command(mnemic(home, "recall", "harbour"), cwd=hostile)
         crash = crash_of(recalled)
         flaws += [] if crash is None else [Flaw("crashed", f"a recall from there: {crash}")]
@@ -179,19 +177,18 @@ def _visit(base: Path, work: Path, number: int, make: Callable[[Path, Path], Non
             flaws.append(Flaw("lost", f"the neighbour's memory is in {scopes.get(_SECRET)!r}"))
         if recalled.code == 0 and not silenced and _SECRET in recalled.out:
             flaws.append(Flaw("silent", "a recall from there gave what is the neighbour's"))
-        for text in said:
-            if silenced:
-                flaws += [Flaw("silent", "it was kept though the folder is silenced")] if text in scopes else []
-            elif text not in scopes:
-                flaws.append(Flaw("lost", text))
-            elif scopes[text] != "hostile":
-                flaws.append(Flaw("silent", f"it was kept in the scope {scopes[text]!r}"))
+        if silenced:
+            flaws += [Flaw("silent", "it was kept though the folder is silenced")] if said in scopes else []
+        elif said not in scopes:
+            flaws.append(Flaw("lost", said))
+        elif scopes[said] != "hostile":
+            flaws.append(Flaw("silent", f"it was kept in the scope {scopes[said]!r}"))
         return Case(at=number, flaws=flaws, named=recalled.code != 0)
 
 
-def _capture(folder: Path, hook: tuple[str, ...], session: str, cwd: Path, text: str) -> list[Flaw]:
+def _capture(folder: Path, session: str, cwd: Path, text: str) -> list[Flaw]:
     """Have a hook keep a prompt, as it is run in a folder."""
-    ended = run_command(hook_command(folder, hook), stdin=hook_event(session, text, cwd), cwd=cwd)
+    ended = run_command(hook_command(folder), stdin=hook_event(session, text, cwd), cwd=cwd)
     if ended.code or ended.out or ended.err:
         return [Flaw("crashed", f"a hook ended with {ended.code} and said {(ended.err or ended.out)!r}")]
     return []

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from mnemic.bench.faults.audit import Attack, Case, Flaw, audit, compare_texts, crash_of, mnemic, run_command
-from mnemic.bench.faults.scenarios import TEXTS, Base, all_hooks, hook_command, hook_event
+from mnemic.bench.faults.scenarios import TEXTS, Base, hook_command, hook_event
 from mnemic.bench.harness.homes import MIND_NAME
 from mnemic.bench.harness.processes import served
 from mnemic.runtime.minds.homes import mind_folder
@@ -91,10 +91,10 @@ def _runs(folder: Path, number: int) -> Iterator[Run]:
     home = folder / "home"
     for text in (_TOGETHER, _TOGETHER, *(f"Command {place} of round {number}." for place in range(3))):
         yield Run(command=mnemic(home, "remember", text, "--scope", "bench"), text=text)
-    for place, hook in enumerate([*all_hooks().values()] * 2):
+    for place in range(4):
         text = f"Hook {place} of round {number}."
         event = hook_event(f"session-{place % 2}", text, folder)
-        yield Run(command=hook_command(folder, hook), text=text, stdin=event)
+        yield Run(command=hook_command(folder), text=text, stdin=event)
     for words in ("recall", "kiln"), ("log",), ("status",):
         yield Run(command=mnemic(home, *words))
     yield Run(command=mnemic(home, "doctor"), looks=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -22,8 +21,6 @@ from mnemic.bench.speed.hook_bench import EXECUTABLE
 from mnemic.runtime.api.restore import restore
 from mnemic.runtime.minds.homes import mind_folder
 
-PYTHON_HOOK = (sys.executable, "-I", "-m", "mnemic.runtime.capture.python_hook")
-"""The hook in Python, as the installer writes it down."""
 TEXTS = (
     "The kiln reached a thousand degrees.",
     "Releases go out on Tuesdays, ünïcode and all.",
@@ -73,21 +70,15 @@ def make_home(folder: Path) -> None:
         run_mnemic(home, "remember", text, "--scope", "bench")
 
 
-def all_hooks() -> dict[str, tuple[str, ...]]:
-    """The hooks' programs: the executable, where it was built, and the one in Python."""
-    built = {"hook": (str(EXECUTABLE),)} if EXECUTABLE.exists() else {}
-    return {**built, "python-hook": PYTHON_HOOK}
-
-
 def hook_event(session: str, text: str, folder: Path) -> bytes:
     """What a host gives its hook as a prompt is typed."""
     told = {"session_id": session, "hook_event_name": "UserPromptSubmit", "cwd": str(folder), "prompt": text}
     return json.dumps(told).encode()
 
 
-def hook_command(folder: Path, hook: Sequence[str]) -> list[str]:
-    """A hook's command line."""
-    return [*hook, "claude-code", "prompt", "--home", str(folder / "home")]
+def hook_command(folder: Path) -> list[str]:
+    """The hook's command line."""
+    return [str(EXECUTABLE), "claude-code", "prompt", "--home", str(folder / "home")]
 
 
 def fill_spool(folder: Path) -> None:
@@ -96,10 +87,9 @@ def fill_spool(folder: Path) -> None:
     Raises:
         ValueError: a hook did not end well.
     """
-    hook = next(iter(all_hooks().values()))
     for number, text in enumerate(SPOOLED):
         event = hook_event(f"session-{number // 2}", text, folder)
-        ended = run_command(hook_command(folder, hook), stdin=event)
+        ended = run_command(hook_command(folder), stdin=event)
         if ended.code:
             raise ValueError(f"a hook ended with {ended.code}: {ended.err}")
 
@@ -130,16 +120,13 @@ def scenarios() -> list[Scenario]:
     return [
         Scenario(name="init", prepare=_empty_home, command=lambda at: mnemic(at / "home", "init"), again=True),
         Scenario(name="remember", prepare=_nothing, command=lambda at: mnemic(at / "home", "remember", NEW)),
-        *(
-            Scenario(
-                name=name,
-                prepare=_nothing,
-                command=lambda at, hook=hook: hook_command(at, hook),  # type: ignore[misc]
-                stdin=hook_event("session-0", NEW, Path("/")),
-                hook=True,
-                leaves=("losses",),
-            )
-            for name, hook in all_hooks().items()
+        Scenario(
+            name="hook",
+            prepare=_nothing,
+            command=hook_command,
+            stdin=hook_event("session-0", NEW, Path("/")),
+            hook=True,
+            leaves=("losses",),
         ),
         Scenario(
             name="drain",

@@ -1,4 +1,4 @@
-"""The hook bench: how long an assistant waits for our hook, beside `true` and a hook in Python.
+"""The hook bench: how long an assistant waits for our hook, beside `true`.
 
 Each is a whole process, from the moment that it is started to its end, its event written into a pipe meanwhile, as a
 host does it. They take turns, so that whatever else the machine does hits all alike. In the end the spool is read: what
@@ -33,7 +33,7 @@ WHOLE = 50_000_000
 """A tool result that nobody expects, in bytes."""
 TURNS = 20
 """How often all take their turn in a round; with long events, a third as often."""
-_OWN, _PYTHON, _TRUE = "mnemic-hook", "competitor: hook in Python", "baseline: true"
+_OWN, _TRUE = "mnemic-hook", "baseline: true"
 _GOAL_MS, _GOAL_MIB, _GOAL_WHOLE_S, _GOAL_SIZE_MB = 5.0, 16.0, 1.0, 3.0
 _BECOME_HEIR = 36  # PR_SET_CHILD_SUBREAPER
 
@@ -47,18 +47,15 @@ def run(*, rounds: int = 15) -> Iterator[Row]:
 
 
 def _rows(home: Path, turns: int) -> Iterator[Row]:
-    options = ("claude-code", "tool", "--home", str(home))
-    python = (sys.executable, "-I", "-m", "mnemic.runtime.capture.python_hook", *options)
-    hooks: dict[str, Sequence[str]] = {_PYTHON: python}
-    if EXECUTABLE.exists():
-        size_mb = EXECUTABLE.stat().st_size / 1e6
-        yield {"what": "executable", "of": _OWN, "mb": size_mb} | goal("mb", size_mb, _GOAL_SIZE_MB)
-        hooks = {_OWN: (str(EXECUTABLE), *options), **hooks}
-    else:
+    if not EXECUTABLE.exists():
         yield {"what": "all"} | skipped(_OWN, f"{EXECUTABLE} was not built")
+        return
+    size_mb = EXECUTABLE.stat().st_size / 1e6
+    yield {"what": "executable", "of": _OWN, "mb": size_mb} | goal("mb", size_mb, _GOAL_SIZE_MB)
+    hook = (str(EXECUTABLE), "claude-code", "tool", "--home", str(home))
     fired = _FiredEvents(home)
     for size, count in zip(SIZES, (turns, max(1, turns // 3)), strict=False):
-        commands: dict[str, Sequence[str]] = {_TRUE: (shutil.which("true") or "true",), **hooks}
+        commands: dict[str, Sequence[str]] = {_TRUE: (shutil.which("true") or "true",), _OWN: hook}
         taken_ms: dict[str, list[float]] = {name: [] for name in commands}
         for _ in range(count):
             for name, command in commands.items():
@@ -68,20 +65,16 @@ def _rows(home: Path, turns: int) -> Iterator[Row]:
             times = quantiles(each_ms)
             row = {"what": "event", "event_bytes": size, "of": name, **times}
             yield row | (goal("ms", times["p95_ms"], _GOAL_MS) if name == _OWN else {})
-    for name, command in hooks.items():
-        taken_s = run_hook(command, fired.next_event(WHOLE)) / 1e3
-        row = {"what": "event", "event_bytes": WHOLE, "of": name, "s": taken_s}
-        yield row | (goal("s", taken_s, _GOAL_WHOLE_S) if name == _OWN else {})
+    taken_s = run_hook(hook, fired.next_event(WHOLE)) / 1e3
+    yield {"what": "event", "event_bytes": WHOLE, "of": _OWN, "s": taken_s} | goal("s", taken_s, _GOAL_WHOLE_S)
     for size in (*SIZES, WHOLE):
-        for name, command in hooks.items():
-            about = {"what": "peak resident memory", "event_bytes": size}
-            try:
-                mib = peak_mib(command, fired.next_event(size))
-            except (OSError, AttributeError) as error:  # no such call: this is not Linux
-                yield about | skipped(name, f"nobody counts it here ({error})")
-            else:
-                held = name == _OWN and size != WHOLE
-                yield about | {"of": name, "mib": mib} | (goal("mib", mib, _GOAL_MIB) if held else {})
+        about = {"what": "peak resident memory", "event_bytes": size}
+        try:
+            mib = peak_mib(hook, fired.next_event(size))
+        except (OSError, AttributeError) as error:  # no such call: this is not Linux
+            yield about | skipped(_OWN, f"nobody counts it here ({error})")
+        else:
+            yield about | {"of": _OWN, "mib": mib} | (goal("mib", mib, _GOAL_MIB) if size != WHOLE else {})
     yield fired.verify_spool()
 
 

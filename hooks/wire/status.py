@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import InvalidSettings
+from mnemic.actors.protocol.errors import HookNotBuilt, InvalidSettings
 from mnemic.hooks.read.names import UNREAD_REMEDY, unread_sentence
 from mnemic.hooks.read.own_text import has_block, remove_block
 from mnemic.hooks.wire.codex_trust import list_codex_hooks
@@ -302,7 +302,10 @@ def examine_present(
 
 def executable_state(home: Path) -> Check:
     """Whether what hooks call is there, and is the one that this Mnemic would put there."""
-    files = required_hook_files(home)
+    try:
+        files = required_hook_files(home)
+    except HookNotBuilt as missing:
+        return Check("hook executable", "wrong", str(missing), missing.remedy_text)
     again = f"mnemic hooks install all --apply{mind_options(mind_folder(home, 'default'))}"
     called = next(file for file in files if file.path.name == "mnemic-hook")
     if not os.access(called.path, os.X_OK):
@@ -314,9 +317,7 @@ def executable_state(home: Path) -> Check:
         if called.path.name in stale:
             told += f"; {called.path.name} says: {_said_version(called.path)}"
         return Check("hook executable", "advice", told, f"{again} renews it.")
-    slow = any(file.path.suffix == ".py" for file in files)
-    told = f"{called.path}{' starts Python, slower: Rust built none' if slow else ''}"
-    return Check("hook executable", "ok", told)
+    return Check("hook executable", "ok", str(called.path))
 
 
 def _said_version(executable: Path) -> str:

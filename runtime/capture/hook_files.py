@@ -1,8 +1,7 @@
 """The files in HOME/bin that assistants start: the hook executable, its configuration, the mnemic launcher.
 
-``mnemic-hook`` is the hook's executable, copied; where none was built, a few lines of shell that start the one in
-Python of this very environment. ``mnemic`` starts this very Mnemic, for MCP; ``hook.json`` says what hooks start by
-themselves. Above stands the command that wires hosts.
+``mnemic-hook`` is the hook's executable, copied. ``mnemic`` starts this very Mnemic, for MCP; ``hook.json`` says what
+hooks start by themselves. Above stands the command that wires hosts.
 """
 
 from __future__ import annotations
@@ -18,12 +17,11 @@ from pathlib import Path
 import msgspec
 
 from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import MindExists, MindLocked
+from mnemic.actors.protocol.errors import HookNotBuilt, MindExists, MindLocked
 from mnemic.runtime.files.atomic_replace import write_error
 from mnemic.runtime.keys.keys import replace_private
 from mnemic.runtime.minds.homes import create_mind, mind_folder, open_mind
 
-_PYTHON_HOOK = "mnemic.runtime.capture.python_hook"
 _CONFIG = "hook.json"
 _NAMES = ("mnemic-hook", "mnemic", _CONFIG)
 
@@ -47,25 +45,33 @@ class HookFile(msgspec.Struct, frozen=True):
             return False
 
 
-def rust_hook() -> Path | None:
-    """The executable that was installed beside the `mnemic` that runs; ``None`` where Rust did not build one."""
+def built_hook() -> Path:
+    """The executable that was installed beside the `mnemic` that runs.
+
+    Raises:
+        HookNotBuilt: it is missing: there was no cargo to build it.
+    """
     path = Path(sys.executable).parent / "mnemic-hook"
-    return path if os.access(path, os.X_OK) else None
+    if not os.access(path, os.X_OK):
+        raise HookNotBuilt(path=str(path))
+    return path
 
 
 def required_hook_files(home: Path) -> list[HookFile]:
-    """All that belongs into a home's ``bin``."""
+    """All that belongs into a home's ``bin``.
+
+    Raises:
+        HookNotBuilt: there is no executable to put there.
+    """
     folder = home.absolute() / "bin"
-    built = rust_hook()
     started = {
         "serve": [*_python(), "-m", "mnemic", "serve", "--on-demand", "--home", str(home.absolute())],
         "answer": [*_python(), "-m", "mnemic.session_start"],
     }
-    hook = _launcher("-m", _PYTHON_HOOK) if built is None else built.read_bytes()
     return [
-        HookFile(folder / "mnemic", _launcher("-m", "mnemic"), 0o700),
+        HookFile(folder / "mnemic", _launcher(), 0o700),
         HookFile(folder / _CONFIG, json.dumps(started, indent=1).encode() + b"\n", 0o600),
-        HookFile(folder / "mnemic-hook", hook, 0o700),
+        HookFile(folder / "mnemic-hook", built_hook().read_bytes(), 0o700),
     ]
 
 
@@ -73,17 +79,19 @@ def install_hook_files(home: Path, mind: str, clock: Clock) -> list[Path]:
     """Put them there, each whole or not at all, and make the mind where there is none; returns what was written.
 
     Raises:
+        HookNotBuilt: there is no executable to put there; nothing was written.
         StoreReadOnly, DiskFull: the home cannot be written.
         InvalidValue: the mind's name could not be one folder's.
         StoreError: the mind is there and cannot be opened.
     """
+    files = required_hook_files(home)
     if not mind_folder(home, mind).path.is_dir():
         with suppress(MindExists):  # somebody made it at this very moment
             create_mind(home, mind, clock)
     with suppress(MindLocked):  # what its hooks need was made with it
         open_mind(home, mind)  # one that an older version made gets what hooks write to
     written = []
-    for file in required_hook_files(home):
+    for file in files:
         if file.is_installed:
             continue
         try:
@@ -132,8 +140,8 @@ def _python() -> list[str]:
     return [python, "-I"]
 
 
-def _launcher(*arguments: str) -> bytes:
-    """A script that starts this Python, wherever it is: no path is too long for it, or has a letter it cannot take."""
-    words = [shlex.quote(word) for word in (*_python(), *arguments)]
+def _launcher() -> bytes:
+    """A script that starts this Mnemic, wherever it is: no path is too long for it, or has a letter it cannot take."""
+    words = [shlex.quote(word) for word in (*_python(), "-m", "mnemic")]
     gone = f"test -x {words[0]} || {{ cat >/dev/null; exit 0; }}\n"
     return f'#!/bin/sh\n{gone}exec {" ".join(words)} "$@"\n'.encode()

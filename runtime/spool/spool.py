@@ -40,7 +40,7 @@ _log = logging.getLogger("mnemic.spool")
 
 IDLE_S = 60.0
 """How long nothing must have come before a file is removed."""
-_DRAFT = ".new-"
+_DRAFT = "."  # how the names of files that are being made begin
 _DRAFT_S = 3600.0  # a hook has its file in place within milliseconds, unless it was stopped
 
 
@@ -255,7 +255,7 @@ class Spool:
         return True
 
     def _remove_stale_drafts(self) -> None:
-        """Remove what hooks that were killed meant to become files."""
+        """Remove what writers that were killed meant to become files."""
         try:
             drafts = [entry for entry in os.scandir(self._folder) if entry.name.startswith(_DRAFT)]
         except FileNotFoundError:
@@ -264,5 +264,5 @@ class Spool:
             try:
                 if self._is_idle(draft.stat(follow_symlinks=False), _DRAFT_S):
                     os.unlink(draft.path)
-            except FileNotFoundError:  # its hook was not dead
+            except FileNotFoundError:  # its writer was not dead
                 _log.debug("%s went by itself", draft.name)

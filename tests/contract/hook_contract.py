@@ -1,4 +1,4 @@
-"""The contract of a hook, run for both: `tests/contract/test_hooks.py` derives `HookContract`.
+"""The contract of a hook; `tests/contract/test_hooks.py` derives `HookContract`.
 
 A hook is a command: what it is given on its standard input, its arguments and its surroundings is all that it knows,
 and what it leaves is read by the reader alone.

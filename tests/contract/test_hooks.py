@@ -1,27 +1,14 @@
-"""Each hook keeps the hooks' contract: the executable that a cargo built, and the module that stands in for it."""
+"""The executable that a cargo built keeps the hooks' contract."""
 
 from __future__ import annotations
-
-import sys
-from pathlib import Path
-from typing import ClassVar
 
 import pytest
 
 from tests.contract.hook_contract import HookContract
-from tests.paths import PYTHON_HOOK
-
-EXECUTABLE = Path(sys.executable).with_name("mnemic-hook")
+from tests.paths import HOOK
 
 
-@pytest.mark.skipif(not EXECUTABLE.exists(), reason=f"{EXECUTABLE} is not built")
+@pytest.mark.skipif(not HOOK.exists(), reason=f"{HOOK} is not built")
 class TestExecutable(HookContract):
-    command = (str(EXECUTABLE),)
+    command = (str(HOOK),)
     runs = 30
-
-
-class TestPython(HookContract):
-    # Where the executable is there, assistants start that one; the whole suite runs both.
-    pytestmark: ClassVar = [pytest.mark.system] if EXECUTABLE.exists() else []
-    command = PYTHON_HOOK
-    runs = 12

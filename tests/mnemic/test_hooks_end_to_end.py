@@ -19,7 +19,7 @@ import pytest
 import mnemic
 from mnemic.actors.protocol.errors import DiskFull
 from mnemic.runtime.minds.run_dir import RunDir
-from tests.paths import PYTHON_HOOK
+from tests.paths import built_hook
 from tests.processes.faces import Outcome, git_project, lines, run, turn
 from tests.processes.serving import end, gone, ready, serving
 from tests.waiting import BOUND_S, until
@@ -31,7 +31,7 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "MNE
 
 def hook(home: Path, event: str, payload: dict[str, Any], assistant: str = "claude-code") -> None:
     """Run a hook as a host does: a process of its own that is given JSON, and always ends with 0."""
-    command = [*PYTHON_HOOK, assistant, event, "--home", str(home)]
+    command = [built_hook(), assistant, event, "--home", str(home)]
     given = json.dumps(payload).encode()
     ended = subprocess.run(command, input=given, capture_output=True, timeout=BOUND_S, check=True, env=ENVIRONMENT)
     assert ended.stderr == b""

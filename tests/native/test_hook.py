@@ -1,6 +1,6 @@
 """The executable that assistants run: it is there, small, alone and of this version; and the format's page is true.
 
-What it does is in `tests/contract/test_hooks.py`, where the hook in Python does the same.
+What it does is in `tests/contract/test_hooks.py`.
 """
 
 from __future__ import annotations

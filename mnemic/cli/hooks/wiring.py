@@ -32,7 +32,7 @@ from mnemic.hooks.wire.wiring import (
     plan_uninstall,
 )
 from mnemic.runtime.api.mind import Mind
-from mnemic.runtime.capture.hook_files import install_hook_files, required_hook_files
+from mnemic.runtime.capture.hook_files import built_hook, install_hook_files, required_hook_files
 from mnemic.runtime.client.launcher import ensure_running
 from mnemic.runtime.files.programs import find_program
 from mnemic.runtime.minds.homes import mind_folder
@@ -134,6 +134,7 @@ def install(
         keep: whether one that is wired goes on filling the mind that it fills, and is told what it is told.
 
     Raises:
+        HookNotBuilt: no cargo built the hook; nothing was written.
         InvalidValue: there is no such host, or no configuration can hold the home's path.
         BadConfiguration: a file of the one host that is named cannot be changed; none is.
         StoreError: the home cannot be written.
@@ -160,6 +161,7 @@ def install(
         own = _as_wired(wiring, known) if keep else wiring
         wirings[host.name] = msgspec.structs.replace(own, allow=rights, recall_failures=failures)
         with _collecting_failure(result.hosts[host.name], alone):
+            built_hook()
             planned[host.name] = plan_install(host, wirings[host.name])
             seen = examine_host(host, wirings[host.name], clock, installed=host.name in record.hosts, ask_codex=False)
             result.hosts[host.name].other_home = seen.other_home

@@ -2,7 +2,7 @@
 //!
 //! The crate knows the public half of a key and so cannot read what it wrote. `src/main.rs` above only reads the
 //! command line and exits with 0; `docs/spool.md` says what each byte means and what is promised. The reader
-//! is `runtime/spool/`, and `runtime/capture/python_hook.py` a hook in Python for machines without this one.
+//! is `runtime/spool/`.
 
 #![deny(missing_docs)]
 

@@ -20,7 +20,7 @@ from mnemic.actors.protocol.errors import NotOnRay
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys.key_slots import format_recovery_key
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
-from tests.paths import PYTHON_HOOK
+from tests.paths import built_hook
 from tests.processes.faces import COMMAND, Outcome, finish
 from tests.processes.hosted import tool_call
 from tests.processes.serving import Assistant, card_of, end, ready, serving
@@ -346,7 +346,7 @@ def test_on_ray_a_locked_mind_is_refused(locked: Path) -> None:
 
 
 def hook(home: Path, event: str, payload: bytes, *options: str) -> Outcome:
-    command = [*PYTHON_HOOK, "claude-code", event, *options, "--home", str(home)]
+    command = [built_hook(), "claude-code", event, *options, "--home", str(home)]
     done = subprocess.run(command, input=payload, capture_output=True, timeout=BOUND_S, check=False)
     return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
 

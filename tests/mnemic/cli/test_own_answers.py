@@ -11,7 +11,7 @@ import pytest
 
 from tests.contract.hook_contract import finished
 from tests.hooks.shells import hook_payload
-from tests.paths import PYTHON_HOOK
+from tests.paths import built_hook
 from tests.processes.faces import Outcome
 
 Command = Callable[..., Outcome]
@@ -21,7 +21,7 @@ WORDS = "The mast of the Heron is 14.2 m high."
 def hook(home: Path, line: str, printed: str, call: str) -> None:
     """Have the hook told of a command in Claude Code's shell."""
     event, payload = hook_payload("claude-code", line, printed, call)
-    arguments = [*PYTHON_HOOK, "claude-code", event, "--home", str(home)]
+    arguments = [built_hook(), "claude-code", event, "--home", str(home)]
     finished(arguments, json.dumps(payload | {"cwd": str(home)}).encode(), home)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mnemic.cli.status import usage_lines
 from mnemic.runtime.clock import SystemClock
-from mnemic.runtime.spool.append import append_record
+from mnemic.runtime.spool.note import write_note
 from tests.processes.faces import Outcome
 
 Command = Callable[..., Outcome]
@@ -39,7 +39,7 @@ def test_use_is_told_by_project_and_of_the_weeks_that_have_any() -> None:
 def test_a_spool_file_that_was_cut_within_its_header_is_counted(command: Command, home: Path) -> None:
     command("init", "--home", home)
     spool = home / "minds" / "default" / "spool"
-    append_record(spool, SystemClock(), b"{}", assistant=b"codex", event=b"tool", session=b"s")
+    write_note(spool, SystemClock(), b"{}", assistant="codex", event="tool")
     (path,) = spool.glob("*.spool")
     os.truncate(path, 47)
     counted = "1 place of the spool held no whole record"

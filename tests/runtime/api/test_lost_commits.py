@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,12 +21,13 @@ from mnemic.runtime.api.restore import restore
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.doctor.mind import check_commits
 from mnemic.runtime.minds.homes import create_mind, open_mind
-from mnemic.runtime.spool.append import append_record
 from mnemic.runtime.spool.files import spool_files
 from mnemic.runtime.spool.spool import IDLE_S
+from tests.paths import HOOK
 from tests.processes.faces import Outcome
 from tests.runtime.building import child, wait_for_release
 from tests.runtime.targets import target_of
+from tests.waiting import BOUND_S
 
 Command = Callable[..., Outcome]
 SAID = 5
@@ -34,10 +36,8 @@ SAID = 5
 def say(home: Path, number: int) -> None:
     """What a hook keeps of a prompt."""
     told = {"session_id": "s", "hook_event_name": "UserPromptSubmit", "prompt": f"otter {number}", "cwd": "/nowhere"}
-    spool = home / "minds" / "default" / "spool"
-    append_record(
-        spool, SystemClock(), json.dumps(told).encode(), assistant=b"claude-code", event=b"prompt", session=b"s"
-    )
+    hook = [HOOK, "claude-code", "prompt", "--home", home]
+    subprocess.run(hook, input=json.dumps(told).encode(), check=True, timeout=BOUND_S)
 
 
 def drain_and_wait(home: str) -> None:

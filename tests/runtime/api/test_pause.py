@@ -18,7 +18,7 @@ from mnemic.runtime.api.pause import parse_duration_us
 from mnemic.runtime.capture.pauses import CAPTURE_OFF_NOTICE, read_pauses
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import create_mind
-from tests.paths import PYTHON_HOOK
+from tests.paths import built_hook
 from tests.processes.faces import Outcome, git_project, lines, name_scope, run
 from tests.processes.hosted import tool_call
 from tests.processes.serving import Assistant, serving
@@ -30,7 +30,7 @@ HEEDED = ("MNEMIC_OFF", "CLAUDE_CODE_ENTRYPOINT")
 
 def hook(home: Path, event: str, payload: dict[str, Any], *options: str, **environment: str) -> str:
     """Run a hook as a host does, with such an environment besides; what it printed."""
-    command = [*PYTHON_HOOK, "claude-code", event, "--home", str(home), *options]
+    command = [built_hook(), "claude-code", event, "--home", str(home), *options]
     own = {name: value for name, value in os.environ.items() if name not in HEEDED}
     ended = subprocess.run(
         command,

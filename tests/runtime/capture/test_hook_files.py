@@ -11,25 +11,21 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.errors import InvalidValue
+from mnemic.errors import HookNotBuilt, InvalidValue
 from mnemic.runtime.capture import hook_files as module
-from mnemic.runtime.capture.hook_files import install_hook_files, remove_hook_files, required_hook_files, rust_hook
+from mnemic.runtime.capture.hook_files import install_hook_files, remove_hook_files, required_hook_files
 from mnemic.runtime.clock import SystemClock
+from tests.paths import HOOK
 from tests.processes.serving import ready
 from tests.waiting import BOUND_S
 
 CLOCK = SystemClock()
+pytestmark = pytest.mark.skipif(not HOOK.exists(), reason=f"{HOOK} is not built")
 
 
 @pytest.fixture(params=["plain", 'it\'s $a "folder"'])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path / request.param / "home"
-
-
-@pytest.fixture
-def in_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if Rust had built no hook."""
-    monkeypatch.setattr(module, "rust_hook", lambda: None)
 
 
 def spooled(home: Path, mind: str = "default") -> int:
@@ -44,19 +40,17 @@ def fire(home: Path, *more: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(command, input=payload, capture_output=True, check=False, timeout=BOUND_S, cwd="/")
 
 
-@pytest.mark.usefixtures("in_python")
-def test_the_hook_in_python_works_where_rust_built_none(place: Path) -> None:
-    written = install_hook_files(place, "default", CLOCK)
-    assert {path.name for path in written} == {"mnemic", "hook.json", "mnemic-hook"}
-    before = spooled(place)
-    ran = fire(place)
-    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
-    assert spooled(place) > before
+def test_where_no_cargo_built_the_hook_nothing_is_written_and_rust_is_named(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(place / "gone" / "python"))
+    with pytest.raises(HookNotBuilt, match="no cargo built it") as refused:
+        install_hook_files(place, "default", CLOCK)
+    assert "Install Rust" in refused.value.remedy_text
+    assert not place.exists()
 
 
 def test_the_built_hook_is_copied_and_works(place: Path) -> None:
-    if rust_hook() is None:
-        pytest.skip("Rust built no hook here")
     install_hook_files(place, "work", CLOCK)
     assert not (place / "bin" / "mnemic-hook").is_symlink()
     ran = fire(place, "--mind", "work")
@@ -106,14 +100,7 @@ def test_where_users_have_packages_of_their_own_they_are_not_left_out(
         assert "-I" not in command
 
 
-@pytest.mark.parametrize("built", [True, False])
-def test_nothing_that_the_environment_has_python_import_is_run(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: bool
-) -> None:
-    if not built:
-        monkeypatch.setattr(module, "rust_hook", lambda: None)
-    elif rust_hook() is None:
-        pytest.skip("Rust built no hook here")
+def test_nothing_that_the_environment_has_python_import_is_run(home: Path, tmp_path: Path) -> None:
     install_hook_files(home, "default", CLOCK)
     foreign, ran = tmp_path / "foreign", tmp_path / "ran"
     foreign.mkdir()
@@ -141,14 +128,6 @@ def test_the_command_for_mcp_is_this_mnemic(place: Path) -> None:
         [place / "bin" / "mnemic", "--version"], capture_output=True, check=True, timeout=BOUND_S, cwd="/"
     )
     assert ran.stdout.startswith(b"mnemic, version ")
-
-
-def test_where_python_is_gone_it_takes_its_input_and_says_nothing(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "rust_hook", lambda: None)
-    monkeypatch.setattr(sys, "executable", str(place / "gone" / "python"))
-    install_hook_files(place, "default", CLOCK)
-    ran = fire(place)
-    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
 
 
 def test_a_mind_that_is_there_stays_and_one_that_is_not_is_made(place: Path) -> None:

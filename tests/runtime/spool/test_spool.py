@@ -21,12 +21,11 @@ from mnemic.actors.protocol.events import HookRecord
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.spool import spool as spool_module
-from mnemic.runtime.spool.append import append_record
 from mnemic.runtime.spool.files import QUARANTINE, measure_backlog, read_losses
 from mnemic.runtime.spool.frames import FILE_HEADER_BYTES
 from mnemic.runtime.spool.spool import IDLE_S, Spool
 from tests.clocks import ManualClock
-from tests.paths import PYTHON_HOOK
+from tests.paths import HOOK, built_hook
 from tests.runtime import spooling
 from tests.runtime.building import child, finish
 from tests.runtime.spooling import PRIVATE, drain, file_id, frames, on_disk, record, sealed, write
@@ -526,11 +525,11 @@ REMOVALS = 25
 
 def keep_on(mind: str, writer: str, enough: str) -> None:
     """In a process: be one hook of a session after the other, until there is a file of that name; say how many."""
-    folder = Path(mind) / "spool"
+    hook = [HOOK, "codex", "tool", "--home", Path(mind).parents[1]]
     number = 0
     while not os.path.exists(enough):
         payload = f"{writer}/{number}/".encode() + b"x" * (number % 7 * 1000)
-        append_record(folder, SystemClock(), payload, assistant=b"codex", event=b"tool", session=b"a session")
+        subprocess.run(hook, input=payload, check=True, timeout=BOUND_S, env=os.environ | {"MNEMIC_OFF": ""})
         number += 1
     print(number)
 
@@ -573,7 +572,7 @@ def test_nothing_is_lost_when_files_are_removed_at_the_very_moment_hooks_write(t
 def test_a_lock_that_is_held_keeps_no_hook_from_writing(tmp_path: Path) -> None:
     made = create_mind(tmp_path, "default", SystemClock())
     _, keys = open_mind(tmp_path, "default")
-    run = [*PYTHON_HOOK, "codex", "tool", "--home", str(tmp_path)]
+    run = [built_hook(), "codex", "tool", "--home", str(tmp_path)]
     for number in range(2):
         subprocess.run(run, input=b"%d" % number, check=True, timeout=BOUND_S, env=os.environ | {"MNEMIC_OFF": ""})
     with locked(next(made.spool.glob("*.spool"))):

@@ -14,10 +14,10 @@ import pytest
 
 from mnemic.hooks.wire.commands import ASSISTANTS
 from mnemic.hooks.wire.record import InstallRecord
-from mnemic.runtime.capture.hook_files import rust_hook
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.version import __version__
 from tests.hooks.wirings import FIXTURES
+from tests.paths import HOOK
 from tests.processes.faces import Outcome
 from tests.processes.serving import card_of, serving
 from tests.processes.users import asked, everything, transcripts
@@ -288,7 +288,7 @@ def test_a_process_that_takes_no_part_is_told_though_a_session_would_be_answered
     assert "which serves the home, did not take part" in told.out
 
 
-@pytest.mark.skipif(rust_hook() is None, reason="the hook's executable is not built: nothing of it is proved here")
+@pytest.mark.skipif(not HOOK.exists(), reason=f"{HOOK} is not built")
 def test_the_process_that_serves_is_asked_and_answers(command: Command, user: Path, home: Path) -> None:
     install(command, home, "cursor")
     with serving(home):

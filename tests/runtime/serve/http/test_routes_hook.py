@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import pytest
 from mnemic.actors.protocol.errors import StoreBusy
 from mnemic.hooks.read.hook_reply import check_reply_pid
 from mnemic.runtime.clock import SystemClock
+from tests.paths import built_hook
 from tests.processes.faces import git_project, name_scope
 from tests.processes.hosted import Answer, Hosted, hosted
 from tests.waiting import BOUND_S
@@ -111,16 +111,7 @@ def test_a_mind_that_is_not_there_is_not_made(faces: Hosted, project: Path) -> N
 
 def test_what_hooks_kept_a_moment_ago_is_told(faces: Hosted, project: Path) -> None:
     prompt = {"session_id": "before", "cwd": str(project), "hook_event_name": "UserPromptSubmit"}
-    hook = [
-        sys.executable,
-        "-P",
-        "-m",
-        "mnemic.runtime.capture.python_hook",
-        "claude-code",
-        "prompt",
-        "--home",
-        str(faces.home),
-    ]
+    hook = [built_hook(), "claude-code", "prompt", "--home", str(faces.home)]
     given = json.dumps(prompt | {"prompt": "paint the pier"}).encode()
     subprocess.run(hook, input=given, timeout=BOUND_S, check=True)
     told = ask(faces, project).json["hookSpecificOutput"]["additionalContext"]
