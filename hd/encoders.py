@@ -45,11 +45,9 @@ class Encoder(Protocol):
     @classmethod
     def canonical(cls, filler: str) -> str:
         """A filler in the one form in which it is kept; ValueError, with what is expected, where it is none."""
-        ...
 
     def encode(self, fillers: Sequence[str]) -> NDArray[np.uint64]:
         """The hypervectors of canonical fillers, ``(n, space.words) uint64``."""
-        ...
 
 
 class NearEncoder(Encoder, Protocol):
@@ -57,7 +55,6 @@ class NearEncoder(Encoder, Protocol):
 
     def similarities(self, fillers: Sequence[str], filler: str) -> NDArray[np.float64]:
         """How similar the hypervectors of canonical fillers are to that of one, but for chance: ``(n,)``, 0 to 1."""
-        ...
 
 
 class Projection:

@@ -23,15 +23,12 @@ class StatementSource(Protocol):
 
     def statements(self, numbers: Sequence[int]) -> list[StatementRecord]:
         """Some statements; see `mnemic.actors.protocol.knowledge.snapshot.KnowledgeSnapshot`."""
-        ...
 
     def heirs(self, numbers: Sequence[int]) -> list[StatementRecord]:
         """Statements that stand for others; see there."""
-        ...
 
     def pairs_of(self, numbers: Sequence[int]) -> list[PairRecord]:
         """The pairs that some are in; see there."""
-        ...
 
 
 def make_facts(
@@ -169,11 +166,9 @@ class ReadSource(StatementSource, Protocol):
 
     def graded_rows(self, rows: Sequence[int]) -> list[int]:
         """Memories with a statement that is in a pair, or that tells until when it holds; see there."""
-        ...
 
     def statements_of(self, rows: Sequence[int]) -> list[StatementRecord]:
         """The statements of some memories; see there."""
-        ...
 
 
 def over_clauses(

@@ -49,11 +49,9 @@ class Clock(Zone, Protocol):
 
     def now_us(self) -> int:
         """World time, microseconds since 1970 UTC."""
-        ...
 
     def monotonic_s(self) -> float:
         """Seconds that never go back, from an arbitrary start."""
-        ...
 
 
 class Context:
@@ -129,11 +127,9 @@ class Actor(Protocol):
     @classmethod
     def make(cls, ports: Ports) -> Self:
         """Make an instance, at start and after each failure, in the process it is to run in."""
-        ...
 
     def handle(self, message: Any, context: Context) -> Any:
         """Handle one message and give its answer, or ``None`` for an event."""
-        ...
 
 
 def raise_location(error: BaseException) -> str:

@@ -31,7 +31,6 @@ class ResolveScope(Protocol):
 
     def __call__(self, scope: str | None, folder: str | None, *, anyway: bool = False) -> ScopeRef:
         """Raises `BadInput`: it is no scope. With `anyway`, a folder belongs somewhere whatever a file in it says."""
-        ...
 
 
 PauseSpan = tuple[int, int | None]
@@ -79,7 +78,6 @@ class Encoder(Protocol):
 
         Returns the windows and the number of characters they cover; an empty text has one window.
         """
-        ...
 
     def encode(self, windows: Sequence[Window]) -> NDArray[np.float32]:
         """Embed windows; however many there are, they may be none.
@@ -93,7 +91,6 @@ class Encoder(Protocol):
             ModelError: None can be.
             RuntimeError: What computes failed, on a window or altogether.
         """
-        ...
 
     def word_vectors(self, words: Sequence[str]) -> NDArray[np.float32]:
         """The vectors of words by themselves, before the model has read anything: the mean of their tokens' embeddings.
@@ -104,7 +101,6 @@ class Encoder(Protocol):
         Raises:
             ValueError: A word cannot be cut into tokens.
         """
-        ...
 
 
 class Source(Protocol):
@@ -121,7 +117,6 @@ class Source(Protocol):
 
     def close(self) -> None:
         """Let go of the file."""
-        ...
 
 
 TranscriptOpener = Callable[[str, str], Source]
@@ -184,7 +179,6 @@ class SpoolPort(Protocol):
         Args:
             offsets: how far each file is taken in, by its id; a file that is not named is read from its start.
         """
-        ...
 
     def remove_consumed(self, offsets: Mapping[bytes, int], checkpoint: Callable[[], bool]) -> list[bytes]:
         """Remove files that are taken in to their end and have been silent for a while.
@@ -194,11 +188,9 @@ class SpoolPort(Protocol):
 
         Returns the ids of those, and of files among `offsets` that were gone before, as far as that can be told.
         """
-        ...
 
     def oldest_at(self, offsets: Mapping[bytes, int]) -> int | None:
         """World time of the oldest event that is not taken in, microseconds; ``None`` where nothing waits."""
-        ...
 
 
 class Scrubbed(msgspec.Struct, frozen=True):
@@ -219,19 +211,15 @@ class StorePort(Protocol):
 
     def apply(self, changes: Iterable[Change], *, at: int, key: bytes, author: str, run: str) -> Applied:
         """Carry out changes in one transaction."""
-        ...
 
     def rebuild(self, progress: Callable[[int, int | None], None], *, meaning: bool) -> int:
         """Make what is derived again."""
-        ...
 
     def checkpoint(self) -> bool:
         """Take the write-ahead log over into the store's own file; says whether all of it could be."""
-        ...
 
     def close(self) -> None:
         """Let go of the file."""
-        ...
 
 
 EchoTest = Callable[[str, str | None, str, str], bool]

@@ -338,73 +338,56 @@ class Snapshot(GraphSnapshot, KnowledgeSnapshot, SleepSnapshot, Protocol):
 
     def memory_columns(self, after_row: int) -> Columns:
         """Memories kept after a row; ``0`` gives all."""
-        ...
 
     def memory_attributes(self, first_row: int, last_row: int) -> list[MemoryAttributes]:
         """Of the memories from one row to another, both included, in the order they were kept."""
-        ...
 
     def superseded(self) -> Superseded:
         """All replacements."""
-        ...
 
     def retired(self) -> Retired:
         """All memories that are retired."""
-        ...
 
     def scopes(self) -> dict[int, str]:
         """Scope numbers and their paths."""
-        ...
 
     def scope_path_of(self, place: ScopeRef) -> str | None:
         """The path of a place's scope, its project's own or the one that was merged into; ``None`` where no memory is
         in it.
         """
-        ...
 
     def scopes_of_conversation(self, assistant: str, session: str) -> list[ScopeRef]:
         """The scopes that memories of a conversation are in, its subagents' among them; not what is in no scope."""
-        ...
 
     def scopes_of_identities(self, identities: Sequence[bytes]) -> dict[bytes, ScopeRef]:
         """The scopes of memories by their identities, as far as they are kept; not what is in no scope."""
-        ...
 
     def list_scopes(self) -> list[ScopeInfo]:
         """All scopes, by path."""
-        ...
 
     def scope_undo(self) -> tuple[ScopeChange, ...]:
         """What takes back the last change of scopes that is not taken back yet; empty where there is none."""
-        ...
 
     def session_rows(self, name: str) -> list[int]:
         """Numbers of the conversations of that name, of any assistant."""
-        ...
 
     def session_names(self, rows: Sequence[int]) -> list[str]:
         """The names of conversations by their numbers, each once, the latest first."""
-        ...
 
     def encoders(self) -> list[EncoderName]:
         """Who made vectors, oldest first."""
-        ...
 
     def vectors(self, encoder: EncoderName, after_window: int) -> VectorBlock:
         """Windows embedded after a window; ``0`` gives all."""
-        ...
 
     def languages(self) -> list[str]:
         """The languages that texts are of, by their codes (ISO 639-1), the default one always among them."""
-        ...
 
     def memory_terms(self, after_row: int, limit: int) -> TermBlock:
         """The terms of the first memories after a row; ``0`` begins with the first."""
-        ...
 
     def term_totals(self) -> TermTotals:
         """What the terms of all memories are to add up to."""
-        ...
 
     def text_starts(self, rows: Sequence[int], most_bytes: int, *, with_speaker: bool = True) -> list[str]:
         """Who spoke and the text of memories, in the order asked for; of a text so much of its start at most.
@@ -412,19 +395,15 @@ class Snapshot(GraphSnapshot, KnowledgeSnapshot, SleepSnapshot, Protocol):
         Args:
             with_speaker: whether the name of who spoke and a space stand before each.
         """
-        ...
 
     def text_prefixes(self, rows: Sequence[int], most_bytes: int) -> list[bytes]:
         """How the texts of memories begin, as they are kept, in the order asked for; no character is cut in two."""
-        ...
 
     def load_memories(self, rows: Sequence[int]) -> list[Memory]:
         """Whole memories, in the order asked for."""
-        ...
 
     def ids_of(self, rows: Sequence[int]) -> list[bytes]:
         """Ids of rows, in the order asked for."""
-        ...
 
     def rows_of(self, ids: Sequence[bytes]) -> list[int]:
         """Rows of ids.
@@ -432,19 +411,15 @@ class Snapshot(GraphSnapshot, KnowledgeSnapshot, SleepSnapshot, Protocol):
         Raises:
             NoSuchMemory: one of them is not there.
         """
-        ...
 
     def pending_embeddings(self, encoder: EncoderName, after_row: int, bulk: bool, limit: int) -> list[Pending]:
         """Memories after a row that are to be embedded by the encoder: bulk kinds only, or all others only."""
-        ...
 
     def embed_progress(self, encoder: EncoderName) -> EmbedProgress:
         """How many memories have their meaning by an encoder, and how many wait for it."""
-        ...
 
     def space(self) -> SpaceRow | None:
         """The newest space; ``None`` where nothing was ever bound."""
-        ...
 
     def pending_bindings(
         self, encoder: EncoderName | None, waiting: bool, after_row: int, limit: int, text_bytes: int
@@ -456,27 +431,21 @@ class Snapshot(GraphSnapshot, KnowledgeSnapshot, SleepSnapshot, Protocol):
             waiting: whether those that the encoder has not embedded yet are left out.
             text_bytes: of a longer text so much of its start is given.
         """
-        ...
 
     def codes(self, tier: str, after: int) -> CodeBlock:
         """Hypervectors of the newest space, of one tier, of numbers after one; ``0`` gives all."""
-        ...
 
     def records(self, tier: str, after: int) -> RecordBlock:
         """What fills the roles of the records of the newest space, as in `codes`."""
-        ...
 
     def filler_numbers(self, role: str, filler: str) -> list[int]:
         """The numbers of a filler of a role, whatever its case; none where no memory has it."""
-        ...
 
     def filler_roles(self, after: int) -> tuple[NDArray[np.int64], list[str]]:
         """The numbers of all fillers after one, ascending, and the role of each."""
-        ...
 
     def named_fillers(self, numbers: Sequence[int]) -> list[NamedFiller]:
         """The fillers of some numbers, the most frequent first."""
-        ...
 
     def fillers(self, role: str, scopes: Collection[int] | None = None) -> list[NamedFiller]:
         """The fillers of a role that any memory has, the most frequent first.
@@ -484,53 +453,41 @@ class Snapshot(GraphSnapshot, KnowledgeSnapshot, SleepSnapshot, Protocol):
         Args:
             scopes: numbers of the scopes whose memories count; ``None`` for all.
         """
-        ...
 
     def filler_counts(self) -> dict[str, int]:
         """How many different fillers each role has."""
-        ...
 
     def failed_bindings(
         self, encoder: EncoderName | None, after_row: int, limit: int, text_bytes: int
     ) -> list[Unbound]:
         """Memories after a row of which something could not be bound, as in `unbound`, where they are not."""
-        ...
 
     def failed_binding_rows(self) -> NDArray[np.int64]:
         """Rows of the memories of which something could not be bound, ``(n,) int64``, ascending."""
-        ...
 
     def pending_binding_count(self) -> int:
         """How many memories wait to be bound, whether they could be now or not."""
-        ...
 
     def bound_counts(self, encoder: EncoderName | None, waiting: bool) -> tuple[int, int]:
         """How many memories are bound in the newest space, and how many wait that could be; as in `unbound`."""
-        ...
 
     def delivery_counts(self, rows: Sequence[int]) -> dict[int, int]:
         """How often memories were given to whoever asked, by row; those that never were are not in it."""
-        ...
 
     def counts(self, encoder: EncoderName | None) -> Counts:
         """What is there; embedded by `encoder`, or by the newest where it is ``None``."""
-        ...
 
     def spool_offsets(self) -> dict[bytes, int]:
         """How far each spool file is taken in, by its id."""
-        ...
 
     def torn_counts(self) -> dict[bytes, int]:
         """How many places of each spool file could not be read, where there are any."""
-        ...
 
     def occurrences(self, identities: Sequence[bytes]) -> dict[bytes, OccurrenceCount]:
         """How often the texts of these first identities have occurred so far; the unknown ones are left out."""
-        ...
 
     def labels_of(self, identities: Sequence[bytes]) -> dict[bytes, MemoryLabels]:
         """The labels of the memories of these identities, by them; the unknown ones are left out."""
-        ...
 
     def unlabelled(self, limit: int, most_bytes: int, *, again: bool = False) -> list[KeptText]:
         """The first memories that were kept before memories had labels, in the order in which they were kept.
@@ -540,59 +497,45 @@ class Snapshot(GraphSnapshot, KnowledgeSnapshot, SleepSnapshot, Protocol):
             most_bytes: no more of them once so much of their texts is read.
             again: those whose labels a night's undoing took back, too.
         """
-        ...
 
     def unlabelled_count(self, *, again: bool = False) -> int:
         """How many there are of these."""
-        ...
 
     def relabelled_since(self, night: int) -> list[tuple[Relabel, Relabel]]:
         """What a night and every later one that stand relabelled, newest first: the labels given, and those before."""
-        ...
 
     def current_labels(self, memories: Sequence[bytes]) -> dict[bytes, MemoryLabels]:
         """The labels of memories by their ids; what is erased is left out."""
-        ...
 
     def document_notes(self, assistant: str, session: str) -> list[DocumentNote]:
         """The notes of a document, in the order in which they were kept."""
-        ...
 
     def transcript(self, path: str) -> TranscriptState | None:
         """What is known of a transcript, if anything is."""
-        ...
 
     def due_transcript(self, now: int) -> tuple[str, str] | None:
         """Path and format of the transcript that was written last of those that are due, if any is."""
-        ...
 
     def next_due_at(self) -> int | None:
         """System time from which a transcript is due; ``None`` where none waits."""
-        ...
 
     def waiting_transcripts(self, now: int) -> list[str]:
         """Paths of the transcripts that are due."""
-        ...
 
     def failed_transcripts(self) -> list[tuple[str, str]]:
         """Paths and formats of the transcripts that could not be read the last time."""
-        ...
 
     def is_session_ignored(self, assistant: str, session: str) -> bool:
         """Whether a conversation was to be left alone."""
-        ...
 
     def quarantined_records(self, after_row: int, limit: int) -> list[QuarantinedRecord]:
         """Records that are set aside, of rows after one."""
-        ...
 
     def capture_progress(self, now: int) -> CaptureProgress:
         """What became of what was captured by itself; `now` is system time, microseconds."""
-        ...
 
     def briefing_sources(self, asked: Brief, now_us: int) -> BriefingSources:
         """What there is to tell an assistant at the start of a session."""
-        ...
 
     def selected_ids(self, selection: Selection) -> list[bytes]:
         """Ids of the memories that are meant, in the order they were kept.
@@ -600,7 +543,6 @@ class Snapshot(GraphSnapshot, KnowledgeSnapshot, SleepSnapshot, Protocol):
         Raises:
             NoSuchMemory, UnknownScope, UnknownSession: there is nothing of that name.
         """
-        ...
 
     def survey(self, selection: Selection, shown: int) -> Surveyed:
         """What a selection holds, and how so many of its memories begin.
@@ -608,15 +550,12 @@ class Snapshot(GraphSnapshot, KnowledgeSnapshot, SleepSnapshot, Protocol):
         Raises:
             NoSuchMemory, UnknownScope, UnknownSession: there is nothing of that name.
         """
-        ...
 
     def delivered_spans(self, assistant: str, session: str) -> dict[bytes, list[tuple[int, int]]]:
         """By id the memories that a session was given, and which bytes of each."""
-        ...
 
     def delivered_ids(self, assistant: str, session: str) -> frozenset[bytes]:
         """Ids of the memories that a session was given."""
-        ...
 
     def list_memories(
         self, asked: ListMemories, scopes: Sequence[int] | None, sessions: Sequence[int] | None
@@ -626,7 +565,6 @@ class Snapshot(GraphSnapshot, KnowledgeSnapshot, SleepSnapshot, Protocol):
         Raises:
             InvalidValue: the cursor is none.
         """
-        ...
 
     def list_deliveries(self, asked: ListDeliveries) -> DeliveriesListed:
         """A page of what was given.
@@ -634,19 +572,15 @@ class Snapshot(GraphSnapshot, KnowledgeSnapshot, SleepSnapshot, Protocol):
         Raises:
             InvalidValue: the cursor is none.
         """
-        ...
 
     def memory_details(self, row: int, context: int = 0) -> MemoryDetail:
         """The memory of a row with all that belongs to it, and so many turns before it and after it."""
-        ...
 
     def ids_ending(self, digits: str, most: int) -> list[bytes]:
         """Ids that end with these hexadecimal digits, so many at most."""
-        ...
 
     def count_usage(self, asked: CountUse, now: int) -> UseCounted:
         """What was kept and given, by project and week; `now` is world time, microseconds."""
-        ...
 
 
 class SnapshotSource(Protocol):
@@ -654,8 +588,6 @@ class SnapshotSource(Protocol):
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """The newest state, held while the context lasts; keep it short, since the write-ahead log cannot shrink."""
-        ...
 
     def close(self) -> None:
         """Let go of the store."""
-        ...

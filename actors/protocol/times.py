@@ -36,7 +36,6 @@ class Zone(Hashable, Protocol):
 
     def utc_offset_min(self, at_us: int) -> int:
         """Minutes east of UTC that its clock shows at a time, microseconds since 1970 UTC."""
-        ...
 
 
 class FixedZone:

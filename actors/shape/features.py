@@ -183,7 +183,6 @@ class TripleExtractor(Protocol):
             text: what was said, or its start.
             speaker: who says ``I`` in it: a name, or ``user``, ``assistant``; ``None`` where that is not known.
         """
-        ...
 
 
 class FillerExtractor(Protocol):
@@ -194,7 +193,6 @@ class FillerExtractor(Protocol):
 
         A role that is filled already keeps what it has, and one that holds a single filler takes the first.
         """
-        ...
 
 
 def _reraise(what: str, error: Exception) -> None:

@@ -59,22 +59,18 @@ class DerivingStage(Protocol):
     @classmethod
     def make(cls, settings: Mapping[str, Any]) -> Self:
         """Make one, as the settings say."""
-        ...
 
     def sources(self, snapshot: Snapshot) -> Mapping[bytes, bytes]:
         """All keys there are to derive something for, each with what tells the state of its sources.
 
         A key is ``kind:number:…`` in ASCII (``session:12:3``), and holds no word of a memory.
         """
-        ...
 
     def read(self, key: bytes, snapshot: Snapshot) -> Any:
         """All that `plan` has to know of a key."""
-        ...
 
     def plan(self, state: Any) -> Derivation:
         """Decide what is derived; pure."""
-        ...
 
 
 class Asked(NamedTuple):
@@ -98,11 +94,9 @@ class AskingStage(Protocol):
     @classmethod
     def make(cls, settings: Mapping[str, Any]) -> Self:
         """Make one, as the settings say."""
-        ...
 
     def waiting(self, snapshot: Snapshot) -> int:
         """How much there is to do, for who asks and does nothing."""
-        ...
 
     def ask(self, context: Context, timeout_s: float, *, is_first: bool) -> Asked:
         """Have one bounded step taken.
@@ -110,7 +104,6 @@ class AskingStage(Protocol):
         Args:
             is_first: whether it is the first one of its night.
         """
-        ...
 
 
 @runtime_checkable
@@ -123,7 +116,6 @@ class LoggedStage(AskingStage, Protocol):
         Args:
             again: whether what was taken back is to be done anew.
         """
-        ...
 
 
 Stage = DerivingStage | AskingStage

@@ -45,12 +45,10 @@ class InvertedIndex(Protocol):
     @property
     def documents(self) -> int:
         """How many there are."""
-        ...
 
     @property
     def checksum(self) -> int:
         """Of all of them; see `mnemic.algorithms.retrieval.term_codes`."""
-        ...
 
     def append(self, rows: Ints, ends: Ints, codes: bytes) -> None:
         """Append documents.
@@ -63,15 +61,12 @@ class InvertedIndex(Protocol):
         Raises:
             ValueError: the lengths differ, or the ends do not rise to the number of bytes.
         """
-        ...
 
     def postings(self, terms: Sequence[int]) -> Postings:
         """The positions where any of some terms is, ascending, and how often all of them together."""
-        ...
 
     def counts_at(self, words: Words, positions: Ints) -> NDArray[np.uint32]:
         """How often each word occurs in the documents at some positions, ``(words, m)``; 0 beyond the last one."""
-        ...
 
     def search(
         self, words: Words, visible: NDArray[np.bool_], lengths: Ints, groups: Ints | None, group_count: int
@@ -86,7 +81,6 @@ class InvertedIndex(Protocol):
         Raises:
             ValueError: a length is not the number of documents, or there is no such group.
         """
-        ...
 
 
 def make_inverted_index() -> InvertedIndex:

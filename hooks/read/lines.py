@@ -39,11 +39,9 @@ class LineReader(Protocol):
 
     def read(self, line: Json) -> Iterable[Event | UnknownFields]:
         """Events of one line, in order. Raises `InvalidInput` for a line that should have held one and doesn't."""
-        ...
 
     def finish(self) -> Iterable[Event]:
         """Events held back until the end is known."""
-        ...
 
 
 class EventFactory:

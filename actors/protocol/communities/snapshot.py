@@ -153,39 +153,30 @@ class GraphSnapshot(Protocol):
 
     def boundaries(self, after: int) -> list[BoundaryRow]:
         """Boundaries of numbers after one, in order."""
-        ...
 
     def last_done_boundary(self) -> BoundaryRow | None:
         """The newest boundary at which communities were found; ``None`` where there is none."""
-        ...
 
     def open_boundaries(self) -> int:
         """How many boundaries wait."""
-        ...
 
     def graph_waiting(self) -> tuple[int, int]:
         """How many memories came or changed since the last boundary, and how many nodes there were at it."""
-        ...
 
     def boundary_changes(self, boundary: int) -> Nodes:
         """Nodes that came or changed at a boundary, as they were then."""
-        ...
 
     def nodes_at(self, boundary: int) -> Nodes:
         """All nodes as they were at a boundary, without those that were hidden."""
-        ...
 
     def node_sources(self, rows: NDArray[np.int64]) -> NodeSource:
         """What the edges of memories are made of, in the order asked for."""
-        ...
 
     def graph_scales(self) -> list[GraphScale]:
         """What communities are found by, scope by scope, as of the last boundary that is done."""
-        ...
 
     def given_together(self, until_seq: int, after_seq: int = 0) -> list[list[int]]:
         """Of each recall in transactions after one and up to another: rows of the memories that it gave, best first."""
-        ...
 
     def mean_vectors(
         self, encoder: EncoderName, rows: NDArray[np.int64]
@@ -194,27 +185,21 @@ class GraphSnapshot(Protocol):
 
         Returns rows ``(n,) int64``, ascending, and ``(n, dimensions) float32``.
         """
-        ...
 
     def saved_neighbours(self) -> NeighbourRows:
         """All neighbours that were kept."""
-        ...
 
     def neighbours_of(self, rows: Sequence[int]) -> NeighbourRows:
         """Those of some memories, as far as there are any."""
-        ...
 
     def members(self) -> Members:
         """Which memory belongs where; none that is hidden or has moved to another scope."""
-        ...
 
     def kept_members(self) -> Members:
         """Which memory belonged where at the last boundary that is done, whatever became of it since."""
-        ...
 
     def next_community_number(self) -> int:
         """The least number that no community ever had, from 1."""
-        ...
 
     def list_communities(self, scopes: Collection[int] | None, limit: int) -> tuple[list[CommunityRecord], int, int]:
         """Topics of two members at least, the ones last spoken of first, at most so many; how many there are, and how
@@ -223,69 +208,53 @@ class GraphSnapshot(Protocol):
         Args:
             scopes: numbers of the scopes that count; ``None`` for all.
         """
-        ...
 
     def community(self, number: int) -> CommunityRecord | None:
         """One community, whether it lives or not."""
-        ...
 
     def community_parts(self, topic: int) -> list[CommunityRecord]:
         """The parts of a topic, the largest first."""
-        ...
 
     def members_of(self, community: int, limit: int) -> list[int]:
         """Rows of the members of a topic or of a part, ascending; of more than `limit`, evenly drawn ones."""
-        ...
 
     def speakers_of(self, rows: Sequence[int]) -> list[str]:
         """Names of who spoke, in the order of the rows asked for; empty where there is none."""
-        ...
 
     def lineage(self, community: int) -> list[LineageRow]:
         """What became of a community, the oldest first."""
-        ...
 
     def community_counts(self) -> int:
         """How many topics of two members at least there are."""
-        ...
 
     def stale_prototypes(self, limit: int) -> list[int]:
         """Numbers of topics whose prototype is to be bundled."""
-        ...
 
     def stale_prototype_count(self) -> int:
         """How many those are."""
-        ...
 
     def member_codes(self, topic: int, limit: int) -> MemberCodes:
         """Hypervectors of what belongs to a topic, by row; of the newest space, without what is only placed.
 
         Of more than `limit` evenly drawn ones. None of what is hidden or has moved to another scope.
         """
-        ...
 
     def prototypes(self) -> PrototypeBlock:
         """All prototypes of topics of two members at least, of the newest space."""
-        ...
 
     def prototype(self, topic: int) -> NDArray[np.uint64] | None:
         """The prototype of one of these, ``(dimensions / 64,) uint64``; ``None`` where there is none."""
-        ...
 
     def unplaced(self, after_row: int, limit: int) -> MemberCodes:
         """Memories of rows after one that are bound and belong nowhere yet, with their hypervectors, where there are
         prototypes in their scope.
         """
-        ...
 
     def unplaced_count(self, after_row: int) -> int:
         """How many those are."""
-        ...
 
     def topics_of(self, rows: Sequence[int]) -> dict[int, int]:
         """Numbers of the topics, of two members at least, that some memories belong to or are placed in, by row."""
-        ...
 
     def common_fillers(self, community: int, limit: int) -> list[tuple[str, str, int]]:
         """Role and filler that most members of a community have, and how many have it."""
-        ...

@@ -158,43 +158,33 @@ class KnowledgeSnapshot(Protocol):
 
     def knowledge_reading(self) -> str:
         """By which version of which extractor memories were read; empty where none was."""
-        ...
 
     def unread_memories(self, limit: int, most_bytes: int) -> list[UnreadMemory]:
         """Memories that wait to be read, by row; of a longer text the beginning."""
-        ...
 
     def ungraded_rows(self, limit: int) -> list[int]:
         """Rows of memories whose statements wait to be graded, ascending."""
-        ...
 
     def read_count(self) -> int:
         """How many memories there are of the kinds that are read."""
-        ...
 
     def knowledge_waiting(self) -> tuple[int, int]:
         """How many memories wait to be read, and how many to be graded."""
-        ...
 
     def statements_of(self, rows: Sequence[int]) -> list[StatementRecord]:
         """The statements of some memories that are neither forgotten nor corrected, by number."""
-        ...
 
     def graded_rows(self, rows: Sequence[int]) -> list[int]:
         """Which of some memories have a statement that is in a pair, or that tells until when it holds."""
-        ...
 
     def statements(self, numbers: Sequence[int]) -> list[StatementRecord]:
         """Some statements, by number; without those whose memory is forgotten or corrected."""
-        ...
 
     def heirs(self, numbers: Sequence[int]) -> list[StatementRecord]:
         """The same with those whose memory was corrected: what they replaced holds no more for that."""
-        ...
 
     def places_of(self, numbers: Collection[int]) -> dict[int, tuple[bytes, int]]:
         """By number, the memory's id and the byte at which the value begins."""
-        ...
 
     def gradable_pairs(self, rows: Sequence[int], limit: int) -> list[tuple[int, int]]:
         """Pairs of numbers: an earlier statement of another memory of the same scope, and one of some memories that may
@@ -206,13 +196,11 @@ class KnowledgeSnapshot(Protocol):
         Args:
             limit: so many of each sort at most for a statement, the nearest in time.
         """
-        ...
 
     def rows_graded_after(self, rows: Sequence[int], limit: int) -> list[int]:
         """Rows of the memories that wait for nothing and may replace what some memories state: with such a limit, all
         that `gradable_pairs` pairs with these.
         """
-        ...
 
     def statements_about(
         self,
@@ -232,19 +220,15 @@ class KnowledgeSnapshot(Protocol):
             relation: those alone; any where empty.
             until: world time, microseconds; what was said later is left out.
         """
-        ...
 
     def pairs_of(self, numbers: Collection[int]) -> list[PairRecord]:
         """The pairs that some statements are in."""
-        ...
 
     def pairs(self, scopes: Collection[int] | None, *, is_open: bool) -> list[PairRecord]:
         """All pairs that are open, or all that are not, the newest first."""
-        ...
 
     def entities(self) -> list[EntityRecord]:
         """All names."""
-        ...
 
     def mentions(
         self, scopes: Collection[int] | None, entities: Collection[int] | None, *, named: bool
@@ -254,12 +238,9 @@ class KnowledgeSnapshot(Protocol):
         Args:
             named: whether they are told as they are written, for which each text is read.
         """
-        ...
 
     def subjects(self, scopes: Collection[int] | None) -> set[int]:
         """Numbers of what statements are about, of memories that are neither forgotten nor corrected."""
-        ...
 
     def entity_merges(self) -> list[tuple[bytes, bytes]]:
         """Which name goes by which other, as a person said, in that order: marks."""
-        ...

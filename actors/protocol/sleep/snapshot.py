@@ -175,94 +175,73 @@ class SleepSnapshot(Protocol):
 
     def nights(self, limit: int) -> list[NightRecord]:
         """The newest nights, the newest first."""
-        ...
 
     def night(self, run: str) -> NightRecord | None:
         """The night of a name."""
-        ...
 
     def night_numbered(self, number: int) -> NightRecord | None:
         """The night of a number."""
-        ...
 
     def derived(self, stage: str, keys: Sequence[bytes] | None = None) -> list[DerivedRecord]:
         """What stands of a stage, by key: under some keys, or under all."""
-        ...
 
     def derived_stamps(self, stage: str) -> dict[bytes, bytes]:
         """Of what stands of a stage the state of its sources, by key."""
-        ...
 
     def derived_at(self, night: int) -> list[DerivedRecord]:
         """What a night made, and what made way at it, by number."""
-        ...
 
     def are_nights_held(self) -> bool:
         """Whether nights were taken back, and nothing was captured since."""
-        ...
 
     def stage_failures(self) -> dict[str, tuple[int, str]]:
         """Of each stage that failed when it was had last: in how many nights one after the other, and why."""
-        ...
 
     def personal_statements(self, verbs: Collection[str]) -> list[PersonalStatement]:
         """What users assert of themselves with some verbs, the oldest first; not what was forgotten or corrected. To a
         verb with an object and a preposition ("hate mocks in tests") the verb counts.
         """
-        ...
 
     def group_states(self, grouping: Grouping) -> list[GroupState]:
         """All groups of memories that are neither forgotten nor corrected, by group and scope."""
-        ...
 
     def group_rows(self, grouping: Grouping, group: int, scope: int) -> list[int]:
         """Rows of the memories of one of these, ascending."""
-        ...
 
     # --- what nights do to recalls ------------------------------------------------------------------------------------
 
     def verdicts(self) -> dict[str, Verdict]:
         """What the last exams said, by stage."""
-        ...
 
     def newest_change(self, stage: str) -> int:
         """Number of the newest night that made an item of a stage or had one make way; 0 for none."""
-        ...
 
     def derived_after(self, stage: str, night: int) -> list[DerivedRecord]:
         """What stood of a stage after a night, by key."""
-        ...
 
     def derived_values(self, stage: str) -> dict[bytes, bytes]:
         """The values of what stands of a stage, by key."""
-        ...
 
     def row_blocks(self, size: int) -> dict[int, bytes]:
         """Of each block of so many rows, by number from 0, what tells which memories of it are neither forgotten nor
         corrected, and in which scopes; 16 bytes.
         """
-        ...
 
     def rows_in_block(self, size: int, block: int) -> list[int]:
         """Rows of those memories of a block, ascending."""
-        ...
 
     def delivery_blocks(self, size: int) -> list[DeliveryBlock]:
         """All deliveries to conversations of assistants, by conversation and so many numbers in a row."""
-        ...
 
     def given_in(self, of: DeliveryBlock, size: int, most: int) -> list[GivenPart]:
         """What these gave of memories that are not forgotten and of other conversations, the oldest first, of each
         delivery at most so many.
         """
-        ...
 
     def turns_around(self, of: DeliveryBlock, scope: str, at: int, before: int, after: int) -> list[SaidTurn]:
         """The last turns before a delivery and the first after it, at most so many each, in their order: of its
         conversation, or where no memory is of that, what was said in its project within a quarter of an hour.
         """
-        ...
 
     def past_questions(self, givings: Sequence[int]) -> dict[int, PastQuestion]:
         """What was asked in some deliveries, by their numbers; what is not kept is left out."""
-        ...
