@@ -23,12 +23,9 @@ from mnemic.actors.protocol.errors import MnemicError, ModelError, RuntimeFault
 from mnemic.actors.protocol.meaning.messages import EmbedPending
 from mnemic.actors.protocol.recall.messages import Scopes
 from mnemic.runtime.api.questions import QuestionVerbs, question
-from mnemic.runtime.files.writable import unwritable_reason
+from mnemic.runtime.api.verbs import Progress
 
 _log = logging.getLogger("mnemic.runtime.api.communities")
-
-Progress = Callable[[str, int, int | None], None]
-"""Told what is being done, how much of it is done, and how much there is."""
 
 
 class CommunityVerbs(QuestionVerbs):
@@ -74,7 +71,7 @@ class CommunityVerbs(QuestionVerbs):
         Args:
             more: asked before each bounded step but the first whether there is time for it.
         """
-        if unwritable_reason(self._home / "minds" / self._name) is not None:
+        if self._unwritable() is not None:
             return
         try:
             self._update("asked", more, progress)

@@ -7,7 +7,6 @@ is, and `mnemic.runtime.transfer.erase`, which works on the files.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,14 +23,11 @@ from mnemic.actors.protocol.scopes import (
     normalize_scope_path,
 )
 from mnemic.actors.protocol.times import to_iso
-from mnemic.runtime.api.verbs import MindVerbs
+from mnemic.runtime.api.verbs import MindVerbs, Progress
 
 if TYPE_CHECKING:
     from mnemic.actors.protocol.ambient_messages import Drained
     from mnemic.runtime.transfer.erase import Erasure
-
-Progress = Callable[[str, int, int | None], None]
-"""Told what is being done, how much of it is done, and how much there is."""
 
 _SWEEP_S = 3600.0
 

@@ -11,8 +11,6 @@ from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.knowledge.changes import Verdict
 from mnemic.actors.protocol.knowledge.messages import (
     ConflictSettled,
-    ConflictsListed,
-    EntitiesListed,
     EntityShown,
     FactsListed,
     FactsProgress,
@@ -27,15 +25,15 @@ from mnemic.actors.protocol.knowledge.messages import (
 )
 from mnemic.actors.protocol.recall.messages import Scopes
 from mnemic.runtime.api.communities import CommunityVerbs
-from mnemic.runtime.api.questions import question
-from mnemic.runtime.files.writable import unwritable_reason
-
-Progress = Callable[[str, int, int | None], None]
-"""Told what is being done, how much of it is done, and how much there is."""
+from mnemic.runtime.api.questions import question, verb
+from mnemic.runtime.api.verbs import Progress
 
 
 class FactVerbs(CommunityVerbs):
     """The verbs. What each argument means, its message says in `mnemic.actors.protocol.knowledge.messages`."""
+
+    conflicts = verb(ListConflicts)
+    entities = verb(ListEntities)
 
     def facts(
         self,
@@ -56,14 +54,6 @@ class FactVerbs(CommunityVerbs):
         asked = question(ListFacts, entity=entity, relation=relation, at=at, history=history, scope=scope, k=k)
         return self._ask(asked)
 
-    def conflicts(self, *, replaced: bool = False, scope: Scopes = "*", k: int = 20) -> ConflictsListed:
-        """List pairs of statements that somebody should settle, or that were settled.
-
-        Raises:
-            UnknownScope, InvalidValue: what was asked for cannot be.
-        """
-        return self._ask(question(ListConflicts, replaced=replaced, scope=scope, k=k))
-
     def settle(self, id: str, verdict: Verdict, *, scope: Scopes = "*", by: str = "user") -> ConflictSettled:
         """Say which of two statements holds, or take that back.
 
@@ -72,14 +62,6 @@ class FactVerbs(CommunityVerbs):
             UnknownScope, InvalidValue: what was asked for cannot be.
         """
         return self._ask(question(SettleConflict, id=id, verdict=verdict, scope=scope, by=by))
-
-    def entities(self, *, kind: str = "", scope: Scopes = "*", k: int = 20) -> EntitiesListed:
-        """List the things that memories name, those named most first.
-
-        Raises:
-            UnknownScope, InvalidValue: what was asked for cannot be.
-        """
-        return self._ask(question(ListEntities, kind=kind, scope=scope, k=k))
 
     def entity(self, name: str, *, scope: Scopes = "*", k: int = 10) -> EntityShown:
         """Show a thing: what holds of it, what held, what it is named beside.
@@ -106,16 +88,11 @@ class FactVerbs(CommunityVerbs):
             progress: told how many memories are read.
             more: asked before each bounded step but the first whether there is time for it.
         """
-        answer = self._ask(UpdateFacts())
-        while answer.pending and more():
-            if progress is not None:
-                progress("facts", answer.done, answer.done + answer.pending)
-            answer = self._ask(UpdateFacts())
-        return answer
+        return self._until_done(UpdateFacts(), "facts", progress, more)
 
     def update_facts_before_question(self, more: Callable[[], bool], progress: Progress | None = None) -> list[str]:
         """Read what waits before facts are asked for, where the mind can be written; says what went wrong with it."""
-        if unwritable_reason(self._home / "minds" / self._name) is not None:
+        if self._unwritable() is not None:
             return []
         try:
             self.update_facts(progress, more)

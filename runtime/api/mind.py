@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import msgspec
 
@@ -34,9 +34,9 @@ from mnemic.actors.protocol.capture.messages import CaptureTranscript, Forget, F
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.errors import ActorFailed, BadInput, MnemicError, ModelError, RuntimeFault, StoreError
 from mnemic.actors.protocol.events import DOCUMENT_FORMATS
-from mnemic.actors.protocol.knowledge.messages import FactsProgress, UpdateFacts
+from mnemic.actors.protocol.knowledge.messages import UpdateFacts
 from mnemic.actors.protocol.meaning.messages import DescribeEncoder, EmbedPending, EmbedProgress
-from mnemic.actors.protocol.message import MemoryId, Request, format_id, ids_bytes
+from mnemic.actors.protocol.message import MemoryId, format_id, ids_bytes
 from mnemic.actors.protocol.recall.messages import GetMemories, Memory
 from mnemic.actors.protocol.scopes import normalize_scope_path
 from mnemic.actors.protocol.shape.messages import BindPending, BindProgress, RetryBinding
@@ -46,7 +46,6 @@ from mnemic.runtime.api.erase import ErasureVerbs
 from mnemic.runtime.api.lock import LockVerbs
 from mnemic.runtime.api.reports import (
     CaptureReport,
-    HostPorts,
     Status,
     capture_status,
     engine_problems,
@@ -55,9 +54,7 @@ from mnemic.runtime.api.reports import (
 )
 from mnemic.runtime.api.sleep import SleepVerbs
 from mnemic.runtime.api.transfer import TransferVerbs
-from mnemic.runtime.api.verbs import fields_as_parameters
-from mnemic.runtime.engine.reports import ActorSystemPort
-from mnemic.runtime.files.writable import unwritable_reason
+from mnemic.runtime.api.verbs import Progress, fields_as_parameters
 from mnemic.runtime.minds.homes import expand_home
 from mnemic.runtime.minds.projects import PassedOver, resolve_scope
 from mnemic.runtime.minds.run_dir import RunDir, settings_edited
@@ -71,10 +68,6 @@ each count how often a text occurred, and not see what the other counts."""
 DRAIN_TIMEOUT_S = 600.0
 """How long one part may take: it may be a single result of a tool, as long as there are any."""
 
-Progress = Callable[[str, int, int | None], None]
-"""Told what is being done (``words`` or ``meaning``), how much of it is done, and how much there is."""
-
-StepT = TypeVar("StepT", EmbedProgress, BindProgress, FactsProgress)
 _HOOK_DRAIN_S = 0.25  # a hook waits a second in all
 _FAILURE_ANSWER_US = 80_000  # the hook waits for 100 ms, and what comes later nobody reads
 _UPDATES_ANSWER_US = 20_000  # the hook waits for 30 ms, and what is told is kept before it is
@@ -100,29 +93,6 @@ def _answer_by(message: Brief, came_us: int | None) -> int | None:
 
 class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
     """One memory, open. Close it, or use it in a ``with`` block."""
-
-    def __init__(
-        self,
-        actor_system: ActorSystemPort,
-        home: Path,
-        name: str,
-        ports: HostPorts,
-        process: Callable[[], dict[str, Any] | None] = lambda: None,
-        reopen: Callable[[str | None], ActorSystemPort] | None = None,
-        passphrase: str | None = None,
-    ) -> None:
-        """Speak to an actor system; `mnemic.open` and `mnemic.open_mind` are the ways in.
-
-        Args:
-            ports: what knows the hosts.
-            process: what the home's process says of itself, where the actor system is in it.
-            reopen: starts the actors again, where they are this object's own; given the passphrase, if there is one.
-            passphrase: what opened the mind, where it is locked by one and this object was told.
-        """
-        super().__init__(actor_system, home, name, reopen, passphrase)
-        self._ports = ports
-        self._server_info = process
-        self._drain_warnings: list[str] = []  # why what hooks kept could not be taken in before the question
 
     def close(self) -> None:
         """Let go of it; what was acknowledged is kept, and what waits to be embedded is taken up the next time."""
@@ -527,19 +497,6 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
         self.actor_system.tell(Committed(seq=self.counts().seq))
 
     # --- inside ------------------------------------------------------------------------------------------------------
-
-    def _unwritable(self) -> str | None:
-        """Why nothing can be written to the mind just now; ``None`` where something can."""
-        return unwritable_reason(self._home / "minds" / self._name)
-
-    def _until_done(self, step: Request[StepT], what: str, progress: Progress | None) -> StepT:
-        """Ask for a bounded step again and again, until nothing waits."""
-        while True:
-            answer = self._ask(step)
-            if progress is not None:
-                progress(what, answer.done, answer.done + answer.pending)
-            if not answer.pending:
-                return answer
 
     def _brief_after_drain(self, message: Brief) -> Briefed:
         from mnemic.runtime.clock import SystemClock

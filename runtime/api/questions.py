@@ -6,7 +6,7 @@ Verbs of `mnemic.runtime.api.mind.Mind`; `mnemic.runtime.api.pause` below has wh
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
 
@@ -15,35 +15,70 @@ from mnemic.actors.protocol.communities.messages import CommunitiesListed
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.log_messages import (
     CountUse,
-    DeliveriesListed,
     FindIds,
     ListDeliveries,
     ListMemories,
-    MemoriesListed,
     MemoryDetail,
     NoteDelivery,
     ShowMemories,
     UseCounted,
 )
-from mnemic.actors.protocol.message import MemoryId, ids_bytes, safe_operand
+from mnemic.actors.protocol.message import AnswerT, MemoryId, Request, ids_bytes, safe_operand
 from mnemic.actors.protocol.recall.messages import Recall, Recalled
 from mnemic.actors.protocol.scopes import normalize_scopes
-from mnemic.actors.protocol.shape.messages import ListRoles, RolesListed, Shape, Shaped, analogy_names, pattern_texts
+from mnemic.actors.protocol.shape.messages import ListRoles, Shape, Shaped, analogy_names, pattern_texts
 from mnemic.actors.protocol.times import to_iso
 from mnemic.runtime.api.pause import PauseVerbs
-from mnemic.runtime.api.verbs import fields_as_parameters
+from mnemic.runtime.api.verbs import MindVerbs, fields_as_parameters
 
 FoundT = TypeVar("FoundT", Recalled, Shaped, CommunitiesListed)
+AskedP = ParamSpec("AskedP")
 QuestionT = TypeVar("QuestionT", bound=msgspec.Struct)
 
 _TWO_63 = 2**63
 """What an integer of the store has no room for; in microseconds, 292,000 years."""
 
 
+def question(kind: type[QuestionT], /, **asked: Any) -> QuestionT:
+    """A question of what is given of its fields: the scopes paths, any sequence a tuple.
+
+    Raises:
+        InvalidValue: the scope is none, the span of time holds nothing, or a number is larger than 64 bits.
+    """
+    _check_time_range(asked.get("since"), asked.get("until"))
+    for name, given in asked.items():
+        if isinstance(given, int) and not -_TWO_63 <= given < _TWO_63:
+            why, expected = "it is larger than 64 bits", "a smaller number"
+            raise InvalidValue(name=name, value=given, why=why, expected=expected)
+    if "scope" in asked:
+        asked["scope"] = normalize_scopes(asked["scope"])
+    lists = {name: tuple(one) for name, one in asked.items() if isinstance(one, Sequence) and not isinstance(one, str)}
+    return kind(**asked | lists)
+
+
+def verb(kind: Callable[AskedP, Request[AnswerT]]) -> Callable[Concatenate[Any, AskedP], AnswerT]:
+    """Make a method that asks a message of what it is given; its parameters are the message's fields."""
+    message: Any = kind
+
+    def method(self: MindVerbs, /, **asked: Any) -> Any:
+        return self._ask(question(message, **asked))
+
+    method.__doc__ = f"""{message.__doc__}
+
+        See `{message.__module__}.{message.__name__}` for what each argument means.
+
+        Raises:
+            UnknownScope, InvalidValue: what was asked for cannot be.
+        """
+    return fields_as_parameters(message)(method)  # type: ignore[return-value]
+
+
 class QuestionVerbs(PauseVerbs):
     """The verbs."""
 
-    _drain_warnings: Sequence[str]
+    log = verb(ListMemories)
+    log_given = verb(ListDeliveries)
+    roles = verb(ListRoles)
 
     @fields_as_parameters(Recall)
     def recall(
@@ -93,34 +128,10 @@ class QuestionVerbs(PauseVerbs):
         message = question(Shape, pattern=roles, analogy=analogy_names(analogy), like=ids_bytes(like), k=k, **asked)
         return self._with_notices(self._ask(message, progress=progress))
 
-    def roles(self) -> RolesListed:
-        """Say what memories can be asked for by: each role, how its fillers match, and the most frequent of them."""
-        return self._ask(ListRoles())
-
     def _with_notices(self, answer: FoundT) -> FoundT:
         """An answer that also says what every answer says first."""
         more: tuple[str, ...] = (*self._drain_warnings, *self._pause_notice())
         return msgspec.structs.replace(answer, degraded=(*answer.degraded, *more)) if more else answer
-
-    @fields_as_parameters(ListMemories)
-    def log(self, **asked: Any) -> MemoriesListed:
-        """List what was captured, newest first; see `mnemic.actors.protocol.log_messages.ListMemories` for what each
-        argument means.
-
-        Raises:
-            UnknownScope, InvalidValue: what was asked for cannot be.
-        """
-        return self._ask(question(ListMemories, **asked))
-
-    @fields_as_parameters(ListDeliveries)
-    def log_given(self, **asked: Any) -> DeliveriesListed:
-        """List what assistants were given, word for word, newest first; see
-        `mnemic.actors.protocol.log_messages.ListDeliveries`.
-
-        Raises:
-            InvalidValue: what was asked for cannot be.
-        """
-        return self._ask(question(ListDeliveries, **asked))
 
     def show(self, ids: Iterable[MemoryId], context: int = 0) -> tuple[MemoryDetail, ...]:
         """Give memories whole, with links, source, use, and what superseded each, in the order asked for.
@@ -166,23 +177,6 @@ class QuestionVerbs(PauseVerbs):
         """
         told = NoteDelivery(assistant=assistant, session=session, parts=tuple(parts), named=named)
         self.actor_system.tell(told)
-
-
-def question(kind: type[QuestionT], /, **asked: Any) -> QuestionT:
-    """A question of what is given of its fields: the scopes paths, any sequence a tuple.
-
-    Raises:
-        InvalidValue: the scope is none, the span of time holds nothing, or a number is larger than 64 bits.
-    """
-    _check_time_range(asked.get("since"), asked.get("until"))
-    for name, given in asked.items():
-        if isinstance(given, int) and not -_TWO_63 <= given < _TWO_63:
-            why, expected = "it is larger than 64 bits", "a smaller number"
-            raise InvalidValue(name=name, value=given, why=why, expected=expected)
-    if "scope" in asked:
-        asked["scope"] = normalize_scopes(asked["scope"])
-    lists = {name: tuple(one) for name, one in asked.items() if isinstance(one, Sequence) and not isinstance(one, str)}
-    return kind(**asked | lists)
 
 
 def _check_time_range(since: int | None, until: int | None) -> None:

@@ -5,12 +5,11 @@ Verbs of `mnemic.runtime.api.mind.Mind`; `mnemic.runtime.api.facts` below has th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from mnemic.actors.protocol.recall.messages import Scopes
 from mnemic.actors.protocol.sleep.changes import DigestKind
 from mnemic.actors.protocol.sleep.messages import (
-    DerivedListed,
     DigestsListed,
     ListDerived,
     ListDigests,
@@ -18,9 +17,7 @@ from mnemic.actors.protocol.sleep.messages import (
     ListProcedures,
     NightReport,
     NightShown,
-    NightsListed,
     NightsUndone,
-    ProfileShown,
     ShowNight,
     ShowProfile,
     Sleep,
@@ -28,10 +25,9 @@ from mnemic.actors.protocol.sleep.messages import (
 )
 from mnemic.actors.protocol.store.messages import Count
 from mnemic.runtime.api.facts import FactVerbs
-from mnemic.runtime.api.questions import question
+from mnemic.runtime.api.questions import question, verb
+from mnemic.runtime.api.verbs import Progress
 
-Progress = Callable[[str, int, int | None], None]
-"""Told what is being done, how much of it is done, and how much there is."""
 NIGHT_S = 60.0
 """Of one that is asked for: so long at most, unless it is asked for longer."""
 _STEP_S = 60.0  # a step that is begun may end
@@ -39,6 +35,11 @@ _STEP_S = 60.0  # a step that is begun may end
 
 class SleepVerbs(FactVerbs):
     """The verbs. What each argument means, its message says in `mnemic.actors.protocol.sleep.messages`."""
+
+    nights = verb(ListNights)
+    derived = verb(ListDerived)
+    procedures = verb(ListProcedures)
+    profile = verb(ShowProfile)
 
     def sleep(
         self,
@@ -79,14 +80,6 @@ class SleepVerbs(FactVerbs):
             if progress is not None:
                 progress(at, totals[at] - report.behind, totals[at])
 
-    def nights(self, *, k: int = 30) -> NightsListed:
-        """List the nights that changed something, the newest first.
-
-        Raises:
-            InvalidValue: what was asked for cannot be.
-        """
-        return self._ask(question(ListNights, k=k))
-
     def night(self, id: int, *, k: int = 200) -> NightShown:
         """Show what a night changed.
 
@@ -112,27 +105,3 @@ class SleepVerbs(FactVerbs):
             UnknownScope, InvalidValue: what was asked for cannot be.
         """
         return self._ask(question(ListDigests, of=of, scope=scope, k=k, sentences=sentences))
-
-    def derived(self, stage: str, *, scope: Scopes = "*", k: int = 12) -> DerivedListed:
-        """Give what nights derived by a stage, a package's above all.
-
-        Raises:
-            UnknownScope, InvalidValue: what was asked for cannot be.
-        """
-        return self._ask(question(ListDerived, stage=stage, scope=scope, k=k))
-
-    def procedures(self, *, scope: Scopes = "*", k: int = 12) -> DerivedListed:
-        """Give what is done again and again in projects, where a package has a stage ``procedures``.
-
-        Raises:
-            UnknownScope, InvalidValue: what was asked for cannot be; no package has that stage.
-        """
-        return self._ask(question(ListProcedures, scope=scope, k=k))
-
-    def profile(self, *, scope: Scopes = "*", k: int = 20) -> ProfileShown:
-        """Give what users said of themselves that is to last.
-
-        Raises:
-            UnknownScope, InvalidValue: what was asked for cannot be.
-        """
-        return self._ask(question(ShowProfile, scope=scope, k=k))

@@ -23,17 +23,26 @@ import msgspec
 
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import NotServed
+from mnemic.actors.protocol.knowledge.messages import FactsProgress
+from mnemic.actors.protocol.meaning.messages import EmbedProgress
 from mnemic.actors.protocol.message import AnswerT, Request, answer_type
+from mnemic.actors.protocol.shape.messages import BindProgress
+from mnemic.runtime.api.reports import HostPorts
 from mnemic.runtime.client.launcher import REPLACED, ensure_running, wait_replaced
 from mnemic.runtime.client.unix_http import held_request
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.reports import ActorSystemPort
 from mnemic.runtime.files.atomic_replace import finish_commit, lock_exclusive
+from mnemic.runtime.files.writable import unwritable_reason
 from mnemic.runtime.keys.keys import Keys, random_id
 from mnemic.runtime.minds.homes import MindFolder, mind_folder, missing_mind
 from mnemic.runtime.minds.run_dir import PROTOCOL, not_served
 
 MethodT = TypeVar("MethodT", bound=Callable[..., Any])
+StepT = TypeVar("StepT", EmbedProgress, BindProgress, FactsProgress)
+
+Progress = Callable[[str, int, int | None], None]
+"""Told what is being done (``words`` or ``meaning``), how much of it is done, and how much there is."""
 
 _MAX_ATTEMPTS = 5
 
@@ -111,12 +120,16 @@ class MindVerbs:
         actor_system: ActorSystemPort,
         home: Path,
         name: str,
+        ports: HostPorts,
+        process: Callable[[], dict[str, Any] | None] = lambda: None,
         reopen: Callable[[str | None], ActorSystemPort] | None = None,
         passphrase: str | None = None,
     ) -> None:
-        """Speak to an actor system.
+        """Speak to an actor system; `mnemic.open` and `mnemic.open_mind` are the ways in.
 
         Args:
+            ports: what knows the hosts.
+            process: what the home's process says of itself, where the actor system is in it.
             reopen: starts the actors again, where they are this object's own; given the passphrase, if there is one.
             passphrase: what opened the mind, where it is locked by one and this object was told.
         """
@@ -124,9 +137,12 @@ class MindVerbs:
         """The actors."""
         self._home = home
         self._name = name
+        self._ports = ports
+        self._server_info = process
         self._reopen = reopen
         self._passphrase = passphrase
         self._read_secret: Callable[[], str | None] = lambda: None
+        self._drain_warnings: list[str] = []  # why what waited could not be taken in before the question
 
     @contextmanager
     def _exclusive_mind(self) -> Iterator[MindFolder]:
@@ -174,3 +190,18 @@ class MindVerbs:
         answer = self.actor_system.ask(message, timeout_s, progress, idle=idle)
         assert isinstance(answer, answer_type(type(message)))
         return answer
+
+    def _until_done(
+        self, step: Request[StepT], what: str, progress: Progress | None, more: Callable[[], bool] = lambda: True
+    ) -> StepT:
+        """Ask for a bounded step again and again, until nothing waits, or there is no more time."""
+        while True:
+            answer = self._ask(step)
+            if progress is not None:
+                progress(what, answer.done, answer.done + answer.pending)
+            if not answer.pending or not more():
+                return answer
+
+    def _unwritable(self) -> str | None:
+        """Why nothing can be written to the mind just now; ``None`` where something can."""
+        return unwritable_reason(self._home / "minds" / self._name)

@@ -21,7 +21,8 @@ from mnemic.runtime.minds.run_dir import RunDir
 
 if TYPE_CHECKING:
     from mnemic.actors.protocol.contract import Clock
-    from mnemic.runtime.api.mind import Mind, Progress
+    from mnemic.runtime.api.mind import Mind
+    from mnemic.runtime.api.verbs import Progress
     from mnemic.runtime.keys.keys import Keys
     from mnemic.runtime.store.schema import EncryptedConnection
 

@@ -130,6 +130,6 @@ def test_what_fails_before_a_question_is_said_in_the_answer(mind: Mind, monkeypa
 def test_nothing_is_written_before_a_question_where_nothing_can_be(mind: Mind, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = Steps(mind)
     monkeypatch.setattr(mind.actor_system, "ask", steps.ask)
-    monkeypatch.setattr("mnemic.runtime.api.communities.unwritable_reason", lambda folder: "the disk is read-only")
+    monkeypatch.setattr("mnemic.runtime.api.verbs.unwritable_reason", lambda folder: "the disk is read-only")
     mind.update_communities_before_question(lambda: True)
     assert steps.asked == []

@@ -346,7 +346,7 @@ def test_what_waits_is_read_step_by_step_with_or_without_a_model(mind: Mind, mon
     monkeypatch.setattr(mind.actor_system, "ask", steps.ask)
     told: list[Any] = []
     assert mind.update_facts(lambda *one: told.append(one)) == progress(3, 0)
-    assert told == [("facts", 1, 3), ("facts", 2, 3)]
+    assert told == [("facts", 1, 3), ("facts", 2, 3), ("facts", 3, 3)]
 
 
 def test_before_a_question_no_more_steps_are_taken_than_there_is_time_for(
@@ -370,6 +370,6 @@ def test_what_fails_before_a_question_is_said(mind: Mind, monkeypatch: pytest.Mo
 def test_nothing_is_written_before_a_question_where_nothing_can_be(mind: Mind, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = Steps(mind)
     monkeypatch.setattr(mind.actor_system, "ask", steps.ask)
-    monkeypatch.setattr("mnemic.runtime.api.facts.unwritable_reason", lambda folder: "the disk is read-only")
+    monkeypatch.setattr("mnemic.runtime.api.verbs.unwritable_reason", lambda folder: "the disk is read-only")
     assert mind.update_facts_before_question(lambda: True) == []
     assert steps.asked == []
