@@ -8,31 +8,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
 
 from mnemic.actors.protocol.knowledge.changes import StatementRow
 from mnemic.actors.protocol.knowledge.messages import Fact, FactState
-from mnemic.actors.protocol.knowledge.snapshot import Correction, PairRecord, StatementRecord
+from mnemic.actors.protocol.knowledge.snapshot import Correction, KnowledgeSnapshot, PairRecord, StatementRecord
 from mnemic.actors.protocol.recall.messages import FactRef
 
 _HOLDING = ("asserted", "temporary")
 
 
-class StatementSource(Protocol):
-    """Where the statements are that stand for others; a snapshot is one."""
-
-    def statements(self, numbers: Sequence[int]) -> list[StatementRecord]:
-        """Some statements; see `mnemic.actors.protocol.knowledge.snapshot.KnowledgeSnapshot`."""
-
-    def heirs(self, numbers: Sequence[int]) -> list[StatementRecord]:
-        """Statements that stand for others; see there."""
-
-    def pairs_of(self, numbers: Sequence[int]) -> list[PairRecord]:
-        """The pairs that some are in; see there."""
-
-
 def make_facts(
-    found: Sequence[StatementRecord], at: int, snapshot: StatementSource, pairs: Iterable[PairRecord] | None = None
+    found: Sequence[StatementRecord], at: int, snapshot: KnowledgeSnapshot, pairs: Iterable[PairRecord] | None = None
 ) -> Iterator[Fact]:
     """Statements as facts, in their order.
 
@@ -73,7 +59,7 @@ def replacements(pairs: Iterable[PairRecord]) -> dict[int, list[PairRecord]]:
     return found
 
 
-def open_pairs(pairs: Sequence[PairRecord], snapshot: StatementSource) -> list[PairRecord]:
+def open_pairs(pairs: Sequence[PairRecord], snapshot: KnowledgeSnapshot) -> list[PairRecord]:
     """Of some pairs those that somebody should settle: both statements hold, as far as is known."""
     waiting = [pair for pair in pairs if pair.is_open]
     sides = sorted({number for pair in waiting for number in (pair.older, pair.newer)})
@@ -81,7 +67,7 @@ def open_pairs(pairs: Sequence[PairRecord], snapshot: StatementSource) -> list[P
     return [pair for pair in waiting if pair.older not in over and pair.newer not in over]
 
 
-def last_heir(number: int, snapshot: StatementSource) -> PairRecord | None:
+def last_heir(number: int, snapshot: KnowledgeSnapshot) -> PairRecord | None:
     """The pair that tells what stands for a statement in the end, where one replaced the other in turn."""
     seen, found = {number}, None
     while True:
@@ -161,18 +147,8 @@ def fact_ref(pair: PairRecord, one: StatementRecord, heir: StatementRecord) -> F
     )
 
 
-class ReadSource(StatementSource, Protocol):
-    """The same, where statements are found by their memories."""
-
-    def graded_rows(self, rows: Sequence[int]) -> list[int]:
-        """Memories with a statement that is in a pair, or that tells until when it holds; see there."""
-
-    def statements_of(self, rows: Sequence[int]) -> list[StatementRecord]:
-        """The statements of some memories; see there."""
-
-
 def over_clauses(
-    rows: Sequence[int], at: int, snapshot: ReadSource
+    rows: Sequence[int], at: int, snapshot: KnowledgeSnapshot
 ) -> Iterator[tuple[int, tuple[bytes, list[tuple[int, int]]]]]:
     """Of memories that state what was replaced, or is over by its own words: the row, how the text begins, and the
     clauses that say so.
