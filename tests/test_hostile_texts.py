@@ -37,7 +37,7 @@ from mnemic.algorithms.knowledge.assertion import MAX_CHARS as MAX_ASSERTION_CHA
 from mnemic.algorithms.knowledge.assertion import read_assertion, status
 from mnemic.algorithms.knowledge.entities.keys import entity_key, split_version, subject_key
 from mnemic.algorithms.knowledge.entities.mentions import mentions
-from mnemic.algorithms.knowledge.extraction.holding_days import day_phrases, holding_days
+from mnemic.algorithms.knowledge.extraction.holding_days import day_phrases
 from mnemic.algorithms.knowledge.extraction.modality import status_of
 from mnemic.algorithms.knowledge.extraction.statements import statements
 from mnemic.algorithms.knowledge.said import change_cue, normal_value, value_name, words_of
@@ -118,7 +118,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "final_question": final_question,
     "find_links": lambda text: list(find_links(text)),
     "fingerprint": lambda text: fingerprint(text, DAY),
-    "holding_days": lambda text: holding_days(text, DAY),
+    "holding_days": lambda text: [one.days(DAY) for one in day_phrases(text)],
     "holds_cue": holds_cue,
     "index_terms": index_terms,
     "is_capability_listing": is_capability_listing,

@@ -127,19 +127,6 @@ def _phrase() -> re.Pattern[str]:
     return re.compile(_PHRASE, re.IGNORECASE | re.VERBOSE | re.ASCII)  # so that matches are in the tables in lower case
 
 
-def holding_days(text: str, said_on: date, *, past: bool = False) -> tuple[date | None, date | None]:
-    """The first day on which what a clause says holds, and the first on which it does no longer.
-
-    Where several phrases say it, the first that says a side is taken.
-    """
-    first: date | None = None
-    stop: date | None = None
-    for phrase in day_phrases(text):
-        one, other = phrase.days(said_on, past=past)
-        first, stop = first or one, stop or other
-    return (first, stop) if not (first and stop) or first < stop else (None, None)
-
-
 def _days(match: re.Match[str], said_on: date, past: bool) -> tuple[date | None, date | None]:
     if match["a"]:
         return _range(match["a"], match["b"], said_on, past)

@@ -27,7 +27,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from mnemic.actors.protocol.errors import EngineLost, MnemicError
 from mnemic.runtime.engine.engine import InstanceDied, RemoteFailure
-from mnemic.runtime.engine.ray.protocol import SealRecipe
+from mnemic.runtime.engine.ray.protocol import MindSealRecipe
 from mnemic.runtime.engine.ray.worker import Worker
 
 _ray: Any = ray  # what its own annotations know is not all that it takes
@@ -62,7 +62,7 @@ class Cluster:
     # --- actors ------------------------------------------------------------------------------------------------------
 
     def spawn(
-        self, name: str, namespace: str, recipe: SealRecipe, *, pinned: bool, gpus: float, timeout_s: float
+        self, name: str, namespace: str, recipe: MindSealRecipe, *, pinned: bool, gpus: float, timeout_s: float
     ) -> Any:
         """Start an actor's process and return its handle, at once; whoever had the name is killed first.
 

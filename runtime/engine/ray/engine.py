@@ -38,10 +38,10 @@ from mnemic.runtime.engine.ray.protocol import (
     Close,
     LogLine,
     Make,
+    MindSealRecipe,
     ProgressReport,
     Resume,
     Seal,
-    SealRecipe,
     Step,
     ToldMessage,
 )
@@ -68,7 +68,7 @@ class RayEngine(Engine):
         self,
         cluster: Cluster,
         clock: Clock,
-        seal: SealRecipe,
+        seal: MindSealRecipe,
         *,
         namespace: str,
         stop_timeout_s: float = 30.0,
@@ -164,7 +164,7 @@ class RayEngine(Engine):
 class _RayInstance:
     """A process with an actor in it."""
 
-    def __init__(self, name: str, cluster: Cluster, recipe: SealRecipe, seal: Seal, stop_timeout_s: float) -> None:
+    def __init__(self, name: str, cluster: Cluster, recipe: MindSealRecipe, seal: Seal, stop_timeout_s: float) -> None:
         self._name = name
         self._cluster = cluster
         self._recipe = recipe

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import Any, Literal, NoReturn, Protocol
+from typing import Any, Literal, NoReturn
 
 import msgspec
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -142,15 +142,8 @@ class Seal:
         raise TypeError("a seal holds a key, which does not travel: send its recipe")
 
 
-class SealRecipe(Protocol):
-    """How to make a seal in any process. Pickles, and holds no secret."""
-
-    def make_seal(self) -> Seal:
-        """Make the seal, in this process."""
-
-
 class MindSealRecipe(msgspec.Struct, frozen=True):
-    """The seal of one run of an engine over a mind, by the mind's own key file."""
+    """The seal of one run of an engine over a mind, by the mind's own key file. Pickles, and holds no secret."""
 
     key: Path
     """The key file."""

@@ -30,10 +30,10 @@ from mnemic.runtime.engine.ray.protocol import (
     Kind,
     LogLine,
     Make,
+    MindSealRecipe,
     ProgressReport,
     Resume,
     Seal,
-    SealRecipe,
     Step,
     ToldMessage,
 )
@@ -52,7 +52,7 @@ _BACKGROUND_NICENESS = 15
 class ActorThread:
     """One actor, the thread that it lives in, and what it has to say."""
 
-    def __init__(self, name: str, recipe: SealRecipe) -> None:
+    def __init__(self, name: str, recipe: MindSealRecipe) -> None:
         self._name = name
         self._recipe = recipe
         self._clock = SystemClock()
@@ -192,7 +192,7 @@ class ActorThread:
 class Worker(ActorThread):
     """The Ray actor: an actor's thread, alone in a process. It knows nothing of Ray, which makes an actor of it."""
 
-    def __init__(self, name: str, recipe: SealRecipe) -> None:
+    def __init__(self, name: str, recipe: MindSealRecipe) -> None:
         os.umask(0o077)
         disable_core_dumps()
         silence = os.open(os.devnull, os.O_WRONLY)

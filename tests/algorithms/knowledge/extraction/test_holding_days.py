@@ -9,9 +9,22 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemic.algorithms.knowledge.extraction.holding_days import TRIGGERS, day_phrases, holding_days
+from mnemic.algorithms.knowledge.extraction.holding_days import TRIGGERS, day_phrases
 
 SAID_ON = date(2025, 10, 16)  # a Thursday
+
+
+def holding_days(text: str, said_on: date, *, past: bool = False) -> tuple[date | None, date | None]:
+    """The first day on which what a clause says holds, and the first on which it does no longer.
+
+    Where several phrases say it, the first that says a side is taken.
+    """
+    first: date | None = None
+    stop: date | None = None
+    for phrase in day_phrases(text):
+        one, other = phrase.days(said_on, past=past)
+        first, stop = first or one, stop or other
+    return (first, stop) if not (first and stop) or first < stop else (None, None)
 
 
 @pytest.mark.parametrize(
