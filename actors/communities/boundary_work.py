@@ -29,7 +29,7 @@ from mnemic.actors.protocol.errors import ModelError, RuntimeFault
 from mnemic.actors.protocol.meaning.messages import DescribeEncoder
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
 from mnemic.algorithms.graph.backends import BACKENDS, BackendMissing, Detector, detector
-from mnemic.algorithms.graph.edges import Combined
+from mnemic.algorithms.graph.edges import Edges
 from mnemic.algorithms.graph.mosaic import NativeCodeMissing, carried_labels
 from mnemic.algorithms.graph.regroup import Regrouped, carried, moved_nodes, regroup
 from mnemic.algorithms.graph.resolution import choose_resolution
@@ -208,7 +208,7 @@ class BoundaryWork:
         state.boundary = boundary.number
         yield _describe(state, before, topics, parts)
 
-    def _update(self, state: GraphState, scope: int, edges: Combined, known: Ints) -> tuple[Ints, Ints]:
+    def _update(self, state: GraphState, scope: int, edges: Edges, known: Ints) -> tuple[Ints, Ints]:
         """Bring the topics of a scope up to date.
 
         Args:
@@ -224,7 +224,7 @@ class BoundaryWork:
         labels = graph.update(previous, changed.astype(np.uint64), state.scales[scope].resolution, self._seed)
         return labels[np.argsort(graph.keys)], changed
 
-    def _find(self, state: GraphState, scope: int, edges: Combined, anew: bool) -> Ints:
+    def _find(self, state: GraphState, scope: int, edges: Edges, anew: bool) -> Ints:
         """Find the topics of a scope from nothing: a label for each node, from 0.
 
         Args:
@@ -235,18 +235,18 @@ class BoundaryWork:
         if self._is_ours:  # others are not brought up to date, and need no native code
             state.build(scope, edges)
         one, other = np.searchsorted(rows, edges.sources), np.searchsorted(rows, edges.targets)
-        detect = partial(self._detector.detect, rows.astype(np.uint64), one, other, edges.weights, seed=self._seed)
+        detect = partial(self._detector.detect, rows.astype(np.uint64), one, other, edges.strengths, seed=self._seed)
         scale = state.scales[scope]
         if not anew:
             return detect(resolution=scale.resolution)
         chosen = choose_resolution(
-            lambda resolution: detect(resolution=resolution), len(rows), one, other, edges.weights
+            lambda resolution: detect(resolution=resolution), len(rows), one, other, edges.strengths
         )
         state.scales[scope] = msgspec.structs.replace(scale, resolution=chosen.resolution)
         return chosen.labels
 
     def _part_labels(
-        self, state: GraphState, topics: Ints, touched: Ints, before: _Before, edges: Mapping[int, Combined]
+        self, state: GraphState, topics: Ints, touched: Ints, before: _Before, edges: Mapping[int, Edges]
     ) -> Ints:
         """A label for each node by the part of its topic; -1 where the topic is of one piece, or the node alone.
 
@@ -271,7 +271,7 @@ class BoundaryWork:
                 continue
             kept = np.isin(joined.sources, own) & np.isin(joined.targets, own)
             one, other = np.searchsorted(own, joined.sources[kept]), np.searchsorted(own, joined.targets[kept])
-            weights, of = joined.weights[kept], topics[inside]
+            weights, of = joined.strengths[kept], topics[inside]
             together = of[one] == of[other]
             found = self._detector.detect(
                 own.astype(np.uint64),

@@ -20,7 +20,7 @@ from mnemic.actors.protocol.communities.changes import GraphScale
 from mnemic.actors.protocol.communities.snapshot import BoundaryRow, NeighbourRows, Nodes
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.algorithms.graph.edges import (
-    Combined,
+    Edges,
     combine,
     recalled_edges,
     session_edges,
@@ -54,7 +54,7 @@ class ScopeGraph(NamedTuple):
 
     graph: CommunityGraph
     """The nodes, by their rows, and the edges."""
-    edges: Combined
+    edges: Edges
     """The same edges."""
 
 
@@ -176,12 +176,12 @@ class GraphState:
         floor = background_floor(lists.codes[own], lists.scales[own], lists.groups[own], random)
         self.scales[scope] = GraphScale(scope, 0.0, floor, len(self.rows_of(scope)), self.embedded_in(scope))
 
-    def joined(self, snapshot: Snapshot, until: BoundaryRow, scopes: Iterable[int]) -> dict[int, Combined]:
+    def joined(self, snapshot: Snapshot, until: BoundaryRow, scopes: Iterable[int]) -> dict[int, Edges]:
         """All edges of some scopes, whose floors are chosen, as of a boundary whose changes were taken up."""
         given = self._given_within(snapshot.given_together(until.seq))
         return {scope: self._joined(snapshot, scope, given.get(scope, [])) for scope in scopes}
 
-    def _joined(self, snapshot: Snapshot, scope: int, given: list[list[int]]) -> Combined:
+    def _joined(self, snapshot: Snapshot, scope: int, given: list[list[int]]) -> Edges:
         own = self.nodes.scope == scope
         rows, groups = self.nodes.row[own], self.nodes.scope[own].astype(np.int32)
         successors = self.nodes.successor[own]
@@ -194,7 +194,7 @@ class GraphState:
             "recalled": recalled_edges(given, rows, groups),
             "supersedes": supersedes_edges(rows[replaced], successors[replaced], rows, groups),
         }
-        return combine(kinds, {}, rows, groups)
+        return combine(kinds, rows, groups)
 
     def _given_within(self, deliveries: list[list[int]]) -> Mapping[int, list[list[int]]]:
         """What each recall gave of each scope."""
@@ -208,13 +208,13 @@ class GraphState:
                 within[scope].append(rows)
         return within
 
-    def build(self, scope: int, edges: Combined) -> None:
+    def build(self, scope: int, edges: Edges) -> None:
         """Make the graph of a scope from nothing."""
         rows = self.rows_of(scope)
         ends = np.searchsorted(rows, edges.sources), np.searchsorted(rows, edges.targets)
-        self.graphs[scope] = ScopeGraph(CommunityGraph(rows.astype(np.uint64), *ends, edges.weights), edges)
+        self.graphs[scope] = ScopeGraph(CommunityGraph(rows.astype(np.uint64), *ends, edges.strengths), edges)
 
-    def change(self, scope: int, edges: Combined) -> tuple[CommunityGraph, Ints, Ints]:
+    def change(self, scope: int, edges: Edges) -> tuple[CommunityGraph, Ints, Ints]:
         """Make the graph of a scope at the boundary before that of this one.
 
         Returns:
@@ -230,7 +230,7 @@ class GraphState:
         return graph, np.union1d(beside_gone, changed).astype(np.int64), rows_before
 
 
-def _difference(old: Combined, new: Combined, rows: Ints) -> tuple[Ints, Ints, NDArray[np.float64]]:
+def _difference(old: Edges, new: Edges, rows: Ints) -> tuple[Ints, Ints, NDArray[np.float64]]:
     """The edges that are to be set to make the new ones of the old ones, but for those of nodes that are gone."""
     width = int(rows.max(initial=0)) + 1
     there = np.isin(old.sources, rows) & np.isin(old.targets, rows)
@@ -239,6 +239,6 @@ def _difference(old: Combined, new: Combined, rows: Ints) -> tuple[Ints, Ints, N
     same = np.zeros(len(after), np.bool_)
     if len(before):
         at = np.minimum(np.searchsorted(before, after), len(before) - 1)
-        same = (before[at] == after) & (old.weights[there][at] == new.weights)
+        same = (before[at] == after) & (old.strengths[there][at] == new.strengths)
     keys = np.concatenate([before[gone], after[~same]])
-    return keys // width, keys % width, np.concatenate([np.zeros(np.count_nonzero(gone)), new.weights[~same]])
+    return keys // width, keys % width, np.concatenate([np.zeros(np.count_nonzero(gone)), new.strengths[~same]])

@@ -13,15 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Doubles = NDArray[np.float64]
 
-MOST_KINDS = 8
-"""As many as there are bits in a `Combined.kinds_mask`."""
 MOST_TARGETS = 4
 """How many targets of a memory are looked at: its first ones."""
 MOST_TOGETHER = 10
@@ -32,69 +29,25 @@ MOST_RECALLED = 16
 """How many edges by recalls a memory has."""
 
 
-class EdgeKind(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of edge."""
-
-    name: str
-    """What it is called in settings and reports."""
-    weight: float
-    """What its strengths are multiplied with, unless settings say otherwise; 0 or more."""
-    help: str
-    """One sentence for a person."""
-
-
-EDGE_KINDS: dict[str, EdgeKind] = {
-    kind.name: kind
-    for kind in (
-        EdgeKind(name="meaning", weight=1.0, help="Each is among the nearest of the other by meaning."),
-        EdgeKind(name="session", weight=0.5, help="They stand next to each other in a session."),
-        EdgeKind(name="target", weight=0.3, help="One is the memory before the other that touched the same target."),
-        EdgeKind(name="recalled", weight=0.5, help="Recalls gave them together."),
-        EdgeKind(name="supersedes", weight=1.0, help="One replaces the other."),
-    )
+EDGE_WEIGHTS: Mapping[str, float] = {
+    "meaning": 1.0,  # each is among the nearest of the other by meaning
+    "session": 0.5,  # they stand next to each other in a session
+    "target": 0.3,  # one is the memory before the other that touched the same target
+    "recalled": 0.5,  # recalls gave them together
+    "supersedes": 1.0,  # one replaces the other
 }
-"""All kinds, by name; the position of a kind is its bit in a `Combined.kinds_mask`."""
-
-
-def register_edge_kind(kind: EdgeKind) -> None:
-    """Have a further kind; whoever registers it hands its edges to `combine`.
-
-    Raises:
-        ValueError: There is one of that name, there are `MOST_KINDS`, the name is not one word in lower case, or the
-            weight is negative or not finite.
-    """
-    if kind.name in EDGE_KINDS:
-        raise ValueError(f"there is a kind of edge named {kind.name!r} already; take another name")
-    if not kind.name.isidentifier() or kind.name != kind.name.lower():
-        raise ValueError(f"a kind of edge is named by one word in lower case, not {kind.name!r}")
-    if len(EDGE_KINDS) >= MOST_KINDS:
-        raise ValueError(f"there are {MOST_KINDS} kinds of edges already, and no room for {kind.name!r}")
-    _check_weight(kind.name, kind.weight)
-    EDGE_KINDS[kind.name] = kind
+"""The kinds, and what the strengths of each are multiplied with."""
 
 
 class Edges(NamedTuple):
-    """Edges of one kind, by source, then by target."""
+    """Edges of one kind, or of all together; by source, then by target."""
 
     sources: Ints
     """``(m,)``: the lower row of each."""
     targets: Ints
     """``(m,)``: the higher one."""
     strengths: Doubles
-    """``(m,)``: above 0, at most 1."""
-
-
-class Combined(NamedTuple):
-    """Edges of all kinds together, by source, then by target."""
-
-    sources: Ints
-    """``(m,)``: the lower row of each."""
-    targets: Ints
-    """``(m,)``: the higher one."""
-    weights: Doubles
-    """``(m,)``: the sum of weight times strength over the kinds; above 0."""
-    kinds_mask: NDArray[np.uint8]
-    """``(m,)``: bit i is set where the i-th of `EDGE_KINDS` has the edge."""
+    """``(m,)``: above 0; of one kind at most 1."""
 
 
 def session_edges(rows: Ints, groups: NDArray[np.int32], sessions: Ints, order: Ints) -> Edges:
@@ -199,13 +152,9 @@ def supersedes_edges(old: Ints, new: Ints, rows: Ints, groups: NDArray[np.int32]
 
 
 def combine(
-    kinds: Mapping[str, tuple[Ints, Ints, Doubles]],
-    weights: Mapping[str, float],
-    rows: Ints,
-    groups: NDArray[np.int32],
-    most: int = 64,
-) -> Combined:
-    """Add up the edges of all kinds: for each pair the sum of weight times strength.
+    kinds: Mapping[str, tuple[Ints, Ints, Doubles]], rows: Ints, groups: NDArray[np.int32], most: int = 64
+) -> Edges:
+    """Add up the edges of all kinds: for each pair the sum of weight times strength, by `EDGE_WEIGHTS`.
 
     An edge stays where it is among the `most` heaviest of both its ends (of equal ones those to the lower row), so no
     memory has more than `most`; a memory all of whose neighbours have enough heavier edges may lose all of its own.
@@ -213,41 +162,26 @@ def combine(
     Args:
         kinds: edges of each kind, in any order and direction; of a pair that stands twice in a kind the strengths add
             up, and loops are dropped.
-        weights: of the kinds; one that is absent has that of `EDGE_KINDS`, and kinds of weight 0 are left out.
         rows: ``(n,)``, ascending.
         groups: ``(n,)``; negative: the row is not there.
         most: 1 or more.
 
     Raises:
-        ValueError: A kind is not one of `EDGE_KINDS`, a weight is negative or not finite, a strength is not above 0 and
-            finite, `most` is below 1, the shapes disagree, or the rows do not ascend.
+        ValueError: The shapes disagree, or the rows do not ascend.
     """
     _check_rows(rows, groups)
-    if most < 1:
-        raise ValueError(f"most is {most}; it must be 1 or more")
-    for name in (*kinds, *weights):
-        if name not in EDGE_KINDS:
-            raise ValueError(f"there is no kind of edge named {name!r}; there are {', '.join(EDGE_KINDS)}")
-    parts: list[tuple[Edges, int]] = []
-    for bit, kind in enumerate(EDGE_KINDS.values()):
-        weight = weights.get(kind.name, kind.weight)
-        _check_weight(kind.name, weight)
-        if kind.name in kinds and weight > 0:
-            sources, targets, strengths = kinds[kind.name]
-            if not sources.shape == targets.shape == strengths.shape or sources.ndim != 1:
-                raise ValueError(f"sources, targets and strengths of {kind.name} are not of the same edges")
-            if not (np.isfinite(strengths) & (strengths > 0)).all():
-                raise ValueError(f"a strength of {kind.name} is not above 0 and finite")
-            parts.append((_within(rows, groups, sources, targets, weight * strengths), 1 << bit))
-    sources = np.concatenate([np.empty(0, np.int64), *(edges.sources for edges, _ in parts)])
-    targets = np.concatenate([np.empty(0, np.int64), *(edges.targets for edges, _ in parts)])
-    values = np.concatenate([np.empty(0), *(edges.strengths for edges, _ in parts)])
-    bits = np.repeat(np.array([bit for _, bit in parts], np.uint8), [len(edges.sources) for edges, _ in parts])
+    parts = []
+    for name, weight in EDGE_WEIGHTS.items():
+        if name in kinds:
+            sources, targets, strengths = kinds[name]
+            parts.append(_within(rows, groups, sources, targets, weight * strengths))
+    sources = np.concatenate([np.empty(0, np.int64), *(edges.sources for edges in parts)])
+    targets = np.concatenate([np.empty(0, np.int64), *(edges.targets for edges in parts)])
+    values = np.concatenate([np.empty(0), *(edges.strengths for edges in parts)])
     sources, targets, starts, order = _pairs(sources, targets)
     summed = np.add.reduceat(values[order], starts) if len(starts) else values
-    masks = np.bitwise_or.reduceat(bits[order], starts) if len(starts) else bits
     kept = _strongest_of_both(sources, targets, summed, most)
-    return Combined(sources[kept], targets[kept], summed[kept], masks[kept])
+    return Edges(sources[kept], targets[kept], summed[kept])
 
 
 def _within(rows: Ints, groups: NDArray[np.int32], one: Ints, other: Ints, strengths: Doubles | None = None) -> Edges:
@@ -286,11 +220,6 @@ def _strongest_of_both(sources: Ints, targets: Ints, strengths: Doubles, most: i
     kept = np.empty(len(order), np.bool_)
     kept[order] = np.arange(len(order)) - np.searchsorted(sorted_ends, sorted_ends) < most
     return kept[: len(sources)] & kept[len(sources) :]
-
-
-def _check_weight(name: str, weight: float) -> None:
-    if not 0 <= weight < float("inf"):
-        raise ValueError(f"the weight of {name} is {weight}; it must be 0 or more")
 
 
 def _check_rows(rows: Ints, *beside: NDArray[np.integer]) -> None:

@@ -11,6 +11,7 @@ that grows by what is new, or loses what was erased, has not become another; mem
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
@@ -48,15 +49,6 @@ class Event(msgspec.Struct, frozen=True):
     """Whose event it is."""
     others: tuple[int, ...] = ()
     """Of ``split`` the ids of the other parts, of ``merged`` those of the others that went into it; ascending."""
-    shares: tuple[float, ...] = ()
-    """For each of the others how much of its weight came from this id (``split``) or went into it (``merged``): more
-    than `MOST`, at most 1."""
-    kept: float = 0.0
-    """The share of the id's weight before that it still holds; 0 where it is new or gone."""
-    size_before: int = 0
-    """Members before, 0 where the id is new."""
-    size_after: int = 0
-    """Members after, 0 where the id is gone."""
 
 
 class Matched(NamedTuple):
@@ -130,7 +122,7 @@ def match(
     scores = np.zeros(len(after), np.float64)
     own = partner[overlap.before] == overlap.after
     scores[overlap.after[own]] = overlap.score[own]
-    events = tuple(_events(overlap, numbered, ids, partner, old.sizes, new.sizes))
+    events = tuple(_events(overlap, numbered, ids, partner))
     number = np.argsort(order)
     return Matched(ids[number], scores[number], start + len(fresh), events)
 
@@ -260,34 +252,26 @@ def _components(left: Ints, joined: Ints) -> Iterator[Ints]:
         yield np.array(found, np.int64)
 
 
-def _events(
-    overlap: _Overlap, known: Ints, ids: Ints, partner: Ints, sizes_before: Ints, sizes_after: Ints
-) -> Iterator[Event]:
-    went = overlap.shared / overlap.weight_before[overlap.before]
-    came = overlap.shared / overlap.weight_after[overlap.after]
+def _events(overlap: _Overlap, known: Ints, ids: Ints, partner: Ints) -> Iterator[Event]:
     own = partner[overlap.before] == overlap.after
-    kept = dict(zip(known[overlap.before[own]].tolist(), went[own].tolist(), strict=True))
-    into: dict[int, list[tuple[int, float]]] = {}
-    parts: dict[int, list[tuple[int, float]]] = {}
-    for pair in np.flatnonzero((went > MOST) & ~own).tolist():
+    went = (overlap.shared / overlap.weight_before[overlap.before] > MOST) & ~own
+    came = (overlap.shared / overlap.weight_after[overlap.after] > MOST) & ~own
+    into, parts = defaultdict[int, set[int]](set), defaultdict[int, set[int]](set)
+    for pair in np.flatnonzero(went | came).tolist():
         source, target = int(known[overlap.before[pair]]), int(ids[overlap.after[pair]])
-        into.setdefault(target, []).append((source, float(went[pair])))
-    for pair in np.flatnonzero((came > MOST) & ~own).tolist():
-        source, target = int(known[overlap.before[pair]]), int(ids[overlap.after[pair]])
-        parts.setdefault(source, []).append((target, float(came[pair])))
-    before = dict(zip(known.tolist(), sizes_before.tolist(), strict=True))
-    after = dict(zip(ids.tolist(), sizes_after.tolist(), strict=True))
-    told = {one for group in (*into.values(), *parts.values()) for one, _ in group}
-    for one in sorted(before.keys() | after.keys()):
-        about = (kept.get(one, 0.0), before.get(one, 0), after.get(one, 0))
+        if went[pair]:
+            into[target].add(source)
+        if came[pair]:
+            parts[source].add(target)
+    before, after = set(known.tolist()), set(ids.tolist())
+    told = set().union(*into.values(), *parts.values())
+    for one in sorted(before | after):
         if one in parts:
-            others, shares = zip(*sorted(parts[one]), strict=True)
-            yield Event("split", one, others, shares, *about)
+            yield Event("split", one, tuple(sorted(parts[one])))
         if one in into:
-            others, shares = zip(*sorted(into[one]), strict=True)
-            yield Event("merged", one, others, shares, *about)
+            yield Event("merged", one, tuple(sorted(into[one])))
         if one not in parts and one not in into:
             if one in before and one in after:
-                yield Event("continued", one, (), (), *about)
+                yield Event("continued", one)
             elif one not in told:
-                yield Event("born" if one in after else "died", one, (), (), *about)
+                yield Event("born" if one in after else "died", one)

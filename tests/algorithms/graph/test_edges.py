@@ -14,16 +14,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mnemic.algorithms.graph.edges import (
-    EDGE_KINDS,
-    MOST_KINDS,
+    EDGE_WEIGHTS,
     MOST_RECALLED,
     MOST_TARGETS,
     MOST_TOGETHER,
-    EdgeKind,
     Edges,
     combine,
     recalled_edges,
-    register_edge_kind,
     session_edges,
     supersedes_edges,
     target_edges,
@@ -163,50 +160,44 @@ def edges_of(pairs: list[tuple[int, int, float]]) -> Edges:
 
 
 KINDS = st.dictionaries(
-    st.sampled_from(list(EDGE_KINDS)),
+    st.sampled_from(list(EDGE_WEIGHTS)),
     st.lists(st.tuples(NUMBERS, NUMBERS, st.sampled_from([0.25, 0.5, 1.0])), max_size=60).map(edges_of),
 )
-WEIGHTS = st.dictionaries(st.sampled_from(list(EDGE_KINDS)), st.sampled_from([0.0, 0.5, 2.0]))
 
 
-@given(KINDS, WEIGHTS, members(), st.sampled_from([1, 2, 5, 64]))
+@given(KINDS, members(), st.sampled_from([1, 2, 5, 64]))
 def test_kinds_add_up_symmetrically_and_no_memory_has_more_than_the_most(
-    kinds: dict[str, Edges], weights: dict[str, float], there: Members, most: int
+    kinds: dict[str, Edges], there: Members, most: int
 ) -> None:
     groups = dict(zip(there[0].tolist(), there[1].tolist(), strict=True))
     sums: dict[tuple[int, int], float] = defaultdict(float)
-    masks: dict[tuple[int, int], int] = defaultdict(int)
-    for bit, name in enumerate(EDGE_KINDS):
-        weight = weights.get(name, EDGE_KINDS[name].weight)
+    for name, weight in EDGE_WEIGHTS.items():
         for a, b, strength in zip(*(part.tolist() for part in kinds.get(name, edges_of([]))), strict=True):
-            if weight and a != b and groups.get(a, -1) == groups.get(b, -2) >= 0:
+            if a != b and groups.get(a, -1) == groups.get(b, -2) >= 0:
                 sums[min(a, b), max(a, b)] += weight * strength
-                masks[min(a, b), max(a, b)] |= 1 << bit
     best = {
         row: sorted((pair for pair in sums if row in pair), key=lambda pair: (-round(sums[pair], 9), sum(pair)))[:most]
         for row in groups
     }
     expected = sorted(pair for pair in sums if all(pair in best[row] for row in pair))
-    found = combine(kinds, weights, *there, most)
+    found = combine(kinds, *there, most)
     weighed = told(found)
-    assert found.kinds_mask.dtype == np.uint8
     assert max(degrees(weighed).values(), default=0) <= most
     assert_within_groups(weighed, there)
     if most == 64:
         assert list(weighed) == expected
         assert list(weighed.values()) == pytest.approx([sums[pair] for pair in expected])
-        assert found.kinds_mask.tolist() == [masks[pair] for pair in expected]
     turned = {name: Edges(one.targets[::-1], one.sources[::-1], one.strengths[::-1]) for name, one in kinds.items()}
-    assert list(told(combine(turned, weights, *there, 64))) == list(told(combine(kinds, weights, *there, 64)))
+    assert list(told(combine(turned, *there, 64))) == list(told(combine(kinds, *there, 64)))
 
 
 def test_an_edge_stays_where_it_is_among_the_heaviest_of_both_ends() -> None:
     there = one_group(range(5))
     edges = edges_of([(0, 1, 0.5), (2, 0, 0.5), (0, 3, 0.9), (3, 4, 0.1)])
-    assert told(combine({"meaning": edges}, {}, *there, 1)) == {(0, 3): 0.9}
-    assert told(combine({"meaning": edges}, {}, *there, 2)) == {(0, 1): 0.5, (0, 3): 0.9, (3, 4): 0.1}
-    both = combine({"session": edges_of([(0, 1, 1.0)]), "meaning": edges}, {"meaning": 2.0}, *there)
-    assert (told(both)[0, 1], both.kinds_mask.tolist()) == (1.5, [3, 1, 1, 1])
+    assert told(combine({"meaning": edges}, *there, 1)) == {(0, 3): 0.9}
+    assert told(combine({"meaning": edges}, *there, 2)) == {(0, 1): 0.5, (0, 3): 0.9, (3, 4): 0.1}
+    both = combine({"session": edges_of([(0, 1, 1.0)]), "meaning": edges}, *there)
+    assert told(both)[0, 1] == 1.0
 
 
 def test_without_rows_or_edges_there_is_nothing() -> None:
@@ -215,8 +206,8 @@ def test_without_rows_or_edges_there_is_nothing() -> None:
     assert told(target_edges(*none, [])) == {}
     assert told(recalled_edges([[1, 2]], *none)) == {}
     assert told(supersedes_edges(np.array([1]), np.array([2]), *none)) == {}
-    assert told(combine({"meaning": edges_of([(1, 2, 1.0)])}, {}, *none)) == {}
-    assert told(combine({}, {}, *one_group([1, 2]))) == {}
+    assert told(combine({"meaning": edges_of([(1, 2, 1.0)])}, *none)) == {}
+    assert told(combine({}, *one_group([1, 2]))) == {}
 
 
 def test_what_does_not_fit_is_refused() -> None:
@@ -227,38 +218,3 @@ def test_what_does_not_fit_is_refused() -> None:
         supersedes_edges(rows, rows, rows[::-1], groups)
     with pytest.raises(ValueError, match="there are 3 rows, and targets of 1"):
         target_edges(rows, groups, [["a"]])
-    pair = edges_of([(1, 2, 1.0)])
-    kinds: Any
-    for kinds, weights, most, said in (
-        ({"meanin": pair}, {}, 1, "there is no kind of edge named 'meanin'; there are meaning, session"),
-        ({}, {"meanin": 1.0}, 1, "there is no kind of edge"),
-        ({"meaning": pair}, {"meaning": -1.0}, 1, "the weight of meaning is -1"),
-        ({"meaning": pair}, {"meaning": float("nan")}, 1, "the weight of meaning is nan"),
-        ({"meaning": pair}, {}, 0, "most is 0"),
-        ({"meaning": edges_of([(1, 2, 0.0)])}, {}, 1, "a strength of meaning"),
-        ({"meaning": edges_of([(1, 2, float("inf"))])}, {}, 1, "a strength of meaning"),
-        ({"meaning": (pair[0], pair[1], np.ones(2))}, {}, 1, "are not of the same edges"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            combine(kinds, weights, rows, groups, most)
-
-
-def test_a_registered_kind_counts_and_one_that_cannot_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in EDGE_KINDS:
-        assert EDGE_KINDS[name].name == name
-        assert EDGE_KINDS[name].help
-    monkeypatch.setattr("mnemic.algorithms.graph.edges.EDGE_KINDS", known := dict(EDGE_KINDS))
-    register_edge_kind(EdgeKind(name="branch", weight=0.25, help="The same git branch."))
-    found = combine({"branch": edges_of([(2, 1, 1.0)])}, {}, *one_group([1, 2]))
-    assert (told(found), found.kinds_mask.tolist()) == ({(1, 2): 0.25}, [1 << len(EDGE_KINDS)])
-    for kind, said in (
-        (EdgeKind(name="branch", weight=1.0, help="Again."), "already; take another name"),
-        (EdgeKind(name="Two words", weight=1.0, help="Odd."), "one word in lower case"),
-        (EdgeKind(name="heavy", weight=float("inf"), help="Odd."), "the weight of heavy is inf"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            register_edge_kind(kind)
-    for number in range(len(known), MOST_KINDS):
-        register_edge_kind(EdgeKind(name=f"kind{number}", weight=1.0, help="One more."))
-    with pytest.raises(ValueError, match="no room for 'more'"):
-        register_edge_kind(EdgeKind(name="more", weight=1.0, help="Too many."))
