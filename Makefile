@@ -153,7 +153,7 @@ $(BASE): $(VENV)/.made $(RUST)
 ifeq ($(BUILD),native)
 	$(STEP) "Installing Mnemic and what it needs, and building its native code (about a minute) ..."
 else
-	$(STEP) "$(NO_CARGO): no native code, NumPy does its work, slower. Installing Mnemic and what it needs ..."
+	$(STEP) "$(NO_CARGO): no native code, NumPy does its work, slower; no hook for assistants. Installing Mnemic and what it needs ..."
 	@rm -f mnemic/_native*.so
 endif
 	@$(INSTALL) --no-build-isolation --editable '.[ray]'

@@ -44,7 +44,7 @@ def _set_up():
 
     why = no_cargo()
     if why:
-        print(f"mnemic: {why}: no native code, NumPy does its work, slower.", file=sys.stderr)
+        print(f"mnemic: {why}: no native code, NumPy does its work, slower; no hook for assistants.", file=sys.stderr)
         setup()
         return
     setup(

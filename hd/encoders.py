@@ -33,7 +33,7 @@ _Key = tuple[str, str | int, int]
 """A role, a name or the number of an embedding in this batch, and a shift."""
 
 
-class Encoder(Protocol):
+class RoleEncoder(Protocol):
     """Makes hypervectors of the fillers of one role."""
 
     match: ClassVar[MatchKind]
@@ -50,7 +50,7 @@ class Encoder(Protocol):
         """The hypervectors of canonical fillers, ``(n, space.words) uint64``."""
 
 
-class NearEncoder(Encoder, Protocol):
+class NearEncoder(RoleEncoder, Protocol):
     """One whose fillers are compared by how near they are."""
 
     def similarities(self, fillers: Sequence[str], filler: str) -> NDArray[np.float64]:
@@ -146,7 +146,7 @@ def quantise(embeddings: NDArray[np.float32]) -> NDArray[np.int8]:
     return rounded
 
 
-ENCODERS: dict[str, type[Encoder]] = {
+ENCODERS: dict[str, type[RoleEncoder]] = {
     "symbol": SymbolEncoder,
     "path": PathEncoder,
     "number": NumberEncoder,
@@ -158,7 +158,7 @@ ENCODERS: dict[str, type[Encoder]] = {
 """All encoders, by name."""
 
 
-def register_encoder(name: str, encoder: type[Encoder]) -> None:
+def register_encoder(name: str, encoder: type[RoleEncoder]) -> None:
     """Have a further encoder, for roles to name. It must give the same bits for ever: nothing tells when it changes.
 
     Raises:
@@ -191,7 +191,7 @@ def match_kind(role: str) -> MatchKind:
     return _encoder_of(role).match
 
 
-def _encoder_of(name: str) -> type[Encoder]:
+def _encoder_of(name: str) -> type[RoleEncoder]:
     role = role_named(name)
     if role is None:
         raise unknown_role_error(name)
@@ -213,7 +213,7 @@ class RecordEncoder:
         self.algebra = default_algebra() if algebra is None else algebra
         self._projection: Projection | None = None
         self._roles: dict[str, NDArray[np.uint64]] = {}
-        self._encoders: dict[str, Encoder] = {}
+        self._encoders: dict[str, RoleEncoder] = {}
         self._pairs: OrderedDict[_Key, NDArray[np.uint64]] = OrderedDict()
         self._tie = draw_hypervector(space, "tie", "")
 
@@ -286,7 +286,7 @@ class RecordEncoder:
             codes[start : start + _BATCH_RECORDS] = self.algebra.bundle_groups(vectors, offsets, ties, rows)
         return codes
 
-    def _encoder(self, role: str) -> Encoder:
+    def _encoder(self, role: str) -> RoleEncoder:
         if role not in self._encoders:
             self._encoders[role] = _encoder_of(role)(self.space, f"filler {role}")
         return self._encoders[role]

@@ -24,7 +24,7 @@ NOT_COPIED = shutil.ignore_patterns(
     ".*", "build", "dist", "target", "*.egg-info", "*.so", "__pycache__", "mnemic-*.*.*"
 )
 """What is built there: ``mnemic-*`` while another test makes a source distribution."""
-NO_CARGO = "mnemic: cargo was not found: no native code, NumPy does its work, slower."
+NO_CARGO = "mnemic: cargo was not found: no native code, NumPy does its work, slower; no hook for assistants."
 
 needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
 
@@ -182,7 +182,7 @@ def test_without_cargo_make_says_so_in_one_line_although_pip_hides_it(checkout: 
     plan = subprocess.run(
         ["make", "-n", "run"], cwd=checkout, env=environment, capture_output=True, text=True, check=True
     )
-    assert plan.stdout.count("cargo was not found: no native code, NumPy does its work, slower.") == 1
+    assert plan.stdout.count("cargo was not found: no native code, NumPy does its work, slower; no hook") == 1
 
 
 UNUSABLE = [
@@ -215,7 +215,7 @@ def test_a_cargo_that_cannot_build_the_code_is_as_good_as_none_and_make_says_why
 ) -> None:
     plan = plan_of(checkout, with_fake_cargo(tmp_path / "commands", script))
     assert said in plan
-    assert plan.count("no native code, NumPy does its work, slower.") == 1
+    assert plan.count("no native code, NumPy does its work, slower; no hook for assistants.") == 1
     assert ".venv/.base-numpy" in plan
 
 

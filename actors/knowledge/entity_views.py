@@ -239,11 +239,9 @@ def merge_names(asked: MergeNames, snapshot: Snapshot, names: EntityNames) -> Me
 
 
 def _seen(records: Iterable[EntityRecord], mentions: Sequence[MentionRecord]) -> list[EntitySeen]:
-    rows: dict[int, set[int]] = defaultdict(set)
     sessions: dict[int, set[int]] = defaultdict(set)
     kinds: dict[int, Counter[str]] = defaultdict(Counter)
     for one in mentions:
-        rows[one.entity].add(one.row)
         sessions[one.entity].add(one.session)
         kinds[one.entity][one.kind] += 1
     return [
@@ -251,7 +249,6 @@ def _seen(records: Iterable[EntityRecord], mentions: Sequence[MentionRecord]) ->
             key=one.key,
             name=one.name,
             kind=_kind(kinds[one.number]),
-            memories=len(rows[one.number]),
             sessions=frozenset(sessions[one.number]),
         )
         for one in records

@@ -94,7 +94,7 @@ def _parse_export(data: bytes) -> Json:
     return document
 
 
-class ExportSource:
+class SessionExport:
     """An opened export; fulfils `mnemic.actors.protocol.ports.Source`. It is read whole before its first event."""
 
     format = ASSISTANT

@@ -14,7 +14,7 @@ from mnemic.actors.protocol.ports import Source
 from mnemic.hooks.hosts.claude_code import ClaudeReader, is_claude
 from mnemic.hooks.hosts.codex import CodexReader, is_codex
 from mnemic.hooks.hosts.gemini_cli import GeminiSource, begins_document, is_gemini
-from mnemic.hooks.hosts.opencode import ExportSource, begins_export, is_export
+from mnemic.hooks.hosts.opencode import SessionExport, begins_export, is_export
 from mnemic.hooks.hosts.opencode_database import DatabaseSource, parse_database_path
 from mnemic.hooks.imports.archive import ZIP_BEGINNINGS
 from mnemic.hooks.imports.importers import IMPORTERS, recognize
@@ -51,7 +51,7 @@ READERS: dict[str, tuple[Callable[[Json], bool], Callable[[RawLines], Source]]] 
     "claude-code": (is_claude, _lines("claude-code", ClaudeReader)),
     "codex": (is_codex, _lines("codex", CodexReader)),
     "gemini-cli": (is_gemini, GeminiSource),
-    "opencode": (is_export, ExportSource),
+    "opencode": (is_export, SessionExport),
     "jsonl": (is_generic, lambda raw: LineSource("jsonl", raw, GenericReader(_session_of(raw)))),
 }
 """Of each format, whether a line (or a whole document) is one of its, and what reads it."""

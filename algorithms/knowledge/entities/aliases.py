@@ -34,8 +34,6 @@ class EntitySeen(NamedTuple):
     """Its most frequent spelling."""
     kind: str
     """What it is, as most texts tell: one of `mnemic.algorithms.knowledge.entities.nouns.Kind`."""
-    memories: int
-    """How many memories name it."""
     sessions: frozenset[int]
     """The sessions that name it."""
 

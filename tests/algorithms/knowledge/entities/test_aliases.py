@@ -25,7 +25,7 @@ SEEN = st.dictionaries(
 
 
 def seen(name: str, kind: str = "thing", sessions: frozenset[int] | set[int] = frozenset((1,))) -> EntitySeen:
-    return EntitySeen(entity_key(name), name, kind, 1, frozenset(sessions))
+    return EntitySeen(entity_key(name), name, kind, frozenset(sessions))
 
 
 def linked(*entities: EntitySeen) -> dict[str, str]:
