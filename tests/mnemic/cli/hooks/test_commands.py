@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from mnemic.errors import HookNotBuilt
 from mnemic.hooks.wire.commands import ASSISTANTS
 from mnemic.hooks.wire.record import InstallRecord
 from mnemic.runtime.clock import SystemClock
@@ -47,6 +48,23 @@ def test_it_is_shown_before_anything_is_written(command: Command, user: Path, ho
     assert everything(user) == {}
     assert not (home / "bin").exists()
     assert not (home / "minds").exists()
+
+
+def test_where_no_cargo_built_the_hook_no_file_is_touched_and_rust_is_named(
+    command: Command, user: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing() -> Path:
+        raise HookNotBuilt(path="bin/mnemic-hook")
+
+    monkeypatch.setattr("mnemic.cli.hooks.wiring.built_hook", missing)
+    (user / ".codex").mkdir()
+    for name, told in (
+        ("claude-code", command("hooks", "install", "claude-code", "--apply", "--home", home).err),
+        ("all", command("hooks", "install", "all", "--apply", "--home", home).out),
+    ):
+        assert "no cargo built it" in told, name
+        assert "Install Rust (`cargo` 1.89 or newer)" in " ".join(told.split()), name
+    assert everything(user) == {}
 
 
 def test_another_home_names_the_one_that_is_wired_and_finds_nothing_wrong(
