@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from mnemic.actors.protocol.recall.messages import Scopes
 from mnemic.actors.protocol.sleep.changes import DigestKind
 from mnemic.actors.protocol.sleep.messages import (
+    DerivedListed,
     DigestsListed,
     ListDerived,
     ListDigests,
@@ -37,7 +38,6 @@ class SleepVerbs(FactVerbs):
     """The verbs. What each argument means, its message says in `mnemic.actors.protocol.sleep.messages`."""
 
     nights = verb(ListNights)
-    derived = verb(ListDerived)
     procedures = verb(ListProcedures)
     profile = verb(ShowProfile)
 
@@ -105,3 +105,11 @@ class SleepVerbs(FactVerbs):
             UnknownScope, InvalidValue: what was asked for cannot be.
         """
         return self._ask(question(ListDigests, of=of, scope=scope, k=k, sentences=sentences))
+
+    def derived(self, stage: str, *, scope: Scopes = "*", k: int = 12) -> DerivedListed:
+        """Give what nights derived by a stage, a package's above all.
+
+        Raises:
+            UnknownScope, InvalidValue: what was asked for cannot be.
+        """
+        return self._ask(question(ListDerived, stage=stage, scope=scope, k=k))
