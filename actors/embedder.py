@@ -8,7 +8,6 @@ one bundle's work and loses nothing.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -17,13 +16,13 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.changes import AddEncoder, AddVectors, Change, DropEncoder, EmbeddedWindows, EncoderName
+from mnemic.actors.protocol.background import BackgroundWorker, WorkOn
+from mnemic.actors.protocol.changes import AddEncoder, AddVectors, DropEncoder, EmbeddedWindows, EncoderName
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.errors import DeviceExhausted, MnemicError, NotEmbeddable
 from mnemic.actors.protocol.events import DEFAULT_KINDS, to_text
 from mnemic.actors.protocol.meaning.messages import (
     DescribeEncoder,
-    EmbedMore,
     EmbedPending,
     EmbedProgress,
     EmbedQuery,
@@ -35,7 +34,7 @@ from mnemic.actors.protocol.meaning.messages import (
 from mnemic.actors.protocol.message import format_id
 from mnemic.actors.protocol.ports import IMPLEMENTATIONS, Encoder, Ports, Window
 from mnemic.actors.protocol.snapshot import Pending
-from mnemic.actors.protocol.store.messages import Apply, Committed
+from mnemic.actors.protocol.store.messages import Committed
 
 _FETCH = 8  # memories read at once: a text may be as long as it likes
 _BUNDLE_WINDOWS = 64  # windows kept by one transaction
@@ -48,7 +47,7 @@ class EmbedderActor:
     """Embeds what is pending, and queries before it."""
 
     contract: ClassVar[int] = CONTRACT
-    takes: ClassVar[tuple[type, ...]] = (EmbedQuery, EmbedWords, DescribeEncoder, EmbedPending, Committed, EmbedMore)
+    takes: ClassVar[tuple[type, ...]] = (EmbedQuery, EmbedWords, DescribeEncoder, EmbedPending, Committed, WorkOn)
     settings: ClassVar[tuple[Setting, ...]] = (
         Setting(
             "embedder.implementation",
@@ -80,8 +79,7 @@ class EmbedderActor:
         self._encoder: Encoder | None = None
         self._name = EncoderName("", "")
         self._was_missing = False  # whether the model was, when it was needed
-        self._continuing = False  # whether a message to itself is under way
-        self._caller_steps = False  # whether somebody asks for step after step: two who do would be in a question's way
+        self._worker = BackgroundWorker("embedder", self._step, leaves_to_caller=True)
         self._queue: deque[Pending] = deque()
         self._cursor = {False: 0, True: 0}  # by bulk or not: the last row fetched
         self._in_progress: deque[_InProgress] = deque()
@@ -103,7 +101,7 @@ class EmbedderActor:
         """
         if self._was_missing and isinstance(message, EmbedQuery | EmbedWords | DescribeEncoder):
             self._loaded_encoder()
-            self._continue(context)  # it was installed meanwhile: what waits for it is embedded, too
+            self._worker.wake(context)  # it was installed meanwhile: what waits for it is embedded, too
         if isinstance(message, EmbedQuery):
             return self._embed_query(message)
         if isinstance(message, EmbedWords):
@@ -114,24 +112,13 @@ class EmbedderActor:
         if isinstance(message, EmbedPending):
             self._step(context, waited_for=True)
             progress = self._progress(context)
-            self._caller_steps = progress.pending > 0
+            self._worker.caller_stepped(progress.pending, context)
             return progress
         if isinstance(message, Committed):
-            self._caller_steps, self._counted = False, None
-            self._continue(context)
+            self._counted = None
+            self._worker.wake(context)
             return None
-        self._continuing = False
-        if self._caller_steps:
-            return None
-        try:
-            more = self._step(context)
-        except MnemicError:
-            raise  # without a model, say: the message becomes a dead letter that says so
-        except Exception:
-            context.tell(EmbedMore())  # for the instance that comes after this one
-            raise
-        if more:
-            self._continue(context)
+        self._worker.work_on(context)
         return None
 
     def close(self) -> None:
@@ -168,11 +155,6 @@ class EmbedderActor:
                 with contextlib.suppress(_NotThisText):
                     vector[:] = embed([word])[0]
         return WordsEmbedded(vectors=vectors.tobytes(), encoder=self._name)
-
-    def _continue(self, context: Context) -> None:
-        if not self._continuing and not context.cancelled():
-            self._continuing = True
-            context.tell(EmbedMore())
 
     # --- steps -------------------------------------------------------------------------------------------------------
 
@@ -262,7 +244,8 @@ class EmbedderActor:
         packed = np.stack(vectors).tobytes() if vectors else b""
         # The encoder each time: a rebuild or another process may have dropped it since anybody looked.
         room = AddEncoder(encoder=self._name, dimensions=self._loaded_encoder().dimensions)
-        self._apply([room, AddVectors(encoder=self._name, meanings=meanings, vectors=packed)], seq, context)
+        vectors_change = AddVectors(encoder=self._name, meanings=meanings, vectors=packed)
+        self._worker.apply([room, vectors_change], seq, context)
         if self._counted is not None:
             kept, partly = len(meanings), sum(meaning.covered < meaning.total for meaning in meanings)
             done, pending = self._counted.done + kept, self._counted.pending - kept
@@ -277,18 +260,7 @@ class EmbedderActor:
             whole = others and self._name in names and snapshot.embed_progress(self._name).pending == 0
             seq = snapshot.seq
         if whole:
-            self._apply([DropEncoder(encoder=name) for name in others], seq, context)
-
-    def _apply(self, changes: list[Change], seq: int, context: Context) -> None:
-        """Ask for changes that were decided on at a `seq`. It is in the key, and grows with them, so that the same ones
-        decided on later (after a rebuild, or by way of another model) are not taken for these.
-        """
-        named = hashlib.sha256(repr((self._name, seq)).encode())
-        for change in changes:
-            if isinstance(change, AddVectors):
-                named.update(b"".join(meaning.memory for meaning in change.meanings))
-        key = b"embedder/" + named.digest()
-        context.ask(Apply(changes=tuple(changes), key=key, author="embedder", run=context.trace))
+            self._worker.apply([DropEncoder(encoder=name) for name in others], seq, context)
 
     def _progress(self, context: Context) -> EmbedProgress:
         """How far it is: counted once, then kept as bundles are, and counted once more where nothing seems to wait."""

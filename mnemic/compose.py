@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mnemic.actors.protocol.communities.messages import UpdateMore
+from mnemic.actors.protocol.background import MindOpened
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import (
     InvalidValue,
@@ -18,8 +18,6 @@ from mnemic.actors.protocol.errors import (
     NotOnRay,
     Rekeyed,
 )
-from mnemic.actors.protocol.knowledge.messages import FactsMore
-from mnemic.actors.protocol.shape.messages import BindMore
 from mnemic.runtime.engine.actor_system import start_actor_system
 from mnemic.runtime.engine.engine import EmbeddedEngine, Engine, EngineFactory
 from mnemic.runtime.engine.reports import Observer
@@ -33,12 +31,6 @@ from mnemic.runtime.version import __version__
 if TYPE_CHECKING:
     from mnemic.runtime.engine.ray.cluster import Cluster
 
-_OPENED = (
-    ("binder", BindMore(opened=True)),
-    ("communities", UpdateMore(opened=True)),
-    ("knowledge", FactsMore()),
-)
-"""Told to those who may have been interrupted."""
 _OPENER, _READER = "mnemic.hooks.read.formats:open_transcript", "mnemic.hooks.read.records:read_record"
 """Loaded when a transcript, or what a hook kept, is read first."""
 _ECHO = "mnemic.hooks.read.own_calls:is_own_echo"
@@ -104,10 +96,8 @@ def open_actor_system(
                 observer=observer,
                 fence=fence,
             )
-            for slot, message in _OPENED:
-                kind = settings.actors.get(slot)
-                if kind is not None and type(message) in kind.takes:  # somebody's own may look by itself
-                    actor_system.tell(message)
+            if any(MindOpened in kind.takes for kind in settings.actors.values()):
+                actor_system.tell(MindOpened())
             return actor_system
         except BaseException as error:
             engine.close()

@@ -8,11 +8,11 @@ is killed goes on from the last one that was kept, and a log that is replayed br
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any, ClassVar, Self
 
 from mnemic.actors.communities.boundary_work import BoundaryWork, detector_from_settings
 from mnemic.actors.communities.community_views import list_communities, show_community
+from mnemic.actors.protocol.background import BackgroundWorker, MindOpened, WorkOn
 from mnemic.actors.protocol.changes import Change
 from mnemic.actors.protocol.communities.changes import BoundaryReason, MarkBoundary
 from mnemic.actors.protocol.communities.messages import (
@@ -22,12 +22,11 @@ from mnemic.actors.protocol.communities.messages import (
     ListCommunities,
     ShowCommunity,
     UpdateCommunities,
-    UpdateMore,
 )
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.ports import Ports
 from mnemic.actors.protocol.shape.messages import VectorsChanged
-from mnemic.actors.protocol.store.messages import Apply, Committed
+from mnemic.actors.protocol.store.messages import Committed
 from mnemic.algorithms.graph.backends import BACKENDS
 
 _GROWTH = 16  # of a larger mind, a boundary is due once one in so many memories has changed: not one for each 256
@@ -43,7 +42,8 @@ class CommunitiesActor:
         ShowCommunity,
         Committed,
         VectorsChanged,
-        UpdateMore,
+        MindOpened,
+        WorkOn,
     )
     settings: ClassVar[tuple[Setting, ...]] = (
         Setting(
@@ -68,7 +68,7 @@ class CommunitiesActor:
         detector = detector_from_settings(ports.settings)
         self._source = ports.open_snapshots()
         self._work = BoundaryWork(self._source, detector, ports.seed)
-        self._continuing = False  # whether a message to itself is under way
+        self._worker = BackgroundWorker("communities", lambda context: self._step(context).pending > 0)
         self._unreported = 0  # changes since the last answer
 
     @classmethod
@@ -93,29 +93,21 @@ class CommunitiesActor:
                 self._mark(message.mark, context)
             progress = self._step(context)
             self._unreported = 0
-            if progress.pending:  # it goes on by itself, however seldom it is asked
-                self._continue(context)
+            self._worker.caller_stepped(progress.pending, context)
             return progress
-        if isinstance(message, UpdateMore):
-            self._continuing = False
-            if not context.cancelled() and self._step(context).pending:
-                self._continue(context)
+        if isinstance(message, WorkOn):
+            self._worker.work_on(context)
             return None
-        assert isinstance(message, Committed | VectorsChanged)
-        self._work.retry()  # what kept it from going on may be over
-        if self._is_due():
-            self._mark("commits", context)
-        self._continue(context)
+        if isinstance(message, Committed | VectorsChanged):
+            self._work.retry()  # what kept it from going on may be over
+            if self._is_due():
+                self._mark("commits", context)
+        self._worker.wake(context)
         return None
 
     def close(self) -> None:
         """Let go of the store."""
         self._source.close()
-
-    def _continue(self, context: Context) -> None:
-        if not self._continuing and not context.cancelled():
-            self._continuing = True
-            context.tell(UpdateMore())
 
     def _is_due(self) -> bool:
         with self._source.snapshot() as snapshot:
@@ -127,13 +119,13 @@ class CommunitiesActor:
         with self._source.snapshot() as snapshot:
             waiting, seq = snapshot.graph_waiting()[0], snapshot.seq
         if waiting:
-            self._apply(MarkBoundary(reason=reason), f"{reason} {seq}", context)
+            self._apply(MarkBoundary(reason=reason), seq, context)
 
     def _step(self, context: Context) -> CommunityProgress:
         """Take one step, and say how far it is."""
         found = self._work.step(context)
         if found is not None:
-            self._apply(found, f"{found.generation} {found.boundary}", context)
+            self._apply(found, found.boundary, context)
         with self._source.snapshot() as snapshot:
             last, waiting = snapshot.last_done_boundary(), snapshot.open_boundaries()
         why_not = self._work.why_not
@@ -144,7 +136,6 @@ class CommunitiesActor:
             why_not=why_not,
         )
 
-    def _apply(self, change: Change, what: str, context: Context) -> None:
-        key = b"communities/" + hashlib.sha256(f"{type(change).__name__} {what}".encode()).digest()
-        applied = context.ask(Apply(changes=(change,), key=key, author="communities", run=context.trace))
-        self._unreported += sum(applied.changed)  # one that is not wanted any more is none
+    def _apply(self, change: Change, seq: int, context: Context) -> None:
+        # One that is not wanted any more is none.
+        self._unreported += sum(self._worker.apply([change], seq, context).changed)

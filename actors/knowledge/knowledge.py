@@ -8,7 +8,6 @@ memories alone, so who is killed goes on where it was, and a log that is replaye
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
@@ -18,6 +17,7 @@ import msgspec
 from mnemic.actors.knowledge.entity_views import EntityNames, list_entities, merge_names
 from mnemic.actors.knowledge.fact_views import list_conflicts, list_facts, settle, settled, show_entity
 from mnemic.actors.knowledge.read import StatementExtractor, read_memory, said_of
+from mnemic.actors.protocol.background import BackgroundWorker, MindOpened, WorkOn
 from mnemic.actors.protocol.changes import Change, idempotency_key
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
 from mnemic.actors.protocol.knowledge.changes import AddStatements, GradedPair, GradeStatements
@@ -27,7 +27,6 @@ from mnemic.actors.protocol.knowledge.messages import (
     EntitiesListed,
     EntityShown,
     FactsListed,
-    FactsMore,
     FactsProgress,
     ListConflicts,
     ListEntities,
@@ -66,7 +65,8 @@ class KnowledgeActor:
         ShowEntity,
         MergeNames,
         Committed,
-        FactsMore,
+        MindOpened,
+        WorkOn,
     )
     settings: ClassVar[tuple[Setting, ...]] = (
         Setting(
@@ -83,7 +83,7 @@ class KnowledgeActor:
         self._extract: StatementExtractor = ports.extract_statements or statements
         self._reading = f"{_READING} {ports.settings['knowledge.extractor']}".strip()
         self._names = EntityNames()
-        self._continuing = False  # whether a message to itself is under way
+        self._worker = BackgroundWorker("knowledge", self._step)
         self._announced = False  # whether it has said by which extractor memories are read
         self._yields = False  # whether another process reads otherwise, and this one leaves it to that
 
@@ -127,26 +127,18 @@ class KnowledgeActor:
             self._step(context)
             with self._source.snapshot() as snapshot:
                 progress = self._progress(snapshot)
-            if progress.pending:  # it goes on by itself, however seldom it is asked
-                self._continue(context)
+            self._worker.caller_stepped(progress.pending, context)
             return progress
-        if isinstance(message, FactsMore):
-            self._continuing = False
-            if not context.cancelled() and self._step(context):
-                self._continue(context)
-            return None
-        assert isinstance(message, Committed)
-        self._continue(context)
+        if isinstance(message, WorkOn):
+            self._worker.work_on(context)
+        else:
+            assert isinstance(message, Committed | MindOpened)
+            self._worker.wake(context)
         return None
 
     def close(self) -> None:
         """Let go of the store."""
         self._source.close()
-
-    def _continue(self, context: Context) -> None:
-        if not self._continuing and not context.cancelled():
-            self._continuing = True
-            context.tell(FactsMore())
 
     def _progress(self, snapshot: Snapshot) -> FactsProgress:
         unread, ungraded = snapshot.knowledge_waiting()
@@ -160,14 +152,16 @@ class KnowledgeActor:
 
         Texts are read and graded outside of the snapshot: while one is held, the write-ahead log cannot be cut.
         """
+        if context.cancelled():
+            return False
         with self._source.snapshot() as snapshot:
-            is_read = snapshot.knowledge_reading() == self._reading
+            is_read, seq = snapshot.knowledge_reading() == self._reading, snapshot.seq
             work = (self._grading, self._unread)[:: 1 if is_read else -1]
             found = work[0](snapshot) or work[1](snapshot)
         if found is None:
             return False
         change = found()
-        done = self._apply(change, context)
+        done = any(self._worker.apply([change], seq, context).changed)
         self._announced |= done and isinstance(change, AddStatements)  # not where a replay came first
         return done
 
@@ -213,13 +207,6 @@ class KnowledgeActor:
             return GradeStatements(generation=generation, seq=seq, rows=tuple(rows), pairs=kept)
 
         return graded
-
-    def _apply(self, change: Change, context: Context) -> bool:
-        digest = hashlib.sha256(msgspec.msgpack.encode(change)).digest()
-        with self._source.snapshot() as snapshot:
-            seq = snapshot.seq
-        key = b"knowledge/" + digest + seq.to_bytes(8, "little")
-        return any(context.ask(Apply(changes=(change,), key=key, author="knowledge", run=context.trace)).changed)
 
     # --- what a person says ------------------------------------------------------------------------------------------
 

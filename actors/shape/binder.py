@@ -8,21 +8,21 @@ waits, it bundles the prototypes of communities and places new memories by them 
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from typing import Any, ClassVar, Self
 
 import msgspec
 
-from mnemic.actors.protocol.changes import AddSpace, Change, EncoderName
+from mnemic.actors.protocol.background import BackgroundWorker, MindOpened, WorkOn
+from mnemic.actors.protocol.changes import AddSpace, EncoderName
 from mnemic.actors.protocol.communities.messages import CommunitiesChanged
 from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
-from mnemic.actors.protocol.errors import MnemicError, ModelError, RuntimeFault
+from mnemic.actors.protocol.errors import ModelError, RuntimeFault
 from mnemic.actors.protocol.meaning.messages import DescribeEncoder
 from mnemic.actors.protocol.ports import Ports
-from mnemic.actors.protocol.shape.messages import BindMore, BindPending, BindProgress, RetryBinding, VectorsChanged
+from mnemic.actors.protocol.shape.messages import BindPending, BindProgress, RetryBinding, VectorsChanged
 from mnemic.actors.protocol.snapshot import Snapshot, SpaceRow, Unbound
-from mnemic.actors.protocol.store.messages import Apply, Committed
+from mnemic.actors.protocol.store.messages import Committed
 from mnemic.actors.shape.bind import (
     BOUND_DIMENSIONS,
     MAX_DIMENSIONS,
@@ -54,7 +54,8 @@ class BinderActor:
         VectorsChanged,
         Committed,
         CommunitiesChanged,
-        BindMore,
+        MindOpened,
+        WorkOn,
     )
     settings: ClassVar[tuple[Setting, ...]] = (
         Setting(
@@ -109,8 +110,7 @@ class BinderActor:
         self._yields = False  # whether another process binds otherwise, and this one leaves it to it
         self._cursor = 0  # the last row that was looked at
         self._retry_cursor: int | None = None  # the last row of what failed that was tried again; None: none is
-        self._continuing = False  # whether a message to itself is under way
-        self._caller_steps = False  # whether somebody asks for step after step
+        self._worker = BackgroundWorker("binder", self._step, leaves_to_caller=True)
 
     @classmethod
     def make(cls, ports: Ports) -> Self:
@@ -124,38 +124,24 @@ class BinderActor:
                 self._retry_cursor, self._cached_progress = 0, None
             self._step(context)
             bound = self._progress()
-            self._caller_steps = bound.pending > 0
+            self._worker.caller_stepped(bound.pending, context)
             return bound
         if isinstance(message, Committed | VectorsChanged | CommunitiesChanged):
             if isinstance(message, CommunitiesChanged):
                 self._prototypes.communities_changed()
-            self._caller_steps, self._cached_progress = False, None
+            self._cached_progress = None
             if not self._waiting:  # there may be a model by now
                 self._encoders_when_asked = None
-            self._continue(context)
-            return None
-        self._continuing = False
-        if self._caller_steps or context.cancelled() or (message.opened and not self._has_backlog()):
-            return None
-        try:
-            more = self._step(context)
-        except MnemicError:
-            raise  # the message becomes a dead letter that says so
-        except Exception:
-            context.tell(BindMore())  # for the instance that comes after this one
-            raise
-        if more:
-            self._continue(context)
+            self._worker.wake(context)
+        elif isinstance(message, WorkOn):
+            self._worker.work_on(context)
+        elif self._has_backlog():
+            self._worker.wake(context)
         return None
 
     def close(self) -> None:
         """Let go of the store."""
         self._source.close()
-
-    def _continue(self, context: Context) -> None:
-        if not self._continuing and not context.cancelled():
-            self._continuing = True
-            context.tell(BindMore())
 
     def _has_backlog(self) -> bool:
         """Whether a mind that was just opened has something to do, as a step cut short or other settings leave it.
@@ -208,7 +194,7 @@ class BinderActor:
             step = self._prototypes.step(snapshot, self._space, kept.stamp, self._encoder)
         if step is None:
             return False
-        self._apply(step.change, seq, msgspec.msgpack.encode(step.change), context)
+        self._worker.apply([step.change], seq, context)
         self._bound_since_count += step.done
         return True
 
@@ -257,7 +243,7 @@ class BinderActor:
             embedding=space.embedding_dimensions,
             reading=self._reading,
         )
-        self._apply(change, seq, b"", context)
+        self._worker.apply([change], seq, context)
         self._cursor = 0
         return True
 
@@ -279,7 +265,7 @@ class BinderActor:
         if self._binding is None or self._binding.space != self._space:
             self._binding = RecordBinder(self._space, self._algebra, self._extract, self._topics)
         change = self._binding.bind(found, seq)
-        self._apply(change, seq, b"".join(change.memories), context)
+        self._worker.apply([change], seq, context)
         self._prototypes.rows_bound(min(one.row for one in found))
         self._bound_since_count += len(found)
 
@@ -297,10 +283,3 @@ class BinderActor:
         tried = int(self._retry_cursor is not None)  # how many those are is not looked at
         pending = 0 if self._yields else max(self._cached_progress.pending - self._bound_since_count, tried)
         return BindProgress(done=self._cached_progress.done, pending=pending)
-
-    def _apply(self, change: Change, seq: int, what: bytes, context: Context) -> None:
-        """Ask for a change that was decided on at a `seq`. It is in the key, so that the same one decided on later
-        (after a rebuild, or once more is known) is not taken for this one.
-        """
-        key = b"binder/" + hashlib.sha256(repr((self._space.stamp, self._reading, seq)).encode() + what).digest()
-        context.ask(Apply(changes=(change,), key=key, author="binder", run=context.trace))

@@ -23,6 +23,7 @@ from mnemic.actors.protocol.ambient_messages import (
     QueueTranscripts,
     RetryQuarantined,
 )
+from mnemic.actors.protocol.background import MindOpened, WorkOn
 from mnemic.actors.protocol.capture.messages import CaptureText, CaptureTranscript, Forget, MendLabels, Recover
 from mnemic.actors.protocol.changes import AddMemory, Change, RecordDelivery, RenameScope, ScopeRef, Supersede
 from mnemic.actors.protocol.communities.messages import (
@@ -30,11 +31,9 @@ from mnemic.actors.protocol.communities.messages import (
     ListCommunities,
     ShowCommunity,
     UpdateCommunities,
-    UpdateMore,
 )
 from mnemic.actors.protocol.errors import ActorRefused, MnemicError
 from mnemic.actors.protocol.knowledge.messages import (
-    FactsMore,
     ListConflicts,
     ListEntities,
     ListFacts,
@@ -51,7 +50,7 @@ from mnemic.actors.protocol.log_messages import (
     NoteDelivery,
     ShowMemories,
 )
-from mnemic.actors.protocol.meaning.messages import DescribeEncoder, EmbedMore, EmbedPending, EmbedQuery, EmbedWords
+from mnemic.actors.protocol.meaning.messages import DescribeEncoder, EmbedPending, EmbedQuery, EmbedWords
 from mnemic.actors.protocol.message import Request, answer_type
 from mnemic.actors.protocol.recall.messages import FindScope, FindSimilar, GetMemories, Recall
 from mnemic.actors.protocol.scopes import (
@@ -62,7 +61,6 @@ from mnemic.actors.protocol.scopes import (
     Survey,
 )
 from mnemic.actors.protocol.shape.messages import (
-    BindMore,
     BindPending,
     ListRoles,
     RetryBinding,
@@ -96,8 +94,8 @@ GRACE_S = 3.0  # a step that is begun may end
 _STEPS = 60  # after so many a job of this size is done
 _DAY_S = 86400
 _BY_STEPS = (
-    *(EmbedPending, EmbedMore, BindPending, BindMore, VectorsChanged, Committed, Sleep),
-    *(UpdateCommunities, UpdateMore, CommunitiesChanged, UpdateFacts, FactsMore),
+    *(EmbedPending, BindPending, VectorsChanged, Committed, Sleep),
+    *(UpdateCommunities, CommunitiesChanged, UpdateFacts, MindOpened, WorkOn),
 )  # they may go on
 
 
@@ -291,17 +289,15 @@ def valid_messages(takes: tuple[type, ...], lines: str, ids: tuple[bytes, ...]) 
         EmbedQuery(text="where does the tide table hang?"),
         EmbedWords(words=("tide", "table")),
         EmbedPending(),
-        EmbedMore(),
+        WorkOn(),
+        MindOpened(),
         VectorsChanged(seq=1),
         CommunitiesChanged(seq=1),
         UpdateCommunities(mark="asked"),
         UpdateCommunities(),
-        UpdateMore(),
-        UpdateMore(opened=True),
         ListCommunities(scope="work", k=2),
         ShowCommunity(id=1),
         UpdateFacts(),
-        FactsMore(),
         ListFacts(scope="work", k=2),
         ListFacts(entity="the tide table", relation="hang", history=True, at=1_800_000_000_000_000),
         ListConflicts(),
@@ -312,8 +308,6 @@ def valid_messages(takes: tuple[type, ...], lines: str, ids: tuple[bytes, ...]) 
         MergeNames(name="the tide table", into="the harbour wall"),
         MergeNames(name="the tide table"),
         BindPending(),
-        BindMore(),
-        BindMore(opened=True),
         RetryBinding(),
         Recall(query="where does the tide table hang?", k=3),
         Recall(query="harbour", k=2, scope="work", observe=False, trace=True),

@@ -14,18 +14,16 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.communities.messages import CommunitiesChanged, UpdateMore
+from mnemic.actors.protocol.background import MindOpened, WorkOn
+from mnemic.actors.protocol.communities.messages import CommunitiesChanged
 from mnemic.actors.protocol.contract import CONTRACT, Actor, Setting
 from mnemic.actors.protocol.errors import ActorRefused
-from mnemic.actors.protocol.knowledge.messages import FactsMore
-from mnemic.actors.protocol.meaning.messages import EmbedMore
-from mnemic.actors.protocol.shape.messages import BindMore, VectorsChanged
+from mnemic.actors.protocol.shape.messages import VectorsChanged
 from mnemic.actors.protocol.store.messages import Committed
 
 ENTRY_POINT_GROUP = "mnemic.actors"
 """The entry-point group by which a package offers actors."""
-_BROADCAST_EVENTS = (Committed, VectorsChanged, CommunitiesChanged)  # events: told to all who take them
-_TO_ONESELF = (EmbedMore, BindMore, UpdateMore, FactsMore)  # how the built-in ones go on; others may do it otherwise
+_SHARED = (Committed, VectorsChanged, CommunitiesChanged, MindOpened, WorkOn)  # several actors may take each
 
 
 class _BuiltInActors(MutableMapping[str, "type[Actor]"]):
@@ -76,7 +74,7 @@ ASKED_SLOTS = ("store", "embedder", "retriever", "capture")
 
 def slot_messages(slot: str) -> tuple[type, ...]:
     """What a slot is sent by faces and by other actors, events aside."""
-    return tuple(one for one in BUILT_IN_ACTORS[slot].takes if one not in (*_BROADCAST_EVENTS, *_TO_ONESELF))
+    return tuple(one for one in BUILT_IN_ACTORS[slot].takes if one not in _SHARED)
 
 
 def class_path(kind: type) -> str:
@@ -102,7 +100,7 @@ def load_actors(names: Mapping[str, str], known: Iterable[Setting]) -> dict[str,
     for slot in sorted(slots, key=lambda slot: bool(names.get(slot))):  # strangers last: what clashes is theirs
         kind, name = kinds[slot], names.get(slot) or slot
         for message in kind.takes:
-            if message in _BROADCAST_EVENTS:
+            if message in _SHARED:
                 continue
             if message in takers:
                 why = f"it takes {message.__name__}, and the {takers[message]} is asked for that"

@@ -19,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from mnemic.actors.protocol.background import WorkOn
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import InvalidValue, MnemicError
 from mnemic.actors.protocol.message import Envelope
@@ -141,8 +142,10 @@ class Router:
         return self._engine.send(takers[0], self._envelope(message, trace, now, deadline), timeout_s=timeout_s)
 
     def tell(self, message: Any, *, trace: str, now: int | None = None, sender: str | None = None) -> None:
-        """Send a message to all who take it; what cannot be delivered is a dead letter."""
+        """Send a message to all who take it, a `WorkOn` to its sender; what cannot be delivered is a dead letter."""
         takers = self._routes.get(type(message), [])
+        if isinstance(message, WorkOn):
+            takers = [one for one in takers if one == sender]
         if not takers:
             self.add_dead_letter(None, self._envelope(message, trace, now, None), "no_taker")
         for taker in takers:

@@ -554,7 +554,7 @@ def test_without_a_model_words_answer_and_the_reply_and_the_dead_letter_say_so(t
             "meaning: The embedding model is not at /nowhere: it is gone. Words alone answered.",
         )
         letters = actor_system.supervisor.report().last_dead_letters
-        assert [(one.message, one.reason) for one in letters] == [("EmbedMore", "model_missing")]
+        assert [(one.message, one.reason) for one in letters] == [("WorkOn", "model_missing")]
         assert all(one.failures == 0 for one in actor_system.supervisor.report().actors)
         actor_system.load = lambda: actor_system.encoder  # it is put there: no restart is needed
         assert actor_system.embed().done == 1

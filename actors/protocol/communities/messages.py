@@ -38,13 +38,6 @@ class CommunityProgress(Message, frozen=True, kw_only=True):
     """Why those that wait cannot be worked on now, in one sentence; empty where they can."""
 
 
-class UpdateMore(Message, frozen=True, kw_only=True):
-    """The communities actor to itself: go on in the background, after whoever asked meanwhile."""
-
-    opened: bool = False
-    """Whether whoever has just opened the mind tells it."""
-
-
 class ListCommunities(Verb["CommunitiesListed"], frozen=True, kw_only=True):
     """List the groups of memories that belong together, the ones last spoken of first."""
 

@@ -30,10 +30,6 @@ class FactsProgress(Message, frozen=True, kw_only=True):
     """Memories that wait to be read or graded."""
 
 
-class FactsMore(Message, frozen=True, kw_only=True):
-    """The knowledge actor to itself: go on in the background, after whoever asked meanwhile."""
-
-
 class Fact(Message, frozen=True, kw_only=True):
     """A statement of a memory."""
 

@@ -59,10 +59,6 @@ class EmbedPending(Verb["EmbedProgress"], frozen=True, kw_only=True):
     """Embed the next few windows of what is not embedded yet: one bounded step."""
 
 
-class EmbedMore(Message, frozen=True, kw_only=True):
-    """The Embedder to itself: go on in the background, after whoever asked meanwhile."""
-
-
 class EmbedProgress(Message, frozen=True, kw_only=True):
     """Answer to `EmbedPending`."""
 

@@ -55,14 +55,6 @@ class RetryBinding(Verb["BindProgress"], frozen=True, kw_only=True):
     """
 
 
-class BindMore(Message, frozen=True, kw_only=True):
-    """The Binder to itself: go on in the background, after whoever asked meanwhile."""
-
-    opened: bool = False
-    """Whether whoever has just opened the mind tells it: then only what other settings, or a step that was cut short,
-    leave to do is begun."""
-
-
 # --- Retriever -------------------------------------------------------------------------------------------------------
 
 

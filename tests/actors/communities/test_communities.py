@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from mnemic.actors.communities import boundary_work
 from mnemic.actors.communities.boundary_work import BoundaryWork
 from mnemic.actors.communities.communities import CommunitiesActor
+from mnemic.actors.protocol.background import WorkOn
 from mnemic.actors.protocol.capture.messages import Forget, Recover
 from mnemic.actors.protocol.changes import ScopeRef
 from mnemic.actors.protocol.communities.messages import (
@@ -23,7 +24,6 @@ from mnemic.actors.protocol.communities.messages import (
     CommunityProgress,
     ListCommunities,
     UpdateCommunities,
-    UpdateMore,
 )
 from mnemic.actors.protocol.errors import DeviceExhausted, ModelMissing
 from mnemic.actors.protocol.recall.messages import Recall
@@ -210,7 +210,7 @@ def test_the_reason_for_waiting_is_told_until_a_step_finds_that_it_is_over(tmp_p
         assert why_not in actor.handle(ListCommunities(), context).degraded
         one.encoder.chokes_on = lambda text: None
         one.embed()
-        actor.handle(UpdateMore(), context)
+        actor.handle(WorkOn(), context)
         assert why_not not in actor.handle(ListCommunities(), context).degraded
 
 

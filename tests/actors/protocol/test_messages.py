@@ -13,6 +13,7 @@ from mnemic.actors.embedder import EmbedderActor
 from mnemic.actors.knowledge.knowledge import KnowledgeActor
 from mnemic.actors.protocol import (
     ambient_messages,
+    background,
     changes,
     contract,
     events,
@@ -38,7 +39,7 @@ from mnemic.actors.store import StoreActor
 from tests.paths import ROOT
 
 MESSAGES = [
-    *(recall_messages, capture_messages, store_messages, meaning_messages),
+    *(recall_messages, capture_messages, store_messages, meaning_messages, background),
     *(ambient_messages, log_messages, scopes, shape_messages, knowledge_messages),
 ]
 KNOWLEDGE = [knowledge_changes, knowledge_snapshot]
@@ -151,7 +152,7 @@ def test_what_is_asked_for_has_one_taker_and_only_events_may_have_more() -> None
         for taken in actor.takes:
             takers[taken] = takers.get(taken, 0) + 1
     several = {taken.__name__ for taken, number in takers.items() if number > 1}
-    assert several <= {"Committed", "VectorsChanged"}
+    assert several <= {"Committed", "VectorsChanged", "MindOpened", "WorkOn"}
 
 
 PLACE = ScopeRef(path="a/b", project=None, found="named")

@@ -16,12 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from mnemic.actors.protocol.background import MindOpened, WorkOn
 from mnemic.actors.protocol.capture.messages import Forget, Recover
 from mnemic.actors.protocol.errors import InvalidValue, MnemicError, ModelMissing
 from mnemic.actors.protocol.events import Event
 from mnemic.actors.protocol.meaning.messages import DescribeEncoder
 from mnemic.actors.protocol.ports import Window
-from mnemic.actors.protocol.shape.messages import BindMore, BindPending, BindProgress, RetryBinding
+from mnemic.actors.protocol.shape.messages import BindPending, BindProgress, RetryBinding
 from mnemic.actors.protocol.store.messages import Apply, Committed, Counts, Rebuild
 from mnemic.actors.shape.binder import BinderActor
 from mnemic.actors.shape.features import EXTRACTION_VERSION, extract_records
@@ -502,11 +503,11 @@ def test_a_mind_that_is_opened_under_other_settings_is_bound_anew_though_nothing
         kept = one.look(lambda now: now.space())
     with actor_system(tmp_path) as same:
         binder, asked = BinderActor.make(same.ports), Asked(same.ask)
-        binder.handle(BindMore(opened=True), asked)
+        binder.handle(MindOpened(), asked)
         binder.close()
         assert (asked.asked, asked.told) == ([], []), "under the same settings there is nothing to do"
     with actor_system(tmp_path, **changed) as other:
-        other.supervisor.tell(BindMore(opened=True))
+        other.supervisor.tell(MindOpened())
         until(lambda: counts(other) == (12, 0) and other.look(lambda now: now.space()) != kept)
 
 
@@ -520,7 +521,7 @@ def test_a_mind_without_a_model_that_is_opened_goes_on_with_what_a_step_cut_shor
     with actor_system(tmp_path) as again:
         again.load = missing
         assert counts(again) == (12, 12)
-        again.supervisor.tell(BindMore(opened=True))
+        again.supervisor.tell(MindOpened())
         until(lambda: counts(again) == (12, 0))
 
 
@@ -530,7 +531,7 @@ def test_opening_a_mind_does_not_have_what_waits_for_its_meaning_embedded(tmp_pa
     with actor_system(tmp_path) as again:
         binder = BinderActor.make(again.ports)
         asked = Asked(again.ask)
-        binder.handle(BindMore(opened=True), asked)
+        binder.handle(MindOpened(), asked)
         binder.close()
         assert again.encoder.encoded == []
 
@@ -610,12 +611,12 @@ def test_it_continues_once_however_many_commits_there_are_and_leaves_it_to_whoev
         try:
             for _ in range(3):
                 binder.handle(Committed(seq=1), context)  # type: ignore[arg-type]
-            assert context.told == [BindMore()]
+            assert context.told == [WorkOn()]
             answer = binder.handle(BindPending(), context)  # type: ignore[arg-type]
             assert answer is not None
             assert answer.pending
-            binder.handle(BindMore(), context)  # type: ignore[arg-type]
-            assert context.told == [BindMore()], "whoever waits for the end drives it"
+            binder.handle(WorkOn(), context)  # type: ignore[arg-type]
+            assert context.told == [WorkOn()], "whoever waits for the end drives it"
         finally:
             binder.close()
 
@@ -634,13 +635,13 @@ def test_what_fails_in_a_step_is_taken_up_by_the_instance_that_comes_after(tmp_p
         binder, context = BinderActor.make(one.ports), Asked(fail)
         try:
             with pytest.raises(MnemicError):
-                binder.handle(BindMore(), context)  # type: ignore[arg-type]
+                binder.handle(WorkOn(), context)  # type: ignore[arg-type]
             assert context.told == [], "an error of the tree is an answer: it comes again with the next commit"
             assert [type(message) for message in context.asked] == [DescribeEncoder]
             context = Asked(lambda message: fail(message) if isinstance(message, Apply) else one.ask(message))
             with pytest.raises(ZeroDivisionError):
-                binder.handle(BindMore(), context)  # type: ignore[arg-type]
-            assert context.told == [BindMore()]
+                binder.handle(WorkOn(), context)  # type: ignore[arg-type]
+            assert context.told == [WorkOn()]
         finally:
             binder.close()
 

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from mnemic.actors.protocol.background import MindOpened, WorkOn
 from mnemic.actors.protocol.capture.messages import Forget, Recover
 from mnemic.actors.protocol.changes import MergeScopes, ScopeRef, Supersede
 from mnemic.actors.protocol.communities.changes import PlaceMembers, SetPrototypes
@@ -21,7 +22,7 @@ from mnemic.actors.protocol.communities.messages import CommunitiesChanged
 from mnemic.actors.protocol.communities.snapshot import MemberCodes
 from mnemic.actors.protocol.errors import InvalidValue
 from mnemic.actors.protocol.scopes import Selection
-from mnemic.actors.protocol.shape.messages import BindMore, BindPending, BindProgress
+from mnemic.actors.protocol.shape.messages import BindPending, BindProgress
 from mnemic.actors.protocol.store.messages import Apply
 from mnemic.actors.shape.binder import BinderActor
 from mnemic.actors.shape.prototypes import ScopeTopics, bundle_prototypes, nearest_topics
@@ -150,11 +151,11 @@ def test_where_nothing_changes_a_further_step_writes_nothing(two: Two) -> None:
         one.ask(BindPending())
     binder, context = BinderActor.make(one.ports), Asked(one.ask)
     try:
-        for message in (BindMore(opened=True), BindMore(), CommunitiesChanged(seq=seq), BindMore(), BindMore()):
+        for message in (MindOpened(), WorkOn(), CommunitiesChanged(seq=seq), WorkOn(), WorkOn()):
             binder.handle(message, context)  # type: ignore[arg-type]
     finally:
         binder.close()
-    assert (context.asked, context.told) == ([], [BindMore()])
+    assert (context.asked, context.told) == ([], [WorkOn()])
     assert one.look(lambda now: now.seq) == seq
 
 
@@ -231,9 +232,9 @@ def test_a_binder_that_is_killed_leaves_the_rest_to_the_next(tmp_path: Path) -> 
     with ActorHarness(tmp_path, **SMALL) as one:
         binder, context = BinderActor.make(one.ports), Asked(_fails_on_apply)
         with pytest.raises(ZeroDivisionError):
-            binder.handle(BindMore(), context)  # type: ignore[arg-type]
+            binder.handle(WorkOn(), context)  # type: ignore[arg-type]
         binder.close()
-        assert context.told == [BindMore()]
+        assert context.told == [WorkOn()]
         assert bind(one).pending == 0
         check(one, {1: tides, 2: breads})
 

@@ -122,8 +122,8 @@ def test_what_writes_past_the_capturing_never_crosses() -> None:
 
 
 def test_every_message_is_either_a_faces_or_the_actors_own() -> None:
-    inside = {"Apply", "BindMore", "Checkpoint", "EmbedMore", "EmbedQuery", "EmbedWords", "VectorsChanged"}
-    inside |= {"CommunitiesChanged", "UpdateMore", "FactsMore", "MendLabels", "LabelsMended"}
+    inside = {"Apply", "Checkpoint", "EmbedQuery", "EmbedWords", "VectorsChanged"}
+    inside |= {"CommunitiesChanged", "MendLabels", "LabelsMended"}
     asked = {kind.__name__ for kind in (*ASK_MESSAGES.values(), *TELL_MESSAGES.values(), *ANSWERS)}
     parts = {
         "Hit",

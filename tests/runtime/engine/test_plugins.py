@@ -68,8 +68,7 @@ def test_every_slot_has_a_built_in_actor_that_takes_what_the_slot_is_asked_for()
 
 
 def test_what_a_slot_is_asked_for_is_all_that_faces_and_other_actors_send_it() -> None:
-    # BindMore, UpdateMore and FactsMore are left out: `mnemic.compose` sends them only to whom that takes them.
-    known_absent = {"Committed", "VectorsChanged", "CommunitiesChanged", "BindMore", "UpdateMore", "FactsMore"}
+    known_absent = {"Committed", "VectorsChanged", "CommunitiesChanged", "MindOpened", "WorkOn"}
     calls: dict[str, set[str]] = {}
     for folder in ("runtime", "mnemic", "hooks", "actors"):
         for path in (ROOT / folder).rglob("*.py"):
