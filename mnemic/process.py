@@ -30,7 +30,7 @@ from mnemic.runtime.minds.homes import MindFolder, is_locked_mind
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, settings_digest, settings_edited
 from mnemic.runtime.minds.unlocking import UnlockedKeys
 from mnemic.runtime.serve.actor_systems import ActorSystems
-from mnemic.runtime.serve.drainer import SpoolDrainer
+from mnemic.runtime.serve.drainer import DrainThread
 from mnemic.runtime.serve.http.http_server import FaceServer
 from mnemic.runtime.serve.http.routes import make_app
 from mnemic.runtime.serve.http.tcp import TcpListener
@@ -150,7 +150,7 @@ class ServerProcess:
         self._follows_settings = card.engine == self._actor_systems.settings["runtime.engine"]  # --engine else
         self._is_replaced = False
         self._leave_reason = ""  # why it leaves as soon as nobody waits for it
-        self._drainer = SpoolDrainer(home, self._minds, self.track_request, clock, self._is_locked)
+        self._drainer = DrainThread(home, self._minds, self.track_request, clock, self._is_locked)
         self._events: queue.SimpleQueue[str] = queue.SimpleQueue()  # one that a signal handler may put into
 
     # --- the door ----------------------------------------------------------------------------------------------------

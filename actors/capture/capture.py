@@ -14,7 +14,7 @@ import msgspec
 
 from mnemic.actors.capture.capture_filter import SETTINGS as LEFT_OUT
 from mnemic.actors.capture.capture_filter import CaptureFilter
-from mnemic.actors.capture.drain import SpoolDrainer
+from mnemic.actors.capture.drain import SpoolIntake
 from mnemic.actors.capture.forget import forget, forget_selection, undo_nights
 from mnemic.actors.capture.gone_folders import GoneFolders
 from mnemic.actors.capture.labels import mend_labels
@@ -105,7 +105,7 @@ class CaptureActor:
         leaving_out: CaptureFilter,
         transcribing: TranscriptCapture,
         queueing: TranscriptQueue,
-        draining: SpoolDrainer,
+        draining: SpoolIntake,
         snapshots: SnapshotSource,
         is_own_echo: EchoTest,
     ) -> None:
@@ -130,7 +130,7 @@ class CaptureActor:
         gone_folders = partial(GoneFolders, keeping, snapshots, ports.is_gone_folder, {})
         transcribing = TranscriptCapture(ports.open_transcript, keeping, leaving_out, snapshots, gone_folders, *batch)
         queueing = TranscriptQueue(snapshots, ports.stat_file, transcribing, settings["capture.silence_s"])
-        draining = SpoolDrainer(
+        draining = SpoolIntake(
             ports.open_spool, ports.read_record, keeping, leaving_out, queueing, snapshots, gone_folders, *batch
         )
         return cls(keeping, leaving_out, transcribing, queueing, draining, snapshots, ports.is_own_echo)

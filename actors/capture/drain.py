@@ -128,8 +128,8 @@ def _string_or_empty(token: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-class SpoolDrainer:
-    """Takes in what hooks kept."""
+class SpoolIntake:
+    """Takes in what hooks kept, part by part."""
 
     def __init__(
         self,

@@ -123,7 +123,7 @@ class CommandContext:
         ):
             if asking:
                 until_s = CLOCK.monotonic_s() + _DRAIN_FIRST_S
-                mind.drain_before_question(lambda: CLOCK.monotonic_s() < until_s)
+                mind.catch_up("spool", lambda: CLOCK.monotonic_s() < until_s)
             yield mind
         if made:
             self._tell_made()

@@ -132,7 +132,7 @@ def swept_lines(view: dict[str, Any]) -> Iterator[Line]:
 
 def _erase(chosen: CommandContext, selection: Selection, yes: bool) -> None:
     with chosen.open(create=False, whole=True) as mind:
-        mind.drain_before_erase()
+        mind.drain_spool(transcripts=False)
         seen, beside = mind.survey(selection), mind.copy_holders()
         view = _survey_view(seen) | msgspec.to_builtins(beside)
         if not chosen.as_json:

@@ -128,7 +128,7 @@ def shape(
     started = CLOCK.monotonic_s()
     with chosen.open(create=False, asking=True) as mind:
         until_s = CLOCK.monotonic_s() + _BIND_S
-        mind.bind_before_question(lambda: CLOCK.monotonic_s() < until_s)
+        mind.catch_up("shape", lambda: CLOCK.monotonic_s() < until_s)
         probes = chosen.resolve_ids(mind, like)
         within, found = chosen.resolve_scope(mind, scope)
         shaped = mind.shape(

@@ -19,7 +19,7 @@ from mnemic.actors.protocol.communities.messages import (
     ShowCommunity,
     UpdateCommunities,
 )
-from mnemic.actors.protocol.errors import MnemicError, ModelError, RuntimeFault
+from mnemic.actors.protocol.errors import ModelError, RuntimeFault
 from mnemic.actors.protocol.meaning.messages import EmbedPending
 from mnemic.actors.protocol.recall.messages import Scopes
 from mnemic.runtime.api.questions import QuestionVerbs, question
@@ -51,43 +51,25 @@ class CommunityVerbs(QuestionVerbs):
         return self._ask(question(ShowCommunity, id=id, scope=scope, k=k))
 
     def update_communities(
-        self, mark: BoundaryReason | None = "asked", progress: Progress | None = None
+        self,
+        mark: BoundaryReason | None = "asked",
+        progress: Progress | None = None,
+        more: Callable[[], bool] = lambda: True,
     ) -> CommunityProgress:
         """Bring communities up to date with every boundary that is marked.
+
+        What waits for its meaning is embedded first, since a boundary waits for it.
 
         Args:
             mark: why a boundary is marked first, if anything has changed since the last one; ``None`` for none.
             progress: told how many boundaries are done.
+            more: asked before each bounded step, but the first towards a boundary, whether there is time for it.
 
         Returns how far they are; `changes` in it counts those of all steps.
         """
-        return self._update(mark, lambda: True, progress)
-
-    def update_communities_before_question(self, more: Callable[[], bool], progress: Progress | None = None) -> None:
-        """Bring communities up to date before they are asked for, where the mind can be written.
-
-        What goes wrong with it is said in the answer.
-
-        Args:
-            more: asked before each bounded step but the first whether there is time for it.
-        """
-        if self._unwritable() is not None:
-            return
         try:
-            self._update("asked", more, progress)
-        except MnemicError as error:
-            self._drain_warnings = [*self._drain_warnings, f"communities: {error} {error.remedy_text}"]
-
-    def _update(
-        self, mark: BoundaryReason | None, more: Callable[[], bool], progress: Progress | None
-    ) -> CommunityProgress:
-        """Ask for a bounded step again and again, until no boundary waits or there is no more time.
-
-        What waits for its meaning is embedded first, since a boundary waits for it.
-        """
-        try:
-            while more() and self._ask(EmbedPending()).pending:
-                pass
+            if more():
+                self._work_through(EmbedPending(), "meaning", more=more)
         except (ModelError, RuntimeFault) as error:  # they are found without meaning, or say what they wait for
             _log.info("communities come before meaning: %s", error.code, extra={"code": error.code})
         answer = self._ask(UpdateCommunities(mark=mark))

@@ -23,10 +23,10 @@ from mnemic.actors.protocol.scopes import (
     normalize_scope_path,
 )
 from mnemic.actors.protocol.times import to_iso
-from mnemic.runtime.api.verbs import MindVerbs, Progress
+from mnemic.runtime.api.capture import CaptureVerbs
+from mnemic.runtime.api.verbs import Progress
 
 if TYPE_CHECKING:
-    from mnemic.actors.protocol.ambient_messages import Drained
     from mnemic.runtime.transfer.erase import Erasure
 
 _SWEEP_S = 3600.0
@@ -43,12 +43,8 @@ class CopyHolders(msgspec.Struct, frozen=True, kw_only=True):
     """Other minds of the home that are copies of this one; they are left alone."""
 
 
-class ErasureVerbs(MindVerbs):
+class ErasureVerbs(CaptureVerbs):
     """The verbs."""
-
-    if TYPE_CHECKING:  # a verb of `mnemic.runtime.api.mind.Mind` itself
-
-        def drain_spool(self, *, transcripts: bool = True) -> Drained: ...
 
     def survey(self, selection: Selection, shown: int = 10) -> Surveyed:
         """Say what a selection holds, and how the newest of its memories begin; nothing is changed.
@@ -94,15 +90,6 @@ class ErasureVerbs(MindVerbs):
             minds=tuple(_copies_of(self._home, self._name)),
         )
 
-    def drain_before_erase(self) -> None:
-        """Take in what hooks kept, so that it can be erased with the rest, and what is wiped was taken in.
-
-        Raises:
-            StoreError, RuntimeFault: the rest comes again.
-        """
-        while self.drain_spool(transcripts=False).more:
-            pass
-
     def erase(
         self,
         selection: Selection,
@@ -125,7 +112,7 @@ class ErasureVerbs(MindVerbs):
         from mnemic.runtime.transfer.erase import erase
 
         selection = _check_selection(selection)
-        self.drain_before_erase()
+        self.drain_spool(transcripts=False)  # so that it is erased with the rest
         if seen is None:
             seen = self.survey(selection, 0)
         _, keys = self._keys()  # who sits there is asked before the mind is taken from others

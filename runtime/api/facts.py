@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mnemic.actors.protocol.errors import MnemicError
 from mnemic.actors.protocol.knowledge.changes import Verdict
 from mnemic.actors.protocol.knowledge.messages import (
     ConflictSettled,
@@ -88,14 +87,7 @@ class FactVerbs(CommunityVerbs):
             progress: told how many memories are read.
             more: asked before each bounded step but the first whether there is time for it.
         """
-        return self._until_done(UpdateFacts(), "facts", progress, more)
-
-    def update_facts_before_question(self, more: Callable[[], bool], progress: Progress | None = None) -> list[str]:
-        """Read what waits before facts are asked for, where the mind can be written; says what went wrong with it."""
-        if self._unwritable() is not None:
-            return []
-        try:
-            self.update_facts(progress, more)
-        except MnemicError as error:
-            return [f"facts: {error} {error.remedy_text}"]
-        return []
+        answer = self._ask(UpdateFacts())
+        if not answer.pending or not more():
+            return answer
+        return self._work_through(UpdateFacts(), "facts", progress, more)

@@ -12,67 +12,38 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import msgspec
 
 from mnemic.actors.brief.compose import with_notices
-from mnemic.actors.protocol.ambient_messages import (
-    Brief,
-    Briefed,
-    CaptureProgress,
-    Drained,
-    DrainSpool,
-    GetCaptureProgress,
-    Occasion,
-    QuarantineRetried,
-    Queued,
-    QueueTranscripts,
-    RetryQuarantined,
-)
-from mnemic.actors.protocol.capture.messages import CaptureTranscript, Forget, Forgotten, Recover
+from mnemic.actors.protocol.ambient_messages import Brief, Briefed, Occasion
+from mnemic.actors.protocol.capture.messages import Forget, Forgotten, Recover
 from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.errors import ActorFailed, BadInput, MnemicError, ModelError, RuntimeFault, StoreError
-from mnemic.actors.protocol.events import DOCUMENT_FORMATS
-from mnemic.actors.protocol.knowledge.messages import UpdateFacts
-from mnemic.actors.protocol.meaning.messages import DescribeEncoder, EmbedPending, EmbedProgress
+from mnemic.actors.protocol.errors import MnemicError, ModelError, RuntimeFault, StoreError
+from mnemic.actors.protocol.meaning.messages import DescribeEncoder
 from mnemic.actors.protocol.message import MemoryId, format_id, ids_bytes
 from mnemic.actors.protocol.recall.messages import GetMemories, Memory
-from mnemic.actors.protocol.scopes import normalize_scope_path
-from mnemic.actors.protocol.shape.messages import BindPending, BindProgress, RetryBinding
-from mnemic.actors.protocol.store.messages import Committed, Count, Counts, Rebuild
+from mnemic.actors.protocol.store.messages import Count, Rebuild
 from mnemic.runtime.api.correct import CorrectionVerbs
 from mnemic.runtime.api.erase import ErasureVerbs
 from mnemic.runtime.api.lock import LockVerbs
-from mnemic.runtime.api.reports import (
-    CaptureReport,
-    Status,
-    capture_status,
-    engine_problems,
-    loss_sentence,
-    unbound_warning,
-)
+from mnemic.runtime.api.reports import Status, capture_status, loss_sentence, unbound_warning
 from mnemic.runtime.api.sleep import SleepVerbs
 from mnemic.runtime.api.transfer import TransferVerbs
 from mnemic.runtime.api.verbs import Progress, fields_as_parameters
+from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import expand_home
 from mnemic.runtime.minds.projects import PassedOver, resolve_scope
-from mnemic.runtime.minds.run_dir import RunDir, settings_edited
+from mnemic.runtime.minds.run_dir import settings_edited
 from mnemic.runtime.version import __version__
 
 _log = logging.getLogger("mnemic.runtime.api.mind")
-
-DRAIN_LOCK = "drain.lock"
-"""Held, in the folder where a home's processes meet, by the one that takes in what its hooks kept: two at once would
-each count how often a text occurred, and not see what the other counts."""
-DRAIN_TIMEOUT_S = 600.0
-"""How long one part may take: it may be a single result of a tool, as long as there are any."""
 
 _HOOK_DRAIN_S = 0.25  # a hook waits a second in all
 _FAILURE_ANSWER_US = 80_000  # the hook waits for 100 ms, and what comes later nobody reads
 _UPDATES_ANSWER_US = 20_000  # the hook waits for 30 ms, and what is told is kept before it is
 _HOOK_ANSWER_US = 900_000  # every other hook waits for a second
-_MAX_MALFORMED_LINES = 20  # all are counted
 _NOT_NATIVE = "native code is not built: NumPy scans instead, slower"
 _SETTINGS_EDITED = (
     "settings: mnemic.toml was edited, and process {0} works on with what it read before; kill -HUP {0} ends that"
@@ -81,8 +52,6 @@ _SETTINGS_EDITED = (
 
 def _answer_by(message: Brief, came_us: int | None) -> int | None:
     """Tell when a hook waits no longer; ``None`` where it is not known that one waits."""
-    from mnemic.runtime.clock import SystemClock
-
     since_us = SystemClock().now_us() if came_us is None else came_us
     if message.updates_only:
         return since_us + _UPDATES_ANSWER_US
@@ -107,146 +76,6 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
         self.close()
 
     # --- verbs -------------------------------------------------------------------------------------------------------
-
-    def capture(
-        self,
-        sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-        *,
-        format: str = "auto",
-        scope: str | None = None,
-        embed: bool = True,
-        progress: Progress | None = None,
-    ) -> CaptureReport:
-        """Take in transcripts and notes: files, folders of them, or ``-`` for standard input. Twice is once.
-
-        Args:
-            format: ``auto``, or one of `mnemic.hooks.read.formats.FORMATS`: a host's, another program's, ``git``,
-                ``jsonl``, ``markdown``, ``text``.
-            scope: the scope they belong to; where absent, each event's own or its folder's project.
-            embed: whether to wait until everything is found by meaning too; where nothing is new, a home's process is
-                left to it.
-
-        Returns the counts. A transcript that cannot be read, or at which an actor fails, is in `failed`, unless it is
-        the only one.
-
-        Raises:
-            BadInput, ActorFailed: the scope is none, or the only source cannot be read.
-            StoreError: what was committed before is kept.
-        """
-        if scope is not None:
-            normalize_scope_path(scope)  # one that is none is said once, not of every file
-        given = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
-        report = CaptureReport(malformed_lines=[], failed=[], scopes=[])
-        paths: list[str] = []
-        folders: list[str | None] = []
-        for named in given:
-            source = os.fspath(named)
-            found_in, left = self._ports.find_sources(source, format)
-            report.notes_left += left
-            paths += found_in
-            folders += [os.path.abspath(source) if os.path.isdir(source) else None] * len(found_in)
-        sizes = [os.path.getsize(path) if os.path.isfile(path) else 0 for path in paths]
-        for number, path in enumerate(paths):
-
-            def show(position: int, size: int | None, number: int = number) -> None:
-                sizes[number] = size or sizes[number]
-                if progress is not None:
-                    progress("words", sum(sizes[:number]) + position, sum(sizes))
-
-            try:
-                self._capture_one(path, format, scope, folders[number], report, show)
-            except (BadInput, ActorFailed) as error:
-                if len(paths) == 1:
-                    raise
-                report.failed.append((path, str(error)))
-        report.scopes = sorted(set(report.scopes))
-        found = self._embed_new(report, progress) if embed else None
-        if embed and (report.new or self._server_info() is None):  # not only what waits: the settings may have changed
-            try:
-                self.bind(progress)
-            except (BadInput, RuntimeFault) as error:
-                report.shape_error = f"{error} {error.remedy_text}"
-            try:
-                self._until_done(UpdateFacts(), "facts", progress)
-            except (BadInput, RuntimeFault) as error:
-                report.facts_error = f"{error} {error.remedy_text}"
-        counts = self.counts()  # once: it takes the longer the larger the mind is
-        found = found or EmbedProgress(done=counts.embedded, pending=counts.pending, partly=counts.partly)
-        report.embedded, report.pending, report.partly = found.done, found.pending, found.partly
-        report.bound, report.unbound, report.unread = counts.bound, counts.unbound, counts.unread
-        return report
-
-    def drain_spool(
-        self, more: Callable[[], bool] = lambda: True, *, transcripts: bool = True, idle: bool = False
-    ) -> Drained:
-        """Take in what hooks kept, and transcripts that are due, until nothing is left. Twice is once.
-
-        Args:
-            more: asked before each bounded part, at most some hundred records long, whether there is time for it.
-            transcripts: whether transcripts are taken too.
-            idle: whether it is nobody's wish, as long as nothing comes.
-
-        Returns the counts of all parts; `more` in it says whether something is left. Where another process takes in
-        what this home's hooks kept at this moment, nothing is done.
-
-        Raises:
-            StoreError, RuntimeFault: what was taken in before is kept, and the rest comes again.
-        """
-        held = None
-        if self._server_info() is None:
-            meeting = RunDir(self._home)
-            meeting.prepare()
-            held = meeting.acquire_lock(DRAIN_LOCK)
-            if held is None:
-                return Drained()
-        try:
-            total = Drained(more=True)
-            while total.more and more():
-                part = self._ask(DrainSpool(transcripts=transcripts), DRAIN_TIMEOUT_S, idle=idle)
-                counted = ("records", "new", "known", "quarantined", "left_out", "torn")
-                sums = {name: getattr(total, name) + getattr(part, name) for name in counted}
-                total = msgspec.structs.replace(part, **sums)
-                idle = idle and not part.more
-            return total
-        finally:
-            if held is not None:
-                os.close(held)
-
-    def drain_before_question(self, more: Callable[[], bool]) -> None:
-        """Take in what hooks kept before a question is asked, where no process does; a trouble with it keeps no
-        question from being answered, and is said in the answer. Where nothing can be written, nothing is taken in, and
-        the answer says that.
-
-        Args:
-            more: as in `drain`.
-        """
-        if self._unwritable() is not None:
-            return
-        try:
-            self.drain_spool(more, transcripts=False)
-        except MnemicError as error:
-            self._drain_warnings = [f"what hooks kept could not be taken in: {error} {error.remedy_text}"]
-
-    def queue_transcripts(self, transcripts: Iterable[tuple[str | os.PathLike[str], str]]) -> Queued:
-        """Have transcripts taken in, in the background, the newest first; those that were, and did not change, are not.
-
-        Args:
-            transcripts: each with the name of its format, as in `capture`.
-        """
-        paths = tuple((os.path.abspath(path), format) for path, format in transcripts)
-        return self._ask(QueueTranscripts(paths=paths))
-
-    def capture_progress(self) -> CaptureProgress:
-        """What hooks kept: what of it was taken in, what could not be understood, which transcripts wait."""
-        return self._ask(GetCaptureProgress(), idle=True)
-
-    def retry_quarantined(self) -> QuarantineRetried:
-        """Try again what could not be understood, and queue the transcripts that could not be read."""
-        total = QuarantineRetried(readmitted=0, after=0, queued=0, more=True)
-        while total.more:
-            part = self._ask(RetryQuarantined(after=total.after))
-            total = msgspec.structs.replace(part, readmitted=total.readmitted + part.readmitted)
-        return total
 
     def get(self, ids: Iterable[MemoryId]) -> tuple[Memory, ...]:
         """Give memories whole, in the order asked for.
@@ -363,45 +192,6 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
         text = with_notices(briefed.text, notices)  # where nothing else is told, they are
         return msgspec.structs.replace(briefed, text=text)
 
-    def embed(self, progress: Progress | None = None) -> EmbedProgress:
-        """Wait until every memory is found by its meaning.
-
-        Raises:
-            ModelError: the model cannot be used.
-        """
-        return self._until_done(EmbedPending(), "meaning", progress)
-
-    def bind(self, progress: Progress | None = None) -> BindProgress:
-        """Wait until every memory is found by its shape; those that wait for their meaning first are not waited for."""
-        return self._until_done(BindPending(), "shape", progress)
-
-    def bind_before_question(self, more: Callable[[], bool]) -> None:
-        """Bind what is to be bound before a question is asked by shape, where no process does.
-
-        What is left then, or what goes wrong with it, is said in the answer.
-
-        Args:
-            more: asked before each bounded step whether there is time for it.
-        """
-        if self._server_info() is not None or self._unwritable() is not None:
-            return
-        try:
-            while more():
-                answer = self._ask(BindPending())
-                if not answer.pending:
-                    return
-        except MnemicError as error:
-            self._drain_warnings = [*self._drain_warnings, f"shape: {error} {error.remedy_text}"]
-
-    def rebind_failed(self, progress: Progress | None = None) -> int:
-        """Bind again the memories of which something could not be bound: what reads them may have been mended.
-
-        Returns of how many that is so now.
-        """
-        self._ask(RetryBinding())
-        self.bind(progress)
-        return self.counts().unread
-
     def rebuild(self, *, meaning: bool = False, progress: Callable[[int, int | None], None] | None = None) -> int:
         """Make what is derived again from the log; with `meaning`, vectors too. Returns the store's number."""
         answer = self._ask(Rebuild(meaning=meaning), timeout_s=24 * 3600.0, progress=progress)
@@ -425,14 +215,9 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
         finally:
             store.close()
 
-    def counts(self) -> Counts:
-        """Count what is there."""
-        return self._ask(Count())
-
     def status(self) -> Status:
         """What there is, and how it is."""
         from mnemic.runtime.api.views import usage_view
-        from mnemic.runtime.clock import SystemClock
 
         counts = self._ask(Count(), idle=True)
         encoder = None
@@ -464,7 +249,7 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
         now_us = SystemClock().now_us()  # hooks have no other clock
         capture = capture_status(folder / "spool", self.capture_progress(), now_us)
         paused = self.paused()
-        degraded += [*([] if paused is None else [paused.sentence()]), *self._drain_warnings, *capture.warnings()]
+        degraded += [*([] if paused is None else [paused.sentence()]), *self._warnings, *capture.warnings()]
         unwritable = self._unwritable()
         degraded += [] if unwritable is None else [f"store: nothing new is kept: {unwritable}"]
         files = folder.glob("store.db*")
@@ -492,15 +277,42 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
             del project["weeks"]
         return view
 
-    def embed_in_background(self) -> None:
-        """Embed what waits in the background, after whoever asks meanwhile."""
-        self.actor_system.tell(Committed(seq=self.counts().seq))
+    def catch_up(
+        self,
+        what: Literal["spool", "shape", "communities", "facts"],
+        more: Callable[[], bool],
+        progress: Progress | None = None,
+    ) -> list[str]:
+        """Do what waits before a question is asked, unless nothing can be written.
+
+        What goes wrong keeps no question from being answered: its answer says it.
+
+        Args:
+            what: what to do; ``spool`` takes in what hooks kept, and ``shape`` is left to the home's process if any.
+            more: asked before each bounded step whether there is time for it.
+
+        Returns what went wrong, a sentence, or nothing.
+        """
+        if self._unwritable() is not None:
+            return []
+        try:
+            if what == "spool":
+                self.drain_spool(more, transcripts=False)
+            elif what == "communities":
+                self.update_communities("asked", progress, more)
+            elif what == "facts":
+                self.update_facts(progress, more)
+            elif self._server_info() is None and more():
+                self.bind(progress, more)
+        except MnemicError as error:
+            named = "what hooks kept could not be taken in" if what == "spool" else what
+            self._warnings.append(f"{named}: {error} {error.remedy_text}")
+            return self._warnings[-1:]
+        return []
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
     def _brief_after_drain(self, message: Brief) -> Briefed:
-        from mnemic.runtime.clock import SystemClock
-
         clock = SystemClock()
         if message.occasion == "tool-failed" or message.updates_only:  # who asks waits for a moment alone
             return self._ask(message)
@@ -510,49 +322,3 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
         except (StoreError, RuntimeFault) as error:  # it comes again; an assistant waits for what is known so far
             _log.warning("what hooks kept was not taken in: %s", error.code, extra={"code": error.code})
         return self._ask(message)
-
-    def _capture_one(
-        self,
-        path: str,
-        format: str,
-        scope: str | None,
-        folder: str | None,
-        report: CaptureReport,
-        show: Callable[[int, int | None], None],
-    ) -> None:
-        named, path = (
-            path,
-            path if path == "-" else os.path.abspath(path),
-        )  # whoever reads it may work in another folder
-        skip, done = 0, False
-        while not done:
-            taken = self._ask(CaptureTranscript(path=path, format=format, scope=scope, folder=folder, skip=skip))
-            skip, done = taken.taken, taken.done
-            report.new += taken.new
-            report.known += taken.known
-            report.differing += taken.differing
-            report.elsewhere += taken.in_other_scope
-            report.retired += taken.retired
-            report.erased += taken.erased
-            report.left_out += taken.left_out
-            report.malformed += len(taken.malformed)
-            room = _MAX_MALFORMED_LINES - len(report.malformed_lines)
-            report.malformed_lines += [(named, line, why) for line, why in taken.malformed[:room]]
-            for name, lines in taken.unknown_fields:
-                report.unknown_fields[name] = report.unknown_fields.get(name, 0) + lines
-            report.scopes += taken.scopes
-            report.made_way |= {one.path: one.to for one in taken.made_way}
-            show(taken.position_bytes, taken.size_bytes)
-        report.files += 1
-        report.documents += taken.format in DOCUMENT_FORMATS
-        report.formats = sorted({*report.formats, taken.format})
-
-    def _embed_new(self, report: CaptureReport, progress: Progress | None) -> EmbedProgress | None:
-        """Wait for the meaning of what is new, or of what was left; ``None`` where nothing waits, or none can be."""
-        if not report.new and (self._server_info() is not None or not self.counts().pending):
-            return None  # what waits is somebody else's, and the process embeds it
-        try:
-            return self.embed(progress)
-        except (ModelError, RuntimeFault) as error:
-            report.meaning_error = f"{error} {error.remedy_text}"
-            return None

@@ -25,13 +25,12 @@ from mnemic.actors.protocol.errors import (
 )
 from mnemic.actors.protocol.events import escape_surrogates
 from mnemic.actors.protocol.store.messages import NoteBackup
-from mnemic.runtime.api.verbs import MindVerbs
+from mnemic.runtime.api.capture import CaptureVerbs
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys.keys import random_id
 from mnemic.runtime.version import __version__
 
 if TYPE_CHECKING:
-    from mnemic.actors.protocol.ambient_messages import Drained
     from mnemic.runtime.api.restore import RestoreResult
     from mnemic.runtime.transfer.import_history import ImportReport
 
@@ -54,14 +53,8 @@ class CopyResult(msgspec.Struct, frozen=True, kw_only=True):
     """Why what hooks kept is not in it, where it is not."""
 
 
-class TransferVerbs(MindVerbs):
+class TransferVerbs(CaptureVerbs):
     """The verbs."""
-
-    if TYPE_CHECKING:  # verbs of `mnemic.runtime.api.mind.Mind` itself
-
-        def drain_spool(self, *, transcripts: bool = True) -> Drained: ...
-
-        def embed_in_background(self) -> None: ...
 
     def backup(
         self,

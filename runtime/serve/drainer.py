@@ -8,6 +8,7 @@ knows, and nothing is lost by it.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 import threading
@@ -15,10 +16,10 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from mnemic.actors.protocol.ambient_messages import Drained, DrainSpool
 from mnemic.actors.protocol.contract import Clock
 from mnemic.actors.protocol.errors import ActorStopped, MnemicError
-from mnemic.runtime.api.mind import DRAIN_LOCK, DRAIN_TIMEOUT_S, Mind
+from mnemic.runtime.api.capture import DRAIN_LOCK
+from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.engine.engine import safe_cause
 from mnemic.runtime.minds.run_dir import RunDir
 from mnemic.runtime.serve.open_minds import OpenMinds
@@ -67,7 +68,7 @@ class _MindState:
         self.last_error = ""
 
 
-class SpoolDrainer:
+class DrainThread:
     """Drains the minds of one home, in a thread of its own."""
 
     def __init__(
@@ -189,22 +190,18 @@ class SpoolDrainer:
         held = RunDir(self._home).acquire_lock(DRAIN_LOCK)
         if held is None:  # a command that works alone: soon
             return
-        part = Drained(more=True)
+        parts = itertools.count()
         try:
             _queued_marker(self._home, name).unlink(missing_ok=True)  # first: what is queued meanwhile rings again
             with self._serving("drain", idle=idle), self._minds.use(name, False) as mind:
-                for _ in range(_MAX_PARTS):
-                    if not part.more or self._ended.is_set():
-                        break
-                    part = mind.actor_system.ask(DrainSpool(), DRAIN_TIMEOUT_S, idle=idle)
-                    idle = idle and not part.more
+                drained = mind.drain_spool(lambda: next(parts) < _MAX_PARTS and not self._ended.is_set(), idle=idle)
                 known.drained_mind = mind
         finally:
             os.close(held)
-        known.more = part.more
+        known.more = drained.more
         known.failures, known.last_error, known.not_before_s = 0, "", 0.0
-        if not part.more:
-            known.spool_at_end, known.next_due_at = seen, part.next_due_at
+        if not drained.more:
+            known.spool_at_end, known.next_due_at = seen, drained.next_due_at
             known.recheck_at_s = (
                 self._clock.monotonic_s() + _RECHECK_DELAYS_S[known.idle_polls]
                 if known.idle_polls < len(_RECHECK_DELAYS_S)

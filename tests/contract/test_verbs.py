@@ -76,7 +76,7 @@ METHODS: dict[Struct, Offer] = {
     Rebuild: offer("rebuild", own="progress"),
     ListCommunities: offer("communities"),
     ShowCommunity: offer("community"),
-    UpdateCommunities: offer("update_communities", own="progress", unlike="mark"),
+    UpdateCommunities: offer("update_communities", own="progress more", unlike="mark"),
     ListFacts: offer("facts"),
     ListConflicts: offer("conflicts"),
     SettleConflict: offer("settle"),

@@ -191,7 +191,7 @@ def test_a_spool_that_cannot_be_taken_in_keeps_no_question_from_being_answered_a
     with mnemic.open(made) as mind:
         mind.remember("the otter is known")
         monkeypatch.setattr(mind, "drain_spool", full)
-        mind.drain_before_question(lambda: True)
+        mind.catch_up("spool", lambda: True)
         recalled = mind.recall("otter")
         assert [hit.text for hit in recalled.hits] == ["the otter is known"]
         assert any("could not be taken in" in why and "full" in why for why in recalled.degraded)

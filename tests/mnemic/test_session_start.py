@@ -114,7 +114,7 @@ def test_it_writes_nothing_but_a_sealed_note_of_what_it_told(example: Path) -> N
     assert {path: digest for path, digest in files(example).items() if path != str(note)} == before
     with mnemic.open(example) as mind:
         assert mind.log_given().deliveries == ()
-        mind.drain_before_question(lambda: True)
+        mind.catch_up("spool", lambda: True)
         (giving,) = mind.log_given(scope="slipway", session="new").deliveries
         again = mind.brief(scope="slipway", assistant="claude-code", session="another")
         first, second = mind.log_given().deliveries

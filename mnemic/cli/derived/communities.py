@@ -41,7 +41,7 @@ def communities(chosen: CommandContext, number: int | None, scope: tuple[str, ..
     with chosen.open(create=False, asking=True) as mind:
         until_s = CLOCK.monotonic_s() + _UPDATE_S
         with progress_bars(chosen.as_json) as progress:
-            mind.update_communities_before_question(lambda: CLOCK.monotonic_s() < until_s, progress)
+            mind.catch_up("communities", lambda: CLOCK.monotonic_s() < until_s, progress)
         looked, found = chosen.resolve_scope(mind, scope)
         # Printed before the mind is closed, which may have to wait for another process's writing.
         if number is None:

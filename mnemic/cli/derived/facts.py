@@ -34,7 +34,7 @@ def _asking(chosen: CommandContext, scope: tuple[str, ...]) -> Iterator[tuple[Mi
     with chosen.open(create=False, asking=True) as mind:
         until_s = CLOCK.monotonic_s() + _UPDATE_S
         with progress_bars(chosen.as_json) as progress:
-            degraded = mind.update_facts_before_question(lambda: CLOCK.monotonic_s() < until_s, progress)
+            degraded = mind.catch_up("facts", lambda: CLOCK.monotonic_s() < until_s, progress)
         for line in degraded:
             click.echo(escape_controls(f"mnemic: {line}"), err=True)
         yield mind, *chosen.resolve_scope(mind, scope)

@@ -114,14 +114,14 @@ def test_before_a_question_no_more_steps_are_taken_than_there_is_time_for(
     steps = Steps(mind, progress(1, 2), progress(1, 1), progress(1, 1))
     monkeypatch.setattr(mind.actor_system, "ask", steps.ask)
     left = iter((True, True, False))  # what waits for its meaning would come first
-    mind.update_communities_before_question(lambda: next(left))
+    mind.catch_up("communities", lambda: next(left))
     assert len(steps.asked) == 2
 
 
 def test_what_fails_before_a_question_is_said_in_the_answer(mind: Mind, monkeypatch: pytest.MonkeyPatch) -> None:
     failed = ActorFailed(actor="communities", message="UpdateCommunities", cause="it fell over")
     monkeypatch.setattr(mind.actor_system, "ask", Steps(mind, failed).ask)
-    mind.update_communities_before_question(lambda: True)
+    mind.catch_up("communities", lambda: True)
     (said,) = mind.communities().degraded
     assert said.startswith("communities: ")
     assert "it fell over" in said
@@ -131,5 +131,5 @@ def test_nothing_is_written_before_a_question_where_nothing_can_be(mind: Mind, m
     steps = Steps(mind)
     monkeypatch.setattr(mind.actor_system, "ask", steps.ask)
     monkeypatch.setattr("mnemic.runtime.api.verbs.unwritable_reason", lambda folder: "the disk is read-only")
-    mind.update_communities_before_question(lambda: True)
+    mind.catch_up("communities", lambda: True)
     assert steps.asked == []

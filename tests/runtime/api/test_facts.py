@@ -346,7 +346,7 @@ def test_what_waits_is_read_step_by_step_with_or_without_a_model(mind: Mind, mon
     monkeypatch.setattr(mind.actor_system, "ask", steps.ask)
     told: list[Any] = []
     assert mind.update_facts(lambda *one: told.append(one)) == progress(3, 0)
-    assert told == [("facts", 1, 3), ("facts", 2, 3), ("facts", 3, 3)]
+    assert told == [("facts", 2, 3), ("facts", 3, 3)]
 
 
 def test_before_a_question_no_more_steps_are_taken_than_there_is_time_for(
@@ -355,14 +355,14 @@ def test_before_a_question_no_more_steps_are_taken_than_there_is_time_for(
     steps = Steps(mind, *[progress(1, 1)] * 3, model=ModelMissing(path="x", why="none"))
     monkeypatch.setattr(mind.actor_system, "ask", steps.ask)
     left = iter((True, False))
-    assert mind.update_facts_before_question(lambda: next(left)) == []
+    assert mind.catch_up("facts", lambda: next(left)) == []
     assert len(steps.asked) == 2
 
 
 def test_what_fails_before_a_question_is_said(mind: Mind, monkeypatch: pytest.MonkeyPatch) -> None:
     failed = ActorFailed(actor="knowledge", message="UpdateFacts", cause="it fell over")
     monkeypatch.setattr(mind.actor_system, "ask", Steps(mind, failed).ask)
-    (said,) = mind.update_facts_before_question(lambda: True)
+    (said,) = mind.catch_up("facts", lambda: True)
     assert said.startswith("facts: ")
     assert "it fell over" in said
 
@@ -371,5 +371,5 @@ def test_nothing_is_written_before_a_question_where_nothing_can_be(mind: Mind, m
     steps = Steps(mind)
     monkeypatch.setattr(mind.actor_system, "ask", steps.ask)
     monkeypatch.setattr("mnemic.runtime.api.verbs.unwritable_reason", lambda folder: "the disk is read-only")
-    assert mind.update_facts_before_question(lambda: True) == []
+    assert mind.catch_up("facts", lambda: True) == []
     assert steps.asked == []

@@ -13,25 +13,26 @@ import pytest
 from mnemic.actors.protocol.ambient_messages import Drained, DrainSpool
 from mnemic.actors.protocol.errors import DiskFull, MindMissing
 from mnemic.cli.hooks.uninstall import mnemic_files
-from mnemic.runtime.api.mind import DRAIN_LOCK
+from mnemic.runtime.api.capture import DRAIN_LOCK
+from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.minds.run_dir import RunDir
-from mnemic.runtime.serve.drainer import _MAX_PARTS, _RECHECK_DELAYS_S, SpoolDrainer, notify_queued
+from mnemic.runtime.serve.drainer import _MAX_PARTS, _RECHECK_DELAYS_S, DrainThread, notify_queued
 from tests.clocks import ManualClock
 from tests.harness import START_US
 from tests.waiting import until
 
 
-class Asked:
-    """A mind that only answers `DrainSpool`."""
+class Asked(Mind):
+    """A mind of the home's process that only answers `DrainSpool`."""
 
     def __init__(self, name: str, asked: list[tuple[str, bool]]) -> None:
+        super().__init__(self, Path(), name, None, dict)  # type: ignore[arg-type]
         self.name = name
         self.asked = asked
-        self.actor_system = self
         self.answers: list[Drained] = []
         self.fails: Exception | None = None
 
-    def ask(self, message: Any, timeout_s: float, *, idle: bool = False) -> Drained:
+    def ask(self, message: Any, timeout_s: float, progress: Any, *, idle: bool = False) -> Drained:
         assert message == DrainSpool()
         self.asked.append((self.name, idle))
         if self.fails is not None:
@@ -73,7 +74,7 @@ class Home:
         self.minds = Opened()
         self.served: list[tuple[str, bool]] = []
         RunDir(path).prepare()
-        self.drainer = SpoolDrainer(path, self.minds, self.track_request, self.clock)  # type: ignore[arg-type]
+        self.drainer = DrainThread(path, self.minds, self.track_request, self.clock)  # type: ignore[arg-type]
 
     @contextmanager
     def track_request(self, verb: str, trace: str | None = None, *, idle: bool = False) -> Iterator[None]:
@@ -108,7 +109,7 @@ def test_where_nothing_lies_nothing_is_opened(home: Home) -> None:
 
 def test_what_comes_for_a_locked_mind_waits_and_nothing_is_wrong_or_kept_awake(home: Home) -> None:
     locked = {"default"}
-    home.drainer = SpoolDrainer(home.path, home.minds, home.track_request, home.clock, locked.__contains__)  # type: ignore[arg-type]
+    home.drainer = DrainThread(home.path, home.minds, home.track_request, home.clock, locked.__contains__)  # type: ignore[arg-type]
     home.write("default", b"x")
     home.write("other", b"x")
     assert home.look() == [("other", False)]
