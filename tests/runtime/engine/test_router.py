@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemic.actors.protocol.background import WorkOn
 from mnemic.actors.protocol.errors import InboxFull, InvalidValue
 from mnemic.actors.protocol.message import Envelope
 from mnemic.runtime.engine.reports import Observer
@@ -32,7 +33,7 @@ class Nobody(msgspec.Struct, frozen=True):
     """Nobody takes it."""
 
 
-ROUTES: dict[type, list[str]] = {One: ["left"], Two: ["left", "right"]}
+ROUTES: dict[type, list[str]] = {One: ["left"], Two: ["left", "right"], WorkOn: ["left", "right"]}
 
 
 class Engine:
@@ -74,6 +75,17 @@ def test_only_what_one_actor_takes_can_be_asked(post: Router, engine: Engine, me
     with pytest.raises(InvalidValue, match=f"{takers} actors take it"):
         post.send(message, 1.0, trace="t")
     assert engine.sent == []
+
+
+def test_what_has_an_actor_work_on_goes_to_its_sender_alone_and_is_dead_where_that_does_not_take_it(
+    post: Router, engine: Engine
+) -> None:
+    engine.full = {"left", "right"}
+    post.tell(WorkOn(), trace="t", sender="right")
+    assert [(name, own) for name, _, _, own in engine.sent] == [("right", True)]
+    post.tell(WorkOn(), trace="t", sender="other")
+    post.tell(WorkOn(), trace="t")
+    assert [letter.reason for letter in post.dead_letters.summaries()] == ["no_taker"] * 2
 
 
 def test_what_is_told_goes_to_all_who_take_it_under_one_trace_with_the_time_of_the_request(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.capture.drain import quarantine_change, scrub_payload
+from mnemic.actors.capture.quarantine import quarantine_change, scrub_payload
 from mnemic.actors.protocol.events import HookRecord, to_bytes
 from mnemic.actors.protocol.ports import Scrubbed, UndecodedRecord
 from mnemic.runtime.secrets.secrets import load_scrub
