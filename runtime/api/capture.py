@@ -102,7 +102,7 @@ class CaptureVerbs(MindVerbs):
             except (BadInput, RuntimeFault) as error:
                 report.shape_error = f"{error} {error.remedy_text}"
             try:
-                self._work_through(UpdateFacts(), "facts", progress)
+                self._until_done(UpdateFacts(), "facts", progress)
             except (BadInput, RuntimeFault) as error:
                 report.facts_error = f"{error} {error.remedy_text}"
         counts = self.counts()  # once: it takes the longer the larger the mind is
@@ -176,7 +176,7 @@ class CaptureVerbs(MindVerbs):
         Raises:
             ModelError: the model cannot be used.
         """
-        return self._work_through(EmbedPending(), "meaning", progress)
+        return self._until_done(EmbedPending(), "meaning", progress)
 
     def bind(self, progress: Progress | None = None, more: Callable[[], bool] = lambda: True) -> BindProgress:
         """Wait until every memory is found by its shape; those that wait for their meaning first are not waited for.
@@ -184,7 +184,7 @@ class CaptureVerbs(MindVerbs):
         Args:
             more: asked before each bounded step but the first whether there is time for it.
         """
-        return self._work_through(BindPending(), "shape", progress, more)
+        return self._until_done(BindPending(), "shape", progress, more)
 
     def rebind_failed(self, progress: Progress | None = None) -> int:
         """Bind again the memories of which something could not be bound: what reads them may have been mended.

@@ -69,7 +69,7 @@ class CommunityVerbs(QuestionVerbs):
         """
         try:
             if more():
-                self._work_through(EmbedPending(), "meaning", more=more)
+                self._until_done(EmbedPending(), "meaning", None, more)
         except (ModelError, RuntimeFault) as error:  # they are found without meaning, or say what they wait for
             _log.info("communities come before meaning: %s", error.code, extra={"code": error.code})
         answer = self._ask(UpdateCommunities(mark=mark))

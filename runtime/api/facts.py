@@ -90,4 +90,4 @@ class FactVerbs(CommunityVerbs):
         answer = self._ask(UpdateFacts())
         if not answer.pending or not more():
             return answer
-        return self._work_through(UpdateFacts(), "facts", progress, more)
+        return self._until_done(UpdateFacts(), "facts", progress, more)

@@ -249,7 +249,7 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
         now_us = SystemClock().now_us()  # hooks have no other clock
         capture = capture_status(folder / "spool", self.capture_progress(), now_us)
         paused = self.paused()
-        degraded += [*([] if paused is None else [paused.sentence()]), *self._warnings, *capture.warnings()]
+        degraded += [*([] if paused is None else [paused.sentence()]), *self._drain_warnings, *capture.warnings()]
         unwritable = self._unwritable()
         degraded += [] if unwritable is None else [f"store: nothing new is kept: {unwritable}"]
         files = folder.glob("store.db*")
@@ -306,8 +306,8 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
                 self.bind(progress, more)
         except MnemicError as error:
             named = "what hooks kept could not be taken in" if what == "spool" else what
-            self._warnings.append(f"{named}: {error} {error.remedy_text}")
-            return self._warnings[-1:]
+            self._drain_warnings.append(f"{named}: {error} {error.remedy_text}")
+            return self._drain_warnings[-1:]
         return []
 
     # --- inside ------------------------------------------------------------------------------------------------------

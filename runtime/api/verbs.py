@@ -142,7 +142,7 @@ class MindVerbs:
         self._reopen = reopen
         self._passphrase = passphrase
         self._read_secret: Callable[[], str | None] = lambda: None
-        self._warnings: list[str] = []  # why something could not be done before a question was asked
+        self._drain_warnings: list[str] = []  # why what waited could not be taken in before the question
 
     @contextmanager
     def _exclusive_mind(self) -> Iterator[MindFolder]:
@@ -191,18 +191,10 @@ class MindVerbs:
         assert isinstance(answer, answer_type(type(message)))
         return answer
 
-    def _work_through(
-        self,
-        step: Request[StepT],
-        what: str,
-        progress: Progress | None = None,
-        more: Callable[[], bool] = lambda: True,
+    def _until_done(
+        self, step: Request[StepT], what: str, progress: Progress | None, more: Callable[[], bool] = lambda: True
     ) -> StepT:
-        """Ask for a bounded step again and again, until nothing waits or there is no more time.
-
-        Args:
-            more: asked before each step but the first whether there is time for it.
-        """
+        """Ask for a bounded step again and again, until nothing waits, or there is no more time."""
         while True:
             answer = self._ask(step)
             if progress is not None:
