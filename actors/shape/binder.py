@@ -233,7 +233,6 @@ class BinderActor:
                 _log.warning("another process binds otherwise, by its settings or model: this one leaves it to that")
             self._yields = True
             return False
-        self._announced.add(named)
         change = AddSpace(
             stamp=space.stamp,
             dimensions=space.dimensions,
@@ -244,6 +243,7 @@ class BinderActor:
             reading=self._reading,
         )
         self._worker.apply([change], seq, context)
+        self._announced.add(named)  # not before: what the Store was too busy to keep is asked for again
         self._cursor = 0
         return True
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from mnemic.actors.protocol.background import MindOpened, WorkOn
 from mnemic.actors.protocol.capture.messages import Forget, Recover
-from mnemic.actors.protocol.errors import InvalidValue, MnemicError, ModelMissing
+from mnemic.actors.protocol.errors import InvalidValue, MnemicError, ModelMissing, StoreBusy
 from mnemic.actors.protocol.events import Event
 from mnemic.actors.protocol.meaning.messages import DescribeEncoder
 from mnemic.actors.protocol.ports import Window
@@ -644,6 +644,28 @@ def test_what_fails_in_a_step_is_taken_up_by_the_instance_that_comes_after(tmp_p
             assert context.told == [WorkOn()]
         finally:
             binder.close()
+
+
+def test_other_settings_that_the_store_was_too_busy_to_keep_are_not_left_to_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def busy(message: Any) -> Any:
+        if isinstance(message, Apply):
+            raise StoreBusy(path="x", waited_s=1.0)
+        return one.ask(message)
+
+    with actor_system(tmp_path, sources={"a": talk(3)}) as one:
+        one.take("a")
+        settled(one)
+    monkeypatch.setitem(BUILT_IN_ACTORS, "binder", Idle)
+    with actor_system(tmp_path, **{"binder.dimensions": 512}) as one:
+        binder = BinderActor.make(one.ports)
+        with closing(binder):
+            with pytest.raises(StoreBusy):
+                binder.handle(WorkOn(), Asked(busy))  # type: ignore[arg-type]
+            binder.handle(WorkOn(), Asked(one.ask))  # type: ignore[arg-type]
+        assert one.look(lambda now: now.space()).dimensions == 512
+    assert "another process" not in caplog.text
 
 
 def test_the_reason_for_binding_without_meaning_is_in_the_log_once(
