@@ -264,16 +264,13 @@ class EmbedderActor:
 
     def _progress(self, context: Context) -> EmbedProgress:
         """How far it is: counted once, then kept as bundles are, and counted once more where nothing seems to wait."""
-        counted = self._count()
-        if counted.pending <= len(self._finished):  # nothing is done before it is kept
+        if self._count().pending <= len(self._finished):  # nothing is done before it is kept
             self._flush(context)
             self._counted = None
-            counted = self._count()
-            if not counted.pending:
+            if not self._count().pending:
                 self._retire_others(context)
-        unkept = len(self._finished)
-        done, pending = counted.done + unkept, counted.pending - unkept
-        return EmbedProgress(done=done, pending=pending, partly=counted.partly)
+        counted, unkept = self._count(), len(self._finished)
+        return EmbedProgress(done=counted.done + unkept, pending=counted.pending - unkept, partly=counted.partly)
 
     def _count(self) -> EmbedProgress:
         if self._counted is None:

@@ -20,10 +20,7 @@ from mnemic.actors.protocol.store.messages import Applied, Apply
 
 
 class WorkOn(Message, frozen=True, kw_only=True):
-    """An actor to itself: take the next step in the background, after whoever asked meanwhile.
-
-    Several actors take it, and each gets its own alone.
-    """
+    """An actor to itself: take the next step in the background, after whoever asked meanwhile."""
 
 
 class MindOpened(Message, frozen=True, kw_only=True):
@@ -33,13 +30,13 @@ class MindOpened(Message, frozen=True, kw_only=True):
 class BackgroundWorker:
     """Takes an actor's steps one after the other, as long as there is something to do.
 
-    * A step is the answer to a message `WorkOn` that the actor sends to itself. So it comes after every question that
-      waits, and at most one is under way, however many events come.
-    * A step reads from the store what waits, and keeps what it did in one transaction. So who is stopped or killed
-      between two steps, or in one, loses no more than a step, and the next instance does what is left.
-    * A step that raises an error of `mnemic.actors.protocol.errors` ends the work until the next event: its message
-      becomes a dead letter, which says why. After any other exception the supervisor makes a new instance, which
-      goes on; it sets aside an actor that fails again and again, with the reason.
+    * A step answers a message `WorkOn` that the actor sends to itself, so it comes after every question that waits. At
+      most one such message is under way, however many events come.
+    * A step reads from the store what waits, and has the Store keep what it did, at once or with that of the next few.
+      So a stop or a kill costs that work and loses nothing: the next instance does what is left.
+    * A step that raises an error of `mnemic.actors.protocol.errors` ends the work until the next event; its message
+      becomes a dead letter, which says why. After any other exception the supervisor makes a new instance, which goes
+      on; it sets aside an actor that fails again and again, with the reason.
     """
 
     def __init__(self, actor: str, step: Callable[[Context], bool], *, leaves_to_caller: bool = False) -> None:
