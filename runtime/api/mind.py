@@ -28,7 +28,7 @@ from mnemic.actors.protocol.store.messages import Count, Rebuild
 from mnemic.runtime.api.correct import CorrectionVerbs
 from mnemic.runtime.api.erase import ErasureVerbs
 from mnemic.runtime.api.lock import LockVerbs
-from mnemic.runtime.api.reports import Status, capture_status, loss_sentence, unbound_warning
+from mnemic.runtime.api.reports import Status, capture_status, engine_problems, loss_sentence, unbound_warning
 from mnemic.runtime.api.sleep import SleepVerbs
 from mnemic.runtime.api.transfer import TransferVerbs
 from mnemic.runtime.api.verbs import Progress, fields_as_parameters
