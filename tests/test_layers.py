@@ -62,11 +62,16 @@ IO_NAMES = {
 }
 
 
+BY_CALL = "import_module"
+"""In place of names, where a module is imported by a call."""
+
+
 class Import(NamedTuple):
-    """One imported module, dotted, and the line that asks for it."""
+    """One imported module, dotted, the line that asks for it, and the names that are taken from it."""
 
     module: str
     line: int
+    names: tuple[str, ...] = ()
 
 
 def imports(tree: ast.Module) -> Iterator[Import]:
@@ -83,11 +88,11 @@ def imports(tree: ast.Module) -> Iterator[Import]:
             if module == "mnemic":
                 yield from (Import(f"mnemic.{alias.name}", node.lineno) for alias in node.names)
             else:
-                yield Import(module, node.lineno)
+                yield Import(module, node.lineno, tuple(alias.name for alias in node.names))
         elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
             name = getattr(node.func, "attr", getattr(node.func, "id", ""))
             if name in {"import_module", "__import__"} and isinstance(node.args[0].value, str):
-                yield Import(node.args[0].value, node.lineno)
+                yield Import(node.args[0].value, node.lineno, (BY_CALL,))
 
 
 @cache
@@ -106,7 +111,7 @@ def folder_of(module: str) -> str:
 def misplaced(source: str, folder: str) -> list[str]:
     """List what the source of a module in a folder imports against the rules."""
     found = []
-    for module, line in imports_of(source):
+    for module, line, _ in imports_of(source):
         first = module.split(".")[0]
         if not first:
             found.append(f"{line}: {module} is relative")
@@ -123,7 +128,7 @@ def impure(source: str) -> list[str]:
     """List what a module of `hd` or `algorithms` does that reaches outside."""
     tree = ast.parse(source)
     found = []
-    for module, line in imports(tree):
+    for module, line, _ in imports(tree):
         parts = module.split(".")
         if any(".".join(parts[:length]) in IO_MODULES for length in range(1, len(parts) + 1)):
             found.append(f"{line}: imports {module}")
@@ -157,14 +162,13 @@ def imported_modules() -> dict[str, set[str]]:
     sources = {dotted(folder, path): path.read_text("utf-8") for folder, path in modules()}
     graph: dict[str, set[str]] = {name: set() for name in sources}
     for name, source in sources.items():
-        for node in ast.walk(ast.parse(source)):
-            if isinstance(node, ast.Import):
-                found = {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                below = {alias.name: f"{node.module}.{alias.name}" for alias in node.names}
-                found = {full if full in sources else node.module for full in below.values()}
-            else:
+        for module, _, names in imports_of(source):
+            if names == (BY_CALL,):
                 continue
+            if module not in sources and module.startswith("mnemic.") and module != "mnemic._native":
+                module = "mnemic"  # a name of the root's own
+            below = {f"{module}.{one}" for one in names}
+            found = {full if full in sources else module for full in below} or {module}
             graph[name] |= found & sources.keys() - {name}
     return graph
 
@@ -239,7 +243,7 @@ def test_a_heavy_package_is_imported_by_one_module_only() -> None:
     for folder, path in modules():
         if folder == "bench":
             continue  # a bench loads what it is to beat
-        for module, _ in imports_of(path.read_text("utf-8")):
+        for module, *_ in imports_of(path.read_text("utf-8")):
             importers[module.split(".")[0]].add(path.relative_to(ROOT))
     several = {heavy: {str(path) for path in importers[heavy]} for heavy in HEAVY if len(importers[heavy]) > 1}
     assert several == TOGETHER

@@ -21,7 +21,7 @@ from tests import oracle
 from tests.hd.drawing import NO_TORCHHD, SHIFTS, Words, hypervectors, random
 
 # One law is run for several classes, which is what a contract is for.
-laws = settings(max_examples=40, suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow])
+laws = settings(max_examples=20, suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow])
 
 WORDS = 160
 

@@ -201,7 +201,7 @@ class EncoderContract:
     # --- odd texts ---------------------------------------------------------------------------------------------------
 
     # Each implementation's suite runs it; there is no state in them that could differ.
-    @settings(max_examples=25, suppress_health_check=[HealthCheck.differing_executors])
+    @settings(max_examples=12, suppress_health_check=[HealthCheck.differing_executors])
     @given(st.text(st.characters(exclude_categories=()), max_size=80))
     def test_any_text_is_covered_and_embedded(self, encoder: Encoder, text: str) -> None:
         windows, covered = encoder.windows(text, 9)

@@ -439,7 +439,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=15)
+@settings(max_examples=5)
 @given(steps=STEPS)
 def test_what_is_asked_for_under_one_trace_is_kept_as_if_each_had_its_own(steps: list[tuple[str, list[str]]]) -> None:
     kept = []

@@ -78,7 +78,7 @@ def by_hand(space: Space, record: Record) -> NDArray[np.uint64]:
     return pack(np.where(votes == 0, tie, votes > 0))
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(records=st.lists(RECORDS, max_size=4))
 def test_a_record_is_the_majority_of_its_bound_pairs(bound: RecordEncoder, records: list[Record]) -> None:
     codes = bound.encode_records(records)

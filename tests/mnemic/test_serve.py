@@ -219,7 +219,7 @@ def test_an_assistant_is_told_what_is_wrong_until_it_is_mended(home: Path) -> No
         assert assistant.hear() == {"jsonrpc": "2.0", "id": 3, "result": {}}
 
 
-@pytest.mark.parametrize("engine", ["embedded", "ray"])
+@pytest.mark.parametrize("engine", ["embedded", pytest.param("ray", marks=pytest.mark.system)])
 def test_bad_settings_are_one_sentence_for_who_starts_it(home: Path, engine: str) -> None:
     setting(home, "[recall]\ncolour = 3")
     ended = run("serve", "--engine", engine, "--home", home)
@@ -337,6 +337,7 @@ def test_the_home_that_is_meant_where_none_is_named_is_made(tmp_path: Path) -> N
     assert home.stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.system
 def test_a_signal_ends_a_pipe_whose_assistant_does_not_read(home: Path) -> None:
     heard, said = os.pipe()
     process = start("mcp", "--home", home, stdout=said)
@@ -395,7 +396,8 @@ def hanging(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return pipe
 
 
-@pytest.mark.parametrize("sent", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.system)])
+@pytest.mark.system
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
 def test_told_to_leave_it_answers_what_is_under_way(home: Path, hanging: Path, sent: signal.Signals) -> None:
     with serving(home) as process:
         mind, answers = served(home), []
@@ -628,6 +630,7 @@ def leads_to_the_store(home: Path, trace: str) -> None:
     assert all(line["took_ms"] >= 0 for line in steps)
 
 
+@pytest.mark.system
 def test_a_trace_leads_from_the_face_to_the_store_and_no_text_is_logged(home: Path) -> None:
     setting(home, '[runtime]\nlog_level = "debug"')
     tea = CaptureText(text=b"the tea is in the blue tin", role="user", session="secret session", place=PLACE)
@@ -640,6 +643,7 @@ def test_a_trace_leads_from_the_face_to_the_store_and_no_text_is_logged(home: Pa
     assert (home / "serve.log").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.system
 def test_turns_that_go_well_leave_no_line_in_the_log_unless_it_is_to_hold_all(home: Path) -> None:
     mind = served(home)
     for number in range(5):
@@ -655,6 +659,7 @@ def test_turns_that_go_well_leave_no_line_in_the_log_unless_it_is_to_hold_all(ho
     until(lambda: any(line.get("message_type") == "CaptureText" for line in log_of(home)))
 
 
+@pytest.mark.system
 def test_the_log_is_turned_over_and_stays_small(home: Path) -> None:
     line = json.dumps({"message": "x" * 1000}) + "\n"
     (home / "serve.log").write_text(line * 1100, "utf-8")

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import shutil
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 import mnemic
+from mnemic import session_start
 from mnemic.compose import open_actor_system, ray_engine_factory
 from mnemic.open_mind import mind_over
 from mnemic.runtime.clock import SystemClock
@@ -43,14 +47,26 @@ def example(home: Path, captured: Path) -> Path:
     return home
 
 
-def alone(
-    home: Path, cwd: str = SLIPWAY, payload: bytes = PAYLOAD, event: str = "session-start", **more: str
-) -> Outcome:
+def words(home: Path, cwd: str = SLIPWAY, event: str = "session-start", **more: str) -> list[str]:
     options = {"assistant": "claude-code", "event": event, "home": str(home), "mind": "default", "cwd": cwd} | more
-    arguments = [word for name, value in options.items() for word in (f"--{name}", value)]
+    return [word for name, value in options.items() for word in (f"--{name}", value)]
+
+
+def alone(home: Path, cwd: str = SLIPWAY, payload: bytes = PAYLOAD, **more: str) -> Outcome:
+    """What it answers, in this process."""
+    given, out, err = (io.TextIOWrapper(io.BytesIO(data)) for data in (payload, b"", b""))
+    with mock.patch.object(sys, "stdin", given), redirect_stdout(out), redirect_stderr(err):
+        code = session_start.main(words(home, cwd, **more))
+    out.flush()
+    err.flush()
+    return Outcome(code, out.buffer.getvalue().decode(), err.buffer.getvalue().decode())  # type: ignore[attr-defined]
+
+
+def by_itself(home: Path) -> Outcome:
+    """What it answers as a hook starts it: in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-P", "-W", "error", "-m", "mnemic.session_start", *arguments],
-        input=payload,
+        [sys.executable, "-P", "-W", "error", "-m", "mnemic.session_start", *words(home)],
+        input=PAYLOAD,
         capture_output=True,
         timeout=BOUND_S,
         check=False,
@@ -82,7 +98,7 @@ def files(home: Path) -> dict[str, str]:
 
 
 def test_it_is_the_same_with_a_process_and_without_and_however_often(example: Path) -> None:
-    told = alone(example)
+    told = by_itself(example)
     assert (told.code, told.err) == (0, "")
     assert "Where we left off on 2026-10-26" in told.json["hookSpecificOutput"]["additionalContext"]
     assert alone(example) == told

@@ -204,7 +204,7 @@ def test_a_text_that_differs_only_in_the_white_space_around_it_is_known_and_not_
         assert actor_system.texts() == [b"yes\n"]
 
 
-@settings(max_examples=25)
+@settings(max_examples=8)
 @given(
     said=st.lists(st.tuples(st.sampled_from(["yes", "no", " yes"]), st.sampled_from(["a", "b"])), max_size=20),
     batch=st.sampled_from([1, 7, 256]),

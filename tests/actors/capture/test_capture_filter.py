@@ -101,7 +101,7 @@ def test_what_a_hook_kept_in_a_pause_all_the_same_is_dropped(tmp_path: Path) -> 
         assert waiting(actor_system).checks == {"t": "n"}, "a trial is nobody's words"
 
 
-@settings(max_examples=30)
+@settings(max_examples=10)
 @given(
     said=st.lists(st.tuples(st.sampled_from(["yes", "no"]), st.sampled_from(["hook", "missed", "paused"])), max_size=9),
     batch=st.sampled_from([1, 256]),

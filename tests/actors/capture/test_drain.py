@@ -154,7 +154,7 @@ def test_a_hosts_own_id_makes_hook_and_transcript_one_however_often_it_comes(tmp
         assert actor_system.texts() == [b"ls"]
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(
     said=st.lists(st.lists(st.sampled_from(["yes", "no", " yes"]), max_size=3), max_size=12),
     split=st.integers(1, 3),

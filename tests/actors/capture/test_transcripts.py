@@ -81,7 +81,7 @@ class Session:
         assert kept == Counter(self.said[number] for number in self.told)
 
 
-@settings(max_examples=40)
+@settings(max_examples=12)
 @given(steps=st.lists(STEP, max_size=14), batch=st.sampled_from([1, 2, 256]))
 def test_what_hooks_and_transcripts_told_is_there_as_often_as_it_was_said(steps: list[Any], batch: int) -> None:
     with tempfile.TemporaryDirectory() as home, opened(Path(home), batch_events=batch) as actor_system:

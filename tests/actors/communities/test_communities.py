@@ -287,8 +287,8 @@ def test_a_rebuild_finds_the_same_under_the_same_numbers(tmp_path: Path) -> None
         assert kept(one) == before
 
 
-@settings(max_examples=6, deadline=None)
-@given(st.lists(st.sampled_from(["boats", "bread", "music", "forget", "shelf"]), min_size=4, max_size=14), st.data())
+@settings(max_examples=3, deadline=None)
+@given(st.lists(st.sampled_from(["boats", "bread", "music", "forget", "shelf"]), min_size=4, max_size=10), st.data())
 def test_who_begins_anew_at_a_boundary_finds_what_one_finds_that_went_on(
     tmp_path_factory: pytest.TempPathFactory, steps: list[str], data: st.DataObject
 ) -> None:
@@ -486,7 +486,7 @@ def test_what_a_scope_was_found_by_is_chosen_anew_once_it_has_doubled(
             assert [(of.chosen_at, of.embedded) for of in kept(one)["scales"]] == [(chosen_at, 0)]
 
 
-@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=2, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.tuples(st.sampled_from(["add", "add", "forget", "recover", "recall", "wipe"]), st.integers(0, 2)),

@@ -154,7 +154,7 @@ MEMORY = st.tuples(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=8)
 @given(kept=st.lists(MEMORY, min_size=1, max_size=12), embedded=st.booleans(), k=st.integers(1, 5))
 def test_folding_hides_nothing_crosses_nothing_and_is_the_same_each_time(
     kept: list[tuple[str, str, str, int, str, int | None]],
@@ -201,7 +201,7 @@ def test_folding_hides_nothing_crosses_nothing_and_is_the_same_each_time(
 LONG = st.tuples(st.integers(1, 40), st.booleans()).map(lambda of: ("the crane " if of[1] else "kettle ") * 4 * of[0])
 
 
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(
     texts=st.lists(LONG, min_size=1, max_size=10),
     asked=st.lists(st.tuples(st.integers(1, 900), st.integers(1, 6)), min_size=1, max_size=6),

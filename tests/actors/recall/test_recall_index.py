@@ -47,7 +47,7 @@ def assert_as_new(actor_system: ActorHarness, memory: RecallIndex, encoder: Enco
     assert held(memory) == held(new)
 
 
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(
     steps=st.lists(
         st.sampled_from(["keep", "correct", "forget", "recover", "embed", "look", "rebuild", "rebuild all"]),

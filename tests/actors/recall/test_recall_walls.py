@@ -145,7 +145,7 @@ def without_crossing(said: Sequence[Said], inside: Sequence[bool]) -> list[Said]
     ]
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(
     said=MIND,
     questions=st.lists(QUESTION, min_size=1, max_size=6),
@@ -179,7 +179,7 @@ def test_nothing_is_given_named_or_counted_that_lies_outside(
                 assert question.get("since", 0) <= START_US + one.day * DAY_US < question.get("until", 1 << 62)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(
     said=MIND,
     question=QUESTION,

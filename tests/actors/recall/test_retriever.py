@@ -405,7 +405,7 @@ def test_the_trace_gives_each_signals_own_score_and_only_when_asked(harbour: Act
     assert harbour.recall("harbour crane").candidates == ()
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(
     before=st.text(st.sampled_from("ab é😀\ud800\n"), max_size=400),
     after=st.text(st.sampled_from("ab é😀\ud800\n"), max_size=400),
@@ -537,7 +537,7 @@ def test_what_a_forgotten_correction_replaced_stands_again(actor_system: ActorHa
 WORDS = st.lists(st.sampled_from(["tide", "kettle", "boat", "crane", "noon"]), min_size=1, max_size=5).map(" ".join)
 
 
-@settings(max_examples=12)
+@settings(max_examples=4)
 @given(
     life=st.lists(
         st.tuples(WORDS, st.sampled_from(["a", "b"]), st.none() | st.integers(0, 9), st.none() | st.integers(0, 9)),

@@ -214,7 +214,7 @@ def test_rebuilding_forking_and_binding_again_give_the_same_bits(tmp_path: Path)
         assert bound(two) == before
 
 
-@settings(max_examples=6)
+@settings(max_examples=3)
 @given(st.permutations(range(6)), st.sets(st.integers(0, 17), max_size=4))
 def test_in_whatever_order_sessions_come_and_whatever_is_forgotten_meanwhile_the_bits_are_the_same(
     tmp_path_factory: pytest.TempPathFactory, order: Sequence[int], forgotten: set[int]

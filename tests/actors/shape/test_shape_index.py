@@ -65,7 +65,7 @@ def assert_as_new(actor_system: ActorHarness, follower: Follower) -> Held:
     return held
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(
     steps=st.lists(
         st.tuples(st.sampled_from(["keep", "forget", "recover", "bind", "look", "rebuild"]), st.integers(0, 9)),

@@ -69,7 +69,7 @@ def test_the_groups_are_told_with_the_words_they_rest_on(mind: ActorHarness) -> 
     assert [one.row for one in item.sources] == [1, 2, 3]
 
 
-@settings(max_examples=12)
+@settings(max_examples=5)
 @given(
     said=st.lists(
         st.tuples(

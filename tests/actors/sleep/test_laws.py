@@ -111,7 +111,7 @@ def told(mind: ActorHarness) -> list[Any]:
     ]
 
 
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(steps=STEPS)
 def test_a_night_comes_to_rest_and_is_gone_once_taken_back(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[Any, ...]]
@@ -146,7 +146,7 @@ def test_a_night_comes_to_rest_and_is_gone_once_taken_back(
         assert mind.texts() == texts, "no memory is touched"
 
 
-@settings(max_examples=8)
+@settings(max_examples=3)
 @given(steps=STEPS)
 def test_nights_alone_change_no_ranking_from_the_second_on(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[Any, ...]]
@@ -163,7 +163,7 @@ def test_nights_alone_change_no_ranking_from_the_second_on(
         assert mind.look(lambda now: now.seq) == seq
 
 
-@settings(max_examples=12)
+@settings(max_examples=4)
 @given(steps=STEPS, number=st.integers(0, 6))
 def test_a_memory_that_is_of_use_loses_no_rank_by_it(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[Any, ...]], number: int

@@ -64,7 +64,7 @@ class TestAgreement:
         for vector, window in zip(found, windows, strict=True):
             np.testing.assert_allclose(vector, reference.encode(window), atol=1e-4)
 
-    @settings(max_examples=60)
+    @settings(max_examples=25)
     @given(config=configs(), seed=st.integers(0, 2**32 - 1), data=st.data())
     def test_in_bytes_any_small_model_points_the_same_way(
         self, config: BertConfig, seed: int, data: st.DataObject

@@ -360,7 +360,7 @@ TEXTS = st.builds(
 )
 
 
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(texts=st.lists(TEXTS, min_size=1, max_size=12, unique=True), by_hook=st.booleans())
 def test_no_text_that_begins_with_a_tag_becomes_a_fact_a_profile_line_or_a_protected_word(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str], by_hook: bool

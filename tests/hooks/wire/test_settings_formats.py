@@ -49,7 +49,7 @@ def written(value: Any, layout: int | str | None, between: list[str]) -> str:
     return "".join(pieces)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(OBJECTS, LAYOUTS, COMMENTS)
 def test_comments_and_their_places_change_nothing_of_what_is_read(
     value: dict[str, Any], layout: int | str | None, between: list[str]
@@ -58,7 +58,7 @@ def test_comments_and_their_places_change_nothing_of_what_is_read(
     assert read_json(text, comments=True, trailing_commas=True) == value
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(OBJECTS, LAYOUTS, OBJECTS, st.sampled_from(["\n", "\r\n"]), st.sampled_from(["", "\n"]))
 def test_a_text_is_rewritten_in_its_own_layout(
     value: dict[str, Any], layout: int | str | None, other: dict[str, Any], eol: str, ending: str

@@ -243,7 +243,7 @@ def test_scopes_are_listed_with_what_finds_them(command: Command, home: Path, pr
     assert "Usage: mnemic scope" in command("scope").out
 
 
-@pytest.mark.parametrize("served", [False, True])
+@pytest.mark.parametrize("served", [False, pytest.param(True, marks=pytest.mark.system)])
 def test_a_project_is_renamed_moved_merged_and_all_of_it_taken_back(
     command: Command, home: Path, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, served: bool
 ) -> None:

@@ -10,6 +10,7 @@ import re
 import stat
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from mnemic.actors.protocol.errors import NotOnRay
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys.key_slots import format_recovery_key
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind
+from tests.mnemic.test_session_start import alone
 from tests.paths import built_hook
 from tests.processes.faces import COMMAND, Outcome, finish
 from tests.processes.hosted import tool_call
@@ -278,7 +280,7 @@ def test_unlocked_once_everybody_is_answered_until_it_is_locked(locked: Path, sa
     assert say("recall", "heron", "--home", locked).code == 3
 
 
-@pytest.mark.parametrize("unlocked", [False, True])
+@pytest.mark.parametrize("unlocked", [False, pytest.param(True, marks=pytest.mark.system)])
 def test_what_works_on_a_whole_mind_takes_its_passphrase_as_a_line(
     locked: Path, tmp_path: Path, unlocked: bool, say: Say
 ) -> None:
@@ -306,6 +308,7 @@ def test_what_works_on_a_whole_mind_takes_its_passphrase_as_a_line(
     )
 
 
+@pytest.mark.system
 def test_the_key_is_in_no_file_and_no_log(locked: Path, say: Say) -> None:
     secrets = open_mind(locked, "default", WORDS)[1].secrets
     assert say("unlock", "--home", locked, given=WORDS.encode()).code == 0
@@ -355,6 +358,7 @@ def said(number: int, text: str, session: str = "s1") -> bytes:
     return json.dumps({"session_id": session, "hook_event_name": "UserPromptSubmit", "prompt": text}).encode()
 
 
+@pytest.mark.system
 def test_hooks_write_to_a_locked_mind_and_all_of_it_is_taken_in_once_it_is_unlocked(locked: Path, say: Say) -> None:
     assert hook(locked, "prompt", said(1, "an otter swims below it")).code == 0
     waits = say("status", "--home", locked, "--json").json["capture"]["backlog"]
@@ -367,31 +371,22 @@ def test_hooks_write_to_a_locked_mind_and_all_of_it_is_taken_in_once_it_is_unloc
     until(taken)
 
 
-def test_a_session_s_start_is_told_that_the_memory_is_locked_with_a_process_and_without(locked: Path, say: Say) -> None:
-    def told() -> tuple[str, str]:
-        options = ["--assistant", "claude-code", "--event", "session-start", "--home", str(locked), "--cwd", "/"]
-        done = subprocess.run(
-            [COMMAND[0], "-P", "-W", "error", "-m", "mnemic.session_start", *options],
-            input=PAYLOAD,
-            capture_output=True,
-            timeout=BOUND_S,
-            check=True,
-        )
-        return read(json.loads(done.stdout))
-
+@pytest.mark.parametrize("served", [False, pytest.param(True, marks=pytest.mark.system)])
+def test_a_session_s_start_is_told_that_the_memory_is_locked_with_a_process_and_without(
+    locked: Path, served: bool
+) -> None:
     def read(answer: dict[str, Any]) -> tuple[str, str]:
         return answer["hookSpecificOutput"]["additionalContext"], answer["systemMessage"]
 
-    alone, shown = told()
+    with serving(locked) if served else nullcontext():
+        told = hook(locked, "session-start", PAYLOAD, "--ask") if served else alone(locked, cwd="/", payload=PAYLOAD)
+        if served:
+            assert "locked" not in hook(locked, "prompt", said(2, "what swims?"), "--ask").out
     sentence = (
         "Mnemic's memory is locked by its passphrase: nothing from before can be recalled here, and what happens is"
         f" kept for later. Its owner opens it with `mnemic unlock --home {locked}` in a terminal."
     )
-    assert (alone, shown) == (f"<mnemic-memory>\n{sentence}\n</mnemic-memory>", f"Mnemic: {sentence}")
-    with serving(locked):
-        asked = hook(locked, "session-start", PAYLOAD, "--ask")
-        assert read(asked.json) == (alone, shown)
-        assert "locked" not in hook(locked, "prompt", said(2, "what swims?"), "--ask").out
+    assert read(json.loads(told.out)) == (f"<mnemic-memory>\n{sentence}\n</mnemic-memory>", f"Mnemic: {sentence}")
 
 
 @pytest.mark.system
@@ -403,6 +398,7 @@ def test_a_session_of_a_mind_that_is_locked_and_paused_is_shown_both(locked: Pat
     assert "kept for later" not in shown
 
 
+@pytest.mark.system
 def test_a_session_that_is_to_be_told_nothing_is_not_told_that_it_is_locked(locked: Path) -> None:
     (locked / "mnemic.toml").write_text("[brief]\nbudget_tokens = 0\n")
     with serving(locked):
@@ -412,6 +408,7 @@ def test_a_session_that_is_to_be_told_nothing_is_not_told_that_it_is_locked(lock
 # --- recovery --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.system
 def test_the_recovery_key_unlocks_what_a_passphrase_locks(home: Path, say: Say) -> None:
     recovery = bytes(range(32))
     create_mind(home, "default", SystemClock(), passphrase=WORDS, recovery=recovery)

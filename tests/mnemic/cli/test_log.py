@@ -305,6 +305,7 @@ def test_the_status_tells_memories_bytes_and_tokens_by_project_and_by_week(comma
 # --- by way of the process -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.system
 def test_it_is_the_same_by_way_of_the_process(command: Command, shelf: Path) -> None:
     with mnemic.open(shelf) as mind:
         mind.brief(scope="work/shelf", assistant="codex", session="new")

@@ -9,6 +9,7 @@ import shlex
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -318,6 +319,7 @@ def test_an_unknown_role_lists_those_there_are(command: Command, boat: Path) -> 
     assert all(name in said for name in ROLES if name != "workspace")  # which is bound where a setting says so
 
 
+@pytest.mark.system
 def test_the_home_process_answers_as_the_command_does_alone(command: Command, boat: Path) -> None:
     asked = ("tool=pytest", "outcome=failed", "file=?")
     alone = shaped(command, boat, *asked)
@@ -427,7 +429,10 @@ def test_what_says_the_same_is_one_hit_that_names_the_others(command: Command, p
 # --- filters of a recall ---------------------------------------------------------------------------------------------
 
 
-def test_a_recall_asks_for_who_and_what_at_the_command_and_by_way_of_the_process(command: Command, boat: Path) -> None:
+@pytest.mark.parametrize("served", [False, pytest.param(True, marks=pytest.mark.system)])
+def test_a_recall_asks_for_who_and_what_at_the_command_and_by_way_of_the_process(
+    command: Command, boat: Path, served: bool
+) -> None:
     def texts(*asked: object) -> list[str]:
         outcome = command("recall", "the", "pier", "oars", "failed", "ok", *asked, "--home", boat, "--json")
         assert outcome.code == 0, outcome
@@ -438,15 +443,13 @@ def test_a_recall_asks_for_who_and_what_at_the_command_and_by_way_of_the_process
         (("--file", "oars.py", "--tool", "Edit"), ["Edit\nfile_path: /work/boat/oars.py"]),
         (("--role", "tool", "--file", "tests/"), ["failed, 2", "ok, 4"]),
     ]
-    for options, found in asked:
-        assert texts(*options) == found
-    refused = command("recall", "oars", "--speaker", "Ada", "--home", boat, "--json")
+    with serving(boat) if served else nullcontext():
+        for options, found in asked:
+            assert texts(*options) == found
+        refused = command("recall", "oars", "--speaker", "Ada", "--home", boat, "--json")
     assert (refused.code, refused.json["code"]) == (2, "unknown_filter")
     assert refused.json["error"] == "No memory has the speaker 'Ada'."
     assert refused.json["remedy"] == "Did you mean 'Ida'? Those that are there: Ida."
-    with serving(boat):
-        for options, found in asked:
-            assert texts(*options) == found
 
 
 def test_the_same_day_week_or_month_as_both_ends_means_all_of_it_in_each_command(command: Command, boat: Path) -> None:

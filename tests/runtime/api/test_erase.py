@@ -95,7 +95,7 @@ def opened(home: Path, served: bool) -> Iterator[Mind]:
 # --- the whole -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("served", [False, True], ids=["alone", "served"])
+@pytest.mark.parametrize("served", [False, pytest.param(True, marks=pytest.mark.system)], ids=["alone", "served"])
 def test_what_is_erased_is_in_no_file_of_the_home_and_never_comes_back(
     home: Path, tmp_path: Path, command: Command, served: bool
 ) -> None:
@@ -168,7 +168,7 @@ def test_a_call_to_which_its_host_gives_no_id_does_not_come_back_from_the_spool_
 TEXTS = st.text(st.characters(codec=None), min_size=QUOTE_BYTES, max_size=120)
 
 
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(st.lists(TEXTS, min_size=1, max_size=5), st.lists(TEXTS, min_size=1, max_size=3))
 def test_whatever_was_said_erased_leaves_no_sixteen_bytes_that_only_it_had(
     tmp_path_factory: pytest.TempPathFactory, gone: list[str], stays: list[str]

@@ -153,6 +153,7 @@ def test_a_call_forgets_what_only_its_erased_result_named(home: Path, tmp_path: 
         assert (known["file"], known["outcome"], known["tool"]) == ((), (), ("bash", "pytest"))
 
 
+@pytest.mark.system
 def test_killed_while_it_binds_a_mind_loses_nothing(home: Path, tmp_path: Path) -> None:
     transcript = talk(tmp_path / "talk.jsonl", 600)
     process = start("capture", transcript, "--home", home, "--json")

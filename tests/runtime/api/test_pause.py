@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from mnemic.runtime.api.pause import parse_duration_us
 from mnemic.runtime.capture.pauses import CAPTURE_OFF_NOTICE, read_pauses
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import create_mind
+from tests.mnemic.test_session_start import alone as session_start
 from tests.paths import built_hook
 from tests.processes.faces import Outcome, git_project, lines, name_scope, run
 from tests.processes.hosted import tool_call
@@ -246,16 +246,15 @@ def asked(home: Path, project: Path, **environment: str) -> tuple[str, str]:
     return context(hook(home, "session-start", started(project), "--ask", **environment))
 
 
-def alone(home: Path, project: Path, *options: str, source: str = "startup") -> str:
+def alone(home: Path, project: Path, source: str = "startup", **more: str) -> str:
     """What it is told where none does."""
-    command = [sys.executable, "-W", "error", "-m", "mnemic.session_start", "--assistant", "claude-code"]
-    command += ["--event", "session-start", "--home", str(home), "--cwd", str(project), *options]
     given = json.dumps(started(project, source=source)).encode()
-    return subprocess.run(command, input=given, capture_output=True, timeout=BOUND_S, check=True).stdout.decode()
+    return session_start(home, cwd=str(project), payload=given, **more).out
 
 
+@pytest.mark.parametrize("served", [False, pytest.param(True, marks=pytest.mark.system)])
 def test_the_start_of_a_session_says_so_with_a_process_and_without_and_the_same(
-    made: Path, project: Path, command: Any
+    made: Path, project: Path, command: Any, served: bool
 ) -> None:
     prompt(made, "We decided: the otter sleeps in drawer nine from now on.", project)
     assert len(kept(made)) == 1
@@ -270,10 +269,17 @@ def test_the_start_of_a_session_says_so_with_a_process_and_without_and_the_same(
         f"<mnemic-memory>\n{told}\n</mnemic-memory>",
         f"Mnemic: {told}",
     ), "one that goes on has the rest"
-    with serving(made):
-        assert asked(made, project) == (text, shown)
+    with serving(made) if served else mnemic.open(made) as mind:
+
+        def answer() -> str:
+            if served:
+                return hook(made, "session-start", started(project), "--ask")
+            given = json.dumps(started(project)).encode()
+            return str(mind.hook_reply("claude-code", "session-start", str(project), given).decode())
+
+        assert context(answer()) == (text, shown)
         assert command("resume", "--home", made).code == 0
-        assert hook(made, "session-start", started(project), "--ask") == before
+        assert answer() == before
 
 
 def test_an_empty_memory_that_is_paused_says_so_too(made: Path, project: Path, command: Any) -> None:
@@ -289,7 +295,7 @@ def test_a_session_whose_shell_switched_the_capture_off_is_told_that_it_is_not_r
     made: Path, project: Path
 ) -> None:
     assert (
-        context(alone(made, project, "--off", "capture"))[0]
+        context(alone(made, project, off="capture"))[0]
         == f"<mnemic-memory>\n{CAPTURE_OFF_NOTICE}\n</mnemic-memory>"
     )
     with serving(made):

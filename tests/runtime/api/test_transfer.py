@@ -136,7 +136,7 @@ def answers(mind: Mind) -> list[Any]:
     return told
 
 
-@settings(max_examples=8)
+@settings(max_examples=3)
 @given(steps=STEPS)
 def test_backed_up_and_restored_exported_and_imported_a_mind_gives_the_same_answers(
     fresh: Callable[[], Path], steps: list[tuple[str, int, str]]

@@ -121,7 +121,7 @@ NEW = {
 }
 STRIDES = {"make": 3, "export": 4}
 """Steps from one kill to the next; these two only write beside, and then rename."""
-SAMPLE = 5
+SAMPLE = 12
 """So much longer they are where only a sample of the kills is tried."""
 BEFORE: dict[str, Any] = {"make": None, "export": None, "backup": ["otter then"]}
 

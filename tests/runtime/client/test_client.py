@@ -108,6 +108,7 @@ def test_a_stale_card_whose_number_another_process_has_hinders_nobody(home: Path
     assert ensure_running(home, CLOCK).pid != os.getpid()
 
 
+@pytest.mark.system
 def test_a_relative_home_is_meant_from_here_also_by_the_process(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(home.parent)
     served(Path("home")).remember("from here")
@@ -346,6 +347,7 @@ def test_a_home_that_cannot_be_written_is_told(tmp_path: Path) -> None:
         served(tmp_path / "file" / "home").counts()
 
 
+@pytest.mark.system
 def test_a_newer_process_is_one_sentence_and_stays(home: Path) -> None:
     with serving(home, protocol=PROTOCOL + 1) as process:
         with pytest.raises(NewerProcess, match=rf"is newer \(protocol {PROTOCOL + 1}\)") as raised:

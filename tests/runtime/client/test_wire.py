@@ -92,7 +92,7 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=25)
+@settings(max_examples=8)
 @given(data=st.data())
 def test_a_message_arrives_as_it_was_sent(kind: type[msgspec.Struct], data: st.DataObject) -> None:
     message = data.draw(values(kind))
@@ -100,7 +100,7 @@ def test_a_message_arrives_as_it_was_sent(kind: type[msgspec.Struct], data: st.D
 
 
 @pytest.mark.parametrize("kind", ANSWERS)
-@settings(max_examples=25)
+@settings(max_examples=8)
 @given(data=st.data())
 def test_an_answer_arrives_as_it_was_sent(kind: type[msgspec.Struct], data: st.DataObject) -> None:
     answer = data.draw(values(kind))

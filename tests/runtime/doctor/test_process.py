@@ -223,6 +223,7 @@ def opened_for_a_reader(pipe: Path) -> int:
     return found[0]
 
 
+@pytest.mark.system
 def test_a_process_that_starts_is_well_until_it_takes_too_long(home: Path, tmp_path: Path) -> None:
     create_mind(home, "default", SystemClock())
     settings, held, good = home / "mnemic.toml", tmp_path / "held", tmp_path / "good"

@@ -71,6 +71,7 @@ def test_it_can_be_said_twice() -> None:
         resource.setrlimit(resource.RLIMIT_CORE, before)
 
 
+@pytest.mark.system
 def test_a_process_that_serves_leaves_no_core_when_it_aborts(home: Path, tmp_path: Path) -> None:
     folder = tmp_path / "here"
     folder.mkdir()

@@ -230,7 +230,7 @@ class TestUnusable:
         with pytest.raises(ModelUnusable, match=f"{name} is of type BF16"):
             load(folder)
 
-    @settings(max_examples=150)
+    @settings(max_examples=60)
     @given(st.data())
     def test_any_header_is_read_or_refused(self, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
         shapes = expected_shapes(SMALL)

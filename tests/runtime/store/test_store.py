@@ -312,7 +312,7 @@ class AnyLife(RuleBasedStateMachine):
         assert {row[0] for row in forked["unbound"]} == there - retired
 
 
-AnyLife.TestCase.settings = settings(max_examples=40, stateful_step_count=14)
+AnyLife.TestCase.settings = settings(max_examples=16, stateful_step_count=14)
 TestAnyLife = AnyLife.TestCase
 
 

@@ -123,7 +123,7 @@ def test_a_process_believed_dead_cannot_write_once_another_took_over(path: Path)
 SLOTS = ("a", "b", None)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 7)), max_size=25))
 def test_whatever_the_order_of_opening_and_writing_only_the_newest_of_a_slot_writes(
     steps: list[tuple[bool, int]],

@@ -23,7 +23,7 @@ COUNT = 6
 numbers = st.integers(1, COUNT)
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(links=st.lists(st.tuples(numbers, numbers), max_size=8), retired=st.sets(numbers))
 def test_the_next_in_the_chain_that_is_not_retired_stands_for_a_memory(
     links: list[tuple[int, int]], retired: set[int]

@@ -258,7 +258,7 @@ def after_all(before: dict[bytes, bytes], gone: set[bytes]) -> dict[bytes, bytes
     return left
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(histories(), st.sets(numbers, min_size=1, max_size=6), st.sets(numbers, max_size=3))
 def test_erased_is_in_no_byte_and_the_store_goes_on(
     history: list[tuple[str, Any]], chosen: set[int], later: set[int]

@@ -199,7 +199,7 @@ def sheets(exported: Path) -> dict[str, list[Any]]:
 # --- laws ------------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=30)
+@settings(max_examples=10)
 @given(history=HISTORIES)
 @example(history=WHOLE)
 def test_what_was_exported_and_imported_exports_the_same_and_answers_the_same(

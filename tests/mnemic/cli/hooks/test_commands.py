@@ -306,6 +306,7 @@ def test_a_process_that_takes_no_part_is_told_though_a_session_would_be_answered
     assert "which serves the home, did not take part" in told.out
 
 
+@pytest.mark.system
 @pytest.mark.skipif(not HOOK.exists(), reason=f"{HOOK} is not built")
 def test_the_process_that_serves_is_asked_and_answers(command: Command, user: Path, home: Path) -> None:
     install(command, home, "cursor")
@@ -362,6 +363,7 @@ def test_what_helped_is_told_unless_it_was_switched_off_and_stays_off_until_it_i
     assert told == [True, False, False, True, True]
 
 
+@pytest.mark.system
 def test_on_a_yes_they_are_taken_in_by_the_homes_process(command: Command, user: Path, home: Path) -> None:
     transcripts(user, 3)
     taken = install(command, home, "claude-code", "--backfill", "--json").json["backfill"]

@@ -270,7 +270,7 @@ FIELDS = sorted(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(
     path=st.sampled_from(["recall", "capture-text", "get-memories", "find-scope", "count"]),
     fields=st.dictionaries(st.sampled_from(FIELDS), ODD, max_size=4),

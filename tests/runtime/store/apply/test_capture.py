@@ -102,7 +102,7 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=12)
 @given(asked=st.lists(st.lists(CHANGES, min_size=1, max_size=4), max_size=6), cut=st.integers(0, 6))
 def test_rebuilt_it_is_the_same_and_a_fork_is_as_it_was(
     tmp_path_factory: pytest.TempPathFactory, asked: list[list[Change]], cut: int

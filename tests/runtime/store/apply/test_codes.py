@@ -184,7 +184,7 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=8)
 @given(
     st.lists(MADE, min_size=6, max_size=10, unique_by=lambda one: one.id),
     st.lists(CHANGES, min_size=6, max_size=12),

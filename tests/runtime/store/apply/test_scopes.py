@@ -72,7 +72,7 @@ def fill(store: Store, *places: tuple[str, str | None]) -> None:
 # --- the laws --------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(st.lists(CHANGES, min_size=1, max_size=9))
 def test_all_of_it_can_be_taken_back_made_again_and_copied_as_it_was(asked: list[Change | ScopeRef]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -345,7 +345,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(st.lists(STEPS, min_size=2, max_size=12))
 @example([FOLDERS[0], FOLDERS[1], RenameScope(path="b", to="a/x"), FILES[3], "undo"])
 @example([FOLDERS[2], RenameScope(path="a~2", to="a/x"), FILES[1], "undo"])

@@ -240,7 +240,7 @@ _UNDO = st.tuples(st.just("undo"), st.integers(0, 10))
 _REBUILD = st.tuples(st.just("rebuild"))
 
 
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(steps=st.lists(st.one_of(_NIGHT, _NIGHT, _UNDO, _REBUILD), max_size=9))
 def test_taking_nights_back_leaves_what_stood_before_them(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[Any, ...]]
