@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+import inspect
 import json
 import shutil
 import socket
@@ -16,6 +17,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import uvicorn.server
+from mcp.server.mcpserver.tools import Tool
 
 import mnemic
 from mnemic.actors.protocol.contract import Clock
@@ -224,15 +226,30 @@ class _ShortPauses:
         await asyncio.sleep(min(delay_s, 0.01))
 
 
+_tools: dict[Any, Tool] = {}
+
+
+def _tool_once(made: type[Tool], verb: Callable[..., Any], **options: Any) -> Tool:
+    """What the SDK makes of a tool's function, made once for all servers: schemas and models take 5 ms a tool."""
+    known = (made, verb.__code__, verb.__doc__, str(inspect.signature(verb)), repr(options))
+    if known not in _tools:
+        _tools[known] = _from_function(made, verb, **options)
+    return _tools[known].model_copy(update={"fn": verb})
+
+
+_from_function = Tool.from_function.__func__  # type: ignore[attr-defined]
+
+
 @contextmanager
 def hosted(home: Path, tcp: TcpListener | None = None, minds: Any = None, started_in: str = "") -> Iterator[Hosted]:
     """Host the faces of a home; all is answered and closed in the end."""
     folder = Path(tempfile.mkdtemp(prefix="mnemic-", dir="/tmp"))
     own = minds is None
     minds = OpenMinds(home) if own else minds
-    faces = Hosted(home, minds, NotedDoor(home), folder, tcp, SystemClock(), started_in)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(uvicorn.server, "asyncio", _ShortPauses())
+        patch.setattr(Tool, "from_function", classmethod(_tool_once))
+        faces = Hosted(home, minds, NotedDoor(home), folder, tcp, SystemClock(), started_in)
         faces.thread.start()
         try:
             assert faces.faces.ready.wait(BOUND_S)

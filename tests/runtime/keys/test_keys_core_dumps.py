@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from mnemic.runtime.keys.keys import disable_core_dumps
 from tests.processes.faces import start
 from tests.processes.hosted import tool_call
