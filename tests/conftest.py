@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import shutil
 import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -142,17 +144,29 @@ def home(tmp_path: Path) -> Iterator[Path]:
     end(folder)
 
 
+@contextmanager
+def _standard_input(given: bytes) -> Iterator[None]:
+    """Have a pipe for standard input that holds such bytes, and ends."""
+    heard, said = os.pipe()
+    os.write(said, given)  # no more than 64 KiB, which a pipe takes in
+    os.close(said)
+    with io.TextIOWrapper(os.fdopen(heard, "rb"), encoding="utf-8") as pipe, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", pipe)
+        yield
+
+
 @pytest.fixture
 def command(capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[..., Outcome]]:
-    """Run the command in this process."""
+    """Run the command in this process; it may be given what it reads."""
     mask, handler = os.umask(0o077), signal.getsignal(signal.SIGTERM)
 
-    def call(*arguments: object) -> Outcome:
+    def call(*arguments: object, given: bytes | None = None) -> Outcome:
         code: object = 0
-        try:
-            main([str(one) for one in arguments])
-        except SystemExit as ended:
-            code = ended.code
+        with nullcontext() if given is None else _standard_input(given):
+            try:
+                main([str(one) for one in arguments])
+            except SystemExit as ended:
+                code = ended.code
         assert isinstance(code, int)
         out, err = capsys.readouterr()
         return Outcome(code, out, err)

@@ -140,10 +140,11 @@ class EncoderContract:
     # --- agreement ---------------------------------------------------------------------------------------------------
 
     def test_real_texts_point_where_the_reference_points(self, encoder: Encoder) -> None:
-        found = encoder.encode(example_windows())
-        assert found.shape == (len(example_windows()), 384)
+        some = example_windows()[::4]
+        found = encoder.encode(some)
+        assert found.shape == (len(some), 384)
         assert_unit(found)
-        assert cosines(found, expected()).min() >= self.agreement
+        assert cosines(found, expected()[::4]).min() >= self.agreement
 
     def test_every_golden_window_points_where_sentence_transformers_points(self, encoder: Encoder) -> None:
         for golden in GOLDEN["texts"]:
@@ -179,11 +180,11 @@ class EncoderContract:
         shorter, their_own = windows[:-1], alone[:-1]
         self.assert_same(encoder.encode(shorter[::-1]), their_own[::-1])
         self.assert_same(encoder.encode([*shorter, *shorter]), np.concatenate([their_own, their_own]))
-        for first in (0, 3, 8):
+        for first in (0, 3, 7):
             self.assert_same(encoder.encode(windows[first : first + 2]), alone[first : first + 2])
 
     def test_two_that_were_loaded_alike_give_the_same_bits_however_many_threads_they_have(self) -> None:
-        windows = random_windows(2, (128,) * 5 + (9,) * 20, 30522)
+        windows = random_windows(2, (128,) * 3 + (9,) * 8, 30522)
         vectors = [self.load(threads=threads).encode(windows).tobytes() for threads in (1, 3)]
         assert vectors[0] == vectors[1]
 

@@ -393,7 +393,7 @@ def bind_and_die(home: str, steps: str) -> None:
         settled(one)
 
 
-@pytest.mark.parametrize("steps", [1, 2, 3])
+@pytest.mark.parametrize("steps", [2, *(pytest.param(steps, marks=pytest.mark.system) for steps in (1, 3))])
 def test_killed_at_any_step_it_goes_on_where_it_was_and_the_bits_are_the_same(tmp_path: Path, steps: int) -> None:
     with actor_system(tmp_path / "whole", sources={"a": talk(80)}) as one:
         one.take("a")

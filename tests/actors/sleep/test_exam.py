@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import pytest
 
@@ -21,6 +22,7 @@ from mnemic.actors.protocol.sleep.snapshot import PastQuestion
 from mnemic.actors.sleep.exam import LEAST_QUESTIONS, Exam, ExamQuestion
 from mnemic.actors.sleep.stages import Derivation
 from tests.actors.sleep.sleeping import SHELF, ask_as, open_as, whole_night
+from tests.clocks import ManualClock
 from tests.harness import ActorHarness
 
 THINGS = ("crane", "kettle", "ledger", "buoy", "lamp", "rope", "anchor", "tiller", "winch", "chart", "radio")
@@ -61,13 +63,46 @@ def weights(monkeypatch: pytest.MonkeyPatch) -> dict[int, float]:
     return given
 
 
-@pytest.fixture
-def mind(tmp_path: Path) -> Iterator[ActorHarness]:
-    with ActorHarness(tmp_path) as mind:
+class Kept(NamedTuple):
+    """A home that is not to be written to, and the time it was left at."""
+
+    home: Path
+    at_us: int
+
+    def copy(self, home: Path) -> ActorHarness:
+        return ActorHarness(Path(shutil.copytree(self.home, home)), clock=ManualClock(self.at_us))
+
+
+@pytest.fixture(scope="module")
+def things(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    """Each thing in each place, with its meaning."""
+    home = tmp_path_factory.mktemp("things")
+    with ActorHarness(home) as mind:
         for place in PLACES:
             for thing in THINGS:
                 mind.keep(f"the {thing} is in the {place}", place=SHELF, session=f"{thing} {place}")
         mind.embed()
+    return Kept(home, mind.clock.now_us())
+
+
+@pytest.fixture(scope="module")
+def asked_things(things: Kept, tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    """The same, and an assistant has asked for each."""
+    home = tmp_path_factory.mktemp("asked") / "home"
+    with things.copy(home) as mind:
+        ask_all(mind)
+    return Kept(home, mind.clock.now_us())
+
+
+@pytest.fixture
+def mind(things: Kept, tmp_path: Path) -> Iterator[ActorHarness]:
+    with things.copy(tmp_path / "home") as mind:
+        yield mind
+
+
+@pytest.fixture
+def asked(asked_things: Kept, tmp_path: Path) -> Iterator[ActorHarness]:
+    with asked_things.copy(tmp_path / "home") as mind:
         yield mind
 
 
@@ -107,8 +142,10 @@ def ranking(mind: ActorHarness) -> list[tuple[str, float]]:
     return [(hit.text, hit.score) for hit in mind.recall("is the crane in the harbour").hits]
 
 
-def test_a_stage_that_harms_is_not_taken_up_and_says_by_how_much(mind: ActorHarness, weights: dict[int, float]) -> None:
-    ask_all(mind)
+def test_a_stage_that_harms_is_not_taken_up_and_says_by_how_much(
+    asked: ActorHarness, weights: dict[int, float]
+) -> None:
+    mind = asked
     before = ranking(mind)
     weights |= dict.fromkeys(rows(mind, "attic"), 1.0) | dict.fromkeys(rows(mind, "harbour"), -1.0)
     report = whole_night(mind, stages=(WEIGHING,))
@@ -126,9 +163,9 @@ def test_a_stage_that_harms_is_not_taken_up_and_says_by_how_much(mind: ActorHarn
 
 
 def test_one_that_helps_is_taken_up_until_it_harms_or_is_taken_back(
-    mind: ActorHarness, weights: dict[int, float]
+    asked: ActorHarness, weights: dict[int, float]
 ) -> None:
-    ask_all(mind)
+    mind = asked
     before = ranking(mind)
     weights |= dict.fromkeys(rows(mind, "attic"), -0.5)
     assert "0 worse" in told(whole_night(mind, stages=(WEIGHING,)))
@@ -189,8 +226,8 @@ class Folding(Weighing):
         return Derivation(encode_effect((len(state),)), tuple(SourceSpan(row, 0, 0) for row, _ in state))
 
 
-def test_folding_what_says_something_else_is_no_answer(mind: ActorHarness, monkeypatch: pytest.MonkeyPatch) -> None:
-    ask_all(mind)
+def test_folding_what_says_something_else_is_no_answer(asked: ActorHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    mind = asked
     before = ranking(mind)
     monkeypatch.setattr(Weighing, "weights", dict.fromkeys(range(1, 23), 0.0))
     assert "go on without it" in told(whole_night(mind, stages=(f"{__name__}:Folding",)))
@@ -249,9 +286,9 @@ def test_an_exam_that_is_broken_off_is_had_by_the_next_night(mind: ActorHarness,
 
 
 def test_an_exam_that_cannot_be_had_is_told_and_changes_nothing(
-    mind: ActorHarness, weights: dict[int, float], monkeypatch: pytest.MonkeyPatch
+    asked: ActorHarness, weights: dict[int, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ask_all(mind)
+    mind = asked
     before = ranking(mind)
     weights |= dict.fromkeys(rows(mind, "attic"), -0.5)
     with monkeypatch.context() as patch:

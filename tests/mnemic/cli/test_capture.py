@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes.faces import Outcome, lines, run, turn
+from tests.processes.faces import Outcome, lines, turn
 
 Command = Callable[..., Outcome]
 
@@ -74,7 +74,7 @@ def test_notes_beside_transcripts_are_left_and_named_unless_they_are_asked_for(
 
 def test_a_note_comes_through_a_pipe_too(command: Command, home: Path) -> None:
     given = b"intro\n\n# A\n\nwords\n"
-    assert run("capture", "-", "--format", "markdown", "--no-meaning", "--home", home, given=given).code == 0
+    assert command("capture", "-", "--format", "markdown", "--no-meaning", "--home", home, given=given).code == 0
     assert texts(command, home) == ["intro", "A\n\nwords"]
 
 
@@ -114,7 +114,7 @@ def test_json_of_which_nothing_is_known_is_refused_and_nothing_is_kept(
     command: Command, home: Path, tmp_path: Path, name: str, data: bytes
 ) -> None:
     if name == "-":
-        refused = run("capture", name, "--no-meaning", "--home", home, given=data)
+        refused = command("capture", name, "--no-meaning", "--home", home, given=data)
     else:
         (tmp_path / name).write_bytes(data)
         refused = command("capture", tmp_path / name, "--no-meaning", "--home", home)

@@ -18,7 +18,7 @@ from tests.hooks.imports.exports import (
     zipped,
 )
 from tests.paths import FIXTURES
-from tests.processes.faces import Outcome, lines, run, turn
+from tests.processes.faces import Outcome, lines, turn
 
 Command = Callable[..., Outcome]
 
@@ -130,9 +130,9 @@ def test_a_preview_tells_a_person_what_each_source_is(command: Command, home: Pa
     assert [one.name for one in home.iterdir()] == ["mnemic.toml"]
 
 
-def test_a_preview_reads_a_pipe(home: Path) -> None:
+def test_a_preview_reads_a_pipe(command: Command, home: Path) -> None:
     given = json.dumps(turn("an otter")).encode() + b"\n"
-    told = run("capture", "-", "--preview", "--home", home, "--json", given=given).json
+    told = command("capture", "-", "--preview", "--home", home, "--json", given=given).json
     assert [(one["source"], one["format"], one["memories"]) for one in told["sources"]] == [("-", "jsonl", 1)]
 
 

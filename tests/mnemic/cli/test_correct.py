@@ -16,7 +16,7 @@ from mnemic.runtime.minds.projects import resolve_scope
 from mnemic.session_start import brief_without_server
 from tests.clocks import ManualClock
 from tests.harness import START_US
-from tests.processes.faces import Outcome, claude_turn, git_project, lines, name_scope, run
+from tests.processes.faces import Outcome, claude_turn, git_project, lines, name_scope
 from tests.processes.hosted import hosted
 from tests.processes.mcp_client import Client, with_client
 from tests.processes.serving import ready, serving
@@ -78,17 +78,17 @@ def test_near_duplicates_are_named_in_lines_and_nothing_is_refused(command: Comm
     assert len(hits(command("recall", "token", "--home", home, "--json"))) == 2
 
 
-def test_standard_input_is_kept_byte_for_byte(home: Path) -> None:
+def test_standard_input_is_kept_byte_for_byte(command: Command, home: Path) -> None:
     text = "a heron\n\non the pier ☂\n"
-    kept = run("remember", "-", "--scope", "x", "--home", home, "--json", given=text.encode()).json
+    kept = command("remember", "-", "--scope", "x", "--home", home, "--json", given=text.encode()).json
     with mnemic.open(home) as mind:
         (hit,) = mind.recall("heron").hits
     assert (hit.text, kept["created"]) == (text, True)
 
 
 @pytest.mark.parametrize(("given", "told"), [(b"\xff", "it is no UTF-8 at byte 0"), (b" \n", "nothing to keep")])
-def test_standard_input_that_is_no_text_keeps_nothing(home: Path, given: bytes, told: str) -> None:
-    ended = run("remember", "-", "--scope", "x", "--home", home, given=given)
+def test_standard_input_that_is_no_text_keeps_nothing(command: Command, home: Path, given: bytes, told: str) -> None:
+    ended = command("remember", "-", "--scope", "x", "--home", home, given=given)
     assert (ended.code, ended.out) == (2, "")
     assert told in ended.err
     assert ended.err.count("\n") == 1

@@ -42,6 +42,7 @@ def test_the_minds_of_a_home_are_listed_for_people_and_programs(command: Command
     assert views["default"]["last_captured_at"] is not None
 
 
+@pytest.mark.system
 def test_of_a_mind_that_is_unlocked_the_process_says_how_much_it_holds(command: Command, home: Path) -> None:
     with mnemic.open(home, passphrase=WORDS) as mind:
         mind.remember("an otter")

@@ -294,10 +294,7 @@ def test_an_empty_memory_that_is_paused_says_so_too(made: Path, project: Path, c
 def test_a_session_whose_shell_switched_the_capture_off_is_told_that_it_is_not_remembered(
     made: Path, project: Path
 ) -> None:
-    assert (
-        context(alone(made, project, off="capture"))[0]
-        == f"<mnemic-memory>\n{CAPTURE_OFF_NOTICE}\n</mnemic-memory>"
-    )
+    assert context(alone(made, project, off="capture"))[0] == f"<mnemic-memory>\n{CAPTURE_OFF_NOTICE}\n</mnemic-memory>"
     with serving(made):
         assert (
             asked(made, project, MNEMIC_OFF="capture")[0] == f"<mnemic-memory>\n{CAPTURE_OFF_NOTICE}\n</mnemic-memory>"

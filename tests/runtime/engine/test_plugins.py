@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -284,15 +285,14 @@ if __name__ == "__main__":
     ],
 )
 def test_an_actor_of_another_package_runs_and_is_shown(
-    home: Path, tmp_path: Path, installed: Path, engine: str, name: str
+    command: Callable[..., Outcome], home: Path, tmp_path: Path, installed: Path, engine: str, name: str
 ) -> None:
-    settings = (home / "mnemic.toml").read_text("utf-8")
-    (home / "mnemic.toml").write_text(f'{settings}[actors]\nconsolidator = "{name}"\n[tally]\nnoun = "line"\n', "utf-8")
     (tmp_path / "said.jsonl").write_text(
         "".join(json.dumps({"session": "s", "role": "user", "text": f"line {n}"}) + "\n" for n in range(3)), "utf-8"
     )
-    taken = run_with(installed, "-m", "mnemic", "capture", tmp_path / "said.jsonl", "--home", home, "--no-meaning")
-    assert taken.code == 0, taken.err
+    assert command("capture", tmp_path / "said.jsonl", "--home", home, "--no-meaning").code == 0
+    settings = (home / "mnemic.toml").read_text("utf-8")
+    (home / "mnemic.toml").write_text(f'{settings}[actors]\nconsolidator = "{name}"\n[tally]\nnoun = "line"\n', "utf-8")
     (tmp_path / "night.py").write_text(NIGHT, "utf-8")
     slept = run_with(installed, tmp_path / "night.py", home, engine)
     assert slept.code == 0, slept.err

@@ -92,13 +92,23 @@ def test_without_a_model_it_goes_on_by_words_and_says_so(
 
 
 @pytest.mark.usefixtures("without_model")
-def test_a_home_that_is_kept_can_be_asked_afterwards(command: Callable[..., Outcome], tmp_path: Path) -> None:
-    kept = tmp_path / "kept"
-    shown = command("demo", "--keep", kept)
+def test_a_home_that_is_kept_behind_a_link_can_be_asked_afterwards(
+    command: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "real"
+    kept.mkdir()
+    (tmp_path / "link").symlink_to("real")
+    monkeypatch.chdir(tmp_path)
+    shown = command("demo", "--keep", "link")
     assert (shown.code, shown.err) == (0, "")
-    asks = next(line for line in shown.out.splitlines() if line.startswith("  mnemic recall "))
+    assert (tmp_path / "link").is_symlink()
+    asks, lists = (
+        next(line for line in shown.out.splitlines() if line.startswith(f"  mnemic {verb} "))
+        for verb in ("recall", "log")
+    )
+    assert shlex.split(lists) == ["mnemic", "log", "--home", str(tmp_path / "link")]
     words = shlex.split(asks)[1:]
-    assert words[-2:] == ["--home", str(kept)]
+    assert words[-2:] == ["--home", str(tmp_path / "link")]
     assert "recall" in words
     found = command("recall", "226/NAMESPACE", "--scope", "*", "--home", kept, "--json").json["hits"]
     assert "ReadWritePaths names a folder" in found[0]["text"]
@@ -150,18 +160,6 @@ def test_a_home_or_a_mind_that_is_named_before_it_is_refused(command: Callable[.
 
 
 @pytest.mark.usefixtures("without_model")
-def test_a_link_to_an_empty_folder_is_followed(
-    command: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "real").mkdir()
-    (tmp_path / "link").symlink_to("real")
-    monkeypatch.chdir(tmp_path)
-    view = command("demo", "--keep", "link", "--json").json
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "real" / "minds" / "default" / "store.db").exists()
-    assert shlex.split(view["next"][1]["command"]) == ["mnemic", "log", "--home", str(tmp_path / "link")]
-
-
 @pytest.mark.parametrize("kept", ["kept", "empty", "not/there/yet"])
 def test_a_demo_that_is_ended_leaves_no_half_of_a_home_and_removes_nothing_else(
     command: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: str

@@ -133,6 +133,7 @@ def test_an_assistant_whose_settings_cannot_be_edited_is_told_and_the_others_are
     assert command("setup", "--yes", "--home", home, "--json").json["wired"] == ["claude-code", "codex", "cursor"]
 
 
+@pytest.mark.system
 def test_transcripts_of_an_assistant_whose_settings_have_a_comment_are_offered_all_the_same(
     command: Command, user: Path, home: Path
 ) -> None:
@@ -279,7 +280,7 @@ def test_a_recovery_key_that_could_not_be_printed_is_not_said_to_have_been(
         assert "the recovery key went" not in ended.err
 
 
-@pytest.mark.parametrize("answers", [["y", "y"], ["y", "n"]])
+@pytest.mark.parametrize("answers", [pytest.param(["y", "y"], marks=pytest.mark.system), ["y", "n"]])
 def test_what_was_said_before_is_offered_with_its_size_and_taken_in_on_a_yes(
     command: Command, settings: Path, home: Path, monkeypatch: pytest.MonkeyPatch, answers: list[str]
 ) -> None:
