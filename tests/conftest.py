@@ -82,15 +82,22 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what tests the benches and experiments: research, which no change of the memory itself passes through."""
+    in_lab = {path: not LAB.isdisjoint({path, *path.parents}) for path in {item.path for item in items}}
     for item in items:
-        if not LAB.isdisjoint({item.path, *item.path.parents}):
+        if in_lab[item.path]:
             item.add_marker("lab")
+
+
+def pytest_collection() -> None:
+    """Collect no garbage while tests are: what is made then stays, and to look at it again and again takes seconds."""
+    gc.disable()
 
 
 def pytest_collection_finish() -> None:
     """Have the garbage collector pass over the thousands of tests that are there to the end."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
