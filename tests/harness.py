@@ -31,7 +31,7 @@ from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
 from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.minds.projects import is_gone_folder, is_ignored, resolve_scope
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.read.reader import PendingReader, open_reader
 from mnemic.runtime.store.store import Store
 from tests.built import event
 from tests.clocks import ManualClock
@@ -198,7 +198,7 @@ class ActorHarness:
             "settings": Settings(settings | {"embedder.max_windows": max_windows} | more).values(),
             "seed": self.keys.seed,
             "open_store": lambda: Store.open(self.folder.store, self.keys),
-            "open_snapshots": self.reader,
+            "open_snapshots": lambda: PendingReader(self.reader),
             "load_encoder": lambda: self.load(),
             "open_transcript": lambda path, format: self.open_source(path, format),
             "resolve_scope": partial(resolve_scope, home=home),

@@ -41,7 +41,7 @@ from mnemic.runtime.minds.scope_trust import unconfirmed_sentence
 from mnemic.runtime.models.encoders import encoder_from_settings, may_use_torch
 from mnemic.runtime.secrets.secrets import drop_private, load_scrub
 from mnemic.runtime.spool.spool import Spool
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.read.reader import PendingReader, open_reader
 from mnemic.runtime.store.read.scopes import has_project
 from mnemic.runtime.store.store import Store, TransactionMetadata
 
@@ -92,13 +92,13 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
             ActorRefused: somebody's own class is not there, or cannot be made.
             StoreError: the mind cannot be opened.
         """
-        path = self.actors[slot]
-        kind = load_actor(path, slot)
+        path, own = self.actors[slot], BUILT_IN_ACTORS[slot]
+        kind = own if path == class_path(own) else load_actor(path, slot)
         ports = self.ports()
         try:
             return kind.make(ports)
         except Exception as error:  # whatever a stranger's code does; a `StoreError` is the mind's own trouble
-            if kind is BUILT_IN_ACTORS[slot] or isinstance(error, StoreError):
+            if kind is own or isinstance(error, StoreError):
                 raise
             raise ActorRefused(name=path, slot=slot, why=f"its make() failed: {_reason(error)}") from error
 
@@ -113,7 +113,7 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
         return Ports(
             settings=self.settings,
             open_store=lambda: Store.open(self.folder.store, keys, self.stamp, self.fence),
-            open_snapshots=lambda: open_reader(self.folder.store, keys, self.zone),
+            open_snapshots=lambda: PendingReader(lambda: open_reader(self.folder.store, keys, self.zone)),
             load_encoder=lambda: (self.load_encoder or encoder_from_settings)(self.settings),
             open_transcript=_load_function(self.open_transcript),
             resolve_scope=partial(

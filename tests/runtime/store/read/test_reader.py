@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import apsw
 import numpy as np
 import pytest
 
@@ -26,7 +27,7 @@ from mnemic.actors.protocol.store.messages import ScopeCount
 from mnemic.actors.recall.word_index import WordIndex
 from mnemic.algorithms.retrieval.term_codes import TermTotals, encode_terms
 from mnemic.algorithms.text.terms import index_terms
-from mnemic.runtime.store.read.reader import Reader, open_reader
+from mnemic.runtime.store.read.reader import PendingReader, Reader, open_reader
 from mnemic.runtime.store.store import Store
 from tests.built import added
 from tests.clocks import NamedZone
@@ -60,6 +61,26 @@ def test_an_empty_store_answers_everything(reader: Reader) -> None:
         assert (now.memory_terms(0, 9).codes, now.term_totals()) == (b"", TermTotals(0, 0))
         assert (now.load_memories([]), now.rows_of([]), now.pending_embeddings(ENCODER, 0, False, 9)) == ([], [], [])
         assert (now.counts(None).memories, now.counts(ENCODER).pending, now.counts(ENCODER).partly) == (0, 0, 0)
+
+
+def test_a_reader_that_is_asked_for_nothing_opens_nothing(store: Store, path: Path) -> None:
+    opened: list[Reader] = []
+
+    def open_now() -> Reader:
+        opened.append(open_reader(path, KEYS))
+        return opened[-1]
+
+    with closing(PendingReader(open_now)) as reader:
+        assert opened == []
+        apply(store, added(1))
+        for _ in range(2):
+            with reader.snapshot() as now:
+                assert now.seq == 1
+        assert len(opened) == 1
+    with pytest.raises(apsw.ConnectionClosedError):
+        opened[0]._db.execute("SELECT 1")
+    PendingReader(open_now).close()
+    assert len(opened) == 1
 
 
 def test_a_snapshot_does_not_see_what_is_written_after_it_began(store: Store, reader: Reader) -> None:
