@@ -20,7 +20,7 @@ from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import create_mind
 from mnemic.runtime.minds.run_dir import RunDir
 from mnemic.runtime.version import install_command
-from tests.paths import PYTHON_HOOK
+from tests.paths import built_hook
 from tests.processes.faces import COMMAND, Outcome, run, start
 from tests.processes.hosted import tool_call
 from tests.processes.serving import Assistant, card_of, gone, ready
@@ -98,7 +98,7 @@ def test_while_ray_is_missing_hooks_lose_nothing_and_commands_work_alone(home: P
     (home / "bin" / "hook.json").write_text(json.dumps({"serve": serve}), "utf-8")
     about = {"session_id": "s", "hook_event_name": "UserPromptSubmit", "cwd": str(home), "prompt": "the otter sleeps"}
     kept = subprocess.run(
-        [*PYTHON_HOOK, "claude-code", "prompt", "--home", str(home)],
+        [built_hook(), "claude-code", "prompt", "--home", str(home)],
         input=json.dumps(about).encode(),
         capture_output=True,
         timeout=BOUND_S,

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.paths import PYTHON_HOOK
+from tests.paths import built_hook
 from tests.processes.faces import Outcome, lines, turn
 from tests.waiting import BOUND_S
 
@@ -22,7 +22,7 @@ def found(command: Command, home: Path, query: str) -> list[str]:
 def prompt(home: Path, text: str, tmp_path: Path) -> None:
     """What a host's hook keeps when its user says something."""
     given = {"session_id": "s", "hook_event_name": "UserPromptSubmit", "cwd": str(tmp_path), "prompt": text}
-    hook = [*PYTHON_HOOK, "claude-code", "prompt", "--home", str(home)]
+    hook = [built_hook(), "claude-code", "prompt", "--home", str(home)]
     subprocess.run(hook, input=json.dumps(given).encode(), check=True, timeout=BOUND_S)
 
 
