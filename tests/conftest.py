@@ -53,6 +53,19 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 LAB = {ROOT / "tests" / name for name in ("bench", "examples", "mnemic/experiment", "mnemic/cli/test_experiment.py")}
+LONGEST = [
+    ROOT / "tests" / name
+    for name in (
+        "system/test_wheel.py",
+        "system/test_assistants.py",
+        "test_leak.py",
+        "bench/faults/test_kill_bench.py",
+        "mnemic/experiment/test_page.py",
+        "bench/faults/test_write_calls.py",
+        "runtime/transfer/test_disk_faults.py",
+    )
+]
+"""What takes longest begins first: at the end it would keep one worker busy and the others waiting."""
 MEMORY = Path("/dev/shm")
 ROOM_BYTES = 4 << 30
 """What a run may want: what it makes is some 700 MB, and it goes with the run."""
@@ -81,11 +94,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what tests the benches and experiments: research, which no change of the memory itself passes through."""
+    """Mark what tests the benches and experiments: research, which no change of the memory itself passes through. Have
+    the longest tests run first.
+    """
     in_lab = {path: not LAB.isdisjoint({path, *path.parents}) for path in {item.path for item in items}}
     for item in items:
         if in_lab[item.path]:
             item.add_marker("lab")
+    items.sort(key=lambda item: LONGEST.index(item.path) if item.path in LONGEST else len(LONGEST))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -36,7 +36,8 @@ class AnotherMnemic:
         """Where its code is."""
         self.environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
         """What makes a Python find it."""
-        ignored = shutil.ignore_patterns("__pycache__")
+        # With what is compiled, which is what most of a start takes; not with what another process is just writing.
+        ignored = shutil.ignore_patterns("*.pyc.*")
         shutil.copytree(ROOT / "mnemic", self.package, ignore=ignored)
         for name in _FOLDERS:
             shutil.copytree(ROOT / name, self.package / name, ignore=ignored)

@@ -53,6 +53,7 @@ def environment(folder: Path, wheels: Path, tools: Path) -> dict[str, str]:
         "OPENBLAS_NUM_THREADS": "1",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "PIP_FIND_LINKS": str(wheels),
+        "PIP_NO_COMPILE": "0",  # as pip spells yes: only what is imported is compiled, which halves an install
         "PIP_NO_INDEX": "1",
         "PIPX_BIN_DIR": str(folder / "bin"),
         "PIPX_HOME": str(folder / "pipx"),

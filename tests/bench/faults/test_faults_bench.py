@@ -55,8 +55,7 @@ def test_every_row_and_test_that_the_page_on_security_names_is_there(monkeypatch
 
 
 @pytest.mark.system
-@pytest.mark.parametrize("kind", ["flip", "folder"])
-def test_flipped_bits_and_hostile_folders_break_nothing(kind: str) -> None:
-    rows = list(run(only=f"{kind}/", flips=2))
+def test_one_flipped_bit_in_each_kind_of_file_breaks_nothing() -> None:
+    rows = list(run(only="flip/", flips=1))
     assert [row for row in rows if row["state"] != "ok"] == []
-    assert all(row["tried"] > 0 for row in rows)
+    assert all(row["tried"] == 1 for row in rows)

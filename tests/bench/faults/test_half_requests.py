@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import socket
+import sys
 import threading
 from pathlib import Path
 
@@ -11,6 +12,17 @@ import pytest
 
 from mnemic.bench.faults import half_requests
 from mnemic.bench.faults.audit import Flaw, attack_row
+from mnemic.bench.harness import processes
+
+IMPATIENT = (
+    sys.executable,
+    "-c",
+    "from mnemic.runtime.serve.http import http_server as server\n"
+    "server.HEADERS_TIMEOUT_S, server.BODY_TIMEOUT_S, server.ANSWER_TIMEOUT_S = 1.0, 2.0, 2.0\n"
+    "from mnemic.cli.main import main\n"
+    "main()",
+)
+"""The command, with deadlines of seconds where the real ones are a minute."""
 
 
 @pytest.mark.system
@@ -21,7 +33,10 @@ def test_half_a_request_over_the_socket_costs_the_owner_nothing(attacked_home: P
 
 
 @pytest.mark.system
-def test_over_tcp_every_connection_is_closed_at_its_deadline(attacked_home: Path, tmp_path: Path) -> None:
+def test_over_tcp_every_connection_is_closed_at_its_deadline(
+    attacked_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "COMMAND", IMPATIENT)
     _, tcp = half_requests.attacks(lambda: attacked_home, tmp_path, 18, 0)
     row = attack_row(tcp)
     assert (row["what"], row["state"]) == ("requests/tcp", "ok"), row

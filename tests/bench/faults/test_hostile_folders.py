@@ -20,9 +20,17 @@ def number_of(name: str, what: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("name", "what"), [(".git", "it points at the neighbour's"), (".mnemic.toml", "it names the neighbour's")]
+    ("name", "what"),
+    [
+        (".git", "it points at the neighbour's"),
+        (".git", "a worktree whose commondir is the neighbour's"),
+        (".git", "its HEAD has no end"),
+        (".mnemic.toml", "it names the neighbour's"),
+        (".mnemic.toml", "nested"),
+        (".mnemicignore", "a FIFO"),
+    ],
 )
-def test_a_folder_that_points_at_the_neighbours_is_a_project_of_its_own(
+def test_a_hostile_folder_is_a_project_of_its_own_and_its_neighbour_is_left_alone(
     folders: dict[str, Attack], name: str, what: str
 ) -> None:
     row = attack_row(folders[f"folder/{name}"], number_of(name, what))

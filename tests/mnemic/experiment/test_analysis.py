@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.experiment.analysis import costs_of, differences_of, moved_questions, paired_difference, points_of
@@ -98,6 +98,7 @@ def test_of_an_arm_that_failed_in_a_seed_the_others_count_alone_on_both_sides() 
     assert [one.difference for one in differences_of(of)] == [0.0, 0.0]
 
 
+@settings(max_examples=20)  # each draws its interval from thousands of samples
 @given(st.dictionaries(st.tuples(st.text("abc", min_size=1), st.integers(1, 3)), st.floats(0, 1), min_size=1))
 def test_an_arm_that_answers_alike_differs_by_nothing(measured: dict[tuple[str, int], float]) -> None:
     found = paired_difference(measured, measured)
