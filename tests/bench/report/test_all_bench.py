@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -71,8 +72,10 @@ def test_peers_are_found_by_the_environment(tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.system
 def test_a_small_run_measures_both_data_sets_and_its_own_gate_passes(tmp_path: Path) -> None:
     (tmp_path / "made up.json").write_text(json.dumps(MADE_UP), "utf-8")
+    (tmp_path / "developers").mkdir()
+    shutil.copy(FIXTURES / "developers" / "ferry.json", tmp_path / "developers")
     oracle = write_longmemeval(tmp_path / "oracle.json", entry("boat"), entry("violin"), entry("harp_abs"))
-    given = {"locomo": tmp_path / "made up.json", "developers": FIXTURES / "developers", "questions": 8}
+    given = {"locomo": tmp_path / "made up.json", "developers": tmp_path / "developers", "questions": 8}
     data = {"parts": ("quality",), "rounds": 1, "into": tmp_path, **given}
     rows = list(run(quick=True, longmemeval=(oracle,), **data))  # type: ignore[arg-type]
     assert not [row for row in rows if row.get("state") == "failed"]
