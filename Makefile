@@ -59,7 +59,7 @@ test: $(TEST)
 	$(PYTEST) --in-memory -m "not system and not gpu and not lab" $(ARGS)
 
 # What is neither there nor to be had here is skipped, with the reason.
-# ARGS='-m "system or gpu or torch or research or lab"' leaves out what `make test` runs.
+# ARGS=--rest leaves out what `make test` runs.
 test-all: $(FULL)
 	$(PYTEST) --in-memory $(ARGS)
 

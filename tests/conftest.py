@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import io
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -53,6 +54,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 LAB = {ROOT / "tests" / name for name in ("bench", "examples", "mnemic/experiment", "mnemic/cli/test_experiment.py")}
+REST = ("gpu", "lab", "research", "system", "torch")
+"""Marks of what `make test` leaves out, or skips."""
+NAMES_REST = re.compile(r"\bmark\.(?:gpu|research|system|torch)\b")
 LONGEST = [
     ROOT / "tests" / name
     for name in (
@@ -77,11 +81,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="keep the files of the run in memory where Linux has room there: a fifth of the time is waiting for disks",
     )
+    parser.addoption(
+        "--rest",
+        action="store_true",
+        help="run only what `make test` leaves out; files that have none are not imported",
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Have all that tests write be in memory, where that is asked for; a worker is told where by its run."""
+    if config.getoption("rest"):
+        config.option.markexpr = " or ".join(REST)
     if not config.getoption("in_memory") or config.option.basetemp or hasattr(config, "workerinput"):
         return
     if not MEMORY.is_dir() or shutil.disk_usage(MEMORY).free < ROOM_BYTES:
@@ -90,6 +101,18 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["TMPDIR"] = tempfile.tempdir = folder
     config.option.basetemp = f"{folder}/t"
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+def has_rest(path: Path) -> bool:
+    """Whether a file has tests that `make test` leaves out, as far as its text tells."""
+    return not LAB.isdisjoint({path, *path.parents}) or bool(NAMES_REST.search(path.read_text("utf-8")))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Pass over files of which nothing would be run: to import them all takes half a minute."""
+    if config.getoption("rest") and re.fullmatch(r"test_\w+\.py", collection_path.name):
+        return None if has_rest(collection_path) else True
+    return None
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -101,6 +124,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if in_lab[item.path]:
             item.add_marker("lab")
+    unseen = {item.path for item in items if any(map(item.get_closest_marker, REST)) and not has_rest(item.path)}
+    if unseen:
+        raise pytest.UsageError(
+            f"--rest would pass over {', '.join(map(str, unseen))}: name the mark in the file itself"
+        )
     items.sort(key=lambda item: LONGEST.index(item.path) if item.path in LONGEST else len(LONGEST))
 
 
