@@ -1,6 +1,7 @@
 """A few kills: no acknowledged write is lost, none is doubled, and nothing of a dead session runs on.
 
-On Ray an actor, the head and the parent are killed once each; `tests.mnemic.test_serve` kills the rest without load.
+On Ray an actor, the head and the parent are killed once each. Its other processes are killed without load in
+`tests.mnemic.test_serve` and `tests.runtime.engine.ray.test_parent`.
 """
 
 from __future__ import annotations
