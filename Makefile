@@ -21,10 +21,12 @@ BIN := $(VENV)/bin
 # Where somebody looks on, pip shows what it downloads and builds; each step says how many seconds went by before it.
 QUIET := $(shell test -t 2 || echo --quiet)
 INSTALL := $(BIN)/python -m pip install $(QUIET) --disable-pip-version-check --constraint constraints.txt
-# uv installs in a third of the time, and leaves it to the first import to compile. Settings of pip's it does not read:
-# where it finds nothing, pip does it.
+# What extras name, by uv, which takes a third of pip's time and leaves it to the first import to compile. Settings of
+# pip's it does not read: where it finds nothing, pip does it.
+COMMA := ,
 INSTALL_EXTRAS = $(INSTALL) uv && { $(BIN)/uv pip install $(QUIET) --python $(BIN)/python --constraint constraints.txt \
-	--no-build-isolation --editable '.[$(EXTRAS)]' || $(INSTALL) --no-build-isolation --editable '.[$(EXTRAS)]'; }
+	--requirement pyproject.toml $(addprefix --extra=,$(subst $(COMMA), ,$(EXTRAS))) \
+	|| $(INSTALL) --no-build-isolation --editable '.[$(EXTRAS)]'; }
 BEGUN := $(shell date +%s)
 STEP = @printf '%4d s  %s\n' "$$(($$(date +%s) - $(BEGUN)))"
 # Why no native code can be built; empty where it can.

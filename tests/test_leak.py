@@ -37,9 +37,10 @@ from tests.waiting import BOUND_S
 
 UNIT_BYTES = 10
 LARGE_BYTES = 5 << 20
-ASKED_MB = 80
-"""So much an answer holds where Ray's store is to be full, which has room for one: a few texts, asked for again and
-again."""
+FILLING = 4
+"""So often an answer holds a large text where Ray's store is to be full: at what `FULL_EARLY` has it take for that."""
+FULL_EARLY = {"RAY_object_spilling_threshold": "0.05", "RAY_min_spilling_size": "1"}
+"""What has Ray write to disk from 6 MB on, where it has room for 128."""
 MINDS = ("default", "other")
 TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")
 ALONE = ("unshare", "-rn", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
@@ -146,7 +147,7 @@ def under_load_until_killed(
 ) -> None:
     """Ask for everything at once, wait until it is full, and kill whoever serves."""
     threads, answers = [], []
-    times = (ASKED_MB << 20) // (len(ids["default"]) * LARGE_BYTES) if fills else 1
+    times = FILLING if fills else 1
     for mind in MINDS:
 
         def messages(mind: str = mind) -> Iterator[Any]:
@@ -220,8 +221,12 @@ def test_an_embedded_process_that_is_killed_leaves_nothing_in_clear(short_home: 
 
 
 @pytest.mark.system
-def test_a_full_object_store_and_a_kill_of_everything_leave_nothing_in_clear_on_ray(short_home: Path) -> None:
-    assert leaks(short_home, "ray", large=2, fills=True) == []
+def test_a_full_object_store_and_a_kill_of_everything_leave_nothing_in_clear_on_ray(
+    short_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in FULL_EARLY.items():
+        monkeypatch.setenv(name, value)
+    assert leaks(short_home, "ray", large=1, fills=True) == []
 
 
 @pytest.mark.system
