@@ -38,7 +38,7 @@ from tests.waiting import BOUND_S
 UNIT_BYTES = 10
 LARGE_BYTES = 5 << 20
 FILLING = 4
-"""So often an answer holds a large text where Ray's store is to be full: at what `FULL_EARLY` has it take for that."""
+"""So many large texts are an answer of 20 MB, which is more than Ray keeps in memory with `FULL_EARLY`."""
 FULL_EARLY = {"RAY_object_spilling_threshold": "0.05", "RAY_min_spilling_size": "1"}
 """What has Ray write to disk from 6 MB on, where it has room for 128."""
 MINDS = ("default", "other")
@@ -143,15 +143,14 @@ def ask_until_killed(
 
 
 def under_load_until_killed(
-    card: ServerInfo, corpus: Corpus, ids: dict[str, list[bytes]], fills: bool, full: Callable[[], bool]
+    card: ServerInfo, corpus: Corpus, ids: dict[str, list[bytes]], full: Callable[[], bool]
 ) -> None:
     """Ask for everything at once, wait until it is full, and kill whoever serves."""
     threads, answers = [], []
-    times = FILLING if fills else 1
     for mind in MINDS:
 
         def messages(mind: str = mind) -> Iterator[Any]:
-            yield GetMemories(ids=tuple(ids[mind]) * times)
+            yield GetMemories(ids=tuple(ids[mind]))
             yield Recall(query=corpus.text(60).decode())
             yield CaptureText(text=corpus.text(1 << 20), role="user", session="load", place=BENCH_SCOPE)
 
@@ -199,7 +198,7 @@ def leaks(home: Path, engine: str, large: int, before: Sequence[str] = (), *, fi
         found = ask(card, GetMemories(ids=tuple(ids["other"][:1])), "other")
         assert isinstance(found, Memories)
         assert corpus.mark in found.memories[0].data
-        under_load_until_killed(card, corpus, ids, fills, lambda: spilled(home) or not fills)
+        under_load_until_killed(card, corpus, ids, (lambda: spilled(home)) if fills else (lambda: True))
         searched = [Path(folder) for folder in TEMPORARY if Path(folder).is_dir()]
         assert any(path.name.startswith("store.db") for path in files_since([home], started))
         return holding(corpus.mark, files_since([*searched, home], started))
@@ -226,7 +225,7 @@ def test_a_full_object_store_and_a_kill_of_everything_leave_nothing_in_clear_on_
 ) -> None:
     for name, value in FULL_EARLY.items():
         monkeypatch.setenv(name, value)
-    assert leaks(short_home, "ray", large=1, fills=True) == []
+    assert leaks(short_home, "ray", large=FILLING, fills=True) == []
 
 
 @pytest.mark.system
