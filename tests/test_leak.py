@@ -37,8 +37,8 @@ from tests.waiting import BOUND_S
 
 UNIT_BYTES = 10
 LARGE_BYTES = 5 << 20
-FILLING = 4
-"""So many large texts are an answer of 20 MB, which is more than Ray keeps in memory with `FULL_EARLY`."""
+FILLING = 2
+"""So many large texts are an answer of 10 MB, which is more than Ray keeps in memory with `FULL_EARLY`."""
 FULL_EARLY = {"RAY_object_spilling_threshold": "0.05", "RAY_min_spilling_size": "1"}
 """What has Ray write to disk from 6 MB on, where it has room for 128."""
 MINDS = ("default", "other")
