@@ -76,7 +76,9 @@ def test_what_a_slot_is_asked_for_is_all_that_faces_and_other_actors_send_it() -
             nodes = ast.walk(ast.parse(path.read_text("utf-8")))
             made = [node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
             # `question` and `verb` make the message that they are given first.
-            makers = [node.args[0] if node.func.id in {"question", "verb"} and node.args else node.func for node in made]
+            makers = [
+                node.args[0] if node.func.id in {"question", "verb"} and node.args else node.func for node in made
+            ]
             names = {maker.id for maker in makers if isinstance(maker, ast.Name)}
             calls["mnemic." + ".".join(path.relative_to(ROOT).with_suffix("").parts)] = names
     for slot, kind in BUILT_IN_ACTORS.items():
