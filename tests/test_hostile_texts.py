@@ -30,7 +30,7 @@ from mnemic.actors.recall.hits import densest_excerpt, excerpt, token_count
 from mnemic.actors.recall.vocabulary import compounds
 from mnemic.algorithms.brief.sentences import told_sentences
 from mnemic.algorithms.brief.things import expires, read_sentence, sets_something
-from mnemic.algorithms.knowledge.answering import asks, read_answer, read_wanted
+from mnemic.algorithms.knowledge.answering import AnswerReading, asks, read_wanted
 from mnemic.algorithms.knowledge.asked_time import MAX_CHARS as MAX_ASKED_CHARS
 from mnemic.algorithms.knowledge.asked_time import asked_predecessor, asked_time, asks_for_newest
 from mnemic.algorithms.knowledge.assertion import MAX_CHARS as MAX_ASSERTION_CHARS
@@ -93,7 +93,13 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+def read_whole(one: AnswerReading) -> object:
+    parts = (one.sets_out, one.gives_reason, one.outcome, one.accepts, one.fails, one.has_key)
+    return one.asked_share(("a",)), one.changes(("a",)), one.denies(("a",)), parts
+
+
 READERS: dict[str, Callable[[str], object]] = {
+    "AnswerReading": lambda text: read_whole(AnswerReading(text)),
     "asks": asks,
     "asked_predecessor": asked_predecessor,
     "asks_for_newest": asks_for_newest,
@@ -144,7 +150,6 @@ READERS: dict[str, Callable[[str], object]] = {
     "question_terms": lambda text: question_terms(text, LANGUAGES),
     "program_calls": lambda text: program_calls(f"mnemic {text}", OWN_PROGRAM),
     "quote_inline": lambda text: quote_inline(_bytes(text)),
-    "read_answer": read_answer,
     "read_wanted": read_wanted,
     "read_assertion": lambda text: read_assertion(text, DAY),
     "read_error": read_error,

@@ -17,7 +17,7 @@ from mnemic.actors.protocol.events import to_text
 from mnemic.actors.protocol.recall.messages import Hit
 from mnemic.actors.recall.hits import densest_excerpt
 from mnemic.actors.recall.query import QuestionWord
-from mnemic.algorithms.knowledge.answering import read_answer
+from mnemic.algorithms.knowledge.answering import AnswerReading
 from mnemic.algorithms.text.exact_keys import shared_keys
 from mnemic.algorithms.text.terms import index_terms, stem_of
 
@@ -110,7 +110,7 @@ def tells_nothing(hit: Hit, terms: Collection[str], *, key: bool, remedy: bool) 
         key: whether it is told for a key: what a tool said, a try and a report of the failure tell nothing then.
         remedy: whether the prompt asks what helped: nor does what a user said of anything else but that it did.
     """
-    read = read_answer(to_text(hit.data))
+    read = AnswerReading(to_text(hit.data))
     if read.asked_share(terms) >= _LEAST_ASKED:
         return True
     if hit.role == "user":
@@ -128,7 +128,7 @@ def answer_after(asking: Hit, hits: Sequence[Hit], terms: Collection[str]) -> Hi
     for hit in hits:
         later = (hit.said_at or 0, hit.id) > (asking.said_at or 0, asking.id)
         if hit.session == asking.session and later and hit.kind not in _DONE and hit.role != "user":
-            read = read_answer(to_text(hit.data))
+            read = AnswerReading(to_text(hit.data))
             if read.asked_share(terms) < _LEAST_ASKED and not read.sets_out:
                 return hit
     return None

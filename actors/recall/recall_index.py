@@ -25,7 +25,6 @@ from mnemic.algorithms.retrieval.scan import QuantisedVectors, inner_products, p
 
 _EMPTY = np.empty(0, np.int64)
 _SAMPLE = 256  # memories from which the background is told
-_NEAR_PLACES = 8  # in a conversation, first looked at for a neighbour
 _NO_FILTERS = AttributeFilters()
 _KEPT_ALONE = [KINDS.index(kind) for kind in ("note", "decision")]
 _MAX_INT = np.iinfo(np.int64).max
@@ -120,8 +119,10 @@ class _Derived:
     background: tuple[NDArray[np.bool_], float] | None = None
     """Of which memories, and theirs."""
     superseded_positions: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
-    conversations: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
-    """Positions by conversation, and where among these each stands."""
+    conversations: NDArray[np.int64] | None = None
+    """Positions by conversation."""
+    neighbours: tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]] | None = None
+    """Of which visible memories, these by conversation between two -1, and how many of them stand before each."""
     groups: WindowGroups | None = None
     first_window: NDArray[np.int64] | None = None
     """Of each memory, -1 for none."""
@@ -163,13 +164,7 @@ class RecallIndex:
             self._generation = snapshot.generation
             self._clear()
         if snapshot.log_row != self._log_row:
-            last = int(self.columns.row[-1]) if len(self.columns.row) else 0
-            for growing, more in zip(self._columns, snapshot.memory_columns(last), strict=True):
-                growing.append(more)
-            self.columns = Columns(*(growing.view() for growing in self._columns))
-            self._superseded = snapshot.superseded()
-            self._retired = snapshot.retired()
-            self._forget_derived()
+            self._sync_columns(snapshot)
             self.words.sync(snapshot, self.columns.row)
             self._log_row = snapshot.log_row  # last: where anything above fails, the next look goes on with it
         loaded(1, 2)
@@ -241,28 +236,21 @@ class RecallIndex:
         self, positions: NDArray[np.int64], visible: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The visible memories before and after some in their conversation, as they were kept; -1 for none."""
-        if self._kept.conversations is None:
-            order = np.argsort(self.columns.session, kind="stable")
+        if self._kept.neighbours is None or self._kept.neighbours[0] is not visible:
+            if self._kept.conversations is None:
+                self._kept.conversations = np.argsort(self.columns.session, kind="stable")
+            order = self._kept.conversations
+            shown = visible[order]
             place = np.empty_like(order)
-            place[order] = np.arange(len(order))
-            self._kept.conversations = order, place
-        order, place = self._kept.conversations
+            place[order] = np.cumsum(shown) - shown
+            self._kept.neighbours = visible, np.concatenate([[-1], order[shown], [-1]]), place
+        _, shown, place = self._kept.neighbours
+        before = place[positions]  # so many visible ones stand before each; the first of `shown` stands for none
         session = self.columns.session
         found = []
-        for step in (-1, 1):
-            beside, open_ = np.full(len(positions), -1), np.arange(len(positions))
-            at, width = place[positions] + step, _NEAR_PLACES
-            while len(open_):
-                looked = at[:, None] + step * np.arange(width)
-                near = order[np.clip(looked, 0, len(order) - 1)]
-                same = (looked >= 0) & (looked < len(order)) & (session[near] == session[positions[open_], None])
-                shown = same & visible[near]
-                first = shown.argmax(axis=1)
-                met = shown[np.arange(len(open_)), first]
-                beside[open_[met]] = near[met, first[met]]
-                further = ~met & same[:, -1]
-                open_, at, width = open_[further], at[further] + step * width, 4 * width
-            found.append(beside)
+        for beside in (shown[before], shown[before + 1 + visible[positions]]):
+            same = (beside >= 0) & (session[beside] == session[positions])
+            found.append(np.where(same, beside, -1))
         return found[0], found[1]
 
     def visible(
@@ -394,6 +382,21 @@ class RecallIndex:
         """Whether the memory of a row was retired by then."""
         at = self._retired.at[self._retired.row == row]
         return bool(len(at)) and (as_of is None or int(at[0]) <= as_of)
+
+    def _sync_columns(self, snapshot: Snapshot) -> None:
+        """Follow what came and what was replaced or retired; what is made of these stays where nothing of it changed,
+        as after most lines of the log, which tell that somebody recalled.
+        """
+        last = int(self.columns.row[-1]) if len(self.columns.row) else 0
+        came = snapshot.memory_columns(last)
+        marks = snapshot.superseded(), snapshot.retired()
+        old = (*self._superseded, *self._retired)
+        if len(came.row) or not all(map(np.array_equal, old, (*marks[0], *marks[1]))):
+            for growing, more in zip(self._columns, came, strict=True):
+                growing.append(more)
+            self.columns = Columns(*(growing.view() for growing in self._columns))
+            self._superseded, self._retired = marks
+            self._forget_derived()
 
     def _sync_windows(self, snapshot: Snapshot, encoder: EncoderName) -> None:
         if encoder != self._encoder:

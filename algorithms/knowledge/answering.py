@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 from mnemic.algorithms.text.exact_keys import exact_keys
@@ -60,6 +62,11 @@ _DENIES = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
+_DENYING = (
+    *("n't", "not", "no ", "unrelated", "only in a todo", "without", "empty", "blank", "nobody"),
+    *("undecided", "unclear", "unknown", "unanswered"),
+)
+"""One of these stands in each denial of plain letters: most sentences are seen by them to deny nothing."""
 _CHANGES = re.compile(
     r"""\b(?:
       (?<!for\ )now | (?:from|starting|as\ of)\ (?:now|today|tomorrow|right\ away|this\ \w+|next\ \w+|\w+day)
@@ -152,38 +159,92 @@ class Wanted(NamedTuple):
     """It asks whether something is so, or is worded as a denial itself, so that a denial answers it."""
 
 
-class SentenceReading(NamedTuple):
-    """What a sentence does."""
+class SentenceReading:
+    """What a sentence does; each part is read when it is first asked for, since most sentences are asked for few."""
 
-    terms: frozenset[str]
-    """What its words are kept under in the word index."""
-    chars: int
-    """How long it is."""
-    asks: bool
-    """Whether it is a question."""
-    denies: bool
-    """Whether it says that something is not told, held or known where one looked."""
-    changes: bool
-    """Whether it tells of something that began or ended."""
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @property
+    def chars(self) -> int:
+        """How long it is."""
+        return len(self._text)
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """What its words are kept under in the word index."""
+        return frozenset(index_terms(self._text))
+
+    @cached_property
+    def asks(self) -> bool:
+        """Whether it is a question."""
+        return asks(self._text)
+
+    @cached_property
+    def denies(self) -> bool:
+        """Whether it says that something is not told, held or known where one looked."""
+        if self._text.isascii():
+            lower = self._text.lower()
+            if not any(one in lower for one in _DENYING):
+                return False
+        return _DENIES.search(self._text) is not None
+
+    @cached_property
+    def changes(self) -> bool:
+        """Whether it tells of something that began or ended."""
+        return _CHANGES.search(self._text) is not None
 
 
-class AnswerReading(NamedTuple):
-    """What a text does, sentence by sentence and as a whole."""
+class AnswerReading:
+    """What a text does, sentence by sentence and as a whole; each part is read when it is first asked for."""
 
-    sentences: tuple[SentenceReading, ...]
-    """In their order; none of an empty text."""
-    sets_out: bool
-    """Whether it sets out to look, guesses or proposes."""
-    gives_reason: bool
-    """Whether it gives a reason in so many words."""
-    outcome: int
-    """1 where it begins by telling that something worked, -1 where it failed, 0 where it tells neither."""
-    accepts: bool
-    """Whether it does little but accept what was done: ``thanks``, ``ok``."""
-    fails: bool
-    """Whether it tells of a failure, whatever else it tells."""
-    has_key: bool
-    """Whether it begins with a key that only machines write, as errors have it."""
+    def __init__(self, text: str) -> None:
+        self._text = text[:MAX_CHARS]
+
+    @cached_property
+    def sentences(self) -> tuple[SentenceReading, ...]:
+        """In their order; none of an empty text."""
+        parts = (part for _, sentence in plain_sentences(self._text) for part in _split_clauses(sentence))
+        return tuple(map(SentenceReading, islice(parts, _MOST_SENTENCES)))
+
+    @cached_property
+    def sets_out(self) -> bool:
+        """Whether it sets out to look, guesses or proposes."""
+        return _SETS_OUT.search(self._text) is not None
+
+    @cached_property
+    def gives_reason(self) -> bool:
+        """Whether it gives a reason in so many words."""
+        return _REASON.search(self._text) is not None
+
+    @cached_property
+    def outcome(self) -> int:
+        """1 where it begins by telling that something worked, -1 where it failed, 0 where it tells neither."""
+        return _outcome(self._opening)
+
+    @cached_property
+    def accepts(self) -> bool:
+        """Whether it does little but accept what was done: ``thanks``, ``ok``."""
+        text = self._text
+        return len(text) <= _ACCEPTING_CHARS and bool(_ACCEPTS.match(text)) and not _OBJECTS.search(text)
+
+    @cached_property
+    def fails(self) -> bool:
+        """Whether it tells of a failure, whatever else it tells."""
+        return _FAILS.search(self._text) is not None or _FAILED.search(_UNHARMED.sub("", self._opening)) is not None
+
+    @cached_property
+    def has_key(self) -> bool:
+        """Whether it begins with a key that only machines write, as errors have it."""
+        return bool(exact_keys(self._opening))
+
+    @cached_property
+    def _telling(self) -> list[SentenceReading]:
+        return [one for one in self.sentences if not one.asks]
+
+    @property
+    def _opening(self) -> str:
+        return " ".join(self._text[:_OPENING_CHARS].split())
 
     def asked_share(self, terms: Collection[str]) -> float:
         """How much of what it has to do with a question it only asks, 0 to 1: half by the words it shares with that,
@@ -192,10 +253,10 @@ class AnswerReading(NamedTuple):
         Args:
             terms: what the question's words may be kept under.
         """
-        asking = [one for one in self.sentences if one.asks]
+        telling = self._telling
+        asking = [one for one in self.sentences if one.asks] if len(telling) < len(self.sentences) else []
         if not asking:
             return 0.0
-        telling = [one for one in self.sentences if not one.asks]
         if not telling:
             return 1.0
         asked, told = (max(len(one.terms.intersection(terms)) for one in each) for each in (asking, telling))
@@ -210,10 +271,16 @@ class AnswerReading(NamedTuple):
         one = self.nearest(terms)
         return one is not None and one.changes
 
+    def denies(self, terms: Collection[str]) -> bool:
+        """Say whether the sentence nearest to a question denies."""
+        if not any(one.denies for one in self._telling):
+            return False
+        one = self.nearest(terms)
+        return one is not None and one.denies
+
     def nearest(self, terms: Collection[str]) -> SentenceReading | None:
         """The first sentence of those that share most words with a question and do not ask; ``None`` without one."""
-        telling = [one for one in self.sentences if not one.asks]
-        return max(telling, key=lambda one: len(one.terms.intersection(terms)), default=None)
+        return max(self._telling, key=lambda one: len(one.terms.intersection(terms)), default=None)
 
 
 def read_wanted(question: str) -> Wanted:
@@ -223,22 +290,6 @@ def read_wanted(question: str) -> Wanted:
         remedy=_WANTS_REMEDY.search(start) is not None,
         reason=_WANTS_REASON.search(start) is not None,
         denial=_DENIES.search(start) is not None or _WHETHER.match(start) is not None,
-    )
-
-
-def read_answer(text: str) -> AnswerReading:
-    """Tell how a text reads as an answer; takes some hundred microseconds for a turn."""
-    text = text[:MAX_CHARS]
-    parts = [part for _, sentence in plain_sentences(text) for part in _split_clauses(sentence)][:_MOST_SENTENCES]
-    opening = " ".join(text[:_OPENING_CHARS].split())
-    return AnswerReading(
-        sentences=tuple(map(_read_sentence, parts)),
-        sets_out=_SETS_OUT.search(text) is not None,
-        gives_reason=_REASON.search(text) is not None,
-        outcome=_outcome(opening),
-        accepts=len(text) <= _ACCEPTING_CHARS and bool(_ACCEPTS.match(text)) and not _OBJECTS.search(text),
-        fails=_FAILS.search(text) is not None or _FAILED.search(_UNHARMED.sub("", opening)) is not None,
-        has_key=bool(exact_keys(opening)),
     )
 
 
@@ -292,16 +343,6 @@ def asks(sentence: str) -> bool:
 
 def _split_clauses(sentence: str) -> Sequence[str]:
     return [part for part in _CLAUSE_END.split(sentence) if part.strip()]
-
-
-def _read_sentence(sentence: str) -> SentenceReading:
-    return SentenceReading(
-        terms=frozenset(index_terms(sentence)),
-        chars=len(sentence),
-        asks=asks(sentence),
-        denies=_DENIES.search(sentence) is not None,
-        changes=_CHANGES.search(sentence) is not None,
-    )
 
 
 def _outcome(opening: str) -> int:

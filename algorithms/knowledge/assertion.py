@@ -172,7 +172,7 @@ def read_assertion(text: str, said_on: date) -> Assertion:
         return found
     told = (
         (one.holds_from, one.holds_to)
-        for one in statements(text, None, said_on)
+        for one in statements(text, None, said_on, dated=True)
         if one.modality in _TELLING and not one.negative
     )
     # "today" alone says when something happened as often as for how long it holds

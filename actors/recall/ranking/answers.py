@@ -19,7 +19,7 @@ from mnemic.actors.protocol.events import KINDS
 from mnemic.actors.protocol.snapshot import Snapshot
 from mnemic.actors.recall.ranking.asked_when import AskedWhen
 from mnemic.actors.recall.recall_index import RecallIndex
-from mnemic.algorithms.knowledge.answering import MAX_CHARS, AnswerReading, find_worked, read_answer, read_wanted
+from mnemic.algorithms.knowledge.answering import MAX_CHARS, AnswerReading, find_worked, read_wanted
 from mnemic.algorithms.retrieval.calibration import FULL
 from mnemic.algorithms.text.terms import telling_terms
 
@@ -63,6 +63,7 @@ class Answers:
         self._index = index
         self._generation = -1
         self._known: dict[int, AnswerReading] = {}
+        self._speakers: dict[int, tuple[str, str | None]] = {}
 
     def just_asked(
         self, words: Collection[Collection[str]], visible: NDArray[np.bool_], now_us: int, snapshot: Snapshot
@@ -147,9 +148,8 @@ class Answers:
         evidence: Floats = np.zeros(len(candidates))
         for name in ("dense", "lexical"):
             evidence += shares.get(name, 0.0)
-        nearest = [one.nearest(terms) for one in read]
-        denying = np.array([one is not None and one.denies for one in nearest])
-        denying &= not (wanted.denial or wanted.reason)
+        is_denied = not (wanted.denial or wanted.reason)
+        denying = np.array([is_denied and one.denies(terms) for one in read])
         np.maximum(evidence, 0.0, out=evidence)
         added: Floats = -asked * evidence - _DENIED * denying
         added += self._handed_on(candidates, read, asked, denying, evidence, visible, snapshot)
@@ -178,13 +178,13 @@ class Answers:
         gained = np.zeros(len(candidates))
         asking = np.flatnonzero((asked >= _LEAST_ASKED) & (evidence >= _LEAST_EVIDENCE))
         place = {position: number for number, position in enumerate(candidates.tolist())}
-        telling = (1.0 - asked) * ~denying * np.array([not one.sets_out for one in read])
         share = _HANDED_ON
         for step in self._after(candidates[asking], visible, whole=True):
             for number, position in zip(asking.tolist(), step.tolist(), strict=True):
                 at = place.get(position)
                 if at is not None and self._is_reply(position, candidates[number], snapshot):
-                    gained[at] = max(gained[at], share * asked[number] * evidence[number] * telling[at])
+                    telling = (1.0 - asked[at]) * (not denying[at]) * (not read[at].sets_out)
+                    gained[at] = max(gained[at], share * asked[number] * evidence[number] * telling)
             share *= _DECAY
         return gained
 
@@ -209,13 +209,21 @@ class Answers:
         """Say whether somebody else says it than who asked, and not to a tool."""
         if self._index.columns.kind[position] in _DONE:
             return False
-        rows = (int(self._index.columns.row[one]) for one in (position, asking))
-        own, other = (snapshot.memory_attributes(row, row)[0] for row in rows)
-        return (own.role, own.speaker) != (other.role, other.speaker)
+        own, other = self._said_by(np.array((position, asking)), snapshot)
+        return own != other
 
     def _is_user(self, positions: Ints, snapshot: Snapshot) -> NDArray[np.bool_]:
+        return np.array([role == "user" for role, _ in self._said_by(positions, snapshot)], np.bool_)
+
+    def _said_by(self, positions: Ints, snapshot: Snapshot) -> list[tuple[str, str | None]]:
+        """Return the role and the name of who said each memory."""
+        self._forget_others(snapshot)
         rows = self._index.columns.row[positions].tolist()
-        return np.array([snapshot.memory_attributes(row, row)[0].role == "user" for row in rows], np.bool_)
+        for row in rows:
+            if row not in self._speakers:
+                one = snapshot.memory_attributes(row, row)[0]
+                self._speakers[row] = one.role, one.speaker
+        return [self._speakers[row] for row in rows]
 
     def _after(
         self, positions: Ints, visible: NDArray[np.bool_], most: int = _FOLLOWING, *, whole: bool = False
@@ -236,11 +244,15 @@ class Answers:
 
     def _read(self, positions: Ints, snapshot: Snapshot) -> list[AnswerReading]:
         rows = self._index.columns.row[positions].tolist()
-        if snapshot.generation != self._generation or len(self._known) > _MOST_KNOWN:
-            self._generation, self._known = snapshot.generation, {}
+        self._forget_others(snapshot)
         unknown = [row for row in rows if row not in self._known]
         texts = snapshot.text_prefixes(unknown, MAX_CHARS)
         self._known |= {
-            row: read_answer(text.decode("utf-8", "replace")) for row, text in zip(unknown, texts, strict=True)
+            row: AnswerReading(text.decode("utf-8", "replace")) for row, text in zip(unknown, texts, strict=True)
         }
         return [self._known[row] for row in rows]
+
+    def _forget_others(self, snapshot: Snapshot) -> None:
+        """Forget what was read of another generation of the store, or all where it grew too large."""
+        if snapshot.generation != self._generation or max(len(self._known), len(self._speakers)) > _MOST_KNOWN:
+            self._generation, self._known, self._speakers = snapshot.generation, {}, {}

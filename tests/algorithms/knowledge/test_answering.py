@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.algorithms.knowledge.answering import Wanted, asks, find_worked, read_answer, read_wanted
+from mnemic.algorithms.knowledge.answering import AnswerReading, Wanted, asks, find_worked, read_wanted
 from mnemic.algorithms.text.terms import index_terms
 
 
@@ -59,7 +59,7 @@ def test_how_much_a_text_only_asks_is_told_by_what_it_shares_with_the_question(
     text: str, least: float, most: float
 ) -> None:
     terms = frozenset(index_terms("where is the queue defined"))
-    assert least <= read_answer(text).asked_share(terms) <= most
+    assert least <= AnswerReading(text).asked_share(terms) <= most
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_how_much_a_text_only_asks_is_told_by_what_it_shares_with_the_question(
     ],
 )
 def test_what_says_that_it_does_not_say_it_denies(text: str) -> None:
-    nearest = read_answer(text).nearest(frozenset(index_terms("queue")))
+    nearest = AnswerReading(text).nearest(frozenset(index_terms("queue")))
     assert nearest is not None
     assert nearest.denies
 
@@ -85,7 +85,7 @@ def test_what_says_that_it_does_not_say_it_denies(text: str) -> None:
     ["We don't use Redis.", "It names a folder that isn't there yet.", "I do not like rain.", "No, the port is 4010."],
 )
 def test_a_fact_that_is_worded_as_a_denial_tells_something(text: str) -> None:
-    (only,) = read_answer(text).sentences[:1]
+    (only,) = AnswerReading(text).sentences[:1]
     assert not only.denies
 
 
@@ -102,7 +102,7 @@ def test_a_fact_that_is_worded_as_a_denial_tells_something(text: str) -> None:
     ],
 )
 def test_what_worked_or_failed_is_told_by_what_comes_first(text: str, outcome: int) -> None:
-    assert read_answer(text).outcome == outcome
+    assert AnswerReading(text).outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_what_worked_or_failed_is_told_by_what_comes_first(text: str, outcome: i
     [("three nights without a crash, solved", 1), ("scanned 40 boxes, no more errors", 1), ("all hosts green", 1)],
 )
 def test_a_failure_that_is_told_of_as_gone_is_none(text: str, outcome: int) -> None:
-    assert read_answer(text).outcome == outcome
+    assert AnswerReading(text).outcome == outcome
 
 
 REPORT = "user: the scanner says E_CAMERA_BUSY"
@@ -139,7 +139,7 @@ FIRST, SECOND = "assistant: I release the camera in onPause.", "assistant: I reb
 def test_what_worked_is_what_was_tried_since_the_last_failure(
     turns: tuple[str, ...], worked: list[int], last: int, is_sure: bool
 ) -> None:
-    said = [(one.startswith("user: "), read_answer(one.partition(": ")[2])) for one in turns]
+    said = [(one.startswith("user: "), AnswerReading(one.partition(": ")[2])) for one in turns]
     found = find_worked(said)
     assert found.turns == worked
     if worked:
@@ -148,11 +148,11 @@ def test_what_worked_is_what_was_tried_since_the_last_failure(
 
 def test_a_change_counts_anywhere_in_a_short_text_and_else_where_the_question_is() -> None:
     terms = frozenset(index_terms("compression codec"))
-    assert read_answer("All files get zstd compression. It applies from now on.").changes(terms)
-    assert not read_answer("All files get zstd compression.").changes(terms)
-    assert not read_answer("The compression stays snappy for now.").changes(terms)
+    assert AnswerReading("All files get zstd compression. It applies from now on.").changes(terms)
+    assert not AnswerReading("All files get zstd compression.").changes(terms)
+    assert not AnswerReading("The compression stays snappy for now.").changes(terms)
     far = "All files get zstd compression. " + "The boats lie in the harbour. " * 10 + "Tobi moved to Oslo."
-    assert not read_answer(far).changes(terms)
+    assert not AnswerReading(far).changes(terms)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_what_a_question_wants_is_told_by_its_words(question: str, wanted: Wante
 
 @given(st.text(max_size=300), st.frozensets(st.text(min_size=1, max_size=8), max_size=5))
 def test_a_share_lies_between_nothing_and_all(text: str, terms: frozenset[str]) -> None:
-    read = read_answer(text)
+    read = AnswerReading(text)
     assert 0.0 <= read.asked_share(terms) <= 1.0
     assert read.outcome in (-1, 0, 1)
 
@@ -194,14 +194,14 @@ def test_what_stands_under_a_heading_or_a_condition_tells(sentence: str) -> None
     "text", ["not solved", "it is not fixed", "nothing helped", "it hasn't helped", "that never worked"]
 )
 def test_a_success_that_is_denied_is_a_failure(text: str) -> None:
-    assert read_answer(text).outcome == -1
+    assert AnswerReading(text).outcome == -1
 
 
 @pytest.mark.parametrize(
     "text", ["The licence does not cover Windows.", "The cache is empty.", "We don't list prices."]
 )
 def test_a_negative_fact_is_no_denial(text: str) -> None:
-    (only,) = read_answer(text).sentences
+    (only,) = AnswerReading(text).sentences
     assert not only.denies
 
 
