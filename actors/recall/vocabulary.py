@@ -37,6 +37,14 @@ def compounds(text: str) -> list[str]:
     return found + [last for one in found if _COMPOUND.fullmatch(last := one.rpartition("/")[2]) and last != one]
 
 
+class _Numbers(dict[str, int]):
+    """The number of each word; one never met before gets the next."""
+
+    def __missing__(self, word: str) -> int:
+        self[word] = number = len(self)
+        return number
+
+
 class Vocabulary:
     """Words by number, each with its vector; memories by row, each with the numbers of its words."""
 
@@ -64,7 +72,7 @@ class Vocabulary:
 
     def numbers_of(self, words: Sequence[str]) -> NDArray[np.int32]:
         """The numbers of some words; those never met before get theirs."""
-        return np.array([self._numbers.setdefault(word, len(self._numbers)) for word in words], np.int32)
+        return np.fromiter(map(self._numbers.__getitem__, words), np.int32, len(words))
 
     def distinct(self, *numbers: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Which words are among some, ascending, and, for the number of each, which of these it is."""
@@ -96,6 +104,6 @@ class Vocabulary:
         return vectors
 
     def _clear(self) -> None:
-        self._numbers: dict[str, int] = {}
+        self._numbers = _Numbers()
         self._vectors = GrowableArray(np.empty((0, 0), np.float32))
         self._memories: dict[int, NDArray[np.int32]] = {}

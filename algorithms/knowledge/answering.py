@@ -43,6 +43,9 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _CLAUSE_END = re.compile(rf"(?<=[?!])\s|;\s|:\s(?={_WH}\b)", re.IGNORECASE)
+_MAY_ASK = re.compile(rf"\W*(?:{_WH}|{_AUX}|do|have|and|so|but|h[im]|hey|ok|also|then|btw|by)", re.IGNORECASE)
+"""How a sentence without a colon begins that `_ASKS` may find to ask."""
+_CLAUSE_MARKS = frozenset("?!;:")
 _TELLS = re.compile(r":\s+\S|,\s+(?!\w+ asked\b)")
 _SUBORDINATE = re.compile(r"^\W*(?:what|when|where|how|which|who) (?:i|we|you|it|he|she|they|the)\b", re.IGNORECASE)
 """``When I was there``, ``what we did``: no question."""
@@ -160,15 +163,14 @@ class Wanted(NamedTuple):
 
 
 class SentenceReading:
-    """What a sentence does; each part is read when it is first asked for, since most sentences are asked for few."""
+    """What a sentence does; but for whether it asks, each part is read when it is first asked for."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-
-    @property
-    def chars(self) -> int:
+        self.chars = len(text)
         """How long it is."""
-        return len(self._text)
+        self.asks = asks(text)
+        """Whether it is a question."""
 
     @cached_property
     def terms(self) -> frozenset[str]:
@@ -176,17 +178,8 @@ class SentenceReading:
         return frozenset(index_terms(self._text))
 
     @cached_property
-    def asks(self) -> bool:
-        """Whether it is a question."""
-        return asks(self._text)
-
-    @cached_property
     def denies(self) -> bool:
         """Whether it says that something is not told, held or known where one looked."""
-        if self._text.isascii():
-            lower = self._text.lower()
-            if not any(one in lower for one in _DENYING):
-                return False
         return _DENIES.search(self._text) is not None
 
     @cached_property
@@ -196,16 +189,14 @@ class SentenceReading:
 
 
 class AnswerReading:
-    """What a text does, sentence by sentence and as a whole; each part is read when it is first asked for."""
+    """What a text does, sentence by sentence and as a whole; what few questions want is read when it is asked for."""
 
     def __init__(self, text: str) -> None:
-        self._text = text[:MAX_CHARS]
-
-    @cached_property
-    def sentences(self) -> tuple[SentenceReading, ...]:
+        self._text = text = text[:MAX_CHARS]
+        parts = (part for _, sentence in plain_sentences(text) for part in _split_clauses(sentence))
+        self.sentences = tuple(map(SentenceReading, islice(parts, _MOST_SENTENCES)))
         """In their order; none of an empty text."""
-        parts = (part for _, sentence in plain_sentences(self._text) for part in _split_clauses(sentence))
-        return tuple(map(SentenceReading, islice(parts, _MOST_SENTENCES)))
+        self._telling = [one for one in self.sentences if not one.asks]
 
     @cached_property
     def sets_out(self) -> bool:
@@ -238,10 +229,6 @@ class AnswerReading:
         """Whether it begins with a key that only machines write, as errors have it."""
         return bool(exact_keys(self._opening))
 
-    @cached_property
-    def _telling(self) -> list[SentenceReading]:
-        return [one for one in self.sentences if not one.asks]
-
     @property
     def _opening(self) -> str:
         return " ".join(self._text[:_OPENING_CHARS].split())
@@ -273,7 +260,9 @@ class AnswerReading:
 
     def denies(self, terms: Collection[str]) -> bool:
         """Say whether the sentence nearest to a question denies."""
-        if not any(one.denies for one in self._telling):
+        lower = self._text.lower()
+        may_deny = not lower.isascii() or any(map(lower.__contains__, _DENYING))
+        if not may_deny or not any(one.denies for one in self._telling):
             return False
         one = self.nearest(terms)
         return one is not None and one.denies
@@ -334,7 +323,7 @@ def asks(sentence: str) -> bool:
     if sentence.rstrip("\"'”’)]*_ .").endswith("?"):
         return True
     start = " ".join(sentence[:_SENTENCE_CHARS].split())
-    found = _ASKS.match(start)
+    found = _ASKS.match(start) if ":" in start or _MAY_ASK.match(start) else None
     if found is None or _SUBORDINATE.match(start):
         return False
     # "Who is on call: Anna." tells under a heading, "should you see it, restart" is no question
@@ -342,6 +331,8 @@ def asks(sentence: str) -> bool:
 
 
 def _split_clauses(sentence: str) -> Sequence[str]:
+    if _CLAUSE_MARKS.isdisjoint(sentence):
+        return [sentence]
     return [part for part in _CLAUSE_END.split(sentence) if part.strip()]
 
 

@@ -123,7 +123,10 @@ def telling_words(text: str) -> list[str]:
     """The words of a text, as `split_words` gives them, each once, without the stop words of its language and pairs."""
     words = _words(text)
     stopped = stop_words(_told_by(words))
-    bare = dict.fromkeys(_BARE[word][0] for word in words if not _SPACELESS.match(word))
+    if text.isascii() and max(map(len, words), default=0) <= MAX_CHARS:
+        bare = dict.fromkeys(words)
+    else:
+        bare = dict.fromkeys(_BARE[word][0] for word in words if not _SPACELESS.match(word))
     return [word for word in bare if word not in stopped]
 
 
@@ -276,9 +279,10 @@ def _told_by(words: Sequence[str], likely: Collection[Language] = ()) -> Languag
     """
     telling, foreign = _evidence()
     together = "".join(words)
-    met = telling.keys() & (set(words) if together.isascii() else {*words, *together})
-    if foreign.isdisjoint(met):  # so it is with most English texts
+    spoken = words if together.isascii() else {*words, *together}
+    if foreign.isdisjoint(spoken):  # so it is with most English texts
         return DEFAULT
+    met = telling.keys() & set(spoken)
     weights: dict[Language, list[float]] = {language: [] for language in WITH_SPACES}
     for word in met:
         for language in telling[word]:
