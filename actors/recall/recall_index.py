@@ -139,6 +139,8 @@ class RecallIndex:
         self._last_window = 0
         self._encoder: EncoderName | None = None
         self._columns: tuple[GrowableArray, ...] = ()
+        self._superseded: Superseded
+        self._retired: Retired
         self._log_row = -1
         self.columns = Columns(*(_EMPTY for _ in Columns._fields))
         """All memories, column by column."""
@@ -240,10 +242,10 @@ class RecallIndex:
             if self._kept.conversations is None:
                 self._kept.conversations = np.argsort(self.columns.session, kind="stable")
             order = self._kept.conversations
-            shown = visible[order]
+            seen = visible[order]
             place = np.empty_like(order)
-            place[order] = np.cumsum(shown) - shown
-            self._kept.neighbours = visible, np.concatenate([[-1], order[shown], [-1]]), place
+            place[order] = np.cumsum(seen) - seen
+            self._kept.neighbours = visible, np.concatenate([[-1], order[seen], [-1]]), place
         _, shown, place = self._kept.neighbours
         before = place[positions]  # so many visible ones stand before each; the first of `shown` stands for none
         session = self.columns.session
@@ -388,14 +390,13 @@ class RecallIndex:
         as after most lines of the log, which tell that somebody recalled.
         """
         last = int(self.columns.row[-1]) if len(self.columns.row) else 0
-        came = snapshot.memory_columns(last)
-        marks = snapshot.superseded(), snapshot.retired()
-        old = (*self._superseded, *self._retired)
-        if len(came.row) or not all(map(np.array_equal, old, (*marks[0], *marks[1]))):
+        came, superseded, retired = snapshot.memory_columns(last), snapshot.superseded(), snapshot.retired()
+        known = (*self._superseded, *self._retired)
+        if len(came.row) or not all(map(np.array_equal, known, (*superseded, *retired))):
             for growing, more in zip(self._columns, came, strict=True):
                 growing.append(more)
             self.columns = Columns(*(growing.view() for growing in self._columns))
-            self._superseded, self._retired = marks
+            self._superseded, self._retired = superseded, retired
             self._forget_derived()
 
     def _sync_windows(self, snapshot: Snapshot, encoder: EncoderName) -> None:

@@ -1,7 +1,9 @@
 """Recalls: ranks memories for a query by fusing embedding, word, session and date signals, and makes hits of the best.
 
-Part of `mnemic.actors.recall.retriever`. It keeps the columns, words and vectors of all memories in memory and follows
-the store by `seq`. Ranking itself is `mnemic.algorithms`: BM25 over turns and over whole sessions, cosines, fusion.
+Part of `mnemic.actors.recall.retriever`. Its stages hand on what they found (`mnemic.actors.recall.ranking.stages`):
+gather, first pass, second look, weigh, lift, fold, render. It keeps the columns, words and vectors of all memories in
+memory and follows the store by `seq`. Ranking itself is `mnemic.algorithms`: BM25 over turns and over whole sessions,
+cosines, fusion.
 Where a question names a day, what was said near it counts more (`mnemic.actors.recall.ranking.day_signal`); what only
 asks counts less, and what follows it more (`mnemic.actors.recall.ranking.answers`); where the question asks for what
 holds or held, what holds no more counts less (`mnemic.actors.recall.ranking.validity`); and what was of use before
@@ -11,47 +13,52 @@ by the Embedder, before anything that is only pending; without a model, words an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import islice
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.contract import Context
+from mnemic.actors.protocol.contract import Clock, Context
 from mnemic.actors.protocol.events import to_bytes
+from mnemic.actors.protocol.meaning.messages import QueryEmbedded
 from mnemic.actors.protocol.ports import Ports
-from mnemic.actors.protocol.recall.messages import Candidate, Hit, Recall, Recalled
+from mnemic.actors.protocol.recall.messages import Candidate, Recall, Recalled
 from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.protocol.times import Zone
 from mnemic.actors.recall.attribute_index import AttributeFilters
 from mnemic.actors.recall.folding import MOST_FOLDED, Copies, Folder
-from mnemic.actors.recall.hits import ANSWER_TOKENS, BYTES_PER_TOKEN, excerpt, fitting_length, make_hit, sent_bytes
+from mnemic.actors.recall.hits import ANSWER_TOKENS, BYTES_PER_TOKEN
 from mnemic.actors.recall.list_memories import record_question
-from mnemic.actors.recall.newest import mark_newest
-from mnemic.actors.recall.query import asked_scope_numbers, known_or_everywhere, query_vector, question_words
+from mnemic.actors.recall.query import known_or_everywhere, query_vector, question_words
 from mnemic.actors.recall.ranking.answers import Answers
 from mnemic.actors.recall.ranking.asked_when import read_asked_when
-from mnemic.actors.recall.ranking.day_signal import WEIGHT, day_nearness
 from mnemic.actors.recall.ranking.first_pass import first_signals
 from mnemic.actors.recall.ranking.lifting import lift_all, lift_predecessors, lift_remedies
 from mnemic.actors.recall.ranking.night_effects import NightEffects, surplus_copies
 from mnemic.actors.recall.ranking.replaced import read_replacements
 from mnemic.actors.recall.ranking.reranker import Reranker
+from mnemic.actors.recall.ranking.stages import (
+    FirstLook,
+    Lifted,
+    Question,
+    Ranking,
+    Rendered,
+    SecondLook,
+    day_signal,
+    speaks,
+    spread,
+)
 from mnemic.actors.recall.ranking.validity import Validity
 from mnemic.actors.recall.recall_index import Cosines, RecallIndex
+from mnemic.actors.recall.render import Renderer
 from mnemic.actors.recall.validate import validate_recall
 from mnemic.algorithms.knowledge.asked_time import Predecessor, asked_predecessor
-from mnemic.algorithms.retrieval.calibration import FULL, MEANING, UNLIKELY, WORDS, Calibration
+from mnemic.algorithms.retrieval.calibration import FULL, MEANING, UNLIKELY, WORDS
 from mnemic.algorithms.retrieval.fusion import SignalScores, fuse, rank
 from mnemic.algorithms.text.terms import stem_of
 
-_CANDIDATES_TRACED = 200
 _RERANKED = 50  # of the first pass; 30 to 200 make no difference
-_LEAST_BEST_BYTES = 96  # of the best, a line's words are given rather than a worse one whole
-_LEAST_EXCERPT_BYTES = 256  # a shorter stretch of a longer text tells too little: that text is left out
-
-Floats = NDArray[np.floating[Any]]
 
 
 class Recaller:
@@ -67,10 +74,11 @@ class Recaller:
         """
         self._source, self._index, self._is_paused = source, index, is_paused
         self._unwritable = ports.unwritable
-        self._k, self._hit_bytes = ports.settings["recall.k"], ports.settings["recall.hit_bytes"]
+        self._k = ports.settings["recall.k"]
         self._reranker = Reranker(index)
         self._validity, self._answers = Validity(index), Answers(index)
         self._folder = Folder(index)
+        self._renderer = Renderer(index, self._folder, ports.settings["recall.hit_bytes"])
         self._nights = NightEffects(index, ports.settings["recall.use_weight"], ports.settings["recall.use_decay"])
 
     def recall(self, recall: Recall, context: Context) -> Recalled:
@@ -94,14 +102,13 @@ class Recaller:
         Args:
             predecessor: what the question asks for, if that is what came before something that it names.
         """
-        k = self._k if recall.k is None else recall.k
         degraded: list[str] = []
-        scope_known = True
         loaded = context.progress if self._index.empty else lambda done, total: None
         loaded(0, 2)  # the first time takes long: the model comes before the two parts that `sync` tells of
-        by_meaning = "dense" in recall.signals
         asks = recall if predecessor is None else msgspec.structs.replace(recall, query=predecessor.question)
+        by_meaning = "dense" in recall.signals
         asked = query_vector(asks.query, context, degraded, "Words alone answered.") if by_meaning else None
+        scope_known = True
         with self._source.snapshot() as snapshot:
             if recall.place is not None:
                 own = snapshot.scope_path_of(recall.place)
@@ -110,220 +117,213 @@ class Recaller:
                     return _nothing_known(recall.place.path)
                 recall, scope_known = msgspec.structs.replace(recall, scope=asked_in), own is not None
             self._index.sync(snapshot, asked.encoder if asked else None, loaded)
-            filters = AttributeFilters(**{name: getattr(recall, name) for name in AttributeFilters.__struct_fields__})
-            visible = self._index.visible(
-                snapshot,
-                recall.scope,
-                recall.session,
-                kinds=recall.kinds,
-                since=recall.since,
-                until=recall.until,
-                as_of=recall.as_of,
-                of=filters,
-            )
-            if filters.names and not visible.any():
-                named = ", ".join(filters.names)
-                degraded.append(f"filters: no memory looked through has all that is asked for: {named}")
-            words = question_words(asks.query, snapshot, degraded)
-            signals, first, found = first_signals(self._index, asks, k, words, visible, asked, degraded)
-            said_at, local_at, zone = self._index.columns.said_at, self._index.columns.local_at, context.clock
-            now_us = context.clock.now_us() if recall.as_of is None else recall.as_of
-            when = read_asked_when(recall, predecessor, self._index, visible, now_us, zone, snapshot)
-            if predecessor is not None and not when.handover:
+            question = self._gather(recall, asks, predecessor, snapshot, context.clock, degraded)
+            if question is None:
                 return None
-            said_near = tuple[str, ...]()
-            if when.days and "structural" in recall.signals:
-                near = day_nearness(when.days, local_at)
-                if when.kind != "any" and first is not None:
-                    near[:] = 0.0  # what held that day was said at any time before
-                near[said_at >= when.until_us] = 0.0
-                signals.append(SignalScores("structural", near, WEIGHT))
-                said_near = when.named_days if when.kind == "any" else ()
-            fused = fuse(signals, visible)
-            limit = max(4 * k, _CANDIDATES_TRACED)
-            self._nights.sync(snapshot, recall.trial)
-            # Where it is asked what was when, what was said on another day stands for itself.
-            alike = np.full(len(visible), -1) if when.days else self._nights.group_of(recall.as_of)
-            surplus = surplus_copies(alike, visible, fused.scores, said_at)
-            ranked = visible & ~surplus
-            if "answer" in recall.signals:
-                ranked[self._answers.just_asked([one.terms for one in words], visible, now_us, snapshot)] = False
-            pool = rank(fused.scores, ranked, said_at, limit)
-            answer, validity, use = (np.zeros_like(fused.scores) for _ in range(3))
-            # What was known at an earlier time tells nothing of what replaced it since.
-            sought = pool[: 0 if recall.as_of is not None else _RERANKED]
-            terms = [stem_of(term) for one in words for term in one.terms]
-            kept = read_replacements(self._index.columns.row[sought].tolist(), when.at_us, snapshot, terms)
-            calibration = FULL if first is not None else WORDS if found is None else MEANING
-            best, asked_terms = pool[:_RERANKED], frozenset(term for one in words for term in one.terms)
-            following = best[:0]
-            if "answer" in recall.signals:
-                following = self._answers.followers(best, asked_terms, visible & ~surplus, snapshot)
-                best, pool = np.concatenate([best, following]), np.concatenate([pool, np.setdiff1d(following, pool)])
-            if first is not None:
-                reranked = self._reranker.look(best, first, snapshot, context, degraded)
-                fused.replace(best, reranked.contributions)
-                calibration = calibration.with_unknown(reranked.unknown)
-                rivals = len(best) - len(following)
-                weighed = self._validity.contributions(best, rivals, when, recall.as_of, kept, snapshot, zone)
-                validity[visible] = weighed.min(initial=0.0)  # what is not among the best passes none of them by it
-                validity[best] = weighed
-            if "answer" in recall.signals:
-                told = self._answers.contributions(
-                    best, asks.query, asked_terms, fused.contributions(best), visible, snapshot, when
-                )
-                answer[visible] = told.min(initial=0.0)
-                answer[best] = told
-            if "use" in recall.signals:
-                by_use = when.kind == "any"  # what was of use once need not hold now, nor then
-                gained = self._nights.added(best, recall.as_of, by_use=by_use) / calibration.slope
-                use[visible] = gained.min(initial=0.0)
-                use[best] = gained
-            speaking = fused.scores > 0
-            if found is not None:
-                speaking |= ~np.isnan(found.best)  # meaning speaks for all it knows: the nearest, however far
-            speaking &= ranked
-            total = fused.scores + answer + validity + use
-            before = total.copy()
-            if "answer" in recall.signals:
-                about = total - np.minimum(answer, 0.0)
-                nearest = best[np.argsort(-about[best], kind="stable")]
-                remedies = self._answers.remedies(nearest, asks.query, visible & ~surplus, snapshot)
-                pool = np.union1d(pool, lift_remedies(remedies, about, total, speaking))
-            # What is lifted may pass others; these stand among each other as before.
-            by_facts = when.kind != "before" and "validity" in recall.signals
-            lifted, heirs = lift_all(
-                self._index,
-                kept,
-                recall.as_of,
-                total,
-                speaking,
-                visible,
-                when.until_us,
-                heirs=by_facts,
-                now=when.kind == "now",
-            )
-            if when.kind == "before":
-                heirs = lift_predecessors(self._index, kept, total, speaking, visible)
-                lifted = np.union1d(lifted, heirs)
-            ranked[heirs], surplus[heirs] = True, False
-            pool = np.union1d(pool, lifted)
-            order = pool[rank(total[pool], speaking[pool] & ranked[pool], said_at[pool], limit)]
-            # what hardly holds may fit all the same, and what was of use fits no better
-            fitting = (total - validity - use)[order[:1]]
-            nothing_fits = not len(order) or calibration.probability(float(fitting[0])) < UNLIKELY
-
-            def give(order: NDArray[np.int64]) -> tuple[list[Hit], int, int, list[str]]:
-                shares = fused.contributions(order)
-                shares |= {
-                    name: one[order]
-                    for name, one in (("answer", answer), ("validity", validity), ("use", use))
-                    if one.any()
-                }
-                prior = (total - before)[order]
-                copies = Copies(alike, surplus)
-                groups = self._folder.fold(order, snapshot, recall.as_of, copies, by_day=bool(when.days))
-                ranking = _Ranking(order, prior, shares, found, calibration)
-                beside = BYTES_PER_TOKEN * ANSWER_TOKENS + sum(len(to_bytes(why)) for why in degraded)
-                return self._hits(recall, k, snapshot, terms, groups, ranking, when.at_us, beside)
-
-            hits, left_out, used, no_room = give(order)
-            if len(hits) < k and len(order) == limit < MOST_FOLDED and not left_out:  # most of these say the same
-                order = rank(total, speaking & ranked, said_at, MOST_FOLDED)
-                hits, left_out, used, no_room = give(order)
-            degraded += no_room
-            candidates = self._candidates(snapshot, signals, order, found) if recall.trace else ()
+            first = self._first_pass(question, asked, snapshot, degraded)
+            second = self._second_look(question, first, snapshot, context, degraded)
+            weighed = self._weigh(question, first, second, snapshot, context.clock)
+            lifted = self._lift(question, first, second, weighed, snapshot)
+            order, rendered = self._fold_and_render(question, first, second, weighed, lifted, snapshot, degraded)
+            degraded += rendered.no_room
+            candidates = self._candidates(snapshot, first.signals, order, first.found) if recall.trace else ()
         if recall.observe:
             unkept = recall.private or self._is_paused(context.clock.now_us())
             degraded += record_question(
-                "recall", recall, recall.query, hits, context, unkept=unkept, unwritable=self._unwritable()
+                "recall", recall, recall.query, rendered.hits, context, unkept=unkept, unwritable=self._unwritable()
             )
         return Recalled(
-            hits=tuple(hits),
+            hits=tuple(rendered.hits),
             scope=recall.scope,
             scope_known=scope_known,
-            searched=int(np.count_nonzero(visible)),
-            used_tokens=used,
-            left_out=left_out,
-            nothing_fits=nothing_fits,
+            searched=int(np.count_nonzero(question.visible)),
+            used_tokens=rendered.used_tokens,
+            left_out=rendered.left_out,
+            nothing_fits=lifted.nothing_fits,
             degraded=tuple(degraded),
-            held_on=when.held_on,
-            said_near=said_near,
+            held_on=question.when.held_on,
+            said_near=first.said_near,
             candidates=candidates,
         )
 
-    def _hits(
+    def _gather(
         self,
         recall: Recall,
-        k: int,
+        asks: Recall,
+        predecessor: Predecessor | None,
         snapshot: Snapshot,
-        terms: list[str],
-        groups: Iterator[tuple[int, list[int]]],
-        ranking: _Ranking,
-        at_us: int,
-        used: int,
-    ) -> tuple[list[Hit], int, int, list[str]]:
-        """The hits, how many had no room in the budget, the tokens of all, and why not even the best had room.
+        clock: Clock,
+        degraded: list[str],
+    ) -> Question | None:
+        """Gather what is looked through and what for; ``None`` where nobody spoke of what comes after it."""
+        filters = AttributeFilters(**{name: getattr(recall, name) for name in AttributeFilters.__struct_fields__})
+        visible = self._index.visible(
+            snapshot,
+            recall.scope,
+            recall.session,
+            kinds=recall.kinds,
+            since=recall.since,
+            until=recall.until,
+            as_of=recall.as_of,
+            of=filters,
+        )
+        if filters.names and not visible.any():
+            named = ", ".join(filters.names)
+            degraded.append(f"filters: no memory looked through has all that is asked for: {named}")
+        words = question_words(asks.query, snapshot, degraded)
+        now_us = clock.now_us() if recall.as_of is None else recall.as_of
+        when = read_asked_when(recall, predecessor, self._index, visible, now_us, clock, snapshot)
+        if predecessor is not None and not when.handover:
+            return None
+        terms = [term for one in words for term in one.terms]
+        k = self._k if recall.k is None else recall.k
+        return Question(recall, asks, k, words, frozenset(terms), list(map(stem_of, terms)), visible, when)
 
-        The best is cut to what is left of the budget, and where that is too little, no worse one takes its place.
+    def _first_pass(
+        self, question: Question, asked: QueryEmbedded | None, snapshot: Snapshot, degraded: list[str]
+    ) -> FirstLook:
+        """Score all that is looked through, and choose a pool of the best."""
+        recall, visible, when, columns = question.recall, question.visible, question.when, self._index.columns
+        signals, first, found = first_signals(
+            self._index, question.asks, question.k, question.words, visible, asked, degraded
+        )
+        said_near = tuple[str, ...]()
+        if when.days and "structural" in recall.signals:
+            signals.append(day_signal(when, columns, by_words_alone=first is None))
+            said_near = when.named_days if when.kind == "any" else ()
+        fused = fuse(signals, visible)
+        self._nights.sync(snapshot, recall.trial)
+        # Where it is asked what was when, what was said on another day stands for itself.
+        alike = np.full(len(visible), -1) if when.days else self._nights.group_of(recall.as_of)
+        surplus = surplus_copies(alike, visible, fused.scores, columns.said_at)
+        shown = visible & ~surplus if surplus.any() else visible  # the same array where nothing is surplus: see
+        # `RecallIndex.neighbours`
+        ranked = shown.copy()
+        if "answer" in recall.signals:
+            said = [one.terms for one in question.words]
+            ranked[self._answers.just_asked(said, visible, when.now_us, snapshot)] = False
+        pool = rank(fused.scores, ranked, columns.said_at, question.limit)
+        return FirstLook(signals, first, found, fused, Copies(alike, surplus), shown, ranked, pool, said_near)
 
-        Args:
-            used: bytes of what is beside.
+    def _second_look(
+        self, question: Question, look: FirstLook, snapshot: Snapshot, context: Context, degraded: list[str]
+    ) -> SecondLook:
+        """Look again at the best of the pool, and at what follows those of them that ask."""
+        recall, pool = question.recall, look.pool
+        # What was known at an earlier time tells nothing of what replaced it since.
+        sought = pool[: 0 if recall.as_of is not None else _RERANKED]
+        rows = self._index.columns.row[sought].tolist()
+        kept = read_replacements(rows, question.when.at_us, snapshot, question.stems)
+        best = pool[:_RERANKED]
+        rivals = len(best)
+        if "answer" in recall.signals:
+            following = self._answers.followers(best, question.terms, look.shown, snapshot)
+            best, pool = np.concatenate([best, following]), np.concatenate([pool, np.setdiff1d(following, pool)])
+        calibration = FULL if look.first is not None else WORDS if look.found is None else MEANING
+        if look.first is not None:
+            reranked = self._reranker.look(best, look.first, snapshot, context, degraded)
+            look.fused.replace(best, reranked.contributions)
+            calibration = calibration.with_unknown(reranked.unknown)
+        return SecondLook(best, rivals, pool, kept, calibration)
+
+    def _weigh(
+        self, question: Question, look: FirstLook, second: SecondLook, snapshot: Snapshot, zone: Zone
+    ) -> dict[str, NDArray[np.float64]]:
+        """Weigh the best by what still holds, what answers and what was of use: ``(m,)`` each, of those that take part.
+
+        What is not among the best passes none of them by it: it gets the least of each, or 0 where that is more.
         """
-        hits, no_room, about = list[Hit](), list[str](), set[frozenset[bytes]]()
-        hit_bytes = min(self._hit_bytes, recall.hit_bytes or self._hit_bytes)
-        left_out = 0
-        most = None if recall.budget_tokens is None else BYTES_PER_TOKEN * recall.budget_tokens
-        within = asked_scope_numbers(recall.scope, snapshot)
-        calibration, place_of = ranking.calibration, {int(one): place for place, one in enumerate(ranking.order)}
-        numbered = iter(enumerate(groups if most is None else islice(groups, k)))
-        while some := list(islice(numbered, k - len(hits))):
-            rows = self._index.columns.row[[position for _, (position, _) in some]].tolist()
-            memories, linked = snapshot.load_memories(rows), self._index.links(rows, snapshot, recall.as_of, within)
-            kept = read_replacements([] if recall.as_of is not None else rows, at_us, snapshot, terms)
-            about |= kept.about
-            for (number, (position, same)), row, memory, links in zip(some, rows, memories, linked, strict=True):
-                if no_room:
-                    left_out += 1
-                    continue
-                start = -1 if ranking.found is None else ranking.found.start_of_best(position)
-                part, offset = excerpt(memory.data, hit_bytes, start, terms)
-                place = place_of[position]
-                evidence = {name: float(share[place]) for name, share in ranking.contributions.items()}
-                if ranking.prior[place]:
-                    evidence["prior"] = float(ranking.prior[place])
-                why = {"base": calibration.intercept}
-                why |= {name: calibration.slope * share for name, share in evidence.items()}
-                score = calibration.probability(sum(evidence.values()))
-                hit = make_hit(
-                    memory,
-                    part,
-                    offset,
-                    why,
-                    links,
-                    score,
-                    self._folder.name(same, snapshot),
-                    kept.replaced.get(row, ()),
-                    kept.contradicts.get(row, ()),
-                )
-                if most is not None and (excess := used + sent_bytes(hit) - most) > 0:
-                    room = fitting_length(part, len(memory.data), excess)
-                    least = min(hit_bytes, _LEAST_EXCERPT_BYTES if number else _LEAST_BEST_BYTES)
-                    if room < least:
-                        left_out += 1
-                        if not number:
-                            needed = min(most + excess, most + least - room)
-                            no_room.append(
-                                "budget: The best memory has no room."
-                                f" An excerpt of it takes {-(-needed // BYTES_PER_TOKEN)} tokens,"
-                                f" all that is shown of it {-(-(most + excess) // BYTES_PER_TOKEN)}."
-                            )
-                        continue
-                    part, offset = excerpt(memory.data, room, start, terms)
-                    hit = msgspec.structs.replace(hit, data=part, start_byte=offset)
-                used += sent_bytes(hit)
-                hits.append(hit)
-        return mark_newest(hits, about), left_out, -(-used // BYTES_PER_TOKEN) if hits else 0, no_room
+        recall, when, best = question.recall, question.when, second.best
+        weighed = {}
+        if "answer" in recall.signals:
+            shares = look.fused.contributions(best)
+            weighed["answer"] = self._answers.contributions(
+                best, question.asks.query, question.terms, shares, question.visible, snapshot, when
+            )
+        if look.first is not None:
+            weighed["validity"] = self._validity.contributions(
+                best, second.rivals, when, recall.as_of, second.kept, snapshot, zone
+            )
+        if "use" in recall.signals:
+            by_use = when.kind == "any"  # what was of use once need not hold now, nor then
+            gained = self._nights.added(best, recall.as_of, by_use=by_use)
+            weighed["use"] = gained / second.calibration.slope
+        return {name: spread(one, best, question.visible) for name, one in weighed.items()}
+
+    def _lift(
+        self,
+        question: Question,
+        look: FirstLook,
+        second: SecondLook,
+        weighed: Mapping[str, NDArray[np.float64]],
+        snapshot: Snapshot,
+    ) -> Lifted:
+        """Lift what stands for others above them, and rank the pool."""
+        recall, when, visible, kept = question.recall, question.when, question.visible, second.kept
+        total = sum(weighed.values(), look.fused.scores)
+        speaking = speaks(look.fused.scores, look.found, look.ranked)
+        before, pool = total.copy(), second.pool
+        if "answer" in recall.signals:
+            about = total - np.minimum(weighed["answer"], 0.0)
+            nearest = second.best[np.argsort(-about[second.best], kind="stable")]
+            remedies = self._answers.remedies(nearest, question.asks.query, look.shown, snapshot)
+            pool = np.union1d(pool, lift_remedies(remedies, about, total, speaking))
+        # What is lifted may pass others; these stand among each other as before.
+        by_facts = when.kind != "before" and "validity" in recall.signals
+        lifted, heirs = lift_all(
+            self._index,
+            kept,
+            recall.as_of,
+            total,
+            speaking,
+            visible,
+            when.until_us,
+            heirs=by_facts,
+            now=when.kind == "now",
+        )
+        if when.kind == "before":
+            heirs = lift_predecessors(self._index, kept, total, speaking, visible)
+            lifted = np.union1d(lifted, heirs)
+        look.ranked[heirs], look.copies.surplus[heirs] = True, False
+        pool = np.union1d(pool, lifted)
+        may, said_at = speaking & look.ranked, self._index.columns.said_at
+        order = pool[rank(total[pool], may[pool], said_at[pool], question.limit)]
+        # what hardly holds may fit all the same, and what was of use fits no better
+        fitting = total[order[:1]]
+        for name in ("validity", "use"):
+            fitting = fitting - weighed[name][order[:1]] if name in weighed else fitting
+        nothing_fits = not len(order) or second.calibration.probability(float(fitting[0])) < UNLIKELY
+        return Lifted(total, before, may, order, nothing_fits)
+
+    def _fold_and_render(
+        self,
+        question: Question,
+        look: FirstLook,
+        second: SecondLook,
+        weighed: Mapping[str, NDArray[np.float64]],
+        lifted: Lifted,
+        snapshot: Snapshot,
+        degraded: Sequence[str],
+    ) -> tuple[NDArray[np.int64], Rendered]:
+        """Fold what says the same, and make hits of the best; return all that was ranked as well."""
+
+        def render(order: NDArray[np.int64]) -> Rendered:
+            shares = look.fused.contributions(order)
+            shares |= {name: one[order] for name, one in weighed.items() if one.any()}
+            prior = lifted.total[order] - lifted.before[order]
+            by_day = bool(question.when.days)
+            groups = self._folder.fold(order, snapshot, question.recall.as_of, look.copies, by_day=by_day)
+            ranking = Ranking(order, prior, shares, look.found, second.calibration)
+            beside = BYTES_PER_TOKEN * ANSWER_TOKENS + sum(len(to_bytes(why)) for why in degraded)
+            return self._renderer.render(question, snapshot, groups, ranking, beside)
+
+        order, limit = lifted.order, question.limit
+        rendered = render(order)
+        if len(rendered.hits) < question.k and len(order) == limit < MOST_FOLDED and not rendered.left_out:
+            # most of these say the same
+            order = rank(lifted.total, lifted.may, self._index.columns.said_at, MOST_FOLDED)
+            rendered = render(order)
+        return order, rendered
 
     def _candidates(
         self, snapshot: Snapshot, signals: list[SignalScores], order: NDArray[np.int64], found: Cosines | None
@@ -357,18 +357,3 @@ def _nothing_known(scope: str) -> Recalled:
         degraded=(),
         candidates=(),
     )
-
-
-class _Ranking(NamedTuple):
-    """What a recall ranked, best first, `m` memories."""
-
-    order: NDArray[np.int64]
-    """``(m,)``: positions."""
-    prior: Floats
-    """``(m,)``: what corrections take over from what they replace."""
-    contributions: dict[str, Floats]
-    """``(m,)`` for each signal."""
-    found: Cosines | None
-    """What meaning knows of them."""
-    calibration: Calibration
-    """Makes probabilities of the scores."""
