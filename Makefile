@@ -6,7 +6,7 @@
 # make node-tools  the Node programs that test the MCP face, where npm is there; `make test-all` then uses them
 # make pictures  the pictures of the documentation, drawn anew from real runs
 # make bench  the harness behind every figure
-# make bench-gate  a quick run beside the last one that was kept: fails where a ratio was lost beyond noise
+# make bench-gate  four ratios in two minutes, beside those of docs/benchmarks/gate.json: fails where one was lost beyond noise
 # make bench-peers  what is measured beside Mnemic, from PyPI, each in an environment of its own in build/peers
 # make wheel  the source distribution and the wheel in dist/; TARGET=aarch64-unknown-linux-gnu for another processor
 # make sbom   what a release consists of, packages and crates, as CycloneDX in dist/
@@ -112,13 +112,12 @@ bench: $(BASE)
 	$(BIN)/python -m mnemic.bench $(ARGS)
 
 # What `make bench-peers` made is measured as well.
-bench bench-gate: export MNEMIC_MEMPALACE ?= $(wildcard $(CURDIR)/build/peers/mempalace/bin/python)
-bench bench-gate: export MNEMIC_MEM0 ?= $(wildcard $(CURDIR)/build/peers/mem0/bin/python)
+bench: export MNEMIC_MEMPALACE ?= $(wildcard $(CURDIR)/build/peers/mempalace/bin/python)
+bench: export MNEMIC_MEM0 ?= $(wildcard $(CURDIR)/build/peers/mem0/bin/python)
 
-# ARGS are those of `bench gate`; what is compared was kept by
-# `make bench ARGS='all --quick --developers tests/fixtures/developers'`.
+# ARGS=--write keeps the run: several keep how far apart they are, too.
 bench-gate: $(BASE)
-	$(BIN)/python -m mnemic.bench gate --developers tests/fixtures/developers $(ARGS)
+	$(BIN)/python -m mnemic.bench gate --quick --developers tests/fixtures/developers $(ARGS)
 
 bench-peers:
 	for peer in mempalace mem0; do $(PYTHON) -m venv build/peers/$$peer || exit; done

@@ -94,6 +94,7 @@ OPTIONS = {
     "subject": ("package.module:Class", "what is looked at"),
     "texts": ("N", "how many are compared (%(default)s)"),
     "vectors": ("N", "how many, in turn (%(default)s)"),
+    "write": (None, "with --quick, keep this run as what later ones are held to"),
 }
 """What the parameters of benches stand for, by their names."""
 

@@ -105,7 +105,8 @@ _NOT_SENT = {"why", "source_id", "session", "differs"}
 
 def sent_bytes(hit: Hit) -> int:
     """The length of a hit as JSON as an assistant is given it over MCP, or a little more: text, id and fields."""
-    view = {name: one for name, one in to_json(hit, strict=True).items() if one and name not in _NOT_SENT}
+    sent = msgspec.structs.replace(hit, why={})  # it is left out anyway, and takes a third of the time to write
+    view = {name: one for name, one in to_json(sent, strict=True).items() if one and name not in _NOT_SENT}
     view["same"] = view.get("same", [])[:MOST_SAME]
     for name in ("replaced", "contradicts"):
         view[name] = [ref_view(one) for one in view.get(name, ())]

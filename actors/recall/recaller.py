@@ -31,6 +31,7 @@ from mnemic.actors.recall.folding import MOST_FOLDED, Copies, Folder
 from mnemic.actors.recall.hits import ANSWER_TOKENS, BYTES_PER_TOKEN
 from mnemic.actors.recall.list_memories import record_question
 from mnemic.actors.recall.query import known_or_everywhere, query_vector, question_words
+from mnemic.actors.recall.ranking import stages
 from mnemic.actors.recall.ranking.answers import Answers
 from mnemic.actors.recall.ranking.asked_when import read_asked_when
 from mnemic.actors.recall.ranking.first_pass import first_signals
@@ -38,17 +39,7 @@ from mnemic.actors.recall.ranking.lifting import lift_all, lift_predecessors, li
 from mnemic.actors.recall.ranking.night_effects import NightEffects, surplus_copies
 from mnemic.actors.recall.ranking.replaced import read_replacements
 from mnemic.actors.recall.ranking.reranker import Reranker
-from mnemic.actors.recall.ranking.stages import (
-    FirstLook,
-    Lifted,
-    Question,
-    Ranking,
-    Rendered,
-    SecondLook,
-    day_signal,
-    speaks,
-    spread,
-)
+from mnemic.actors.recall.ranking.stages import FirstLook, Floats, Lifted, Question, Ranking, Rendered, SecondLook
 from mnemic.actors.recall.ranking.validity import Validity
 from mnemic.actors.recall.recall_index import Cosines, RecallIndex
 from mnemic.actors.recall.render import Renderer
@@ -157,16 +148,8 @@ class Recaller:
     ) -> Question | None:
         """Gather what is looked through and what for; ``None`` where nobody spoke of what comes after it."""
         filters = AttributeFilters(**{name: getattr(recall, name) for name in AttributeFilters.__struct_fields__})
-        visible = self._index.visible(
-            snapshot,
-            recall.scope,
-            recall.session,
-            kinds=recall.kinds,
-            since=recall.since,
-            until=recall.until,
-            as_of=recall.as_of,
-            of=filters,
-        )
+        within = {name: getattr(recall, name) for name in ("kinds", "since", "until", "as_of")}
+        visible = self._index.visible(snapshot, recall.scope, recall.session, of=filters, **within)
         if filters.names and not visible.any():
             named = ", ".join(filters.names)
             degraded.append(f"filters: no memory looked through has all that is asked for: {named}")
@@ -189,15 +172,15 @@ class Recaller:
         )
         said_near = tuple[str, ...]()
         if when.days and "structural" in recall.signals:
-            signals.append(day_signal(when, columns, by_words_alone=first is None))
+            signals.append(stages.day_signal(when, columns, by_words_alone=first is None))
             said_near = when.named_days if when.kind == "any" else ()
         fused = fuse(signals, visible)
         self._nights.sync(snapshot, recall.trial)
         # Where it is asked what was when, what was said on another day stands for itself.
         alike = np.full(len(visible), -1) if when.days else self._nights.group_of(recall.as_of)
         surplus = surplus_copies(alike, visible, fused.scores, columns.said_at)
-        shown = visible & ~surplus if surplus.any() else visible  # the same array where nothing is surplus: see
-        # `RecallIndex.neighbours`
+        # The same array where nothing is surplus, of which the index knows the neighbours.
+        shown = visible & ~surplus if surplus.any() else visible
         ranked = shown.copy()
         if "answer" in recall.signals:
             said = [one.terms for one in question.words]
@@ -228,7 +211,7 @@ class Recaller:
 
     def _weigh(
         self, question: Question, look: FirstLook, second: SecondLook, snapshot: Snapshot, zone: Zone
-    ) -> dict[str, NDArray[np.float64]]:
+    ) -> dict[str, Floats]:
         """Weigh the best by what still holds, what answers and what was of use: ``(m,)`` each, of those that take part.
 
         What is not among the best passes none of them by it: it gets the least of each, or 0 where that is more.
@@ -248,20 +231,20 @@ class Recaller:
             by_use = when.kind == "any"  # what was of use once need not hold now, nor then
             gained = self._nights.added(best, recall.as_of, by_use=by_use)
             weighed["use"] = gained / second.calibration.slope
-        return {name: spread(one, best, question.visible) for name, one in weighed.items()}
+        return {name: stages.spread(one, best, question.visible) for name, one in weighed.items()}
 
     def _lift(
         self,
         question: Question,
         look: FirstLook,
         second: SecondLook,
-        weighed: Mapping[str, NDArray[np.float64]],
+        weighed: Mapping[str, Floats],
         snapshot: Snapshot,
     ) -> Lifted:
         """Lift what stands for others above them, and rank the pool."""
         recall, when, visible, kept = question.recall, question.when, question.visible, second.kept
         total = sum(weighed.values(), look.fused.scores)
-        speaking = speaks(look.fused.scores, look.found, look.ranked)
+        speaking = stages.speaks(look.fused.scores, look.found, look.ranked)
         before, pool = total.copy(), second.pool
         if "answer" in recall.signals:
             about = total - np.minimum(weighed["answer"], 0.0)
@@ -270,16 +253,9 @@ class Recaller:
             pool = np.union1d(pool, lift_remedies(remedies, about, total, speaking))
         # What is lifted may pass others; these stand among each other as before.
         by_facts = when.kind != "before" and "validity" in recall.signals
+        now, until = when.kind == "now", when.until_us
         lifted, heirs = lift_all(
-            self._index,
-            kept,
-            recall.as_of,
-            total,
-            speaking,
-            visible,
-            when.until_us,
-            heirs=by_facts,
-            now=when.kind == "now",
+            self._index, kept, recall.as_of, total, speaking, visible, until, heirs=by_facts, now=now
         )
         if when.kind == "before":
             heirs = lift_predecessors(self._index, kept, total, speaking, visible)
@@ -300,7 +276,7 @@ class Recaller:
         question: Question,
         look: FirstLook,
         second: SecondLook,
-        weighed: Mapping[str, NDArray[np.float64]],
+        weighed: Mapping[str, Floats],
         lifted: Lifted,
         snapshot: Snapshot,
         degraded: Sequence[str],

@@ -9,7 +9,8 @@ judged by what a figure is:
   by more than a tenth. With fewer than three runs on either side nothing is known of the spread, and it is not
   compared; nor is ours by what takes less than half a millisecond.
 
-What seems lost is measured once more, and is lost where it is again.
+What seems lost is measured once more, and is lost where it is again. `quick` holds four ratios to a file of the
+repository in place of that (`mnemic.bench.report.quick_gate`).
 """
 
 from __future__ import annotations
@@ -22,10 +23,13 @@ import numpy as np
 from mnemic.bench.harness.figures import OURS, Figure
 from mnemic.bench.harness.measure import Row
 from mnemic.bench.harness.statistics import mean_interval
+from mnemic.bench.report import quick_gate
 from mnemic.bench.report.all_bench import FOLDER, row_of, with_peers
 from mnemic.bench.report.parts import PARTS, PartName, Plan, measure
 from mnemic.bench.report.stored_run import read_run, run_path
 
+REFERENCE = "gate.json"
+"""What the quick gate is held to; beside the last runs."""
 _FEWEST_RUNS = 3
 _LEAST_LOSS = 1.1
 _LEAST_MS = 0.5
@@ -34,6 +38,8 @@ _LEAST_MS = 0.5
 
 def run(
     *,
+    quick: bool = False,
+    write: bool = False,
     parts: tuple[PartName, ...] = PARTS,
     locomo: Path | None = None,
     developers: Path | None = None,
@@ -47,10 +53,19 @@ def run(
 ) -> Iterator[Row]:
     """Compare a quick run with the stored one; the arguments are those of `mnemic.bench.report.all_bench.run`.
 
+    Args:
+        quick: compare four ratios alone, with those of the file `REFERENCE`; needs `developers` and no other argument.
+        write: with `quick`, keep this run in that file instead.
+
     Raises:
         ValueError: no quick run is stored, or it has nothing in common with this one.
         OSError: it cannot be read.
     """
+    if quick or write:
+        if developers is None or not quick:
+            raise ValueError("the quick gate asks conversations: give --quick and --developers FOLDER")
+        yield from quick_gate.run(developers, into / FOLDER / REFERENCE, write=write)
+        return
     path = run_path(into / FOLDER, True)
     if not path.exists():
         raise ValueError(f"no quick run is stored as {path}: run `python -m mnemic.bench all --quick` first")

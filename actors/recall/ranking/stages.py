@@ -131,7 +131,7 @@ def day_signal(when: AskedWhen, columns: Columns, *, by_words_alone: bool) -> Si
     return SignalScores("structural", near, WEIGHT)
 
 
-def spread(values: NDArray[np.float64], best: Ints, visible: Mask) -> NDArray[np.float64]:
+def spread(values: Floats, best: Ints, visible: Mask) -> Floats:
     """Give the best their values, and what else is visible the least of these, or 0 where that is less, ``(n,)``."""
     of_all = np.zeros(len(visible))
     if (least := values.min(initial=0.0)) < 0:
