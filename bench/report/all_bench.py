@@ -12,6 +12,7 @@ from mnemic.bench.harness.figures import Figure, value_of
 from mnemic.bench.harness.machine import versions
 from mnemic.bench.harness.measure import Row
 from mnemic.bench.harness.plot import check_plots
+from mnemic.bench.report.claims import write_claims
 from mnemic.bench.report.parts import PARTS, PEERS, PartName, Plan, measure, peers_there
 from mnemic.bench.report.stored_run import read_history, read_run, run_path, store_run
 from mnemic.bench.report.table import write_page
@@ -36,7 +37,7 @@ def run(
     into: Path = Path("docs"),
     seed: int = 0,
 ) -> Iterator[Row]:
-    """Run the parts, keep what they found, and write the page anew.
+    """Run the parts, keep what they found, and write the page anew; of a full run also what other pages tell of it.
 
     Args:
         memories: sizes of minds whose latency is measured, in place of those of the run.
@@ -68,7 +69,10 @@ def run(
     figures = measure(plan, parts, rounds)
     stored = store_run(folder, figures, quick, versions(_PACKAGES) | of_peers)
     full = run_path(folder, False)
-    write_page(into / PAGE, folder, read_run(full) if full.exists() else stored, read_history(folder))
+    last = read_run(full) if full.exists() else stored
+    write_page(into / PAGE, folder, last, read_history(folder))
+    if not last.quick:
+        write_claims(into, last)
     yield from map(row_of, figures)
 
 

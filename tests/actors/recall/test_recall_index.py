@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from mnemic.actors.protocol.capture.messages import Forget, Recover
 from mnemic.actors.protocol.changes import EncoderName
+from mnemic.actors.protocol.recall.messages import Recall
 from mnemic.actors.protocol.store.messages import Rebuild
 from mnemic.actors.recall.recall_index import RecallIndex
 from tests.harness import ActorHarness, BagEncoder, turns
+from tests.waiting import until
 
 WORDS = ("text", "0", "1", "2", "none")
 BAG = EncoderName(BagEncoder().implementation, BagEncoder().model)
@@ -182,3 +184,37 @@ def test_what_is_retired_is_so_from_its_time_on_and_replaces_nothing_then(tmp_pa
         follow(actor_system, memory)
         assert not memory.retired_mask(None).any()
         assert memory.replacement(1, None) == 2
+
+
+def test_what_is_made_of_memories_stays_while_only_recalls_are_logged(tmp_path: Path) -> None:
+    memory = RecallIndex()
+    with ActorHarness(tmp_path) as actor_system:
+        one = actor_system.keep("text one").id
+
+        def look() -> Any:
+            follow(actor_system, memory, None)
+            return actor_system.look(memory.visible)
+
+        first, log_row = look(), actor_system.look(lambda snapshot: snapshot.log_row)
+        actor_system.ask(Recall(query="text"))
+        until(lambda: actor_system.look(lambda snapshot: snapshot.log_row) > log_row)
+        assert look() is first
+        actor_system.ask(Forget(ids=(one,)))
+        assert look().tolist() == [False]
+        actor_system.keep("text two")
+        assert look().tolist() == [False, True]
+
+
+@given(
+    sessions=st.lists(st.integers(0, 3), min_size=1, max_size=20),
+    seen=st.lists(st.booleans(), min_size=20, max_size=20),
+)
+def test_neighbours_are_the_next_visible_of_the_same_conversation(sessions: list[int], seen: list[bool]) -> None:
+    memory, count = RecallIndex(), len(sessions)
+    memory.columns = memory.columns._replace(session=np.array(sessions))
+    visible = np.array(seen[:count])
+    before, after = memory.neighbours(np.arange(count), visible)
+    for position, session in enumerate(sessions):
+        beside = [one for one in range(count) if visible[one] and sessions[one] == session and one != position]
+        assert before[position] == max((one for one in beside if one < position), default=-1)
+        assert after[position] == min((one for one in beside if one > position), default=-1)

@@ -207,3 +207,10 @@ def test_a_negative_fact_is_no_denial(text: str) -> None:
 
 def test_whether_something_is_so_is_answered_by_a_denial_too() -> None:
     assert read_wanted("does the readme mention Windows").denial
+
+
+def test_sentences_that_only_look_like_denials_or_questions_are_read_as_before() -> None:
+    read = AnswerReading("So, hm, what about the port? It is 5432; who: nobody knows. Not defined here")
+    assert [one.asks for one in read.sentences] == [True, False, False, False]
+    assert [one.denies for one in read.sentences] == [False, False, True, True]
+    assert not AnswerReading("We know the note, it is set.").denies(frozenset())
