@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 
 from mnemic.actors.protocol.capture.messages import Forget, Recover
 from mnemic.actors.protocol.changes import EncoderName
-from mnemic.actors.protocol.recall.messages import Recall
 from mnemic.actors.protocol.store.messages import Rebuild
 from mnemic.actors.recall.recall_index import RecallIndex
 from tests.harness import ActorHarness, BagEncoder, turns
-from tests.waiting import until
 
 WORDS = ("text", "0", "1", "2", "none")
 BAG = EncoderName(BagEncoder().implementation, BagEncoder().model)
@@ -186,23 +184,31 @@ def test_what_is_retired_is_so_from_its_time_on_and_replaces_nothing_then(tmp_pa
         assert memory.replacement(1, None) == 2
 
 
-def test_what_is_made_of_memories_stays_while_only_recalls_are_logged(tmp_path: Path) -> None:
+def test_what_is_made_of_memories_stays_while_lines_of_the_log_bring_none(tmp_path: Path) -> None:
     memory = RecallIndex()
     with ActorHarness(tmp_path) as actor_system:
         one = actor_system.keep("text one").id
 
-        def look() -> Any:
-            follow(actor_system, memory, None)
-            return actor_system.look(memory.visible)
+        def look(lines: int = 0) -> Any:
+            class Later:
+                def __init__(self, snapshot: Any) -> None:
+                    self.log_row, self._snapshot = snapshot.log_row + lines, snapshot
 
-        first, log_row = look(), actor_system.look(lambda snapshot: snapshot.log_row)
-        actor_system.ask(Recall(query="text"))
-        until(lambda: actor_system.look(lambda snapshot: snapshot.log_row) > log_row)
-        assert look() is first
+                def __getattr__(self, name: str) -> Any:
+                    return getattr(self._snapshot, name)
+
+            def follow_and_see(snapshot: Any) -> Any:
+                memory.sync(Later(snapshot), None)  # type: ignore[arg-type]
+                return memory.visible(snapshot)
+
+            return actor_system.look(follow_and_see)
+
+        first = look()
+        assert look(lines=1) is first
         actor_system.ask(Forget(ids=(one,)))
-        assert look().tolist() == [False]
+        assert look(lines=2).tolist() == [False]
         actor_system.keep("text two")
-        assert look().tolist() == [False, True]
+        assert look(lines=3).tolist() == [False, True]
 
 
 @given(
