@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from mnemic.runtime.version import __version__
 
 if TYPE_CHECKING:
-    from mnemic.actors.protocol.contract import Clock
+    from mnemic.actors.kernel.contract import Clock
     from mnemic.runtime.api.mind import Mind
 
 __all__ = ["__version__", "open"]

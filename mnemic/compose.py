@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mnemic.actors.protocol.background import MindOpened
-from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import (
+from mnemic.actors.kernel.background import MindOpened
+from mnemic.actors.kernel.contract import Clock
+from mnemic.actors.kernel.errors import (
     InvalidValue,
     KeyMismatch,
     KeyMissing,

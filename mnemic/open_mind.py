@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mnemic.actors.protocol.errors import NotServed
+from mnemic.actors.kernel.errors import NotServed
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.reports import HostPorts
 from mnemic.runtime.minds.homes import expand_home
 
 if TYPE_CHECKING:
-    from mnemic.actors.protocol.contract import Clock
+    from mnemic.actors.kernel.contract import Clock
     from mnemic.runtime.engine.reports import ActorSystemPort
 
 

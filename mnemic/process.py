@@ -16,8 +16,8 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import AlreadyServed, BadConfiguration, DiskFull, MnemicError, StoreReadOnly
+from mnemic.actors.kernel.contract import Clock
+from mnemic.actors.kernel.errors import AlreadyServed, BadConfiguration, DiskFull, MnemicError, StoreReadOnly
 from mnemic.compose import open_actor_system, ray_engine_factory
 from mnemic.hooks.wire.record import InstallRecord
 from mnemic.open_mind import mind_over

@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from mnemic.actors.protocol.errors import AlreadyServed, InvalidValue
+from mnemic.actors.kernel.errors import AlreadyServed, InvalidValue
 from mnemic.runtime.client.launcher import request_drain, wait_exited
 from mnemic.runtime.client.service_socket import release_waiting, wake_service
 from mnemic.runtime.engine.engine import SWITCH_S
@@ -32,7 +32,7 @@ from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, log_path,
 from mnemic.runtime.version import EXIT_REPLACED, __version__
 
 if TYPE_CHECKING:
-    from mnemic.actors.protocol.contract import Clock
+    from mnemic.actors.kernel.contract import Clock
     from mnemic.runtime.serve.http.tcp import TcpListener
 
 _log = logging.getLogger("mnemic.serve")

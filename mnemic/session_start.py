@@ -16,19 +16,19 @@ from pathlib import Path
 
 from mnemic.actors.brief.brief import BRIEFING_NOTE, BriefSettings, briefed, briefing_record, encode_note
 from mnemic.actors.brief.compose import compose_session_start
+from mnemic.actors.brief.messages import Brief, Briefed
 from mnemic.actors.brief.reasons import session_start_reasons
-from mnemic.actors.protocol.ambient_messages import Brief, Briefed
-from mnemic.actors.protocol.changes import RecordDelivery
-from mnemic.actors.protocol.errors import BadSettings, MindLocked, MnemicError
+from mnemic.actors.kernel.errors import BadSettings, MindLocked, MnemicError
+from mnemic.actors.log.changes import RecordDelivery
 from mnemic.hooks.read.hook_reply import hook_reply
 from mnemic.runtime.capture.pauses import session_notices
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.files.foreign import parse_toml
 from mnemic.runtime.minds.homes import is_locked_mind, mind_folder, mind_options, open_mind
 from mnemic.runtime.minds.projects import resolve_scope
-from mnemic.runtime.store.read.brief import read_briefing_sources
-from mnemic.runtime.store.read.scopes import has_project, scope_path_of
+from mnemic.runtime.store.brief.read import read_briefing_sources
 from mnemic.runtime.store.schema import LATEST_SCHEMA, check_schema, connect, translate_errors
+from mnemic.runtime.store.scopes.read import has_project, scope_path_of
 
 _LOCKED = (
     "Mnemic's memory is locked by its passphrase: nothing from before can be recalled here{kept}. Its owner opens it"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from mnemic.actors.protocol.changes import AddMemory, ScopeRef
-from mnemic.actors.protocol.events import Event, to_bytes
-from mnemic.actors.protocol.recall.messages import Hit, Memory
+from mnemic.actors.kernel.events import Event, to_bytes
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.log.changes import AddMemory
+from mnemic.actors.recall.messages import Hit, Memory
 
 SCOPE = ScopeRef(path="work/shelf", project=None, found="named")
 _SAID: dict[str, Any] = {"assistant": "t", "session": "s", "kind": "turn", "role": "user"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from mnemic.actors.protocol.times import UTC_ZONE, Zone
+from mnemic.actors.kernel.times import UTC_ZONE, Zone
 
 
 class ManualClock:

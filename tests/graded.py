@@ -6,11 +6,11 @@ import hashlib
 from contextlib import closing
 from pathlib import Path
 
-from mnemic.actors.protocol.knowledge.changes import Grade, GradedPair, GradeStatements
-from mnemic.actors.protocol.store.messages import Apply
+from mnemic.actors.knowledge.changes import Grade, GradedPair, GradeStatements
+from mnemic.actors.store.messages import Apply
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.minds.homes import open_mind
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.reader import open_reader
 
 
 def grade_pair(

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from mnemic.actors.protocol.changes import Change
-from mnemic.actors.protocol.communities.changes import CommunityRow, LineageEvent, MarkBoundary, SetCommunities
-from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.protocol.store.messages import Apply
+from mnemic.actors.communities.changes import CommunityRow, LineageEvent, MarkBoundary, SetCommunities
+from mnemic.actors.kernel.changes import Change
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.store.messages import Apply
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.minds.homes import open_mind
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.reader import open_reader
 
 Topics = Mapping[int, Sequence[int]]
 """Rows of the members of each topic, by its number."""

@@ -16,14 +16,14 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.capture.messages import CaptureText, CaptureTranscript, TextCaptured, TranscriptCaptured
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.errors import ModelMissing
-from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, SourceItem, to_bytes
-from mnemic.actors.protocol.meaning.messages import EmbedPending, EmbedProgress
-from mnemic.actors.protocol.ports import FileStat, Ports, Scrubbed, Source, SpoolBatch, UndecodedRecord, Window
-from mnemic.actors.protocol.recall.messages import Recall, Recalled
-from mnemic.actors.protocol.shape.messages import BindPending, BindProgress
+from mnemic.actors.capture.messages import CaptureText, CaptureTranscript, TextCaptured, TranscriptCaptured
+from mnemic.actors.kernel.errors import ModelMissing
+from mnemic.actors.kernel.events import Event, HookEvent, HookRecord, SourceItem, to_bytes
+from mnemic.actors.kernel.ports import FileStat, Ports, Scrubbed, Source, SpoolBatch, UndecodedRecord, Window
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.meaning.messages import EmbedPending, EmbedProgress
+from mnemic.actors.recall.messages import Recall, Recalled
+from mnemic.actors.shape.messages import BindPending, BindProgress
 from mnemic.runtime.engine.actor_health import RestartPolicy
 from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS
@@ -31,7 +31,7 @@ from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor
 from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.minds.projects import is_gone_folder, is_ignored, resolve_scope
-from mnemic.runtime.store.read.reader import PendingReader, open_reader
+from mnemic.runtime.store.reader import PendingReader, open_reader
 from mnemic.runtime.store.store import Store
 from tests.built import event
 from tests.clocks import ManualClock

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mnemic.actors.protocol.events import Event, Kind, Outcome, Role
-from mnemic.actors.protocol.shape.messages import Answer, BindPending, BindProgress, Shape, Shaped
+from mnemic.actors.kernel.events import Event, Kind, Outcome, Role
+from mnemic.actors.shape.messages import Answer, BindPending, BindProgress, Shape, Shaped
 from mnemic.algorithms.knowledge.triples import Triple
 from tests import built
 from tests.harness import START_US, ActorHarness

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import mnemic
-from mnemic.actors.protocol.events import DEFAULT_KINDS
-from mnemic.actors.protocol.times import UTC_ZONE, parse_time
+from mnemic.actors.kernel.events import DEFAULT_KINDS
+from mnemic.actors.kernel.times import UTC_ZONE, parse_time
 from mnemic.bench.harness.metrics import reciprocal_rank
 from tests.processes.faces import EXAMPLE, Outcome
 

@@ -26,8 +26,8 @@ from mnemic.actors.brief.statement_cues import (
     holds_cue,
     is_open,
 )
-from mnemic.actors.recall.hits import densest_excerpt, excerpt, token_count
-from mnemic.actors.recall.vocabulary import compounds
+from mnemic.actors.index.hits import densest_excerpt, excerpt, token_count
+from mnemic.actors.index.vocabulary import compounds
 from mnemic.algorithms.brief.sentences import told_sentences
 from mnemic.algorithms.brief.things import expires, read_sentence, sets_something
 from mnemic.algorithms.knowledge.answering import AnswerReading, asks, read_wanted

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import mnemic
-from mnemic.actors.protocol.recall.messages import SignalName
+from mnemic.actors.recall.messages import SignalName
 from mnemic.bench.harness.metrics import reciprocal_rank
 from mnemic.bench.quality.question_sets import languages_set
 from tests.paths import ROOT

@@ -25,6 +25,27 @@ ROOMS = [
 ]
 """The rooms of `runtime`, and its few modules outside one: each imports only itself and what stands before it here."""
 
+WORDS = {"messages", "changes", "queries", "effects", "ports", "forget_messages"}
+"""Modules of a feature that only say what it is asked, what it writes, what it reads and what it needs: all may import
+them."""
+FEATURES: dict[str, set[str]] = {
+    "kernel": set(),
+    "store": set(),
+    "meaning": set(),
+    "index": set(),
+    "scopes": set(),
+    "transfer": set(),
+    "log": {"index"},
+    "knowledge": {"index"},
+    "communities": {"index"},
+    "shape": {"index", "log"},
+    "sleep": {"index", "knowledge"},
+    "brief": {"index", "knowledge", "shape"},
+    "capture": {"index", "brief", "scopes"},
+    "recall": {"index", "log", "knowledge", "shape", "sleep", "brief", "capture"},
+}
+"""The features in `actors`, with those whose behaviour each one uses. All use the kernel, and words."""
+
 FOLDERS = sorted(RANKS.keys() - {"", "_native"})
 HEAVY = {
     *("torch", "torchhd", "ray", "igraph", "leidenalg", "matplotlib", "networkx", "mcp", "prometheus_client", "re2"),
@@ -197,6 +218,24 @@ def out_of_order(graph: dict[str, set[str]]) -> list[str]:
     ]
 
 
+def feature_of(module: str) -> tuple[str, str]:
+    """The feature of a module of `actors`, and the module's own name; empty texts for any other."""
+    parts = module.split(".")
+    return (parts[2], parts[-1]) if parts[:2] == ["mnemic", "actors"] and len(parts) > 3 else ("", "")
+
+
+def undeclared(graph: dict[str, set[str]]) -> list[str]:
+    """What a feature imports of another's behaviour without having said so, and behaviour that words import."""
+    return [
+        f"{name} imports {target}"
+        for name, targets in graph.items()
+        for target in targets
+        if (one := feature_of(name))[0] and (other := feature_of(target))[0] not in {"", "kernel"}
+        if other[1] not in WORDS
+        if one[1] in WORDS or other[0] not in {one[0], *FEATURES.get(one[0], set())}
+    ]
+
+
 def test_a_module_imports_only_what_stands_below_it() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{line}"
@@ -213,6 +252,25 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 def test_the_rooms_of_the_runtime_keep_their_order_and_the_design_names_it() -> None:
     assert out_of_order(imported_modules()) == []
     assert " ← ".join(ROOMS) in (ROOT / "docs" / "design.md").read_text("utf-8").replace("\n", " ")
+
+
+def test_a_feature_uses_words_the_kernel_and_the_features_that_it_declares() -> None:
+    graph = imported_modules()
+    assert {feature_of(name)[0] for name in graph} - {""} == FEATURES.keys()
+    assert undeclared(graph) == []
+    assert circles(FEATURES) == []
+
+
+def test_every_declared_use_of_a_feature_is_one() -> None:
+    uses = {(feature_of(name)[0], feature_of(to)[0]) for name, targets in imported_modules().items() for to in targets}
+    assert [(name, other) for name, others in FEATURES.items() for other in others if (name, other) not in uses] == []
+
+
+def test_a_planted_import_of_another_features_behaviour_is_found() -> None:
+    views, actor = "mnemic.actors.sleep.night_views", "mnemic.actors.knowledge.fact_views"
+    assert undeclared({actor: {views}, views: {actor}}) == [f"{actor} imports {views}"]
+    assert undeclared({"mnemic.actors.sleep.messages": {views}}) == [f"mnemic.actors.sleep.messages imports {views}"]
+    assert undeclared({actor: {"mnemic.actors.sleep.changes", "mnemic.actors.kernel.message"}}) == []
 
 
 def test_no_folder_holds_more_than_sixteen_modules() -> None:
@@ -259,7 +317,7 @@ def test_importing_the_package_loads_nothing_heavy(module: str) -> None:
 @pytest.mark.parametrize(
     ("folder", "source"),
     [
-        ("algorithms", "from mnemic.actors.protocol.events import Event"),
+        ("algorithms", "from mnemic.actors.kernel.events import Event"),
         ("algorithms", "import mnemic.hd.algebra"),
         ("hd", "from mnemic import algorithms"),
         ("actors", "def f():\n    from mnemic.runtime import clock"),
@@ -285,7 +343,7 @@ def test_a_planted_import_against_the_direction_is_found(folder: str, source: st
     ("folder", "source"),
     [
         ("algorithms", "import mnemic._native as _native"),
-        ("actors", "from mnemic.actors.protocol.events import Event\nfrom mnemic.hd import algebra"),
+        ("actors", "from mnemic.actors.kernel.events import Event\nfrom mnemic.hd import algebra"),
         ("hooks", "from mnemic.runtime import clock\nfrom mnemic.actors import events"),
         ("", "from mnemic.hooks import claude_code\nfrom mnemic import cli"),
         ("runtime", "import benchmark_of_others, hdfs"),

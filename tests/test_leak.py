@@ -22,9 +22,9 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.capture.messages import CaptureText, TextCaptured
-from mnemic.actors.protocol.errors import MnemicError
-from mnemic.actors.protocol.recall.messages import GetMemories, Memories, Recall
+from mnemic.actors.capture.messages import CaptureText, TextCaptured
+from mnemic.actors.kernel.errors import MnemicError
+from mnemic.actors.recall.messages import GetMemories, Memories, Recall
 from mnemic.bench.harness.homes import BENCH_SCOPE, IDLE_SETTINGS
 from mnemic.bench.harness.processes import kill, process_family, served, wait_until
 from mnemic.runtime.client.unix_http import call

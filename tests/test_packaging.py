@@ -169,7 +169,7 @@ def test_without_cargo_the_build_says_so_in_one_line_and_goes_on(checkout: Path,
     assert wheel.name.endswith("-py3-none-any.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
     assert not [name for name in names if name.endswith(".so")]
-    modules = {"mnemic/actors/protocol/events.py", "mnemic/algorithms/retrieval/scan.py"}
+    modules = {"mnemic/actors/kernel/events.py", "mnemic/algorithms/retrieval/scan.py"}
     assert {"mnemic/py.typed", "mnemic/_native.pyi", *modules} <= names
     examples = {f"mnemic/example/{path.name}" for path in (ROOT / "mnemic" / "example").glob("*") if path.is_file()}
     assert examples <= names

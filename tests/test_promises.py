@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mnemic
-from mnemic.actors.protocol.events import to_bytes
-from mnemic.actors.protocol.message import parse_id
+from mnemic.actors.kernel.events import to_bytes
+from mnemic.actors.kernel.message import parse_id
 from mnemic.errors import InvalidValue, UnknownScope
 from mnemic.runtime.api.mind import Mind
 from tests.clocks import ManualClock

@@ -26,27 +26,28 @@ from mnemic.actors.brief.compose import (
     compose_prompt,
     compose_session_start,
 )
+from mnemic.actors.brief.messages import Brief, Briefed, Quote, QuotedPair
 from mnemic.actors.brief.page import quote_inline
 from mnemic.actors.brief.reasons import session_start_reasons
 from mnemic.actors.brief.sure import RECALLED_BYTES, Prompt, is_rare_key, rarity, sure_answer
 from mnemic.actors.brief.updates import replaced_since
-from mnemic.actors.protocol.ambient_messages import Brief, Briefed, Quote, QuotedPair
-from mnemic.actors.protocol.changes import DeliveredSpan, RecordDelivery, idempotency_key
-from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.errors import NoSuchMemory, RuntimeFault, StoreError
-from mnemic.actors.protocol.events import HookRecord, escape_surrogates, to_bytes, to_text
-from mnemic.actors.protocol.recall.messages import Hit, Recall, Recalled, SignalName
-from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
-from mnemic.actors.protocol.store.messages import Apply
-from mnemic.actors.recall.hits import densest_excerpt, token_count
-from mnemic.actors.recall.query import MOST_CHARS, asked_scope_numbers, known_or_everywhere, question_words
+from mnemic.actors.index.hits import densest_excerpt, token_count
+from mnemic.actors.index.query import MOST_CHARS, asked_scope_numbers, known_or_everywhere, question_words
+from mnemic.actors.kernel.contract import Context
+from mnemic.actors.kernel.errors import NoSuchMemory, RuntimeFault, StoreError
+from mnemic.actors.kernel.events import HookRecord, escape_surrogates, to_bytes, to_text
+from mnemic.actors.kernel.message import idempotency_key
+from mnemic.actors.kernel.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.log.changes import DeliveredSpan, RecordDelivery
+from mnemic.actors.recall.messages import Hit, Recall, Recalled, SignalName
+from mnemic.actors.store.messages import Apply
 from mnemic.algorithms.knowledge.answering import read_wanted
 from mnemic.algorithms.text.exact_keys import exact_keys, shared_keys
 from mnemic.algorithms.text.same_words import word_form
 from mnemic.algorithms.text.terms import index_terms, stem_of
 
 if TYPE_CHECKING:  # a session's start without a process loads this module, and no NumPy
-    from mnemic.actors.brief.failures import FailureHint
+    from mnemic.actors.shape.failures import FailureHint
 
 MOST_RECALLED = 3
 """So many memories at most are told beside a prompt."""

@@ -2,10 +2,10 @@
 
 The same material gives the same bytes, whoever composes it: the home's process, or a command of its own where none
 runs. A text is quoted on one line, so that nothing in it can look like a line of ours, and inside a frame that it
-cannot end. `mnemic.runtime.store.read.brief` gathers the material; `mnemic.actors.brief.brief` is above.
+cannot end. `mnemic.runtime.store.brief.read` gathers the material; `mnemic.actors.brief.brief` is above.
 
 Why each memory is told, in a few words for its owner, is kept beside what was told
-(`mnemic.actors.protocol.changes.RecordDelivery`); `mnemic log --injected` prints it.
+(`mnemic.actors.log.changes.RecordDelivery`); `mnemic log --injected` prints it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 
+from mnemic.actors.brief.messages import BriefingSources, LastSession, Quote, QuotedPair, UnresolvedFailure
 from mnemic.actors.brief.page import (
     FRAME_END,
     FRAME_START,
@@ -29,17 +30,10 @@ from mnemic.actors.brief.page import (
     sentence_part,
 )
 from mnemic.actors.brief.statement_cues import final_question
-from mnemic.actors.protocol.ambient_messages import (
-    BriefingSources,
-    LastSession,
-    Quote,
-    QuotedPair,
-    UnresolvedFailure,
-)
-from mnemic.actors.protocol.changes import DeliveredSpan
-from mnemic.actors.protocol.events import MCP_PREFIX, to_text
-from mnemic.actors.protocol.times import UTC_ZONE, Zone
-from mnemic.actors.recall.hits import token_count
+from mnemic.actors.index.hits import token_count
+from mnemic.actors.kernel.events import MCP_PREFIX, to_text
+from mnemic.actors.kernel.times import UTC_ZONE, Zone
+from mnemic.actors.log.changes import DeliveredSpan
 
 BUDGET_TOKENS = 1500
 """How long what is told at the start of a session may be, unless the settings say otherwise."""

@@ -11,12 +11,12 @@ import uuid
 from collections.abc import Hashable, Sequence
 from datetime import date
 
+from mnemic.actors.brief.messages import Quote
 from mnemic.actors.brief.repeats import is_from_user, statement_key
-from mnemic.actors.protocol.ambient_messages import Quote
-from mnemic.actors.protocol.changes import DeliveredSpan
-from mnemic.actors.protocol.events import COMMITS, MCP_PREFIX, to_text
-from mnemic.actors.protocol.times import Zone, local_day
-from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt
+from mnemic.actors.index.hits import BYTES_PER_TOKEN, excerpt
+from mnemic.actors.kernel.events import COMMITS, MCP_PREFIX, to_text
+from mnemic.actors.kernel.times import Zone, local_day
+from mnemic.actors.log.changes import DeliveredSpan
 from mnemic.algorithms.text.instructions import reads_as_instruction
 
 FRAME_START = "<mnemic-memory>"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from mnemic.actors.protocol.ambient_messages import Quote
-from mnemic.actors.protocol.events import to_text
+from mnemic.actors.brief.messages import Quote
+from mnemic.actors.kernel.events import to_text
 from mnemic.algorithms.text.terms import telling_terms
 
 _MOST_CHARS = 160

@@ -1,15 +1,15 @@
 """Says why each memory was told, in a few words for its owner. Pure.
 
-It is kept beside what was told (`mnemic.actors.protocol.changes.RecordDelivery`); `mnemic log --injected` prints it.
+It is kept beside what was told (`mnemic.actors.log.changes.RecordDelivery`); `mnemic log --injected` prints it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from mnemic.actors.brief.messages import BriefingSources, LastSession, Quote
 from mnemic.actors.brief.page import PROFILE_LINES, format_day
-from mnemic.actors.protocol.ambient_messages import BriefingSources, LastSession, Quote
-from mnemic.actors.protocol.times import UTC_ZONE, Zone
+from mnemic.actors.kernel.times import UTC_ZONE, Zone
 
 _MOST_WORDS = 8
 

@@ -1,6 +1,6 @@
 """Tells a statement once, however often it was said: equal ones, and ones of the same words, become one quote. Pure.
 
-`mnemic.runtime.store.read.brief` merges what holds so; `mnemic.actors.brief.compose` and `mnemic.actors.brief.brief`
+`mnemic.runtime.store.brief.read` merges what holds so; `mnemic.actors.brief.compose` and `mnemic.actors.brief.brief`
 keep what is told already from being told again. Which texts have the same words is `mnemic.algorithms.text.same_words`.
 """
 
@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from mnemic.actors.protocol.ambient_messages import Quote
-from mnemic.actors.protocol.events import COMMITS, MCP_PREFIX, author_of, to_text
+from mnemic.actors.brief.messages import Quote
+from mnemic.actors.kernel.events import COMMITS, MCP_PREFIX, author_of, to_text
 from mnemic.algorithms.text.same_words import word_form
 
 OTHERS_SHARE = 4

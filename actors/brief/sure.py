@@ -13,10 +13,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from mnemic.actors.brief.reasons import prompt_reason
-from mnemic.actors.protocol.events import to_text
-from mnemic.actors.protocol.recall.messages import Hit
-from mnemic.actors.recall.hits import densest_excerpt
-from mnemic.actors.recall.query import QuestionWord
+from mnemic.actors.index.hits import densest_excerpt
+from mnemic.actors.index.query import QuestionWord
+from mnemic.actors.kernel.events import to_text
+from mnemic.actors.recall.messages import Hit
 from mnemic.algorithms.knowledge.answering import AnswerReading
 from mnemic.algorithms.text.exact_keys import shared_keys
 from mnemic.algorithms.text.terms import index_terms, stem_of

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
+from mnemic.actors.brief.messages import Quote, QuotedPair
+from mnemic.actors.kernel.events import to_text
+from mnemic.actors.kernel.snapshot import Snapshot
 from mnemic.actors.knowledge.facts import begins, last_heir
-from mnemic.actors.protocol.ambient_messages import Quote, QuotedPair
-from mnemic.actors.protocol.events import to_text
-from mnemic.actors.protocol.knowledge.snapshot import StatementRecord
-from mnemic.actors.protocol.recall.messages import Memory
-from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.knowledge.queries import StatementRecord
+from mnemic.actors.recall.messages import Memory
 from mnemic.algorithms.text.same_words import word_form
 
 _START_BYTES = 240

@@ -16,37 +16,36 @@ from mnemic.actors.capture.capture_filter import SETTINGS as LEFT_OUT
 from mnemic.actors.capture.capture_filter import CaptureFilter
 from mnemic.actors.capture.drain import SpoolIntake
 from mnemic.actors.capture.forget import forget, forget_selection, undo_nights
+from mnemic.actors.capture.forget_messages import Forget, ForgetSelection, Recover
 from mnemic.actors.capture.gone_folders import GoneFolders
 from mnemic.actors.capture.labels import mend_labels
-from mnemic.actors.capture.prepare import ChangeBuilder, apply_changes, new_id
-from mnemic.actors.capture.rescope import apply_scope_changes
-from mnemic.actors.capture.transcript_queue import TranscriptQueue
-from mnemic.actors.capture.transcripts import TranscriptCapture
-from mnemic.actors.protocol.ambient_messages import (
-    DrainSpool,
-    GetCaptureProgress,
-    QueueTranscripts,
-    RetryQuarantined,
-)
-from mnemic.actors.protocol.capture.messages import (
+from mnemic.actors.capture.messages import (
     CaptureText,
     CaptureTranscript,
-    Forget,
+    DrainSpool,
+    GetCaptureProgress,
     MendLabels,
-    Recover,
+    QueueTranscripts,
+    RetryQuarantined,
     TextCaptured,
 )
-from mnemic.actors.protocol.changes import Change, RecordBackup, Supersede, idempotency_key
-from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
-from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.events import KINDS, MCP_PREFIX, ROLES, Event
-from mnemic.actors.protocol.message import Message, check_fields
-from mnemic.actors.protocol.ports import EchoTest, Ports
-from mnemic.actors.protocol.scopes import ChangeScopes, ForgetSelection
-from mnemic.actors.protocol.sleep.messages import UndoNights
-from mnemic.actors.protocol.snapshot import SnapshotSource
-from mnemic.actors.protocol.store.messages import BackupNoted, NoteBackup
-from mnemic.actors.protocol.times import MINUTES_A_DAY
+from mnemic.actors.capture.prepare import ChangeBuilder, apply_changes, new_id
+from mnemic.actors.capture.transcript_queue import TranscriptQueue
+from mnemic.actors.capture.transcripts import TranscriptCapture
+from mnemic.actors.kernel.changes import Change
+from mnemic.actors.kernel.contract import CONTRACT, Context, Setting
+from mnemic.actors.kernel.errors import InvalidValue
+from mnemic.actors.kernel.events import KINDS, MCP_PREFIX, ROLES, Event
+from mnemic.actors.kernel.message import Message, check_fields, idempotency_key
+from mnemic.actors.kernel.ports import EchoTest, Ports
+from mnemic.actors.kernel.snapshot import SnapshotSource
+from mnemic.actors.kernel.times import MINUTES_A_DAY
+from mnemic.actors.log.changes import Supersede
+from mnemic.actors.scopes.messages import ChangeScopes
+from mnemic.actors.scopes.rescope import apply_scope_changes
+from mnemic.actors.sleep.messages import UndoNights
+from mnemic.actors.store.messages import BackupNoted, NoteBackup
+from mnemic.actors.transfer.changes import RecordBackup
 
 OWNER = "direct"
 """Who gives a text as its `CaptureText.assistant` where no assistant does, but the owner of the mind: that is always

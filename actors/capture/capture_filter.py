@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from mnemic.actors.protocol.changes import Change, ScopeRef, SetSessionMode
-from mnemic.actors.protocol.contract import Setting
-from mnemic.actors.protocol.errors import CapturePaused, LeftOut
-from mnemic.actors.protocol.events import Event, HookRecord, escape_surrogates
-from mnemic.actors.protocol.ports import PauseSpan
-from mnemic.actors.protocol.snapshot import SnapshotSource
-from mnemic.actors.protocol.times import to_iso
+from mnemic.actors.capture.changes import SetSessionMode
+from mnemic.actors.kernel.changes import Change
+from mnemic.actors.kernel.contract import Setting
+from mnemic.actors.kernel.errors import CapturePaused, LeftOut
+from mnemic.actors.kernel.events import Event, HookRecord, escape_surrogates
+from mnemic.actors.kernel.ports import PauseSpan
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.kernel.snapshot import SnapshotSource
+from mnemic.actors.kernel.times import to_iso
 
 SessionMode = Literal["", "headless", "subagent"]
 

@@ -1,6 +1,6 @@
 """Tells which of a document's sections were edited since they were kept, and what stands for them now.
 
-A document (`mnemic.actors.protocol.events.DOCUMENT_FORMATS`) is edited where a transcript only grows. Its sections are
+A document (`mnemic.actors.kernel.events.DOCUMENT_FORMATS`) is edited where a transcript only grows. Its sections are
 known by their words, so one that was edited is a new memory, and replaces what stood under the same headings and is in
 the document no more. What was taken out and is put back is a new memory again, since the old one is the past.
 `mnemic.actors.capture.transcripts` reads the document.
@@ -9,9 +9,10 @@ the document no more. What was taken out and is put back is a new memory again, 
 from __future__ import annotations
 
 from mnemic.actors.capture.prepare import ChangeBuilder
-from mnemic.actors.protocol.changes import Supersede
-from mnemic.actors.protocol.events import Event
-from mnemic.actors.protocol.snapshot import DocumentNote, SnapshotSource
+from mnemic.actors.kernel.events import Event
+from mnemic.actors.kernel.snapshot import SnapshotSource
+from mnemic.actors.log.changes import Supersede
+from mnemic.actors.log.queries import DocumentNote
 
 
 class Document:

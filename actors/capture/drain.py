@@ -15,27 +15,24 @@ import msgspec
 
 from mnemic.actors.brief.brief import BRIEFING_NOTE, decode_note, drop_missing
 from mnemic.actors.capture.capture_filter import CaptureFilter, root_session, session_mode_changes
+from mnemic.actors.capture.changes import (
+    AdvanceSpool,
+    DiscardSpoolFile,
+    FinishTranscript,
+    IgnoreSession,
+    RecordSelfTest,
+    ReleaseRecord,
+)
 from mnemic.actors.capture.gone_folders import GoneFolders
+from mnemic.actors.capture.messages import Drained, DrainSpool, QuarantineRetried, RetryQuarantined
 from mnemic.actors.capture.prepare import ChangeBuilder, apply_changes, unstorable_reason
 from mnemic.actors.capture.quarantine import quarantine_change
 from mnemic.actors.capture.transcript_queue import TranscriptQueue
 from mnemic.actors.capture.transcripts import OccurrenceCounter
-from mnemic.actors.protocol.ambient_messages import Drained, DrainSpool, QuarantineRetried, RetryQuarantined
-from mnemic.actors.protocol.changes import (
-    AdvanceSpool,
-    Change,
-    DiscardSpoolFile,
-    FinishTranscript,
-    IgnoreSession,
-    RecordDelivery,
-    RecordSelfTest,
-    ReleaseRecord,
-    ScopeRef,
-    idempotency_key,
-)
-from mnemic.actors.protocol.contract import Context, raise_location
-from mnemic.actors.protocol.errors import ActorFailed, BadInput, MnemicError, UnreadableRecord
-from mnemic.actors.protocol.events import (
+from mnemic.actors.kernel.changes import Change
+from mnemic.actors.kernel.contract import Context, raise_location
+from mnemic.actors.kernel.errors import ActorFailed, BadInput, MnemicError, UnreadableRecord
+from mnemic.actors.kernel.events import (
     Event,
     HookEvent,
     HookRecord,
@@ -44,9 +41,12 @@ from mnemic.actors.protocol.events import (
     TranscriptRef,
     escape_surrogates,
 )
-from mnemic.actors.protocol.ports import RecordReader, SpoolBatch, SpoolPort, UndecodedRecord
-from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
-from mnemic.actors.protocol.store.messages import Checkpoint
+from mnemic.actors.kernel.message import idempotency_key
+from mnemic.actors.kernel.ports import RecordReader, SpoolBatch, SpoolPort, UndecodedRecord
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.kernel.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.log.changes import RecordDelivery
+from mnemic.actors.store.messages import Checkpoint
 
 _log = logging.getLogger("mnemic.capture")
 

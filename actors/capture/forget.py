@@ -10,20 +10,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mnemic.actors.capture.forget_messages import (
+    Forget,
+    ForgetSelection,
+    Forgotten,
+    Recover,
+    Retirement,
+    Selection,
+    SelectionForgotten,
+)
 from mnemic.actors.capture.labels import taken_back
 from mnemic.actors.capture.prepare import apply_changes
-from mnemic.actors.protocol.capture.messages import Forget, Forgotten, Recover, Retirement
-from mnemic.actors.protocol.changes import Change, Retire, Unretire, idempotency_key
-from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.errors import InvalidValue, UnknownNight
-from mnemic.actors.protocol.events import escape_surrogates
-from mnemic.actors.protocol.recall.messages import GetMemories, Memory
-from mnemic.actors.protocol.scopes import ForgetSelection, Selection, SelectionForgotten
-from mnemic.actors.protocol.sleep.changes import NIGHTS_KEPT, TakeBackNights
-from mnemic.actors.protocol.sleep.messages import ListNights, NightsUndone, UndoNights
-from mnemic.actors.protocol.snapshot import SnapshotSource
-from mnemic.actors.protocol.store.messages import Apply
-from mnemic.actors.recall.hits import excerpt
+from mnemic.actors.index.hits import excerpt
+from mnemic.actors.kernel.changes import Change
+from mnemic.actors.kernel.contract import Context
+from mnemic.actors.kernel.errors import InvalidValue, UnknownNight
+from mnemic.actors.kernel.events import escape_surrogates
+from mnemic.actors.kernel.message import idempotency_key
+from mnemic.actors.kernel.snapshot import SnapshotSource
+from mnemic.actors.log.changes import Retire, Unretire
+from mnemic.actors.recall.messages import GetMemories, Memory
+from mnemic.actors.sleep.changes import NIGHTS_KEPT, TakeBackNights
+from mnemic.actors.sleep.messages import ListNights, NightsUndone, UndoNights
+from mnemic.actors.store.messages import Apply
 
 REASON_BYTES = 4096
 """The longest reason that is kept."""

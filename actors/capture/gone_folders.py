@@ -18,10 +18,10 @@ import msgspec
 
 from mnemic.actors.capture.capture_filter import root_session
 from mnemic.actors.capture.prepare import ChangeBuilder, unstorable_reason
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.events import Event, HookRecord, escape_surrogates
-from mnemic.actors.protocol.ports import Source
-from mnemic.actors.protocol.snapshot import SnapshotSource
+from mnemic.actors.kernel.events import Event, HookRecord, escape_surrogates
+from mnemic.actors.kernel.ports import Source
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.kernel.snapshot import SnapshotSource
 
 _Conversation = tuple[str, str]
 _LOOKED_UP = 512

@@ -1,15 +1,15 @@
 """Gives memories that were kept before offsets were the day that their owner would name.
 
 They were dated by UTC: a day alone was that day's midnight there. Pure; a night logs what comes of it as
-`mnemic.actors.protocol.changes.Relabel`.
+`mnemic.actors.capture.changes.Relabel`.
 """
 
 from __future__ import annotations
 
 import msgspec
 
-from mnemic.actors.protocol.changes import MemoryLabels
-from mnemic.actors.protocol.times import DAY_US, Zone, from_local
+from mnemic.actors.capture.changes import MemoryLabels
+from mnemic.actors.kernel.times import DAY_US, Zone, from_local
 
 _DOCUMENTS = "generic"
 """The assistant that documents and plain lines are kept under; a time of other memories is never a day alone."""

@@ -11,15 +11,19 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from mnemic.actors.capture.changes import MemoryLabels, Relabel
 from mnemic.actors.capture.kept_days import with_local_day
+from mnemic.actors.capture.messages import LabelsMended, MendLabels
 from mnemic.actors.capture.prepare import apply_changes
-from mnemic.actors.protocol.capture.messages import LabelsMended, MendLabels
-from mnemic.actors.protocol.changes import AddMemory, Change, MemoryLabels, Relabel, idempotency_key
-from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.events import COMMITS, author_of, to_text
-from mnemic.actors.protocol.ports import EchoTest
-from mnemic.actors.protocol.sleep.changes import BeginNight
-from mnemic.actors.protocol.snapshot import KeptText, Snapshot, SnapshotSource
+from mnemic.actors.kernel.changes import Change
+from mnemic.actors.kernel.contract import Context
+from mnemic.actors.kernel.events import COMMITS, author_of, to_text
+from mnemic.actors.kernel.message import idempotency_key
+from mnemic.actors.kernel.ports import EchoTest
+from mnemic.actors.kernel.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.log.changes import AddMemory
+from mnemic.actors.log.queries import KeptText
+from mnemic.actors.sleep.changes import BeginNight
 from mnemic.algorithms.text.voices import voice_of
 
 _HOSTS = ("claude-code", "codex", "cursor", "gemini-cli", "opencode")

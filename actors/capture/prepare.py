@@ -11,13 +11,16 @@ from collections.abc import Sequence
 
 import msgspec
 
-from mnemic.actors.protocol.changes import AddMemory, Change, KeepOriginal, ScopeRef
-from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.errors import BadInput
-from mnemic.actors.protocol.events import MCP_PREFIX, Event, author_of, escape_surrogates, to_bytes, to_text
-from mnemic.actors.protocol.ports import Digest, ResolveScope, Scrub
-from mnemic.actors.protocol.store.messages import Applied, Apply
-from mnemic.actors.protocol.typed import convert
+from mnemic.actors.capture.changes import KeepOriginal
+from mnemic.actors.kernel.changes import Change
+from mnemic.actors.kernel.contract import Context
+from mnemic.actors.kernel.errors import BadInput
+from mnemic.actors.kernel.events import MCP_PREFIX, Event, author_of, escape_surrogates, to_bytes, to_text
+from mnemic.actors.kernel.ports import Digest, ResolveScope, Scrub
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.kernel.typed import convert
+from mnemic.actors.log.changes import AddMemory
+from mnemic.actors.store.messages import Applied, Apply
 from mnemic.algorithms.secrets import private
 
 _log = logging.getLogger("mnemic.capture")

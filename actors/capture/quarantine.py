@@ -10,9 +10,9 @@ import json
 import logging
 from typing import Any
 
-from mnemic.actors.protocol.changes import QuarantineRecord
-from mnemic.actors.protocol.events import HookRecord, escape_surrogates, to_bytes, to_text
-from mnemic.actors.protocol.ports import Scrub, UndecodedRecord
+from mnemic.actors.capture.changes import QuarantineRecord
+from mnemic.actors.kernel.events import HookRecord, escape_surrogates, to_bytes, to_text
+from mnemic.actors.kernel.ports import Scrub, UndecodedRecord
 
 _log = logging.getLogger("mnemic.capture")
 

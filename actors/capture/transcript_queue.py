@@ -13,16 +13,24 @@ from collections.abc import Iterable
 
 import msgspec
 
+from mnemic.actors.capture.changes import FinishTranscript, QueueTranscript
+from mnemic.actors.capture.messages import (
+    CaptureProgress,
+    CaptureTranscript,
+    Drained,
+    Queued,
+    QueueTranscripts,
+    TranscriptCaptured,
+)
 from mnemic.actors.capture.prepare import apply_changes
 from mnemic.actors.capture.transcripts import NOT_KEPT_PREFIX, TranscriptCapture
-from mnemic.actors.protocol.ambient_messages import CaptureProgress, Drained, Queued, QueueTranscripts
-from mnemic.actors.protocol.capture.messages import CaptureTranscript, TranscriptCaptured
-from mnemic.actors.protocol.changes import Change, FinishTranscript, QueueTranscript, idempotency_key
-from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.errors import ActorFailed, BadInput, InvalidValue, MnemicError
-from mnemic.actors.protocol.events import TranscriptRef, escape_surrogates
-from mnemic.actors.protocol.ports import FileStat, StatFile
-from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.kernel.changes import Change
+from mnemic.actors.kernel.contract import Context
+from mnemic.actors.kernel.errors import ActorFailed, BadInput, InvalidValue, MnemicError
+from mnemic.actors.kernel.events import TranscriptRef, escape_surrogates
+from mnemic.actors.kernel.message import idempotency_key
+from mnemic.actors.kernel.ports import FileStat, StatFile
+from mnemic.actors.kernel.snapshot import Snapshot, SnapshotSource
 
 _log = logging.getLogger("mnemic.capture")
 

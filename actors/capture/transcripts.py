@@ -16,33 +16,23 @@ from collections.abc import Callable, Iterator, Mapping
 import msgspec
 
 from mnemic.actors.capture.capture_filter import CaptureFilter, session_mode_changes
+from mnemic.actors.capture.changes import CountOccurrences, OccurrenceCount
 from mnemic.actors.capture.documents import Document
 from mnemic.actors.capture.gone_folders import GoneFolders
 from mnemic.actors.capture.labels import relabel_told
+from mnemic.actors.capture.messages import CaptureTranscript, TranscriptCaptured
 from mnemic.actors.capture.prepare import ChangeBuilder, apply_changes, unstorable_reason
-from mnemic.actors.protocol.capture.messages import CaptureTranscript, TranscriptCaptured
-from mnemic.actors.protocol.changes import (
-    AddMemory,
-    Change,
-    CountOccurrences,
-    OccurrenceCount,
-    RenameScope,
-    idempotency_key,
-)
-from mnemic.actors.protocol.contract import Context, raise_location
-from mnemic.actors.protocol.errors import MnemicError, SourceUnreadable
-from mnemic.actors.protocol.events import (
-    DOCUMENT_FORMATS,
-    Event,
-    MalformedLine,
-    SourceItem,
-    UnknownFields,
-    in_world_time,
-)
-from mnemic.actors.protocol.ports import Source, TranscriptOpener
-from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
-from mnemic.actors.protocol.store.messages import AddOutcome
-from mnemic.actors.protocol.times import UTC_ZONE, Zone, is_ahead
+from mnemic.actors.kernel.changes import Change
+from mnemic.actors.kernel.contract import Context, raise_location
+from mnemic.actors.kernel.errors import MnemicError, SourceUnreadable
+from mnemic.actors.kernel.events import DOCUMENT_FORMATS, Event, MalformedLine, SourceItem, UnknownFields, in_world_time
+from mnemic.actors.kernel.message import idempotency_key
+from mnemic.actors.kernel.ports import Source, TranscriptOpener
+from mnemic.actors.kernel.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.kernel.times import UTC_ZONE, Zone, is_ahead
+from mnemic.actors.log.changes import AddMemory
+from mnemic.actors.scopes.changes import RenameScope
+from mnemic.actors.store.messages import AddOutcome
 
 _log = logging.getLogger("mnemic.capture")
 

@@ -20,14 +20,14 @@ import msgspec
 import numpy as np
 from numpy.random import default_rng
 
+from mnemic.actors.communities.changes import CommunityRow, GraphScale, LineageEvent, SetCommunities
 from mnemic.actors.communities.graph_state import GraphState, Ints, Partition
-from mnemic.actors.protocol.changes import EncoderName
-from mnemic.actors.protocol.communities.changes import CommunityRow, GraphScale, LineageEvent, SetCommunities
-from mnemic.actors.protocol.communities.snapshot import BoundaryRow
-from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.errors import ModelError, RuntimeFault
-from mnemic.actors.protocol.meaning.messages import DescribeEncoder
-from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.communities.queries import BoundaryRow
+from mnemic.actors.kernel.contract import Context
+from mnemic.actors.kernel.errors import ModelError, RuntimeFault
+from mnemic.actors.kernel.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.meaning.changes import EncoderName
+from mnemic.actors.meaning.messages import DescribeEncoder
 from mnemic.algorithms.graph.backends import BACKENDS, BackendMissing, Detector, detector
 from mnemic.algorithms.graph.edges import Edges
 from mnemic.algorithms.graph.mosaic import NativeCodeMissing, carried_labels

@@ -11,11 +11,9 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 from mnemic.actors.communities.boundary_work import BoundaryWork, detector_from_settings
+from mnemic.actors.communities.changes import BoundaryReason, MarkBoundary
 from mnemic.actors.communities.community_views import list_communities, show_community
-from mnemic.actors.protocol.background import BackgroundWorker, MindOpened, WorkOn
-from mnemic.actors.protocol.changes import Change
-from mnemic.actors.protocol.communities.changes import BoundaryReason, MarkBoundary
-from mnemic.actors.protocol.communities.messages import (
+from mnemic.actors.communities.messages import (
     CommunitiesListed,
     CommunityProgress,
     CommunityShown,
@@ -23,10 +21,12 @@ from mnemic.actors.protocol.communities.messages import (
     ShowCommunity,
     UpdateCommunities,
 )
-from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
-from mnemic.actors.protocol.ports import Ports
-from mnemic.actors.protocol.shape.messages import VectorsChanged
-from mnemic.actors.protocol.store.messages import Committed
+from mnemic.actors.kernel.background import BackgroundWorker, MindOpened, WorkOn
+from mnemic.actors.kernel.changes import Change
+from mnemic.actors.kernel.contract import CONTRACT, Context, Setting
+from mnemic.actors.kernel.ports import Ports
+from mnemic.actors.shape.messages import VectorsChanged
+from mnemic.actors.store.messages import Committed
 from mnemic.algorithms.graph.backends import BACKENDS
 
 _GROWTH = 16  # of a larger mind, a boundary is due once one in so many memories has changed: not one for each 256

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.communities.messages import (
+from mnemic.actors.communities.messages import (
     CommunitiesListed,
     CommunityEvent,
     CommunityNeighbour,
@@ -25,13 +25,13 @@ from mnemic.actors.protocol.communities.messages import (
     ListCommunities,
     ShowCommunity,
 )
-from mnemic.actors.protocol.communities.snapshot import CommunityRecord, Members
-from mnemic.actors.protocol.errors import UnknownCommunity
-from mnemic.actors.protocol.recall.messages import Hit, Memory
-from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.recall.hits import Links, excerpt, make_hit
-from mnemic.actors.recall.query import asked_scope_numbers
-from mnemic.actors.recall.validate import check_count
+from mnemic.actors.communities.queries import CommunityRecord, Members
+from mnemic.actors.index.hits import Links, excerpt, make_hit
+from mnemic.actors.index.query import asked_scope_numbers
+from mnemic.actors.index.validate import check_count
+from mnemic.actors.kernel.errors import UnknownCommunity
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.recall.messages import Hit, Memory
 from mnemic.algorithms.graph.mosaic import CommunityGraph
 from mnemic.algorithms.graph.regroup import carried
 from mnemic.algorithms.graph.related import related_communities

@@ -15,10 +15,10 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.changes import EncoderName
-from mnemic.actors.protocol.communities.changes import GraphScale
-from mnemic.actors.protocol.communities.snapshot import BoundaryRow, NeighbourRows, Nodes
-from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.communities.changes import GraphScale
+from mnemic.actors.communities.queries import BoundaryRow, NeighbourRows, Nodes
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.meaning.changes import EncoderName
 from mnemic.algorithms.graph.edges import (
     Edges,
     combine,

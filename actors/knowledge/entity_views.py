@@ -11,9 +11,13 @@ from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple, get_args
 
-from mnemic.actors.protocol.errors import InvalidValue, UnknownEntity
-from mnemic.actors.protocol.knowledge.changes import MergeEntities
-from mnemic.actors.protocol.knowledge.messages import (
+from mnemic.actors.index.query import asked_scope_numbers
+from mnemic.actors.index.validate import check_count
+from mnemic.actors.kernel.errors import InvalidValue, UnknownEntity
+from mnemic.actors.kernel.scope_paths import did_you_mean
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.knowledge.changes import MergeEntities
+from mnemic.actors.knowledge.messages import (
     EntitiesListed,
     Entity,
     EntityName,
@@ -22,11 +26,7 @@ from mnemic.actors.protocol.knowledge.messages import (
     MergeNames,
     NamesMerged,
 )
-from mnemic.actors.protocol.knowledge.snapshot import EntityRecord, MentionRecord
-from mnemic.actors.protocol.scopes import did_you_mean
-from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.recall.query import asked_scope_numbers
-from mnemic.actors.recall.validate import check_count
+from mnemic.actors.knowledge.queries import EntityRecord, MentionRecord
 from mnemic.algorithms.knowledge.entities.aliases import AliasLink, EntitySeen, alias_links, resolve
 from mnemic.algorithms.knowledge.entities.keys import entity_key, subject_key
 from mnemic.algorithms.knowledge.entities.nouns import Kind

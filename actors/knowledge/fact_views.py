@@ -12,13 +12,16 @@ from typing import Any
 
 import msgspec
 
+from mnemic.actors.index.query import asked_scope_numbers, where_asked
+from mnemic.actors.index.validate import check_count
+from mnemic.actors.kernel.errors import InvalidValue, UnknownConflict, UnknownEntity
+from mnemic.actors.kernel.events import to_text
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.kernel.times import Zone, day_end, local_day
+from mnemic.actors.knowledge.changes import SettleStatements
 from mnemic.actors.knowledge.entity_views import EntityNames, neighbours
 from mnemic.actors.knowledge.facts import make_facts, open_pairs, pair_id
-from mnemic.actors.knowledge.read import said_of
-from mnemic.actors.protocol.errors import InvalidValue, UnknownConflict, UnknownEntity
-from mnemic.actors.protocol.events import to_text
-from mnemic.actors.protocol.knowledge.changes import SettleStatements
-from mnemic.actors.protocol.knowledge.messages import (
+from mnemic.actors.knowledge.messages import (
     Conflict,
     ConflictSettled,
     ConflictsListed,
@@ -31,11 +34,8 @@ from mnemic.actors.protocol.knowledge.messages import (
     SettleConflict,
     ShowEntity,
 )
-from mnemic.actors.protocol.knowledge.snapshot import PairRecord, StatementRecord
-from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.protocol.times import Zone, day_end, local_day
-from mnemic.actors.recall.query import asked_scope_numbers, where_asked
-from mnemic.actors.recall.validate import check_count
+from mnemic.actors.knowledge.queries import PairRecord, StatementRecord
+from mnemic.actors.knowledge.read import said_of
 from mnemic.algorithms.knowledge.contradiction import kind_slot
 from mnemic.algorithms.knowledge.said import BECOMING, normal_value
 from mnemic.algorithms.knowledge.self_contained import is_self_contained

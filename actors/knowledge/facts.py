@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 
-from mnemic.actors.protocol.knowledge.changes import StatementRow
-from mnemic.actors.protocol.knowledge.messages import Fact, FactState
-from mnemic.actors.protocol.knowledge.snapshot import Correction, KnowledgeSnapshot, PairRecord, StatementRecord
-from mnemic.actors.protocol.recall.messages import FactRef
+from mnemic.actors.knowledge.changes import StatementRow
+from mnemic.actors.knowledge.messages import Fact, FactState
+from mnemic.actors.knowledge.queries import Correction, KnowledgeSnapshot, PairRecord, StatementRecord
+from mnemic.actors.recall.messages import FactRef
 
 _HOLDING = ("asserted", "temporary")
 

@@ -14,14 +14,16 @@ from typing import Any, ClassVar, Self
 
 import msgspec
 
+from mnemic.actors.kernel.background import BackgroundWorker, MindOpened, WorkOn
+from mnemic.actors.kernel.changes import Change
+from mnemic.actors.kernel.contract import CONTRACT, Context, Setting
+from mnemic.actors.kernel.message import check_fields, idempotency_key
+from mnemic.actors.kernel.ports import Ports
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.knowledge.changes import AddStatements, GradedPair, GradeStatements
 from mnemic.actors.knowledge.entity_views import EntityNames, list_entities, merge_names
 from mnemic.actors.knowledge.fact_views import list_conflicts, list_facts, settle, settled, show_entity
-from mnemic.actors.knowledge.read import StatementExtractor, read_memory, said_of
-from mnemic.actors.protocol.background import BackgroundWorker, MindOpened, WorkOn
-from mnemic.actors.protocol.changes import Change, idempotency_key
-from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
-from mnemic.actors.protocol.knowledge.changes import AddStatements, GradedPair, GradeStatements
-from mnemic.actors.protocol.knowledge.messages import (
+from mnemic.actors.knowledge.messages import (
     ConflictSettled,
     ConflictsListed,
     EntitiesListed,
@@ -37,11 +39,9 @@ from mnemic.actors.protocol.knowledge.messages import (
     ShowEntity,
     UpdateFacts,
 )
-from mnemic.actors.protocol.knowledge.snapshot import READ_BYTES, StatementRecord
-from mnemic.actors.protocol.message import check_fields
-from mnemic.actors.protocol.ports import Ports
-from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.protocol.store.messages import Apply, Committed
+from mnemic.actors.knowledge.queries import READ_BYTES, StatementExtractor, StatementRecord
+from mnemic.actors.knowledge.read import read_memory, said_of
+from mnemic.actors.store.messages import Apply, Committed
 from mnemic.algorithms.knowledge.extraction.statements import statements
 from mnemic.algorithms.knowledge.replacement import grade
 from mnemic.algorithms.knowledge.said import Said

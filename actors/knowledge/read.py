@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import date
 from itertools import accumulate
 
-from mnemic.actors.protocol.events import to_bytes, to_text
-from mnemic.actors.protocol.knowledge.changes import MemoryReading, MentionRow, StatementRow
-from mnemic.actors.protocol.knowledge.snapshot import UNSTORABLE, StatementRecord, UnreadMemory
-from mnemic.actors.protocol.times import DAY_US, day_of
+from mnemic.actors.kernel.events import to_bytes, to_text
+from mnemic.actors.kernel.times import DAY_US, day_of
+from mnemic.actors.knowledge.changes import MemoryReading, MentionRow, StatementRow
+from mnemic.actors.knowledge.queries import UNSTORABLE, StatementExtractor, StatementRecord, UnreadMemory
 from mnemic.algorithms.knowledge.contradiction import kind_slot
 from mnemic.algorithms.knowledge.entities.keys import entity_key, subject_key
 from mnemic.algorithms.knowledge.entities.mentions import mentions
@@ -22,9 +22,6 @@ from mnemic.algorithms.knowledge.extraction.statements import Statement
 from mnemic.algorithms.knowledge.replacement import is_served, told_as_over
 from mnemic.algorithms.knowledge.said import Said, change_cue, read_said, value_name
 
-StatementExtractor = Callable[[str, str | None, date], list[Statement]]
-"""Finds what a text states: the text, who said it, and on which day; `mnemic.algorithms.knowledge.extraction` has the
-built-in one."""
 _log = logging.getLogger("mnemic.knowledge")
 _EPOCH = date(1970, 1, 1)
 

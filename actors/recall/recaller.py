@@ -19,18 +19,20 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.contract import Clock, Context
-from mnemic.actors.protocol.events import to_bytes
-from mnemic.actors.protocol.meaning.messages import QueryEmbedded
-from mnemic.actors.protocol.ports import Ports
-from mnemic.actors.protocol.recall.messages import Candidate, Recall, Recalled
-from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
-from mnemic.actors.protocol.times import Zone
-from mnemic.actors.recall.attribute_index import AttributeFilters
-from mnemic.actors.recall.folding import MOST_FOLDED, Copies, Folder
-from mnemic.actors.recall.hits import ANSWER_TOKENS, BYTES_PER_TOKEN
-from mnemic.actors.recall.list_memories import record_question
-from mnemic.actors.recall.query import known_or_everywhere, query_vector, question_words
+from mnemic.actors.index.attribute_index import AttributeFilters
+from mnemic.actors.index.folding import MOST_FOLDED, Copies, Folder
+from mnemic.actors.index.hits import ANSWER_TOKENS, BYTES_PER_TOKEN
+from mnemic.actors.index.query import known_or_everywhere, query_vector, question_words
+from mnemic.actors.index.recall_index import Cosines, RecallIndex
+from mnemic.actors.index.validate import validate_recall
+from mnemic.actors.kernel.contract import Clock, Context
+from mnemic.actors.kernel.events import to_bytes
+from mnemic.actors.kernel.ports import Ports
+from mnemic.actors.kernel.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.kernel.times import Zone
+from mnemic.actors.log.list_memories import record_question
+from mnemic.actors.meaning.messages import QueryEmbedded
+from mnemic.actors.recall.messages import Candidate, Recall, Recalled
 from mnemic.actors.recall.ranking import stages
 from mnemic.actors.recall.ranking.answers import Answers
 from mnemic.actors.recall.ranking.asked_when import read_asked_when
@@ -41,9 +43,7 @@ from mnemic.actors.recall.ranking.replaced import read_replacements
 from mnemic.actors.recall.ranking.reranker import Reranker
 from mnemic.actors.recall.ranking.stages import FirstLook, Floats, Lifted, Question, Ranking, Rendered, SecondLook
 from mnemic.actors.recall.ranking.validity import Validity
-from mnemic.actors.recall.recall_index import Cosines, RecallIndex
 from mnemic.actors.recall.render import Renderer
-from mnemic.actors.recall.validate import validate_recall
 from mnemic.algorithms.knowledge.asked_time import Predecessor, asked_predecessor
 from mnemic.algorithms.retrieval.calibration import FULL, MEANING, UNLIKELY, WORDS
 from mnemic.algorithms.retrieval.fusion import SignalScores, fuse, rank

@@ -10,15 +10,15 @@ from itertools import islice
 
 import msgspec
 
-from mnemic.actors.protocol.recall.messages import Hit
-from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.recall.folding import Folder
-from mnemic.actors.recall.hits import BYTES_PER_TOKEN, excerpt, fitting_length, make_hit, sent_bytes
-from mnemic.actors.recall.newest import mark_newest
-from mnemic.actors.recall.query import asked_scope_numbers
+from mnemic.actors.index.folding import Folder
+from mnemic.actors.index.hits import BYTES_PER_TOKEN, excerpt, fitting_length, make_hit, sent_bytes
+from mnemic.actors.index.newest import mark_newest
+from mnemic.actors.index.query import asked_scope_numbers
+from mnemic.actors.index.recall_index import RecallIndex
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.recall.messages import Hit
 from mnemic.actors.recall.ranking.replaced import read_replacements
 from mnemic.actors.recall.ranking.stages import Question, Ranking, Rendered
-from mnemic.actors.recall.recall_index import RecallIndex
 
 _LEAST_BEST_BYTES = 96  # of the best, a line's words are given rather than a worse one whole
 _LEAST_EXCERPT_BYTES = 256  # a shorter stretch of a longer text tells too little: that text is left out

@@ -13,31 +13,23 @@ import msgspec
 
 from mnemic.actors.brief.brief import BriefSettings, answer_brief
 from mnemic.actors.brief.compose import BUDGET_TOKENS
+from mnemic.actors.brief.messages import Brief, Briefed
 from mnemic.actors.capture.capture_filter import is_paused_at
-from mnemic.actors.protocol.ambient_messages import Brief, Briefed
-from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
-from mnemic.actors.protocol.errors import PausesUnreadable
-from mnemic.actors.protocol.meaning.messages import EmbedQuery
-from mnemic.actors.protocol.ports import Ports
-from mnemic.actors.protocol.recall.messages import (
-    FindScope,
-    FindSimilar,
-    GetMemories,
-    Memories,
-    Recall,
-    Recalled,
-    ScopeFound,
-    SimilarFound,
-)
-from mnemic.actors.protocol.scopes import ListScopes, ScopesListed, Survey, Surveyed
-from mnemic.actors.protocol.shape.messages import ListRoles, RolesListed, Shape, Shaped
-from mnemic.actors.protocol.store.messages import Count, Counts
-from mnemic.actors.recall.list_memories import BROWSE_MESSAGES, BrowseAnswer, browse
-from mnemic.actors.recall.recall_index import RecallIndex
+from mnemic.actors.capture.forget_messages import Survey, Surveyed
+from mnemic.actors.index.recall_index import RecallIndex
+from mnemic.actors.index.validate import LEAST_HIT_BYTES
+from mnemic.actors.kernel.contract import CONTRACT, Context, Setting
+from mnemic.actors.kernel.errors import PausesUnreadable
+from mnemic.actors.kernel.ports import Ports
+from mnemic.actors.log.list_memories import BROWSE_MESSAGES, BrowseAnswer, browse
+from mnemic.actors.meaning.messages import EmbedQuery
+from mnemic.actors.recall.messages import FindSimilar, GetMemories, Memories, Recall, Recalled, SimilarFound
 from mnemic.actors.recall.recaller import Recaller
 from mnemic.actors.recall.similarity import find_similar
-from mnemic.actors.recall.validate import LEAST_HIT_BYTES
+from mnemic.actors.scopes.messages import FindScope, ListScopes, ScopeFound, ScopesListed
+from mnemic.actors.shape.messages import ListRoles, RolesListed, Shape, Shaped
 from mnemic.actors.sleep.night_views import NIGHT_MESSAGES, NightAnswer, answer_nights
+from mnemic.actors.store.messages import Count, Counts
 from mnemic.algorithms.retrieval.scan import backend
 
 if TYPE_CHECKING:

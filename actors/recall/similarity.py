@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.actors.brief.sure import rarity
-from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.events import to_bytes
-from mnemic.actors.protocol.recall.messages import FindSimilar, Memory, SimilarFound
-from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
-from mnemic.actors.recall.hits import excerpt, make_hit
-from mnemic.actors.recall.query import MOST_CHARS, asked_scope_numbers, query_vector
-from mnemic.actors.recall.recall_index import RecallIndex
+from mnemic.actors.index.hits import excerpt, make_hit
+from mnemic.actors.index.query import MOST_CHARS, asked_scope_numbers, query_vector
+from mnemic.actors.index.recall_index import RecallIndex
+from mnemic.actors.kernel.contract import Context
+from mnemic.actors.kernel.errors import InvalidValue
+from mnemic.actors.kernel.events import to_bytes
+from mnemic.actors.kernel.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.recall.messages import FindSimilar, Memory, SimilarFound
 from mnemic.algorithms.text.terms import index_terms, stem_of, telling_terms
 
 LEAST_COSINE = 0.88

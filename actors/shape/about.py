@@ -15,11 +15,11 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.events import KINDS
-from mnemic.actors.protocol.meaning.messages import QueryEmbedded
-from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.recall.query import question_words
-from mnemic.actors.recall.recall_index import RecallIndex
+from mnemic.actors.index.query import question_words
+from mnemic.actors.index.recall_index import RecallIndex
+from mnemic.actors.kernel.events import KINDS
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.meaning.messages import QueryEmbedded
 from mnemic.algorithms.retrieval.bm25 import bm25, bm25_grouped, inverse_document_frequency
 from mnemic.algorithms.retrieval.fusion import SignalScores, fuse
 from mnemic.algorithms.retrieval.scan import RESCORE_ROWS

@@ -13,11 +13,12 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.changes import AddCodes, CodeInfo
-from mnemic.actors.protocol.contract import raise_location
-from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.snapshot import SpaceRow, Unbound
-from mnemic.actors.shape.features import EXTRACTION_VERSION, TripleExtractor, extract_records
+from mnemic.actors.kernel.contract import raise_location
+from mnemic.actors.kernel.errors import InvalidValue
+from mnemic.actors.shape.changes import AddCodes, CodeInfo
+from mnemic.actors.shape.features import EXTRACTION_VERSION, extract_records
+from mnemic.actors.shape.ports import TripleExtractor
+from mnemic.actors.shape.queries import SpaceRow, Unbound
 from mnemic.hd.algebra import BACKENDS, Algebra, algebra_named
 from mnemic.hd.encoders import RecordEncoder
 from mnemic.hd.records import Record

@@ -13,16 +13,14 @@ from typing import Any, ClassVar, Self
 
 import msgspec
 
-from mnemic.actors.protocol.background import BackgroundWorker, MindOpened, WorkOn
-from mnemic.actors.protocol.changes import AddSpace, EncoderName
-from mnemic.actors.protocol.communities.messages import CommunitiesChanged
-from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
-from mnemic.actors.protocol.errors import ModelError, RuntimeFault
-from mnemic.actors.protocol.meaning.messages import DescribeEncoder
-from mnemic.actors.protocol.ports import Ports
-from mnemic.actors.protocol.shape.messages import BindPending, BindProgress, RetryBinding, VectorsChanged
-from mnemic.actors.protocol.snapshot import Snapshot, SpaceRow, Unbound
-from mnemic.actors.protocol.store.messages import Committed
+from mnemic.actors.communities.messages import CommunitiesChanged
+from mnemic.actors.kernel.background import BackgroundWorker, MindOpened, WorkOn
+from mnemic.actors.kernel.contract import CONTRACT, Context, Setting
+from mnemic.actors.kernel.errors import ModelError, RuntimeFault
+from mnemic.actors.kernel.ports import Ports
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.meaning.changes import EncoderName
+from mnemic.actors.meaning.messages import DescribeEncoder
 from mnemic.actors.shape.bind import (
     BOUND_DIMENSIONS,
     MAX_DIMENSIONS,
@@ -32,8 +30,12 @@ from mnemic.actors.shape.bind import (
     extraction_version,
     space_from_settings,
 )
-from mnemic.actors.shape.features import TripleExtractor
+from mnemic.actors.shape.changes import AddSpace
+from mnemic.actors.shape.messages import BindPending, BindProgress, RetryBinding, VectorsChanged
+from mnemic.actors.shape.ports import TripleExtractor
 from mnemic.actors.shape.prototypes import PrototypeWork
+from mnemic.actors.shape.queries import SpaceRow, Unbound
+from mnemic.actors.store.messages import Committed
 from mnemic.algorithms.knowledge.triples import triples
 from mnemic.hd.algebra import BACKENDS
 

@@ -12,9 +12,9 @@ import sys
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.shape.messages import RoleView
-from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.kernel.errors import InvalidValue
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.shape.messages import RoleView
 
 COMMUNITY = "community"
 LEAST_NEAR = 1e-6

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import chain
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.events import escape_surrogates
-from mnemic.actors.protocol.recall.messages import Memory
-from mnemic.actors.protocol.snapshot import NEAR_CALLS, NearbyCall, Unbound
+from mnemic.actors.kernel.events import escape_surrogates
+from mnemic.actors.recall.messages import Memory
+from mnemic.actors.shape.ports import TripleExtractor
+from mnemic.actors.shape.queries import NEAR_CALLS, NearbyCall, Unbound
 from mnemic.algorithms.knowledge.triples import Triple
 from mnemic.algorithms.steps.errors import ErrorKind, read_error
 from mnemic.algorithms.steps.steps import (
@@ -171,28 +172,6 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _OTHER_ROLE = {"user": "assistant", "assistant": "user"}
 _SPOKEN_KINDS = ("turn", "decision", "note", "summary")
 """Kinds whose text is somebody's words: it has topics and says facts. What tools print has and says none."""
-
-
-class TripleExtractor(Protocol):
-    """Finds triples in a text; the setting ``binder.extractor`` names another one than the built-in."""
-
-    def __call__(self, text: str, speaker: str | None) -> Sequence[Triple]:
-        """The triples that a text says, in order.
-
-        Args:
-            text: what was said, or its start.
-            speaker: who says ``I`` in it: a name, or ``user``, ``assistant``; ``None`` where that is not known.
-        """
-
-
-class FillerExtractor(Protocol):
-    """An extractor that has this method as well fills roles of its own (`mnemic.hd.roles.register_role`)."""
-
-    def fillers(self, memory: Memory) -> Iterable[tuple[str, str]]:
-        """Roles and what fills them, in the memory's episode, facts and step, whichever have such a role.
-
-        A role that is filled already keeps what it has, and one that holds a single filler takes the first.
-        """
 
 
 def _reraise(what: str, error: Exception) -> None:

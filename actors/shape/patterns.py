@@ -16,12 +16,12 @@ from typing import NamedTuple, get_args
 
 import msgspec
 
-from mnemic.actors.protocol.errors import InvalidValue, UnknownRole
-from mnemic.actors.protocol.events import KINDS, Outcome
-from mnemic.actors.protocol.shape.messages import UNKNOWN
-from mnemic.actors.protocol.times import Zone, local_day, parse_days, read_time
+from mnemic.actors.kernel.errors import InvalidValue, UnknownRole
+from mnemic.actors.kernel.events import KINDS, Outcome
+from mnemic.actors.kernel.times import Zone, local_day, parse_days, read_time
 from mnemic.actors.shape.community_role import COMMUNITY, parse_community
 from mnemic.actors.shape.features import STEPS_BACK
+from mnemic.actors.shape.messages import UNKNOWN
 from mnemic.hd.codebook import MAX_NAME_CHARS
 from mnemic.hd.encoders import canonical, match_kind
 from mnemic.hd.records import Pair

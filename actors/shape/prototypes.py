@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.changes import EncoderName
-from mnemic.actors.protocol.communities.changes import PlaceMembers, SetPrototypes
-from mnemic.actors.protocol.communities.snapshot import MemberCodes, PrototypeBlock
-from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.communities.changes import PlaceMembers, SetPrototypes
+from mnemic.actors.communities.queries import MemberCodes, PrototypeBlock
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.meaning.changes import EncoderName
 from mnemic.hd.algebra import Algebra
 from mnemic.hd.codebook import draw_hypervector
 from mnemic.hd.space import Space

@@ -14,8 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.snapshot import MOST_SHIFT, CodeBlock, Columns, NamedFiller, RecordBlock, Snapshot, SpaceRow
-from mnemic.actors.recall.recall_index import GrowableArray
+from mnemic.actors.index.recall_index import GrowableArray
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.log.queries import Columns
+from mnemic.actors.shape.queries import MOST_SHIFT, CodeBlock, NamedFiller, RecordBlock, SpaceRow
 from mnemic.algorithms.retrieval.inverted_index import make_inverted_index
 from mnemic.algorithms.retrieval.term_codes import CODE_BYTES
 from mnemic.hd.algebra import Algebra, default_algebra

@@ -15,25 +15,26 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.brief.failures import FailureHint, failure_hint
-from mnemic.actors.protocol.ambient_messages import Brief
-from mnemic.actors.protocol.changes import DeliveredSpan, EncoderName
-from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.events import escape_surrogates
-from mnemic.actors.protocol.meaning.messages import EmbedQuery, QueryEmbedded
-from mnemic.actors.protocol.message import format_id
-from mnemic.actors.protocol.recall.messages import Hit
-from mnemic.actors.protocol.shape.messages import Answer, Shape, Shaped, validate_shape
-from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
-from mnemic.actors.protocol.times import to_iso
-from mnemic.actors.recall.hits import excerpt, make_hit
-from mnemic.actors.recall.list_memories import record_question
-from mnemic.actors.recall.query import asked_scope_numbers, query_vector
-from mnemic.actors.recall.recall_index import RecallIndex
+from mnemic.actors.brief.messages import Brief
+from mnemic.actors.index.hits import excerpt, make_hit
+from mnemic.actors.index.query import asked_scope_numbers, query_vector
+from mnemic.actors.index.recall_index import RecallIndex
+from mnemic.actors.kernel.contract import Context
+from mnemic.actors.kernel.events import escape_surrogates
+from mnemic.actors.kernel.message import format_id
+from mnemic.actors.kernel.snapshot import Snapshot, SnapshotSource
+from mnemic.actors.kernel.times import to_iso
+from mnemic.actors.log.changes import DeliveredSpan
+from mnemic.actors.log.list_memories import record_question
+from mnemic.actors.meaning.changes import EncoderName
+from mnemic.actors.meaning.messages import EmbedQuery, QueryEmbedded
+from mnemic.actors.recall.messages import Hit
 from mnemic.actors.shape.about import TEMPERATURE, TextQuery
 from mnemic.actors.shape.bind import settings_mismatch
 from mnemic.actors.shape.community_role import COMMUNITY, LEAST_NEAR, members_among, none_is_in
+from mnemic.actors.shape.failures import FailureHint, failure_hint
 from mnemic.actors.shape.fillers import ShapeSearch
+from mnemic.actors.shape.messages import Answer, Shape, Shaped, validate_shape
 from mnemic.actors.shape.patterns import PatternQuery, parse_pattern, texts_to_embed, with_local_date
 from mnemic.actors.shape.questions.alike import alike_matches
 from mnemic.actors.shape.questions.analogies import solve
@@ -149,7 +150,7 @@ class ShapeQueryEngine:
 
     def failure_hint(self, asked: Brief, context: Context) -> tuple[str, FailureHint] | None:
         """What helped in the project when it failed like this before, and the scope looked through; see
-        `mnemic.actors.brief.failures`.
+        `mnemic.actors.shape.failures`.
         """
         with self._source.snapshot() as snapshot:
             scope = snapshot.scope_path_of(asked.place) if asked.place.path else None

@@ -16,10 +16,10 @@ from typing import Any, ClassVar, Self
 
 import msgspec
 
-from mnemic.actors.protocol.contract import CONTRACT, Context, Setting, raise_location
-from mnemic.actors.protocol.errors import DeadlineExceeded, MnemicError
-from mnemic.actors.protocol.ports import Ports
-from mnemic.actors.protocol.sleep.changes import (
+from mnemic.actors.kernel.contract import CONTRACT, Context, Setting, raise_location
+from mnemic.actors.kernel.errors import DeadlineExceeded, MnemicError
+from mnemic.actors.kernel.ports import Ports
+from mnemic.actors.sleep.changes import (
     BeginNight,
     DerivedItem,
     EndNight,
@@ -28,9 +28,8 @@ from mnemic.actors.protocol.sleep.changes import (
     NightEnd,
     StageReport,
 )
-from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
-from mnemic.actors.protocol.store.messages import Apply
 from mnemic.actors.sleep.exam import LEAST_QUESTIONS, Exam, past_exam_questions
+from mnemic.actors.sleep.messages import NightReport, Preempt, Sleep
 from mnemic.actors.sleep.registry import BUILT_IN_STAGES, MissingStage, find_stage, settings_of_stages
 from mnemic.actors.sleep.stages import (
     AskingStage,
@@ -41,6 +40,7 @@ from mnemic.actors.sleep.stages import (
     effect_of,
     settings_of,
 )
+from mnemic.actors.store.messages import Apply
 
 FAILURES_ALLOWED = 3
 """A stage that failed in so many nights, one after the other, is set aside."""

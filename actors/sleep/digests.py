@@ -12,11 +12,11 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import msgspec
 
-from mnemic.actors.protocol.contract import Setting
-from mnemic.actors.protocol.events import to_text
-from mnemic.actors.protocol.sleep.changes import DIGEST_STAGES, SourceSpan
-from mnemic.actors.protocol.sleep.snapshot import Grouping, GroupState
-from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.kernel.contract import Setting
+from mnemic.actors.kernel.events import to_text
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.sleep.changes import DIGEST_STAGES, SourceSpan
+from mnemic.actors.sleep.queries import Grouping, GroupState
 from mnemic.actors.sleep.stages import Derivation, grouped_keys, items_of_project, project_keys
 from mnemic.algorithms.sleep.digest import Sentence, covering_sentences, digest_sentences
 from mnemic.algorithms.text.terms import telling_terms

@@ -1,7 +1,7 @@
 """The stages that settle which memories say the same, so that a recall has one of them stand for all.
 
 Which texts say the same is `mnemic.algorithms.text.near_duplicates`; memories are one group where they are, besides, of
-one scope, kind, speaker, branch and outcome, as in `mnemic.actors.recall.folding`, which goes by these groups. The
+one scope, kind, speaker, branch and outcome, as in `mnemic.actors.index.folding`, which goes by these groups. The
 first stage keeps a hash of each memory, a block of rows at a time, the second finds equal ones. Nothing is deleted.
 """
 
@@ -14,10 +14,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.sleep.changes import SourceSpan
-from mnemic.actors.protocol.sleep.effects import RecallEffect, encode_effect
-from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.recall.folding import said_alike
+from mnemic.actors.index.folding import said_alike
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.sleep.changes import SourceSpan
+from mnemic.actors.sleep.effects import RecallEffect, encode_effect
 from mnemic.actors.sleep.stages import Derivation
 
 _BLOCK = 64  # rows

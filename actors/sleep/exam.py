@@ -13,14 +13,14 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.errors import BadInput
-from mnemic.actors.protocol.recall.messages import Hit, Memory, Recall
-from mnemic.actors.protocol.sleep.changes import KeepVerdict
-from mnemic.actors.protocol.sleep.effects import RecallEffect, Trial
-from mnemic.actors.protocol.sleep.snapshot import PastQuestion
-from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.protocol.times import day_of
+from mnemic.actors.kernel.contract import Context
+from mnemic.actors.kernel.errors import BadInput
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.kernel.times import day_of
+from mnemic.actors.recall.messages import Hit, Memory, Recall
+from mnemic.actors.sleep.changes import KeepVerdict
+from mnemic.actors.sleep.effects import RecallEffect, Trial
+from mnemic.actors.sleep.queries import PastQuestion
 from mnemic.actors.sleep.uses import Uses, uses_of
 from mnemic.algorithms.sleep.exam import probability_by_chance
 from mnemic.algorithms.text.near_duplicates import fingerprint

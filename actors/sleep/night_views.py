@@ -10,14 +10,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+from mnemic.actors.index.query import scopes_below
+from mnemic.actors.kernel.contract import Context, raise_location
+from mnemic.actors.kernel.errors import InvalidValue, UnknownNight
+from mnemic.actors.kernel.events import to_text
+from mnemic.actors.kernel.scope_paths import Scopes, asked_scopes
+from mnemic.actors.kernel.snapshot import Snapshot, SnapshotSource
 from mnemic.actors.knowledge.facts import MOSTLY, over_clauses, share_over
-from mnemic.actors.protocol.contract import Context, raise_location
-from mnemic.actors.protocol.errors import InvalidValue, UnknownNight
-from mnemic.actors.protocol.events import to_text
-from mnemic.actors.protocol.recall.messages import Memory, Scopes
-from mnemic.actors.protocol.scopes import asked_scopes
-from mnemic.actors.protocol.sleep.changes import DIGEST_STAGES, PROFILE_STAGE, SourceSpan
-from mnemic.actors.protocol.sleep.messages import (
+from mnemic.actors.recall.messages import Memory
+from mnemic.actors.sleep.changes import DIGEST_STAGES, PROFILE_STAGE, SourceSpan
+from mnemic.actors.sleep.digests import decode_digest
+from mnemic.actors.sleep.duplicates import Duplicates, Fingerprints
+from mnemic.actors.sleep.messages import (
     DerivedListed,
     DerivedView,
     Digest,
@@ -36,12 +40,8 @@ from mnemic.actors.protocol.sleep.messages import (
     ShowNight,
     ShowProfile,
 )
-from mnemic.actors.protocol.sleep.snapshot import DerivedRecord, NightRecord
-from mnemic.actors.protocol.snapshot import Snapshot, SnapshotSource
-from mnemic.actors.recall.query import scopes_below
-from mnemic.actors.sleep.digests import decode_digest
-from mnemic.actors.sleep.duplicates import Duplicates, Fingerprints
 from mnemic.actors.sleep.profile import decode_profile
+from mnemic.actors.sleep.queries import DerivedRecord, NightRecord
 from mnemic.actors.sleep.registry import find_stage
 from mnemic.actors.sleep.stages import Told
 from mnemic.actors.sleep.uses import Strengths, Uses

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
-from mnemic.actors.protocol.capture.messages import MendLabels
-from mnemic.actors.protocol.communities.changes import BoundaryReason
-from mnemic.actors.protocol.communities.messages import UpdateCommunities
-from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.errors import ModelError
-from mnemic.actors.protocol.knowledge.messages import UpdateFacts
-from mnemic.actors.protocol.meaning.messages import EmbedPending
-from mnemic.actors.protocol.sleep.changes import NightReason
-from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.capture.messages import MendLabels
+from mnemic.actors.communities.changes import BoundaryReason
+from mnemic.actors.communities.messages import UpdateCommunities
+from mnemic.actors.kernel.contract import Context
+from mnemic.actors.kernel.errors import ModelError
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.knowledge.messages import UpdateFacts
+from mnemic.actors.meaning.messages import EmbedPending
+from mnemic.actors.sleep.changes import NightReason
 from mnemic.actors.sleep.stages import Asked
 
 

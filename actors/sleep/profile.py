@@ -14,9 +14,9 @@ from typing import Any, ClassVar, Self
 
 import msgspec
 
-from mnemic.actors.protocol.sleep.changes import PROFILE_STAGE, SourceSpan
-from mnemic.actors.protocol.sleep.snapshot import PersonalStatement
-from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.sleep.changes import PROFILE_STAGE, SourceSpan
+from mnemic.actors.sleep.queries import PersonalStatement
 from mnemic.actors.sleep.stages import Derivation
 
 LASTING_VERBS = frozenset(

@@ -11,8 +11,8 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
-from mnemic.actors.protocol.contract import Context, Setting
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.kernel.contract import Context, Setting
+from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.actors.sleep.digests import ProjectDigests, SessionDigests
 from mnemic.actors.sleep.duplicates import Duplicates, Fingerprints
 from mnemic.actors.sleep.others import Communities, Facts, Labels, Meaning

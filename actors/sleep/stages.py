@@ -12,11 +12,11 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
-from mnemic.actors.protocol.contract import Context, Setting
-from mnemic.actors.protocol.sleep.changes import NightReason, SourceSpan
-from mnemic.actors.protocol.sleep.effects import RecallEffect, decode_groups, decode_weights
-from mnemic.actors.protocol.sleep.snapshot import DerivedRecord, Grouping, GroupState
-from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.kernel.contract import Context, Setting
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.sleep.changes import NightReason, SourceSpan
+from mnemic.actors.sleep.effects import RecallEffect, decode_groups, decode_weights
+from mnemic.actors.sleep.queries import DerivedRecord, Grouping, GroupState
 
 
 class Derivation(NamedTuple):
@@ -46,7 +46,7 @@ class DerivingStage(Protocol):
 
     One that has settings has ``settings: ClassVar[tuple[Setting, ...]]``, which `make` is given by their names.
     One whose items change recalls has an ``effect: ClassVar[RecallEffect]`` besides, by which its values are made
-    (`mnemic.actors.protocol.sleep.effects`); recalls go by them once they passed an exam on the mind's own past.
+    (`mnemic.actors.sleep.effects`); recalls go by them once they passed an exam on the mind's own past.
     One whose items say more than what they point to has a static ``tell(item, memories) -> Iterable[Told]``: what the
     `DerivedRecord` says, by the memories that it points to and that may be told, by row.
     """

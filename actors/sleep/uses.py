@@ -14,11 +14,11 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import msgspec
 
-from mnemic.actors.protocol.events import to_text
-from mnemic.actors.protocol.sleep.changes import SourceSpan
-from mnemic.actors.protocol.sleep.effects import RECENT_USES, MemoryWeight, RecallEffect, encode_effect
-from mnemic.actors.protocol.sleep.snapshot import DeliveryBlock, DerivedRecord, GivenPart, SaidTurn
-from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.kernel.events import to_text
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.sleep.changes import SourceSpan
+from mnemic.actors.sleep.effects import RECENT_USES, MemoryWeight, RecallEffect, encode_effect
+from mnemic.actors.sleep.queries import DeliveryBlock, DerivedRecord, GivenPart, SaidTurn
 from mnemic.actors.sleep.stages import Derivation
 from mnemic.algorithms.sleep.activation import DAY_US, summarise
 from mnemic.algorithms.sleep.quotes import takes_up

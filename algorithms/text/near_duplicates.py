@@ -1,6 +1,6 @@
 """Tells by a fingerprint which texts say the same: near-duplicates that differ in nothing but how they are set.
 
-Above stands `mnemic.actors.recall.folding`, which folds the hits of a recall. Two texts say the same where they are
+Above stands `mnemic.actors.index.folding`, which folds the hits of a recall. Two texts say the same where they are
 equal letter for letter, but for Unicode's forms of a letter (composed or not, full width), quotation marks straight or
 curly, white space within lines, a full stop at the end, and the capital at the beginning. Where a text names a time, in
 any language that is known here, it says the same only on the same day.

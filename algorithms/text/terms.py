@@ -10,7 +10,7 @@ A question has the stems of each of its words by its own language and by all tha
 questions tell their language, and a text is kept under the stems of one alone.
 
 Stemmers: M. Porter, "Snowball: A language for stemming algorithms" (2001), by PyStemmer. Above stand the store, which
-keeps what `index_terms` gives, and `mnemic.actors.recall.query`.
+keeps what `index_terms` gives, and `mnemic.actors.index.query`.
 """
 
 from __future__ import annotations

@@ -19,10 +19,10 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from mnemic.actors.protocol.capture.messages import CaptureText, TextCaptured
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.errors import ActorRefused, MnemicError
-from mnemic.actors.protocol.recall.messages import GetMemories, Memories
+from mnemic.actors.capture.messages import CaptureText, TextCaptured
+from mnemic.actors.kernel.errors import ActorRefused, MnemicError
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.recall.messages import GetMemories, Memories
 from mnemic.bench.contract.trial import TRIALS, TrialJob, check_answer, valid_messages
 from mnemic.bench.contract.world import ContractViolation, open_lines
 from mnemic.bench.harness.measure import Row

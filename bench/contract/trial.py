@@ -16,24 +16,24 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.ambient_messages import (
-    Brief,
+from mnemic.actors.brief.messages import Brief
+from mnemic.actors.capture.forget_messages import Forget, ForgetSelection, Recover, Selection, Survey
+from mnemic.actors.capture.messages import (
+    CaptureText,
+    CaptureTranscript,
     DrainSpool,
     GetCaptureProgress,
+    MendLabels,
     QueueTranscripts,
     RetryQuarantined,
 )
-from mnemic.actors.protocol.background import MindOpened, WorkOn
-from mnemic.actors.protocol.capture.messages import CaptureText, CaptureTranscript, Forget, MendLabels, Recover
-from mnemic.actors.protocol.changes import AddMemory, Change, RecordDelivery, RenameScope, ScopeRef, Supersede
-from mnemic.actors.protocol.communities.messages import (
-    CommunitiesChanged,
-    ListCommunities,
-    ShowCommunity,
-    UpdateCommunities,
-)
-from mnemic.actors.protocol.errors import ActorRefused, MnemicError
-from mnemic.actors.protocol.knowledge.messages import (
+from mnemic.actors.communities.messages import CommunitiesChanged, ListCommunities, ShowCommunity, UpdateCommunities
+from mnemic.actors.kernel.background import MindOpened, WorkOn
+from mnemic.actors.kernel.changes import Change
+from mnemic.actors.kernel.errors import ActorRefused, MnemicError
+from mnemic.actors.kernel.message import Request, answer_type
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.knowledge.messages import (
     ListConflicts,
     ListEntities,
     ListFacts,
@@ -42,32 +42,14 @@ from mnemic.actors.protocol.knowledge.messages import (
     ShowEntity,
     UpdateFacts,
 )
-from mnemic.actors.protocol.log_messages import (
-    CountUse,
-    FindIds,
-    ListDeliveries,
-    ListMemories,
-    NoteDelivery,
-    ShowMemories,
-)
-from mnemic.actors.protocol.meaning.messages import DescribeEncoder, EmbedPending, EmbedQuery, EmbedWords
-from mnemic.actors.protocol.message import Request, answer_type
-from mnemic.actors.protocol.recall.messages import FindScope, FindSimilar, GetMemories, Recall
-from mnemic.actors.protocol.scopes import (
-    ChangeScopes,
-    ForgetSelection,
-    ListScopes,
-    Selection,
-    Survey,
-)
-from mnemic.actors.protocol.shape.messages import (
-    BindPending,
-    ListRoles,
-    RetryBinding,
-    Shape,
-    VectorsChanged,
-)
-from mnemic.actors.protocol.sleep.messages import (
+from mnemic.actors.log.changes import AddMemory, RecordDelivery, Supersede
+from mnemic.actors.log.messages import CountUse, FindIds, ListDeliveries, ListMemories, NoteDelivery, ShowMemories
+from mnemic.actors.meaning.messages import DescribeEncoder, EmbedPending, EmbedQuery, EmbedWords
+from mnemic.actors.recall.messages import FindSimilar, GetMemories, Recall
+from mnemic.actors.scopes.changes import RenameScope
+from mnemic.actors.scopes.messages import ChangeScopes, FindScope, ListScopes
+from mnemic.actors.shape.messages import BindPending, ListRoles, RetryBinding, Shape, VectorsChanged
+from mnemic.actors.sleep.messages import (
     ListDerived,
     ListDigests,
     ListNights,
@@ -79,7 +61,7 @@ from mnemic.actors.protocol.sleep.messages import (
     Sleep,
     UndoNights,
 )
-from mnemic.actors.protocol.store.messages import Apply, Committed, Count, NoteBackup, Rebuild
+from mnemic.actors.store.messages import Apply, Committed, Count, NoteBackup, Rebuild
 from mnemic.bench.contract.world import ActorHarness, ContractViolation, close_actor
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.actor_system import ActorFactory

@@ -17,12 +17,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.contract import Clock, Context
-from mnemic.actors.protocol.errors import MnemicError, SourceUnreadable
-from mnemic.actors.protocol.events import Event, MalformedLine
-from mnemic.actors.protocol.ports import Source, Window
-from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.protocol.times import FixedZone
+from mnemic.actors.kernel.contract import Clock, Context
+from mnemic.actors.kernel.errors import MnemicError, SourceUnreadable
+from mnemic.actors.kernel.events import Event, MalformedLine
+from mnemic.actors.kernel.ports import Source, Window
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.kernel.times import FixedZone
 from mnemic.runtime.engine.actor_system import ActorFactory
 from mnemic.runtime.engine.engine import safe_cause
 from mnemic.runtime.engine.plugins import load_actor

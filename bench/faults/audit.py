@@ -19,9 +19,9 @@ from typing import Literal, TypeVar, get_args
 
 import msgspec
 
-from mnemic.actors.protocol.capture.messages import CaptureText
-from mnemic.actors.protocol.errors import MnemicError
-from mnemic.actors.protocol.recall.messages import Recall, Recalled
+from mnemic.actors.capture.messages import CaptureText
+from mnemic.actors.kernel.errors import MnemicError
+from mnemic.actors.recall.messages import Recall, Recalled
 from mnemic.bench.harness.homes import BENCH_SCOPE, MIND_NAME, actors_of
 from mnemic.bench.harness.measure import Row, verdict
 from mnemic.bench.harness.processes import COMMAND
@@ -30,7 +30,7 @@ from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.doctor.checks import Target
 from mnemic.runtime.doctor.doctor import examine
 from mnemic.runtime.minds.homes import open_mind
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.reader import open_reader
 
 FlawKind = Literal["lost", "doubled", "crashed", "silent", "damaged"]
 """Kinds of flaws: acknowledged and gone; there more often than kept; a traceback, a signal, no answer or an unexplained

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from mnemic.actors.protocol.capture.messages import CaptureText
+from mnemic.actors.capture.messages import CaptureText
 from mnemic.bench.faults.audit import (
     Attack,
     Audit,

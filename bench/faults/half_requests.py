@@ -19,7 +19,7 @@ from pathlib import Path
 
 import psutil
 
-from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.kernel.errors import MnemicError
 from mnemic.bench.faults.audit import Attack, Case, Flaw, audit
 from mnemic.bench.faults.scenarios import TEXTS, Base
 from mnemic.bench.harness.processes import served, wait_until

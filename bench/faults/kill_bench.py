@@ -22,9 +22,9 @@ from typing import Literal
 import numpy as np
 import psutil
 
-from mnemic.actors.protocol.capture.messages import CaptureText, TextCaptured
-from mnemic.actors.protocol.errors import MnemicError
-from mnemic.actors.protocol.recall.messages import Recall, Recalled
+from mnemic.actors.capture.messages import CaptureText, TextCaptured
+from mnemic.actors.kernel.errors import MnemicError
+from mnemic.actors.recall.messages import Recall, Recalled
 from mnemic.bench.harness.callers import McpPipe
 from mnemic.bench.harness.homes import (
     BENCH_SCOPE,

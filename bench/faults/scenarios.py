@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.kernel.errors import MnemicError
 from mnemic.bench.faults.audit import memory_texts, mnemic, run_command
 from mnemic.bench.harness.homes import MIND_NAME, lexical_settings
 from mnemic.bench.harness.processes import COMMAND, run_mnemic

@@ -16,24 +16,19 @@ import apsw
 import msgspec
 import numpy as np
 
-from mnemic.actors.protocol.changes import (
-    AddEncoder,
-    AddMemory,
-    AddVectors,
-    Change,
-    EmbeddedWindows,
-    EncoderName,
-    ScopeRef,
-)
-from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.ports import Encoder, Source
-from mnemic.actors.protocol.shape.messages import BindPending
+from mnemic.actors.kernel.changes import Change
+from mnemic.actors.kernel.contract import Clock
+from mnemic.actors.kernel.ports import Encoder, Source
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.log.changes import AddMemory
+from mnemic.actors.meaning.changes import AddEncoder, AddVectors, EmbeddedWindows, EncoderName
+from mnemic.actors.shape.messages import BindPending
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.actor_system import start_actor_system
 from mnemic.runtime.engine.settings import load_settings
 from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.minds.homes import create_mind, open_mind
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.reader import open_reader
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mnemic.actors.protocol.ports import Encoder
+from mnemic.actors.kernel.ports import Encoder
 
 NOT_AS_IT_SHIPS = "mem0 extracts and embeds by a service of OpenAI's, which wants a key and the network"
 """Why there is no row of mem0 as it ships."""

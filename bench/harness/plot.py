@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
-from mnemic.actors.protocol.errors import ExtraMissing
+from mnemic.actors.kernel.errors import ExtraMissing
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 """By number."""

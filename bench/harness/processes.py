@@ -20,7 +20,7 @@ from typing import Any
 
 import psutil
 
-from mnemic.actors.protocol.errors import NotServed
+from mnemic.actors.kernel.errors import NotServed
 from mnemic.runtime.client.unix_http import call
 from mnemic.runtime.minds.run_dir import RunDir, ServerInfo
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mnemic.actors.protocol.recall.messages import Hit, Recall, Recalled, SignalName
+from mnemic.actors.recall.messages import Hit, Recall, Recalled, SignalName
 from mnemic.bench.harness.measure import Row
 from mnemic.bench.harness.metrics import any_at, distinct, reciprocal_rank
 from mnemic.bench.harness.statistics import paired_test

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mnemic.actors.protocol.recall.messages import Recall, Recalled, SignalName
+from mnemic.actors.recall.messages import Recall, Recalled, SignalName
 from mnemic.bench.harness.homes import actors_of
 from mnemic.bench.harness.measure import Row, goal
 from mnemic.bench.harness.metrics import any_at, reciprocal_rank

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from mnemic.actors.protocol.recall.messages import Recall, Recalled, SignalName
+from mnemic.actors.recall.messages import Recall, Recalled, SignalName
 from mnemic.bench.harness.homes import actors_of, store_of
 from mnemic.bench.harness.measure import Row, quantiles, time_each
 from mnemic.bench.harness.processes import run_mnemic

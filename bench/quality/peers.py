@@ -21,10 +21,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.ambient_messages import Brief, Briefed
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.ports import Encoder
-from mnemic.actors.recall.hits import BYTES_PER_TOKEN
+from mnemic.actors.brief.messages import Brief, Briefed
+from mnemic.actors.index.hits import BYTES_PER_TOKEN
+from mnemic.actors.kernel.ports import Encoder
+from mnemic.actors.kernel.scope_paths import ScopeRef
 from mnemic.bench.harness.figures import OURS, Figure, mean_figure
 from mnemic.bench.harness.homes import actors_of
 from mnemic.bench.harness.mem0 import NOT_AS_IT_SHIPS

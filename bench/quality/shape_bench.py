@@ -22,9 +22,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS
-from mnemic.actors.protocol.recall.messages import Memory, Recall, Recalled, SignalName
-from mnemic.actors.protocol.shape.messages import ListRoles, RolesListed, Shape, Shaped
+from mnemic.actors.kernel.events import DEFAULT_KINDS, KINDS
+from mnemic.actors.recall.messages import Memory, Recall, Recalled, SignalName
+from mnemic.actors.shape.messages import ListRoles, RolesListed, Shape, Shaped
 from mnemic.bench.harness.homes import MIND_NAME, actors_of
 from mnemic.bench.harness.measure import Row
 from mnemic.bench.harness.metrics import any_at, reciprocal_rank
@@ -48,7 +48,7 @@ from mnemic.bench.quality.shape.shape_questions import (
 )
 from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.minds.homes import open_mind
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.reader import open_reader
 
 Part = Literal["questions", "recall", "roles", "cues", "alike", "here", "analogies"]
 DEPTH = 100

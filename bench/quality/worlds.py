@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from mnemic.actors.protocol.recall.messages import Recall, Recalled
+from mnemic.actors.recall.messages import Recall, Recalled
 from mnemic.bench.harness.homes import actors_of
 from mnemic.bench.harness.measure import Row
 from mnemic.bench.harness.metrics import any_at, reciprocal_rank

@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.kernel.errors import MnemicError
 from mnemic.bench.harness.figures import OURS, Figure, finished
 from mnemic.bench.harness.machine import commit, machine, version_there
 from mnemic.bench.harness.measure import Row

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from mnemic.actors.protocol.recall.messages import Recall
+from mnemic.actors.recall.messages import Recall
 from mnemic.bench.harness.homes import SyntheticCorpus, actors_of, fill_home, store_of
 from mnemic.bench.harness.machine import commit, machine
 from mnemic.bench.harness.measure import Row, milliseconds

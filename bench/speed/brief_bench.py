@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from mnemic.actors.protocol.ambient_messages import Brief, Briefed
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.knowledge.messages import UpdateFacts
-from mnemic.actors.protocol.recall.messages import GetMemories, Memories
+from mnemic.actors.brief.messages import Brief, Briefed
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.knowledge.messages import UpdateFacts
+from mnemic.actors.recall.messages import GetMemories, Memories
 from mnemic.bench.harness.callers import UnixHttp
 from mnemic.bench.harness.homes import BENCH_SCOPE, MIND_NAME, fill_home
 from mnemic.bench.harness.measure import BARE_PYTHON, Row, goal, quantiles, skipped, time_each

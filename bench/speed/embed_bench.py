@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.ports import Encoder, Window
+from mnemic.actors.kernel.ports import Encoder, Window
 from mnemic.algorithms.retrieval.scan import NATIVE, backend
 from mnemic.bench.harness.measure import Row, goal, milliseconds, take_turns
 from mnemic.bench.harness.onnx_export import export_bert, load_bert

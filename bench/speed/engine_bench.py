@@ -25,11 +25,11 @@ from typing import Any, ClassVar, Literal, Self
 import apsw
 import numpy as np
 
-from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
-from mnemic.actors.protocol.errors import MnemicError
-from mnemic.actors.protocol.ports import Encoder, Ports
-from mnemic.actors.protocol.recall.messages import Recall
-from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
+from mnemic.actors.kernel.contract import CONTRACT, Context, Setting
+from mnemic.actors.kernel.errors import MnemicError
+from mnemic.actors.kernel.ports import Encoder, Ports
+from mnemic.actors.recall.messages import Recall
+from mnemic.actors.sleep.messages import NightReport, Preempt, Sleep
 from mnemic.bench.harness.callers import McpHttpClient, McpPipe, McpSocketClient, ToolCaller
 from mnemic.bench.harness.homes import (
     IDLE_SETTINGS,

@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mnemic.actors.protocol.events import HookRecord
+from mnemic.actors.kernel.events import HookRecord
 from mnemic.bench.harness.homes import MIND_NAME
 from mnemic.bench.harness.measure import Row, goal, quantiles, skipped
 from mnemic.runtime.clock import SystemClock

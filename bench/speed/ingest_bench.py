@@ -21,9 +21,9 @@ from typing import Any
 import apsw
 import numpy as np
 
-from mnemic.actors.protocol.communities.messages import UpdateCommunities
-from mnemic.actors.protocol.knowledge.messages import UpdateFacts
-from mnemic.actors.protocol.ports import Encoder, Window
+from mnemic.actors.communities.messages import UpdateCommunities
+from mnemic.actors.kernel.ports import Encoder, Window
+from mnemic.actors.knowledge.messages import UpdateFacts
 from mnemic.bench.harness.homes import IDLE_SETTINGS, actors_of, bind_all, fill_home
 from mnemic.bench.harness.measure import Row
 from mnemic.bench.harness.processes import run_mnemic

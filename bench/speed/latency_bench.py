@@ -25,8 +25,8 @@ import numpy as np
 import sqlite_vec
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.changes import AddMemory
-from mnemic.actors.protocol.ports import Encoder
+from mnemic.actors.kernel.ports import Encoder
+from mnemic.actors.log.changes import AddMemory
 from mnemic.bench.harness.homes import (
     MIND_NAME,
     SyntheticCorpus,
@@ -45,7 +45,7 @@ from mnemic.bench.quality.locomo import convert, read_questions
 from mnemic.runtime.minds.homes import open_mind
 from mnemic.runtime.models.encoders import load_encoder
 from mnemic.runtime.models.models import default_model_folder
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.reader import open_reader
 
 MILLION = 1_000_000
 K = 10

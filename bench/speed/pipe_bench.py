@@ -26,8 +26,9 @@ import msgspec
 import numpy as np
 import psutil
 
-from mnemic.actors.protocol.changes import AddMemory, ScopeRef
-from mnemic.actors.protocol.recall.messages import GetMemories, Recall
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.log.changes import AddMemory
+from mnemic.actors.recall.messages import GetMemories, Recall
 from mnemic.bench.harness.callers import McpPipe, McpSocketClient, SdkPipe, ToolCaller
 from mnemic.bench.harness.homes import IDLE_SETTINGS, SyntheticCorpus, actors_of, fill_home, lexical_settings
 from mnemic.bench.harness.measure import Row, goal, milliseconds, quantiles

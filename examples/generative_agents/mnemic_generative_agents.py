@@ -17,12 +17,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.contract import Setting
-from mnemic.actors.protocol.events import KINDS, to_text
-from mnemic.actors.protocol.sleep.changes import SourceSpan
-from mnemic.actors.protocol.sleep.effects import MemoryWeight, RecallEffect, encode_effect
-from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.kernel.contract import Setting
+from mnemic.actors.kernel.events import KINDS, to_text
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.sleep.changes import SourceSpan
 from mnemic.actors.sleep.consolidator import ConsolidatorActor
+from mnemic.actors.sleep.effects import MemoryWeight, RecallEffect, encode_effect
 from mnemic.actors.sleep.stages import Derivation
 from mnemic.actors.sleep.uses import Strengths
 from mnemic.algorithms.retrieval.term_codes import CODE_BYTES

@@ -17,13 +17,13 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 import msgspec
 import numpy as np
 
-from mnemic.actors.protocol.contract import Setting
-from mnemic.actors.protocol.events import KINDS
-from mnemic.actors.protocol.recall.messages import Memory
-from mnemic.actors.protocol.sleep.changes import DIGEST_STAGES, SourceSpan
-from mnemic.actors.protocol.sleep.snapshot import DerivedRecord, Grouping
-from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.kernel.contract import Setting
+from mnemic.actors.kernel.events import KINDS
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.recall.messages import Memory
+from mnemic.actors.sleep.changes import DIGEST_STAGES, SourceSpan
 from mnemic.actors.sleep.digests import GroupDigests
+from mnemic.actors.sleep.queries import DerivedRecord, Grouping
 from mnemic.actors.sleep.stages import Derivation, Told, items_of_project, project_keys
 from mnemic.algorithms.steps.steps import (
     NEUTRAL_ACTIONS,

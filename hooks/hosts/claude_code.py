@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from mnemic.actors.protocol.events import Event, to_text
+from mnemic.actors.kernel.events import Event, to_text
 from mnemic.algorithms.text.voices import voice_of
 from mnemic.hooks.read.lines import (
     EventFactory,

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, TranscriptRef
+from mnemic.actors.kernel.events import Event, HookEvent, HookRecord, TranscriptRef
 from mnemic.hooks.hosts.claude_code import blocks_text, user_message_events
 from mnemic.hooks.read.lines import InvalidInput, Json, call_events, nonblank_text, render_call
 from mnemic.hooks.read.media import name_media

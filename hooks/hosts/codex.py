@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, Literal
 
-from mnemic.actors.protocol.events import Event, Kind, Outcome, Role, to_bytes
+from mnemic.actors.kernel.events import Event, Kind, Outcome, Role, to_bytes
 from mnemic.hooks.hosts.codex_events import (
     IMAGE_MARK,
     is_capability_listing,

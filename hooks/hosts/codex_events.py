@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, Outcome
+from mnemic.actors.kernel.events import Event, HookEvent, HookRecord, Outcome
 from mnemic.hooks.read.lines import InvalidInput, Json, argument_files, nonblank_text, render_call
 from mnemic.hooks.read.media import media_name, name_media
 from mnemic.hooks.read.own_calls import call_share

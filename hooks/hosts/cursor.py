@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from mnemic.actors.protocol.events import Event, HookEvent, HookRecord
+from mnemic.actors.kernel.events import Event, HookEvent, HookRecord
 from mnemic.hooks.read.lines import InvalidInput, Json, call_events, nonblank_text, render_call
 from mnemic.hooks.read.media import name_media
 from mnemic.hooks.read.records import RecordEventFactory, required_text

@@ -24,8 +24,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 
-from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import Event, SourceItem, to_bytes
+from mnemic.actors.kernel.errors import SourceUnreadable
+from mnemic.actors.kernel.events import Event, SourceItem, to_bytes
 from mnemic.hooks.hosts.gemini_cli_events import (
     hook_context_events,
     is_compression_summary,
@@ -248,7 +248,7 @@ _BEGINNING_BYTES = 256
 
 
 class GeminiSource:
-    """An opened session with its subagents; fulfils `mnemic.actors.protocol.ports.Source`.
+    """An opened session with its subagents; fulfils `mnemic.actors.kernel.ports.Source`.
 
     It is as long as the session's own file, by which it is known; what lies beside counts as a part of that.
     """

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from mnemic.actors.protocol.events import Event, HookEvent, HookRecord
+from mnemic.actors.kernel.events import Event, HookEvent, HookRecord
 from mnemic.hooks.read.lines import EventFactory, InvalidInput, Json, call_events, nonblank_text, render_call
 from mnemic.hooks.read.media import name_media
 from mnemic.hooks.read.own_calls import TypedCommands

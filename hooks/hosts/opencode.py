@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, MalformedLine
+from mnemic.actors.kernel.errors import SourceUnreadable
+from mnemic.actors.kernel.events import Event, HookEvent, HookRecord, MalformedLine
 from mnemic.algorithms.text.voices import Voice, split_appended, voice_of
 from mnemic.hooks.read.lines import (
     BOM,
@@ -95,7 +95,7 @@ def _parse_export(data: bytes) -> Json:
 
 
 class SessionExport:
-    """An opened export; fulfils `mnemic.actors.protocol.ports.Source`. It is read whole before its first event."""
+    """An opened export; fulfils `mnemic.actors.kernel.ports.Source`. It is read whole before its first event."""
 
     format = ASSISTANT
 

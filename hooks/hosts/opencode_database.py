@@ -16,8 +16,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import Event, SourceItem, UnknownFields, escape_surrogates
+from mnemic.actors.kernel.errors import SourceUnreadable
+from mnemic.actors.kernel.events import Event, SourceItem, UnknownFields, escape_surrogates
 from mnemic.hooks.hosts.opencode import ASSISTANT, message_events, prompt_events, session_name
 from mnemic.hooks.read.database import ForeignDatabase, is_database
 from mnemic.hooks.read.lines import (
@@ -53,7 +53,7 @@ def parse_database_path(path: str) -> tuple[str, str | None] | None:
 
 
 class DatabaseSource:
-    """An opened database; fulfils `mnemic.actors.protocol.ports.Source`."""
+    """An opened database; fulfils `mnemic.actors.kernel.ports.Source`."""
 
     format = ASSISTANT
 

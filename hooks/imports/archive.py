@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import BinaryIO, Literal, NamedTuple, cast
 
-from mnemic.actors.protocol.errors import SourceUnreadable
+from mnemic.actors.kernel.errors import SourceUnreadable
 from mnemic.hooks.read.lines import BOM
 from mnemic.runtime.files.foreign import bounded_reads, open_below, open_regular
 

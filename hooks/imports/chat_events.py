@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from mnemic.actors.protocol.events import Author, Event, UnknownFields
+from mnemic.actors.kernel.events import Author, Event, UnknownFields
 from mnemic.hooks.read.lines import EventFactory, Json, nonblank_text
 from mnemic.hooks.read.markdown import sections
 

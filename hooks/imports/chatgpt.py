@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from mnemic.actors.protocol.events import UnknownFields, escape_surrogates
+from mnemic.actors.kernel.events import UnknownFields, escape_surrogates
 from mnemic.hooks.imports.chat_events import ChatFormat, Group, file_names, seconds_to_us, title_events
 from mnemic.hooks.read.lines import EventFactory, InvalidInput, Json, nonblank_text, render_call
 from mnemic.hooks.read.own_calls import is_own_tool

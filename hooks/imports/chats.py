@@ -12,8 +12,8 @@ import zlib
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import MalformedLine, SourceItem
+from mnemic.actors.kernel.errors import SourceUnreadable
+from mnemic.actors.kernel.events import MalformedLine, SourceItem
 from mnemic.hooks.imports.archive import Export, Part, beginning, open_export
 from mnemic.hooks.imports.chat_events import ChatFormat, ReadValue
 from mnemic.hooks.imports.chatgpt import CHATGPT
@@ -102,7 +102,7 @@ def _find_format(export: Export, unreadable: ChatFormat) -> ChatFormat | None:
 
 
 class ChatSource:
-    """An opened export; fulfils `mnemic.actors.protocol.ports.Source`."""
+    """An opened export; fulfils `mnemic.actors.kernel.ports.Source`."""
 
     def __init__(self, format: ChatFormat, export: Export) -> None:
         self.format = format.name

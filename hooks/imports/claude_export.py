@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from mnemic.actors.protocol.events import Role, UnknownFields, escape_surrogates
+from mnemic.actors.kernel.events import Role, UnknownFields, escape_surrogates
 from mnemic.hooks.imports.chat_events import ChatFormat, Group, document_events, file_names, title_events
 from mnemic.hooks.read.lines import (
     EventFactory,

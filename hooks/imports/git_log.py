@@ -23,9 +23,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import Author, Event, to_bytes
-from mnemic.actors.protocol.times import WrittenTime
+from mnemic.actors.kernel.errors import SourceUnreadable
+from mnemic.actors.kernel.events import Author, Event, to_bytes
+from mnemic.actors.kernel.times import WrittenTime
 from mnemic.hooks.read.lines import time_fields
 from mnemic.runtime.files.foreign import MOST_LINE_BYTES
 from mnemic.runtime.files.programs import find_program
@@ -63,7 +63,7 @@ _SIGNS = {"A": " (new)", "D": " (deleted)"}
 
 
 class GitSource:
-    """A repository that is being read; fulfils `mnemic.actors.protocol.ports.Source`. It is measured in commits."""
+    """A repository that is being read; fulfils `mnemic.actors.kernel.ports.Source`. It is measured in commits."""
 
     format = FORMAT
 

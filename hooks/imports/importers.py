@@ -1,7 +1,7 @@
 """Table of what people bring along from other programs: how each is known by its path, and what reads it.
 
 `mnemic.hooks.read.formats` asks it first, before it looks for a transcript of lines. Each reader is a
-`mnemic.actors.protocol.ports.Source`: streaming, the same items in the same order each time, and every event with an id
+`mnemic.actors.kernel.ports.Source`: streaming, the same items in the same order each time, and every event with an id
 of the program it comes from, so that what was taken in before is known when it is taken in again.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from mnemic.actors.protocol.ports import Source
+from mnemic.actors.kernel.ports import Source
 from mnemic.hooks.imports import mem0, mempalace
 from mnemic.hooks.imports.chats import CHAT_FORMATS, is_chat_export, open_chat_export
 from mnemic.hooks.imports.git_log import FORMAT as GIT

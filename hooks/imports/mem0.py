@@ -2,7 +2,7 @@
 
 A memory is a note, as it stands now; one that was deleted is none. Its session is the run it is of, else its user, else
 its agent. mem0 changes memories under their ids, so what was changed since it was captured is replaced
-(`mnemic.actors.protocol.events.DOCUMENT_FORMATS`). Written against mem0ai 2.2.1 and qdrant-client 1.20.0.
+(`mnemic.actors.kernel.events.DOCUMENT_FORMATS`). Written against mem0ai 2.2.1 and qdrant-client 1.20.0.
 
 The local store is qdrant's: a folder of ``meta.json`` and ``collection/<name>/storage.sqlite``, whose rows are pickles;
 `mnemic.hooks.imports.inert_pickle` reads them, and runs nothing. The history, ``history.db``, tells every change of a
@@ -18,9 +18,9 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import ROLES, Author, Event, MalformedLine, SourceItem, UnknownFields, to_bytes
-from mnemic.actors.protocol.ports import Source
+from mnemic.actors.kernel.errors import SourceUnreadable
+from mnemic.actors.kernel.events import ROLES, Author, Event, MalformedLine, SourceItem, UnknownFields, to_bytes
+from mnemic.actors.kernel.ports import Source
 from mnemic.hooks.imports.inert_pickle import Inert, read_inert
 from mnemic.hooks.read.database import ForeignDatabase, as_utf8, decode, is_database, path_below, read_beginning
 from mnemic.hooks.read.lines import (
@@ -101,7 +101,7 @@ def _begins_export(data: bytes) -> bool:
 
 
 class _StoreSource:
-    """An opened local store, newest memory first; fulfils `mnemic.actors.protocol.ports.Source`."""
+    """An opened local store, newest memory first; fulfils `mnemic.actors.kernel.ports.Source`."""
 
     format = FORMAT
 
@@ -161,7 +161,7 @@ def _point_items(number: int, data: bytes | None, seen: set[str]) -> Iterator[So
 
 class _HistorySource:
     """An opened history, in the order in which memories were last changed; fulfils
-    `mnemic.actors.protocol.ports.Source`.
+    `mnemic.actors.kernel.ports.Source`.
     """
 
     format = FORMAT
@@ -195,7 +195,7 @@ class _HistorySource:
 
 
 class _ExportSource:
-    """An opened export, read whole before its first memory; fulfils `mnemic.actors.protocol.ports.Source`."""
+    """An opened export, read whole before its first memory; fulfils `mnemic.actors.kernel.ports.Source`."""
 
     format = FORMAT
 

@@ -3,7 +3,7 @@
 A drawer is a note, word for word: an exchange of a conversation or a part of a file, or where that was longer than 800
 characters a slice of it. Its session is the file it was cut from, in that order, and its scope the wing, where that can
 be one. A file that is mined again changes drawers under their ids, so what was changed since it was captured is
-replaced (`mnemic.actors.protocol.events.DOCUMENT_FORMATS`). Written against mempalace 3.11.0 and chromadb 1.5.9.
+replaced (`mnemic.actors.kernel.events.DOCUMENT_FORMATS`). Written against mempalace 3.11.0 and chromadb 1.5.9.
 
 A palace is a folder with ``chroma.sqlite3``. What MemPalace derives (closets, tunnels, its graph) is not read, nor are
 the entries that only say that a file was looked at.
@@ -15,9 +15,9 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from mnemic.actors.protocol.errors import InvalidValue, SourceUnreadable
-from mnemic.actors.protocol.events import ROLES, Event, MalformedLine, to_bytes
-from mnemic.actors.protocol.scopes import normalize_scope_path
+from mnemic.actors.kernel.errors import InvalidValue, SourceUnreadable
+from mnemic.actors.kernel.events import ROLES, Event, MalformedLine, to_bytes
+from mnemic.actors.kernel.scope_paths import normalize_scope_path
 from mnemic.hooks.read.database import ForeignDatabase, as_utf8, decode, is_database, path_below, read_beginning
 from mnemic.hooks.read.lines import InvalidInput, malformed_line, nonblank_text, parse_written_time, time_fields
 
@@ -67,7 +67,7 @@ def _database_below(path: str) -> tuple[str, ...] | None:
 
 
 class PalaceSource:
-    """An opened palace; fulfils `mnemic.actors.protocol.ports.Source`."""
+    """An opened palace; fulfils `mnemic.actors.kernel.ports.Source`."""
 
     format = FORMAT
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import Event, MalformedLine, escape_surrogates
+from mnemic.actors.kernel.errors import SourceUnreadable
+from mnemic.actors.kernel.events import Event, MalformedLine, escape_surrogates
 from mnemic.hooks.read.lines import RawLines
 from mnemic.hooks.read.markdown import SUFFIXES, read_notes, split_front_matter
 from mnemic.hooks.read.note_links import Link, ResolveLink
@@ -51,7 +51,7 @@ def is_basic_memory(path: str) -> bool:
 
 
 class VaultSource:
-    """A folder of notes that is being read; fulfils `mnemic.actors.protocol.ports.Source`."""
+    """A folder of notes that is being read; fulfils `mnemic.actors.kernel.ports.Source`."""
 
     def __init__(self, format: str, path: str) -> None:
         """Find the notes.

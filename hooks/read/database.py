@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from mnemic.actors.protocol.errors import SourceUnreadable
+from mnemic.actors.kernel.errors import SourceUnreadable
 from mnemic.hooks.read.lines import InvalidInput
 from mnemic.runtime.files.file_stat import stat_transcript
 from mnemic.runtime.files.foreign import MOST_LINE_BYTES, open_regular

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from mnemic.actors.protocol.errors import AmbiguousFormat, InvalidValue, SourceUnreadable
-from mnemic.actors.protocol.events import escape_surrogates
-from mnemic.actors.protocol.ports import Source
+from mnemic.actors.kernel.errors import AmbiguousFormat, InvalidValue, SourceUnreadable
+from mnemic.actors.kernel.events import escape_surrogates
+from mnemic.actors.kernel.ports import Source
 from mnemic.hooks.hosts.claude_code import ClaudeReader, is_claude
 from mnemic.hooks.hosts.codex import CodexReader, is_codex
 from mnemic.hooks.hosts.gemini_cli import GeminiSource, begins_document, is_gemini

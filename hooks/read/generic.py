@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, get_args
 
-from mnemic.actors.protocol.errors import MnemicError, SourceUnreadable
-from mnemic.actors.protocol.events import (
+from mnemic.actors.kernel.errors import MnemicError, SourceUnreadable
+from mnemic.actors.kernel.events import (
     AUTHORS,
     KINDS,
     ROLES,
@@ -25,7 +25,7 @@ from mnemic.actors.protocol.events import (
     escape_surrogates,
     to_bytes,
 )
-from mnemic.actors.protocol.times import WrittenTime
+from mnemic.actors.kernel.times import WrittenTime
 from mnemic.hooks.read.lines import InvalidInput, Json, RawLines, is_json_document, parse_written_time, time_fields
 
 ASSISTANT = "generic"
@@ -223,7 +223,7 @@ NotText = Callable[[str], MnemicError]
 
 
 class TextSource:
-    """An opened text file; fulfils `mnemic.actors.protocol.ports.Source`.
+    """An opened text file; fulfils `mnemic.actors.kernel.ports.Source`.
 
     The file is read whole before its first note, so that one that is no UTF-8 leaves nothing behind. What has no name
     (standard input) is known by its content, so that two such texts are two sessions.

@@ -22,11 +22,11 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.brief.compose import with_notices
-from mnemic.actors.protocol.ambient_messages import Brief, Briefed, FailedCall, Occasion
-from mnemic.actors.protocol.errors import UnreadableRecord
-from mnemic.actors.protocol.events import Event, HookRecord, to_text
-from mnemic.actors.protocol.ports import ResolveScope
-from mnemic.actors.recall.hits import token_count
+from mnemic.actors.brief.messages import Brief, Briefed, FailedCall, Occasion
+from mnemic.actors.index.hits import token_count
+from mnemic.actors.kernel.errors import UnreadableRecord
+from mnemic.actors.kernel.events import Event, HookRecord, to_text
+from mnemic.actors.kernel.ports import ResolveScope
 from mnemic.hooks.read.own_text import is_cursor_payload
 
 _EMPTY_BRIEFING = Briefed(text="", memories=(), tokens=0)

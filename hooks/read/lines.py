@@ -11,10 +11,10 @@ import logging
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO, Protocol
 
-from mnemic.actors.protocol.contract import raise_location
-from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import Event, Kind, MalformedLine, Role, SourceItem, UnknownFields, to_bytes
-from mnemic.actors.protocol.times import WrittenTime, read_time
+from mnemic.actors.kernel.contract import raise_location
+from mnemic.actors.kernel.errors import SourceUnreadable
+from mnemic.actors.kernel.events import Event, Kind, MalformedLine, Role, SourceItem, UnknownFields, to_bytes
+from mnemic.actors.kernel.times import WrittenTime, read_time
 from mnemic.hooks.read.own_calls import call_share
 from mnemic.runtime.files.foreign import MOST_LINE_BYTES
 
@@ -118,7 +118,7 @@ class RawLines:
 
 
 class LineSource:
-    """An opened transcript of lines; fulfils `mnemic.actors.protocol.ports.Source`. It is read once, from start to
+    """An opened transcript of lines; fulfils `mnemic.actors.kernel.ports.Source`. It is read once, from start to
     end.
     """
 

@@ -20,9 +20,9 @@ from itertools import accumulate, pairwise
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import Event, MalformedLine, to_bytes
-from mnemic.actors.protocol.times import WrittenTime
+from mnemic.actors.kernel.errors import SourceUnreadable
+from mnemic.actors.kernel.events import Event, MalformedLine, to_bytes
+from mnemic.actors.kernel.times import WrittenTime
 from mnemic.hooks.read.generic import ASSISTANT
 from mnemic.hooks.read.lines import RawLines, parse_written_time, time_fields
 from mnemic.hooks.read.note_links import Link, ResolveLink, linked_files, relative_resolver
@@ -82,7 +82,7 @@ class FrontMatter(NamedTuple):
 
 
 class MarkdownSource:
-    """An opened Markdown file; fulfils `mnemic.actors.protocol.ports.Source`. It is read whole first."""
+    """An opened Markdown file; fulfils `mnemic.actors.kernel.ports.Source`. It is read whole first."""
 
     format = FORMAT
 

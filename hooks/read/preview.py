@@ -16,9 +16,9 @@ import msgspec
 
 from mnemic.actors.capture.prepare import identity_of, tells_without_text, unstorable_reason
 from mnemic.actors.capture.transcripts import NOT_KEPT_PREFIX
-from mnemic.actors.protocol.errors import BadInput
-from mnemic.actors.protocol.events import Event, MalformedLine, UnknownFields, in_world_time
-from mnemic.actors.protocol.times import Zone, to_iso
+from mnemic.actors.kernel.errors import BadInput
+from mnemic.actors.kernel.events import Event, MalformedLine, UnknownFields, in_world_time
+from mnemic.actors.kernel.times import Zone, to_iso
 from mnemic.hooks.read.formats import find_sources, open_transcript
 
 MOST_REASONS = 5

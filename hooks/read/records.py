@@ -21,8 +21,8 @@ from functools import lru_cache
 from importlib import import_module
 from typing import cast
 
-from mnemic.actors.protocol.errors import UnreadableRecord
-from mnemic.actors.protocol.events import (
+from mnemic.actors.kernel.errors import UnreadableRecord
+from mnemic.actors.kernel.events import (
     IGNORED_SESSION,
     Event,
     HookEvent,

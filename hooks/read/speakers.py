@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from mnemic.actors.protocol.events import Event
+from mnemic.actors.kernel.events import Event
 from mnemic.algorithms.text.voices import Voice, split_appended, voice_of
 from mnemic.hooks.read.lines import Json, nonblank_text
 from mnemic.hooks.read.own_text import strip_own_output

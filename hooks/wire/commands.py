@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.kernel.errors import InvalidValue
 
 ASSISTANTS = ("claude-code", "codex", "gemini-cli", "cursor", "opencode")
 """The hosts that can be wired, as the command line names them."""
@@ -37,7 +37,7 @@ class Wiring(msgspec.Struct, frozen=True, kw_only=True):
     recall_failures: bool = True
     """Whether Claude Code is told what helped before, once a call failed."""
     allow: tuple[str, ...] = ()
-    """What the assistant may do by MCP beyond its own project; see `mnemic.actors.protocol.scopes.MCP_RIGHTS`."""
+    """What the assistant may do by MCP beyond its own project; see `mnemic.actors.kernel.scope_paths.MCP_RIGHTS`."""
     environment: Mapping[str, str]
     """The user's environment: where hosts have their configuration follows from it."""
 

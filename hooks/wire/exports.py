@@ -22,7 +22,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.hooks.wire.commands import Wiring
 from mnemic.hooks.wire.edits import FileEdits, Hook, Member, apply_edits
 from mnemic.hooks.wire.host import INSTRUCTIONS, READ_ONLY_TOOLS

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.hooks.read.own_text import remove_block
 from mnemic.hooks.wire.commands import ASSISTANTS, Wiring
 from mnemic.hooks.wire.edits import Default, Edit, FileEdits, Item, Member, read_settings

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import msgspec
 
-from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import BadConfiguration
-from mnemic.actors.protocol.typed import decode
+from mnemic.actors.kernel.contract import Clock
+from mnemic.actors.kernel.errors import BadConfiguration
+from mnemic.actors.kernel.typed import decode
 from mnemic.hooks.wire.commands import ASSISTANTS
 from mnemic.hooks.wire.edits import Format
 from mnemic.runtime.files.atomic_replace import write_error

@@ -16,8 +16,8 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import HookNotBuilt, InvalidSettings
+from mnemic.actors.kernel.contract import Clock
+from mnemic.actors.kernel.errors import HookNotBuilt, InvalidSettings
 from mnemic.hooks.read.names import UNREAD_REMEDY, unread_sentence
 from mnemic.hooks.read.own_text import has_block, remove_block
 from mnemic.hooks.wire.codex_trust import list_codex_hooks

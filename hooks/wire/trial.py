@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.kernel.contract import Clock
+from mnemic.actors.kernel.errors import MnemicError
 from mnemic.hooks.read.hook_reply import check_reply_pid
 from mnemic.hooks.wire.commands import Wiring, make_wiring
 from mnemic.hooks.wire.edits import Hook, hook_commands

@@ -20,13 +20,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from mnemic.actors.protocol.errors import (
-    BadConfiguration,
-    InvalidSettings,
-    InvalidValue,
-    MnemicError,
-    StoreReadOnly,
-)
+from mnemic.actors.kernel.errors import BadConfiguration, InvalidSettings, InvalidValue, MnemicError, StoreReadOnly
 from mnemic.hooks.wire.codex_trust import with_trusted_hooks
 from mnemic.hooks.wire.commands import Wiring
 from mnemic.hooks.wire.edits import (

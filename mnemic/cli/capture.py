@@ -12,7 +12,7 @@ from typing import Any
 import click
 import msgspec
 
-from mnemic.actors.protocol.errors import InvalidValue, SourceUnreadable
+from mnemic.actors.kernel.errors import InvalidValue, SourceUnreadable
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options, exit_where_failed
 from mnemic.cli.terminal.interrupts import interruptible_stdin
 from mnemic.cli.terminal.output import Line, local_day, progress_bars
@@ -71,7 +71,7 @@ def capture(
     """Take in transcripts, notes, commits and exports. They are files, folders of *.jsonl or *.md, a
     pipe, or - for standard input; with --git repositories. Twice is once.
     """
-    from mnemic.actors.protocol.scopes import normalize_scope_path
+    from mnemic.actors.kernel.scope_paths import normalize_scope_path
 
     started = CLOCK.monotonic_s()
     if git:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 import click
 import msgspec
 
-from mnemic.actors.protocol.errors import HomeMissing, InvalidValue, WrongPassphrase, WrongRecoveryKey
-from mnemic.actors.protocol.message import Time, field_help
+from mnemic.actors.kernel.errors import HomeMissing, InvalidValue, WrongPassphrase, WrongRecoveryKey
+from mnemic.actors.kernel.message import Time, field_help
 from mnemic.cli.start.subjects import SubjectGroup
 from mnemic.cli.terminal.completing import complete_minds
 from mnemic.cli.terminal.dates import TimeParam
@@ -38,7 +38,7 @@ from mnemic.runtime.minds.homes import (
 from mnemic.runtime.version import __version__
 
 if TYPE_CHECKING:
-    from mnemic.actors.protocol.recall.messages import Scopes
+    from mnemic.actors.kernel.scope_paths import Scopes
     from mnemic.runtime.api.mind import Mind
     from mnemic.runtime.keys.keys import Keys
 
@@ -158,7 +158,7 @@ class CommandContext:
 
     def resolve_scope(self, mind: Mind, named: tuple[str, ...]) -> tuple[Scopes, str]:
         """What to look through and how it was found."""
-        from mnemic.actors.protocol.scopes import normalize_scopes
+        from mnemic.actors.kernel.scope_paths import normalize_scopes
 
         if named:
             scope = normalize_scopes(named)

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mnemic.actors.protocol.capture.messages import CaptureText
-from mnemic.actors.protocol.errors import InvalidValue, SourceUnreadable
-from mnemic.actors.protocol.scopes import EVERYWHERE, is_everywhere, normalize_scope_path
+from mnemic.actors.capture.messages import CaptureText
+from mnemic.actors.kernel.errors import InvalidValue, SourceUnreadable
+from mnemic.actors.kernel.scope_paths import EVERYWHERE, is_everywhere, normalize_scope_path
 from mnemic.cli.context import CommandContext, cli, common_options, verb_options
 from mnemic.cli.terminal.interrupts import interruptible_stdin
 from mnemic.cli.terminal.output import Line, degraded_lines, memory_line, short_id
 from mnemic.runtime.api.reports import made_way_lines
 
 if TYPE_CHECKING:
-    from mnemic.actors.protocol.capture.messages import TextCaptured
+    from mnemic.actors.capture.messages import TextCaptured
 
 
 @cli.command()
@@ -82,7 +82,7 @@ def remember_lines(view: dict[str, Any]) -> Iterator[Line]:
 @common_options
 def correct(chosen: CommandContext, id_: str, text: tuple[str, ...], session: str) -> None:
     """Say what holds instead of a memory. It outranks that one at once, which stays readable as the past."""
-    from mnemic.actors.protocol.message import format_id
+    from mnemic.actors.kernel.message import format_id
 
     words = _read_text(" ".join(text))
     with chosen.open(create=False) as mind:
@@ -145,7 +145,7 @@ def _read_text(text: str) -> str:
 
 
 def _captured_view(kept: TextCaptured, command: Callable[..., str]) -> dict[str, Any]:
-    from mnemic.actors.protocol.message import to_json
+    from mnemic.actors.kernel.message import to_json
     from mnemic.runtime.api.views import similar_view
 
     made_way = {one.path: one.to for one in kept.made_way}

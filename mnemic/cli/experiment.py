@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.cli.context import CommandContext, cli, common_options, group_options
 from mnemic.cli.terminal.output import progress_bars
 from mnemic.runtime.api.reports import pluralize

@@ -9,8 +9,7 @@ from typing import Any
 import click
 import msgspec
 
-from mnemic.actors.protocol.capture.messages import Forget
-from mnemic.actors.protocol.scopes import Selection, Surveyed
+from mnemic.actors.capture.forget_messages import Forget, Selection, Surveyed
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options, verb_options
 from mnemic.cli.terminal.output import Line, local_minute, memory_line, progress_bars
 from mnemic.runtime.api.reports import format_size, pluralize
@@ -78,7 +77,7 @@ def _check_options(selection: Selection, reason: str, undo: bool, erase: bool) -
 
 def _forget(chosen: CommandContext, wanted: list[bytes], reason: str, undo: bool) -> None:
     """Hide memories that are named, or show them again."""
-    from mnemic.actors.protocol.message import to_json
+    from mnemic.actors.kernel.message import to_json
 
     with chosen.open(create=False) as mind:
         answer = mind.recover(wanted) if undo else mind.forget(wanted, reason)
@@ -197,7 +196,7 @@ def _copies_lines(lead: str, view: dict[str, Any]) -> Iterator[Line]:
 
 
 def _survey_view(seen: Surveyed) -> dict[str, Any]:
-    from mnemic.actors.protocol.message import to_json
+    from mnemic.actors.kernel.message import to_json
 
     view = to_json(seen)
     del view["generation"], view["last_row"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 
-from mnemic.actors.protocol.errors import BadPassphrase, KeyMismatch, KeyMissing, MnemicError, SourceUnreadable
+from mnemic.actors.kernel.errors import BadPassphrase, KeyMismatch, KeyMissing, MnemicError, SourceUnreadable
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options, read_secret_line
 from mnemic.cli.terminal.interrupts import require_stdin
 from mnemic.cli.terminal.output import Line, print_error

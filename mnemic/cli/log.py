@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mnemic.actors.protocol.events import KINDS
-from mnemic.actors.protocol.log_messages import ListMemories, ShowMemories
-from mnemic.actors.protocol.scopes import asked_scopes
+from mnemic.actors.kernel.events import KINDS
+from mnemic.actors.kernel.scope_paths import asked_scopes
+from mnemic.actors.log.messages import ListMemories, ShowMemories
 from mnemic.cli.context import MANY_SCOPES, CommandContext, cli, common_options, verb_options
 from mnemic.cli.terminal.output import (
     SHORT_ID,
@@ -109,7 +109,7 @@ def show_lines(view: dict[str, Any]) -> Iterator[Line]:
 
 
 def _log(chosen: CommandContext, asked: dict[str, Any], kinds: tuple[str, ...], forgotten: bool) -> None:
-    from mnemic.actors.protocol.message import to_json
+    from mnemic.actors.kernel.message import to_json
 
     size = _JSON_TEXT_BYTES if chosen.as_json else 4 * columns()
     with chosen.open(create=False, asking=True, asked_only=True) as mind:
@@ -143,8 +143,8 @@ def _require_scope(mind: Mind, scope: str) -> None:
     Raises:
         UnknownScope: it is none.
     """
-    from mnemic.actors.capture.rescope import scopes_under
-    from mnemic.actors.protocol.scopes import normalize_scope_path
+    from mnemic.actors.kernel.scope_paths import normalize_scope_path
+    from mnemic.actors.scopes.rescope import scopes_under
 
     scopes_under(mind.scopes().scopes, normalize_scope_path(scope))
 

@@ -17,7 +17,7 @@ from mnemic.runtime.minds.homes import DEFAULT_MIND, mind_folder, mind_options
 @common_options
 def minds(chosen: CommandContext) -> None:
     """List the minds of the home. Of each: what it holds, and whether a passphrase locks it."""
-    from mnemic.actors.protocol.times import to_iso
+    from mnemic.actors.kernel.times import to_iso
     from mnemic.runtime.api.lock import server_info
     from mnemic.runtime.minds.list_minds import list_minds
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from mnemic.actors.protocol.times import to_iso
+from mnemic.actors.kernel.times import to_iso
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
 from mnemic.cli.keys import agree_to_orphans, open_by_secret, orphans_lines, read_new_passphrase
 from mnemic.cli.terminal.output import Line, local_minute, progress_bars
@@ -209,7 +209,7 @@ def import_lines(view: dict[str, Any]) -> Iterator[Line]:
 
 def _embedding_counts(mind: Mind, progress: Callable[[str, int, int | None], None] | None) -> dict[str, Any]:
     """How many are found by their meaning; waits for those that are not, where somebody is told of the progress."""
-    from mnemic.actors.protocol.errors import ModelError, RuntimeFault
+    from mnemic.actors.kernel.errors import ModelError, RuntimeFault
 
     why, counts = None, mind.counts()
     if counts.pending and progress is not None:
@@ -233,6 +233,6 @@ def _mind_options(chosen: CommandContext) -> str:
 
 
 def _id(memory: bytes) -> str:
-    from mnemic.actors.protocol.message import format_id
+    from mnemic.actors.kernel.message import format_id
 
     return str(format_id(memory))

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.events import KINDS
-from mnemic.actors.protocol.recall.messages import Recall
-from mnemic.actors.protocol.shape.messages import Shape
+from mnemic.actors.kernel.errors import InvalidValue
+from mnemic.actors.kernel.events import KINDS
+from mnemic.actors.recall.messages import Recall
+from mnemic.actors.shape.messages import Shape
 from mnemic.cli.context import CLOCK, FOLDER_SCOPE, CommandContext, cli, common_options, verb_options
 from mnemic.cli.terminal.output import Line, degraded_lines, hit_lines, searched_scope, short_id
 from mnemic.runtime.api.reports import pluralize
@@ -227,7 +227,7 @@ def answer_lines(
 
 
 def _list_roles(chosen: CommandContext) -> None:
-    from mnemic.actors.protocol.message import to_json
+    from mnemic.actors.kernel.message import to_json
 
     with chosen.open(create=False, asking=True) as mind:
         listed = mind.roles()

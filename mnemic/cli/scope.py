@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mnemic.actors.protocol.scopes import is_everywhere
+from mnemic.actors.kernel.scope_paths import is_everywhere
 from mnemic.cli.context import CommandContext, cli, common_options, group_options
 from mnemic.cli.terminal.output import Line, local_minute
 from mnemic.runtime.api.reports import pluralize
 
 if TYPE_CHECKING:
-    from mnemic.actors.capture.rescope import ScopeOutcome
-    from mnemic.actors.protocol.scopes import ScopeInfo
+    from mnemic.actors.scopes.messages import ScopeInfo
+    from mnemic.actors.scopes.rescope import ScopeOutcome
     from mnemic.runtime.api.mind import Mind
 
 
@@ -37,7 +37,7 @@ def scope(context: click.Context) -> None:
 @common_options
 def list_(chosen: CommandContext) -> None:
     """Which scopes there are, and which folders you trust. Of each: how it was found, and its project's folder."""
-    from mnemic.actors.protocol.message import to_json
+    from mnemic.actors.kernel.message import to_json
     from mnemic.runtime.minds.scope_trust import list_trusted
 
     trusted = [{"folder": folder, "scope": scope} for folder, scope in list_trusted(chosen.home)]
@@ -176,7 +176,7 @@ def distrusted_lines(view: dict[str, Any]) -> Iterator[Line]:
 
 def _count_memories(chosen: CommandContext, path: str) -> int | None:
     """How many memories a file that names a scope is told of; ``None`` where the mind is locked."""
-    from mnemic.actors.protocol.errors import MindMissing
+    from mnemic.actors.kernel.errors import MindMissing
 
     try:
         if chosen.is_locked():

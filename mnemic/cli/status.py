@@ -27,7 +27,7 @@ def status(chosen: CommandContext) -> None:
     if chosen.is_locked():
         _locked_status(chosen)
         return
-    from mnemic.actors.protocol.message import to_json
+    from mnemic.actors.kernel.message import to_json
 
     with chosen.open(create=False, asking=True) as mind:
         status = mind.status()

@@ -12,9 +12,9 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.errors import ModelError
-from mnemic.actors.protocol.events import DEFAULT_KINDS, to_text
-from mnemic.actors.protocol.ports import Encoder, Window
+from mnemic.actors.kernel.errors import ModelError
+from mnemic.actors.kernel.events import DEFAULT_KINDS, to_text
+from mnemic.actors.kernel.ports import Encoder, Window
 from mnemic.experiment.lives import Life
 from mnemic.runtime.models.encoders import encoder_from_settings
 

@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, ClassVar, Self
 
-from mnemic.actors.protocol.events import Event
-from mnemic.actors.protocol.shape.messages import Shape
-from mnemic.actors.protocol.sleep.changes import SourceSpan
-from mnemic.actors.protocol.sleep.effects import MemoryWeight, RecallEffect, encode_effect
-from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.kernel.events import Event
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.shape.messages import Shape
+from mnemic.actors.sleep.changes import SourceSpan
+from mnemic.actors.sleep.effects import MemoryWeight, RecallEffect, encode_effect
 from mnemic.actors.sleep.stages import Derivation
 from mnemic.actors.sleep.uses import Strengths
 from mnemic.algorithms.sleep.activation import DAY_US, HALF_LIKELY_DAYS

@@ -15,11 +15,11 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol import typed
-from mnemic.actors.protocol.errors import InvalidValue, MindMissing, MnemicError, SourceUnreadable
-from mnemic.actors.protocol.events import Event, MalformedLine, in_world_time
-from mnemic.actors.protocol.message import Verb, format_id
-from mnemic.actors.protocol.times import UTC_ZONE
+from mnemic.actors.kernel import typed
+from mnemic.actors.kernel.errors import InvalidValue, MindMissing, MnemicError, SourceUnreadable
+from mnemic.actors.kernel.events import Event, MalformedLine, in_world_time
+from mnemic.actors.kernel.message import Verb, format_id
+from mnemic.actors.kernel.times import UTC_ZONE
 from mnemic.bench.quality.facts.change_sets import made_lives
 from mnemic.bench.quality.locomo import convert
 from mnemic.bench.quality.question_sets import locomo_set
@@ -27,7 +27,7 @@ from mnemic.experiment.spec import SpecFile
 from mnemic.hooks.read.formats import find_transcripts, open_transcript
 from mnemic.hooks.read.generic import GenericReader
 from mnemic.runtime.minds.homes import open_mind
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.reader import open_reader
 
 _BLOCK = 256  # memories read at once
 

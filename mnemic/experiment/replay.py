@@ -24,16 +24,16 @@ from typing import Any
 
 import psutil
 
-from mnemic.actors.protocol.capture.messages import CaptureTranscript
-from mnemic.actors.protocol.changes import DeliveredSpan
-from mnemic.actors.protocol.errors import ModelError
-from mnemic.actors.protocol.events import Event, MalformedLine
-from mnemic.actors.protocol.log_messages import NoteDelivery
-from mnemic.actors.protocol.meaning.messages import EmbedPending
-from mnemic.actors.protocol.recall.messages import Recall, Recalled
-from mnemic.actors.protocol.shape.messages import BindPending
-from mnemic.actors.protocol.sleep.messages import Sleep
-from mnemic.actors.protocol.times import FixedZone
+from mnemic.actors.capture.messages import CaptureTranscript
+from mnemic.actors.kernel.errors import ModelError
+from mnemic.actors.kernel.events import Event, MalformedLine
+from mnemic.actors.kernel.times import FixedZone
+from mnemic.actors.log.changes import DeliveredSpan
+from mnemic.actors.log.messages import NoteDelivery
+from mnemic.actors.meaning.messages import EmbedPending
+from mnemic.actors.recall.messages import Recall, Recalled
+from mnemic.actors.shape.messages import BindPending
+from mnemic.actors.sleep.messages import Sleep
 from mnemic.experiment.embeddings import VectorCache
 from mnemic.experiment.jobs import TOLD, Answered, ArmJob, ArmResult, NightTaken
 from mnemic.experiment.lives import Life, Question

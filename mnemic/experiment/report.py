@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.bench.harness.statistics import holm
 from mnemic.experiment.analysis import (
     Cost,

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from mnemic.actors.protocol.errors import ActorRefused, InvalidValue, MnemicError
+from mnemic.actors.kernel.errors import ActorRefused, InvalidValue, MnemicError
 from mnemic.actors.sleep.registry import find_stage
 from mnemic.experiment.embeddings import VectorCache
 from mnemic.experiment.jobs import ArmJob, ArmResult

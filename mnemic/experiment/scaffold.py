@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from keyword import iskeyword
 from pathlib import Path
 
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.kernel.errors import InvalidValue
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
@@ -40,10 +40,10 @@ go by. In a mind that is in use, raise `version` with each change of `plan`, so 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mnemic.actors.protocol.contract import Setting
-from mnemic.actors.protocol.sleep.changes import SourceSpan
-from mnemic.actors.protocol.sleep.effects import MemoryWeight, encode_effect
-from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.kernel.contract import Setting
+from mnemic.actors.sleep.changes import SourceSpan
+from mnemic.actors.sleep.effects import MemoryWeight, encode_effect
+from mnemic.actors.kernel.snapshot import Snapshot
 from mnemic.actors.sleep.consolidator import ConsolidatorActor
 from mnemic.actors.sleep.stages import Derivation
 
@@ -130,7 +130,7 @@ import json
 import subprocess
 import sys
 
-from mnemic.actors.protocol.sleep.effects import decode_weights
+from mnemic.actors.sleep.effects import decode_weights
 
 from {name} import Length
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.errors import BadSettings, InvalidValue, SourceUnreadable
-from mnemic.actors.protocol.typed import convert
+from mnemic.actors.kernel.errors import BadSettings, InvalidValue, SourceUnreadable
+from mnemic.actors.kernel.typed import convert
 
 VERSION = 1
 """Of specs; a newer one is refused."""

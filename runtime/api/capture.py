@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from mnemic.actors.protocol.ambient_messages import (
+from mnemic.actors.capture.messages import (
     CaptureProgress,
+    CaptureTranscript,
     Drained,
     DrainSpool,
     GetCaptureProgress,
@@ -20,14 +21,13 @@ from mnemic.actors.protocol.ambient_messages import (
     QueueTranscripts,
     RetryQuarantined,
 )
-from mnemic.actors.protocol.capture.messages import CaptureTranscript
-from mnemic.actors.protocol.errors import ActorFailed, BadInput, ModelError, RuntimeFault
-from mnemic.actors.protocol.events import DOCUMENT_FORMATS
-from mnemic.actors.protocol.knowledge.messages import UpdateFacts
-from mnemic.actors.protocol.meaning.messages import EmbedPending, EmbedProgress
-from mnemic.actors.protocol.scopes import normalize_scope_path
-from mnemic.actors.protocol.shape.messages import BindPending, BindProgress, RetryBinding
-from mnemic.actors.protocol.store.messages import Committed, Count, Counts
+from mnemic.actors.kernel.errors import ActorFailed, BadInput, ModelError, RuntimeFault
+from mnemic.actors.kernel.events import DOCUMENT_FORMATS
+from mnemic.actors.kernel.scope_paths import normalize_scope_path
+from mnemic.actors.knowledge.messages import UpdateFacts
+from mnemic.actors.meaning.messages import EmbedPending, EmbedProgress
+from mnemic.actors.shape.messages import BindPending, BindProgress, RetryBinding
+from mnemic.actors.store.messages import Committed, Count, Counts
 from mnemic.runtime.api.reports import CaptureReport
 from mnemic.runtime.api.verbs import MindVerbs, Progress
 from mnemic.runtime.minds.run_dir import RunDir

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from mnemic.actors.protocol.communities.changes import BoundaryReason
-from mnemic.actors.protocol.communities.messages import (
+from mnemic.actors.communities.changes import BoundaryReason
+from mnemic.actors.communities.messages import (
     CommunitiesListed,
     CommunityProgress,
     CommunityShown,
@@ -19,9 +19,9 @@ from mnemic.actors.protocol.communities.messages import (
     ShowCommunity,
     UpdateCommunities,
 )
-from mnemic.actors.protocol.errors import ModelError, RuntimeFault
-from mnemic.actors.protocol.meaning.messages import EmbedPending
-from mnemic.actors.protocol.recall.messages import Scopes
+from mnemic.actors.kernel.errors import ModelError, RuntimeFault
+from mnemic.actors.kernel.scope_paths import Scopes
+from mnemic.actors.meaning.messages import EmbedPending
 from mnemic.runtime.api.questions import QuestionVerbs, question
 from mnemic.runtime.api.verbs import Progress
 
@@ -33,7 +33,7 @@ class CommunityVerbs(QuestionVerbs):
 
     def communities(self, *, scope: Scopes = "*", k: int = 20) -> CommunitiesListed:
         """List the groups of memories that belong together, the ones last spoken of first; see
-        `mnemic.actors.protocol.communities.messages.ListCommunities` for what each argument means.
+        `mnemic.actors.communities.messages.ListCommunities` for what each argument means.
 
         Raises:
             UnknownScope, InvalidValue: what was asked for cannot be.
@@ -41,7 +41,7 @@ class CommunityVerbs(QuestionVerbs):
         return self._with_notices(self._ask(question(ListCommunities, scope=scope, k=k)))
 
     def community(self, id: int, *, scope: Scopes = "*", k: int = 10) -> CommunityShown:
-        """Show a community; see `mnemic.actors.protocol.communities.messages.ShowCommunity` for what each argument
+        """Show a community; see `mnemic.actors.communities.messages.ShowCommunity` for what each argument
         means.
 
         Raises:

@@ -9,21 +9,15 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.capture.rescope import ScopeOutcome, plan_merge, plan_move, scopes_under, summarize_changes
-from mnemic.actors.protocol.capture.messages import CaptureText, TextCaptured
-from mnemic.actors.protocol.changes import MoveMemories, MoveProject, RenameScope, ScopeRef
-from mnemic.actors.protocol.errors import InvalidValue, MnemicError
-from mnemic.actors.protocol.events import escape_surrogates, to_bytes
-from mnemic.actors.protocol.message import MemoryId, id_bytes, ids_bytes
-from mnemic.actors.protocol.recall.messages import FindScope, FindSimilar, GetMemories, Memory, SimilarFound
-from mnemic.actors.protocol.scopes import (
-    ChangeScopes,
-    ListScopes,
-    ScopeChange,
-    ScopeInfo,
-    ScopesListed,
-    normalize_scope_path,
-)
+from mnemic.actors.capture.messages import CaptureText, TextCaptured
+from mnemic.actors.kernel.errors import InvalidValue, MnemicError
+from mnemic.actors.kernel.events import escape_surrogates, to_bytes
+from mnemic.actors.kernel.message import MemoryId, id_bytes, ids_bytes
+from mnemic.actors.kernel.scope_paths import ScopeChange, ScopeRef, normalize_scope_path
+from mnemic.actors.recall.messages import FindSimilar, GetMemories, Memory, SimilarFound
+from mnemic.actors.scopes.changes import MoveMemories, MoveProject, RenameScope
+from mnemic.actors.scopes.messages import ChangeScopes, FindScope, ListScopes, ScopeInfo, ScopesListed
+from mnemic.actors.scopes.rescope import ScopeOutcome, plan_merge, plan_move, scopes_under, summarize_changes
 from mnemic.runtime.api.verbs import MindVerbs, fields_as_parameters
 from mnemic.runtime.minds.projects import resolve_folder, resolve_scope
 

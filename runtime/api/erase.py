@@ -1,6 +1,6 @@
 """Verbs of a mind that forget (hide) or erase (delete for good) a whole selection of memories.
 
-Verbs of `mnemic.runtime.api.mind.Mind`. Below are `mnemic.actors.protocol.scopes`, which says what a selection
+Verbs of `mnemic.runtime.api.mind.Mind`. Below are `mnemic.actors.kernel.scope_paths`, which says what a selection
 is, and `mnemic.runtime.transfer.erase`, which works on the files.
 """
 
@@ -12,17 +12,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mnemic.actors.protocol.errors import InvalidValue, MnemicError
-from mnemic.actors.protocol.message import ids_bytes
-from mnemic.actors.protocol.scopes import (
-    ForgetSelection,
-    Selection,
-    SelectionForgotten,
-    Survey,
-    Surveyed,
-    normalize_scope_path,
-)
-from mnemic.actors.protocol.times import to_iso
+from mnemic.actors.capture.forget_messages import ForgetSelection, Selection, SelectionForgotten, Survey, Surveyed
+from mnemic.actors.kernel.errors import InvalidValue, MnemicError
+from mnemic.actors.kernel.message import ids_bytes
+from mnemic.actors.kernel.scope_paths import normalize_scope_path
+from mnemic.actors.kernel.times import to_iso
 from mnemic.runtime.api.capture import CaptureVerbs
 from mnemic.runtime.api.verbs import Progress
 

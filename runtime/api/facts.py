@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mnemic.actors.protocol.knowledge.changes import Verdict
-from mnemic.actors.protocol.knowledge.messages import (
+from mnemic.actors.kernel.scope_paths import Scopes
+from mnemic.actors.knowledge.changes import Verdict
+from mnemic.actors.knowledge.messages import (
     ConflictSettled,
     EntityShown,
     FactsListed,
@@ -22,14 +23,13 @@ from mnemic.actors.protocol.knowledge.messages import (
     ShowEntity,
     UpdateFacts,
 )
-from mnemic.actors.protocol.recall.messages import Scopes
 from mnemic.runtime.api.communities import CommunityVerbs
 from mnemic.runtime.api.questions import question, verb
 from mnemic.runtime.api.verbs import Progress
 
 
 class FactVerbs(CommunityVerbs):
-    """The verbs. What each argument means, its message says in `mnemic.actors.protocol.knowledge.messages`."""
+    """The verbs. What each argument means, its message says in `mnemic.actors.knowledge.messages`."""
 
     conflicts = verb(ListConflicts)
     entities = verb(ListEntities)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mnemic.actors.protocol.errors import InvalidValue, MnemicError, NotLockable, NotServed
+from mnemic.actors.kernel.errors import InvalidValue, MnemicError, NotLockable, NotServed
 from mnemic.runtime.api.verbs import MindVerbs, exclusive_mind
 from mnemic.runtime.client.launcher import ensure_running
 from mnemic.runtime.clock import SystemClock

@@ -17,14 +17,14 @@ from typing import Any, Literal, Self
 import msgspec
 
 from mnemic.actors.brief.compose import with_notices
-from mnemic.actors.protocol.ambient_messages import Brief, Briefed, Occasion
-from mnemic.actors.protocol.capture.messages import Forget, Forgotten, Recover
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.errors import MnemicError, ModelError, RuntimeFault, StoreError
-from mnemic.actors.protocol.meaning.messages import DescribeEncoder
-from mnemic.actors.protocol.message import MemoryId, format_id, ids_bytes
-from mnemic.actors.protocol.recall.messages import GetMemories, Memory
-from mnemic.actors.protocol.store.messages import Count, Rebuild
+from mnemic.actors.brief.messages import Brief, Briefed, Occasion
+from mnemic.actors.capture.forget_messages import Forget, Forgotten, Recover
+from mnemic.actors.kernel.errors import MnemicError, ModelError, RuntimeFault, StoreError
+from mnemic.actors.kernel.message import MemoryId, format_id, ids_bytes
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.meaning.messages import DescribeEncoder
+from mnemic.actors.recall.messages import GetMemories, Memory
+from mnemic.actors.store.messages import Count, Rebuild
 from mnemic.runtime.api.correct import CorrectionVerbs
 from mnemic.runtime.api.erase import ErasureVerbs
 from mnemic.runtime.api.lock import LockVerbs
@@ -136,7 +136,7 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
 
     @fields_as_parameters(Brief, "place", "notices")
     def brief(self, occasion: Occasion = "session-start", *, scope: ScopeRef | str, **asked: Any) -> Briefed:
-        """Say what an assistant should know unasked; see `mnemic.actors.protocol.ambient_messages.Brief` for what each
+        """Say what an assistant should know unasked; see `mnemic.actors.brief.messages.Brief` for what each
         argument means.
 
         Args:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.runtime.api.verbs import MindVerbs
 from mnemic.runtime.capture import pauses
 from mnemic.runtime.capture.pauses import Pause

@@ -10,10 +10,13 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
 
-from mnemic.actors.protocol.changes import DeliveredSpan
-from mnemic.actors.protocol.communities.messages import CommunitiesListed
-from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.log_messages import (
+from mnemic.actors.communities.messages import CommunitiesListed
+from mnemic.actors.kernel.errors import InvalidValue
+from mnemic.actors.kernel.message import AnswerT, MemoryId, Request, ids_bytes, safe_operand
+from mnemic.actors.kernel.scope_paths import normalize_scopes
+from mnemic.actors.kernel.times import to_iso
+from mnemic.actors.log.changes import DeliveredSpan
+from mnemic.actors.log.messages import (
     CountUse,
     FindIds,
     ListDeliveries,
@@ -23,11 +26,8 @@ from mnemic.actors.protocol.log_messages import (
     ShowMemories,
     UseCounted,
 )
-from mnemic.actors.protocol.message import AnswerT, MemoryId, Request, ids_bytes, safe_operand
-from mnemic.actors.protocol.recall.messages import Recall, Recalled
-from mnemic.actors.protocol.scopes import normalize_scopes
-from mnemic.actors.protocol.shape.messages import ListRoles, Shape, Shaped, analogy_names, pattern_texts
-from mnemic.actors.protocol.times import to_iso
+from mnemic.actors.recall.messages import Recall, Recalled
+from mnemic.actors.shape.messages import ListRoles, Shape, Shaped, analogy_names, pattern_texts
 from mnemic.runtime.api.pause import PauseVerbs
 from mnemic.runtime.api.verbs import MindVerbs, fields_as_parameters
 
@@ -89,7 +89,7 @@ class QuestionVerbs(PauseVerbs):
         progress: Callable[[int, int | None], None] | None = None,
         **asked: Any,
     ) -> Recalled:
-        """Find the memories that matter; `mnemic.actors.protocol.recall.messages.Recall` says what each argument is.
+        """Find the memories that matter; `mnemic.actors.recall.messages.Recall` says what each argument is.
 
         Args:
             progress: told how far the work is, where it takes long: at first, all memories are loaded.
@@ -112,7 +112,7 @@ class QuestionVerbs(PauseVerbs):
     ) -> Shaped:
         """Find memories by their structure, and what fills the roles that are asked for with ``?``.
 
-        See `mnemic.actors.protocol.shape.messages.Shape` for what each argument means; `roles` says what can be asked
+        See `mnemic.actors.shape.messages.Shape` for what each argument means; `roles` says what can be asked
         for.
 
         Args:
@@ -193,7 +193,7 @@ def _check_time_range(since: int | None, until: int | None) -> None:
                 name=name,
                 value=safe_operand(given),
                 why="no time is as far from 1970 as that" if whole else "it is no whole number",
-                expected="microseconds since 1970 UTC, as `mnemic.actors.protocol.times.parse_time` gives them",
+                expected="microseconds since 1970 UTC, as `mnemic.actors.kernel.times.parse_time` gives them",
             )
     if since is not None and until is not None and until <= since:
         raise InvalidValue(

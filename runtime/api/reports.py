@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.ambient_messages import CaptureProgress
-from mnemic.actors.protocol.errors import MnemicError
-from mnemic.actors.protocol.store.messages import Counts, LostTransactions
-from mnemic.actors.protocol.times import to_iso
+from mnemic.actors.capture.messages import CaptureProgress
+from mnemic.actors.kernel.errors import MnemicError
+from mnemic.actors.kernel.times import to_iso
+from mnemic.actors.store.messages import Counts, LostTransactions
 from mnemic.runtime.engine.reports import ActorSystemReport
 from mnemic.runtime.spool.files import Backlog, Losses, measure_backlog, read_losses
 

@@ -16,8 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from mnemic.actors.protocol.changes import RecordBackup, Tombstone
-from mnemic.actors.protocol.errors import (
+from mnemic.actors.kernel.errors import (
     AlreadyThere,
     BackupLocked,
     BadPassphrase,
@@ -32,7 +31,8 @@ from mnemic.actors.protocol.errors import (
     WrongPassphrase,
     WrongRecoveryKey,
 )
-from mnemic.actors.protocol.events import escape_surrogates
+from mnemic.actors.kernel.events import escape_surrogates
+from mnemic.actors.transfer.changes import RecordBackup, Tombstone
 from mnemic.runtime.api.verbs import exclusive_mind
 from mnemic.runtime.capture.hook_files import installed_hook_files
 from mnemic.runtime.clock import SystemClock

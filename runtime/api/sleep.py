@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mnemic.actors.protocol.recall.messages import Scopes
-from mnemic.actors.protocol.sleep.changes import DigestKind
-from mnemic.actors.protocol.sleep.messages import (
+from mnemic.actors.kernel.scope_paths import Scopes
+from mnemic.actors.sleep.changes import DigestKind
+from mnemic.actors.sleep.messages import (
     DerivedListed,
     DigestsListed,
     ListDerived,
@@ -24,7 +24,7 @@ from mnemic.actors.protocol.sleep.messages import (
     Sleep,
     UndoNights,
 )
-from mnemic.actors.protocol.store.messages import Count
+from mnemic.actors.store.messages import Count
 from mnemic.runtime.api.facts import FactVerbs
 from mnemic.runtime.api.questions import question, verb
 from mnemic.runtime.api.verbs import Progress
@@ -35,7 +35,7 @@ _STEP_S = 60.0  # a step that is begun may end
 
 
 class SleepVerbs(FactVerbs):
-    """The verbs. What each argument means, its message says in `mnemic.actors.protocol.sleep.messages`."""
+    """The verbs. What each argument means, its message says in `mnemic.actors.sleep.messages`."""
 
     nights = verb(ListNights)
     procedures = verb(ListProcedures)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from mnemic.actors.protocol.errors import (
+from mnemic.actors.kernel.errors import (
     AlreadyThere,
     InvalidValue,
     MindLocked,
@@ -23,8 +23,8 @@ from mnemic.actors.protocol.errors import (
     WrongPassphrase,
     WrongRecoveryKey,
 )
-from mnemic.actors.protocol.events import escape_surrogates
-from mnemic.actors.protocol.store.messages import NoteBackup
+from mnemic.actors.kernel.events import escape_surrogates
+from mnemic.actors.store.messages import NoteBackup
 from mnemic.runtime.api.capture import CaptureVerbs
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys.keys import random_id

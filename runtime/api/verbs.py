@@ -21,12 +21,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import NotServed
-from mnemic.actors.protocol.knowledge.messages import FactsProgress
-from mnemic.actors.protocol.meaning.messages import EmbedProgress
-from mnemic.actors.protocol.message import AnswerT, Request, answer_type
-from mnemic.actors.protocol.shape.messages import BindProgress
+from mnemic.actors.kernel.contract import Clock
+from mnemic.actors.kernel.errors import NotServed
+from mnemic.actors.kernel.message import AnswerT, Request, answer_type
+from mnemic.actors.knowledge.messages import FactsProgress
+from mnemic.actors.meaning.messages import EmbedProgress
+from mnemic.actors.shape.messages import BindProgress
 from mnemic.runtime.api.reports import HostPorts
 from mnemic.runtime.client.launcher import REPLACED, ensure_running, wait_replaced
 from mnemic.runtime.client.unix_http import held_request

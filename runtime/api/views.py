@@ -1,6 +1,6 @@
 r"""JSON views of memories, hits and errors, the same in the command line, HTTP and MCP.
 
-Fields stand as `mnemic.actors.protocol.message` writes them; a view leaves out what nobody needs there, and adds what
+Fields stand as `mnemic.actors.kernel.message` writes them; a view leaves out what nobody needs there, and adds what
 the face knows. A text may hold a lone surrogate: Python's JSON carries it; strict encoders refuse it, so for them
 (`strict`) it is written out, as ``\udc80``, and ``escaped`` beside the text says so.
 """
@@ -11,14 +11,15 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.communities.messages import CommunitiesListed, CommunityShown
-from mnemic.actors.protocol.errors import BadTime, MnemicError
-from mnemic.actors.protocol.log_messages import Delivery, MemoryDetail, UseCounted
-from mnemic.actors.protocol.message import format_id, to_json
-from mnemic.actors.protocol.recall.messages import Hit, Memory, Recalled, Scopes
-from mnemic.actors.protocol.shape.messages import Answer, Shaped
-from mnemic.actors.protocol.times import parse_time, to_local_iso
-from mnemic.actors.recall.hits import ref_view
+from mnemic.actors.communities.messages import CommunitiesListed, CommunityShown
+from mnemic.actors.index.hits import ref_view
+from mnemic.actors.kernel.errors import BadTime, MnemicError
+from mnemic.actors.kernel.message import format_id, to_json
+from mnemic.actors.kernel.scope_paths import Scopes
+from mnemic.actors.kernel.times import parse_time, to_local_iso
+from mnemic.actors.log.messages import Delivery, MemoryDetail, UseCounted
+from mnemic.actors.recall.messages import Hit, Memory, Recalled
+from mnemic.actors.shape.messages import Answer, Shaped
 from mnemic.runtime.clock import SystemClock
 
 _NOT_FOR_MODELS = {"source_id", "session"}

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import msgspec
 
-from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import HookNotBuilt, MindExists, MindLocked
+from mnemic.actors.kernel.contract import Clock
+from mnemic.actors.kernel.errors import HookNotBuilt, MindExists, MindLocked
 from mnemic.runtime.files.atomic_replace import write_error
 from mnemic.runtime.keys.keys import replace_private
 from mnemic.runtime.minds.homes import create_mind, mind_folder, open_mind

@@ -16,9 +16,9 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.errors import PausesUnreadable, StoreReadOnly
-from mnemic.actors.protocol.ports import PauseSpan
-from mnemic.actors.protocol.times import to_iso, to_local_minute
+from mnemic.actors.kernel.errors import PausesUnreadable, StoreReadOnly
+from mnemic.actors.kernel.ports import PauseSpan
+from mnemic.actors.kernel.times import to_iso, to_local_minute
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.files.atomic_replace import LOCKS_UNSUPPORTED, write_error
 from mnemic.runtime.files.writable import unwritable_reason

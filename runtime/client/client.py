@@ -14,8 +14,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mnemic.actors.protocol.errors import ActorStopped, EngineLost, NewerProcess, OlderProcess
-from mnemic.actors.protocol.typed import convert
+from mnemic.actors.kernel.errors import ActorStopped, EngineLost, NewerProcess, OlderProcess
+from mnemic.actors.kernel.typed import convert
 from mnemic.runtime.client.launcher import REPLACED, ensure_running, startup_error, wait_replaced, wait_unpublished
 from mnemic.runtime.client.unix_http import (
     MAX_SILENCE_S,
@@ -30,7 +30,7 @@ from mnemic.runtime.keys.keys import random_id
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, newer_process, not_served
 
 if TYPE_CHECKING:
-    from mnemic.actors.protocol.contract import Clock
+    from mnemic.actors.kernel.contract import Clock
 
 _log = logging.getLogger("mnemic.client")
 

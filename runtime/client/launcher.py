@@ -18,14 +18,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mnemic.actors.protocol.errors import OlderProcess
+from mnemic.actors.kernel.errors import OlderProcess
 from mnemic.runtime.client.unix_http import CONNECTION_LOST, MalformedAnswer, ServerDraining, call
 from mnemic.runtime.files.atomic_replace import write_error
 from mnemic.runtime.files.writable import unwritable_reason
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, not_served
 
 if TYPE_CHECKING:
-    from mnemic.actors.protocol.contract import Clock
+    from mnemic.actors.kernel.contract import Clock
 
 REPLACED = (OlderProcess, *CONNECTION_LOST)
 """What is met where a process is being replaced or was killed: after `wait_replaced`, ask the next one the same."""

@@ -17,7 +17,7 @@ from io import RawIOBase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mnemic.actors.protocol.errors import MnemicError, NotServed
+from mnemic.actors.kernel.errors import MnemicError, NotServed
 from mnemic.runtime.client.launcher import REPLACED, ensure_running, wait_exited, wait_replaced
 from mnemic.runtime.client.unix_http import ServerDraining
 from mnemic.runtime.client.wire import decode_error
@@ -25,7 +25,7 @@ from mnemic.runtime.files.foreign import parse_toml
 from mnemic.runtime.minds.run_dir import LINE_BYTES, PROTOCOL, ServerInfo, not_served
 
 if TYPE_CHECKING:
-    from mnemic.actors.protocol.contract import Clock
+    from mnemic.actors.kernel.contract import Clock
 
 _log = logging.getLogger("mnemic.mcp")
 

@@ -1,7 +1,7 @@
 """JSON encoding of messages, answers and errors between clients and the server process.
 
 Only what a face may say is known here: nobody outside tells the Store to `Apply`. Fields stand in JSON as in every face
-(`mnemic.actors.protocol.message`). JSON goes through the standard library's, since a text may hold a lone surrogate,
+(`mnemic.actors.kernel.message`). JSON goes through the standard library's, since a text may hold a lone surrogate,
 which strict encoders refuse. An answer names its type, an error carries its operands, so that whoever asks gets the
 same objects as inside the process.
 """
@@ -17,10 +17,12 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol import ambient_messages, errors, log_messages, scopes
-from mnemic.actors.protocol.capture import messages as capture_messages
-from mnemic.actors.protocol.communities import messages as community_messages
-from mnemic.actors.protocol.errors import (
+from mnemic.actors.brief import messages as brief_messages
+from mnemic.actors.capture import forget_messages
+from mnemic.actors.capture import messages as capture_messages
+from mnemic.actors.communities import messages as community_messages
+from mnemic.actors.kernel import errors
+from mnemic.actors.kernel.errors import (
     BadBody,
     BadInput,
     InvalidValue,
@@ -31,9 +33,7 @@ from mnemic.actors.protocol.errors import (
     StoreError,
     UnknownArgument,
 )
-from mnemic.actors.protocol.knowledge import messages as knowledge_messages
-from mnemic.actors.protocol.meaning import messages as meaning_messages
-from mnemic.actors.protocol.message import (
+from mnemic.actors.kernel.message import (
     Message,
     Verb,
     answer_type,
@@ -42,13 +42,17 @@ from mnemic.actors.protocol.message import (
     safe_operand,
     to_json,
 )
-from mnemic.actors.protocol.recall import messages as recall_messages
-from mnemic.actors.protocol.shape import messages as shape_messages
-from mnemic.actors.protocol.shape.messages import Shape, analogy_names, pattern_texts
-from mnemic.actors.protocol.sleep import messages as sleep_messages
-from mnemic.actors.protocol.store import messages as store_messages
-from mnemic.actors.protocol.times import UTC_ZONE, Zone
-from mnemic.actors.protocol.typed import convert
+from mnemic.actors.kernel.times import UTC_ZONE, Zone
+from mnemic.actors.kernel.typed import convert
+from mnemic.actors.knowledge import messages as knowledge_messages
+from mnemic.actors.log import messages as log_messages
+from mnemic.actors.meaning import messages as meaning_messages
+from mnemic.actors.recall import messages as recall_messages
+from mnemic.actors.scopes import messages as scope_messages
+from mnemic.actors.shape import messages as shape_messages
+from mnemic.actors.shape.messages import Shape, analogy_names, pattern_texts
+from mnemic.actors.sleep import messages as sleep_messages
+from mnemic.actors.store import messages as store_messages
 
 
 def message_path(message: Any) -> str:
@@ -60,8 +64,8 @@ def message_path(message: Any) -> str:
 ASK_MESSAGES: dict[str, type[Verb[Any]]] = {
     message_path(kind): kind
     for module in (
-        *(recall_messages, capture_messages, store_messages, meaning_messages, ambient_messages, log_messages),
-        *(scopes, shape_messages, community_messages, knowledge_messages, sleep_messages),
+        *(recall_messages, capture_messages, store_messages, meaning_messages, brief_messages, log_messages),
+        *(scope_messages, forget_messages, shape_messages, community_messages, knowledge_messages, sleep_messages),
     )
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, Verb) and kind is not Verb

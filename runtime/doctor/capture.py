@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from mnemic.actors.protocol.ambient_messages import CaptureProgress
-from mnemic.actors.protocol.times import to_iso
+from mnemic.actors.capture.messages import CaptureProgress
+from mnemic.actors.kernel.times import to_iso
 from mnemic.runtime.api.reports import STALE_S, format_size, pluralize
 from mnemic.runtime.capture.pauses import current_pause
 from mnemic.runtime.doctor.checks import Check, Target
@@ -18,7 +18,7 @@ from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, ensure_spool
 from mnemic.runtime.spool.files import QUARANTINE, Backlog, Losses, measure_backlog, read_losses
 from mnemic.runtime.spool.frames import FrameDecryptor
-from mnemic.runtime.store.read.capture import capture_progress
+from mnemic.runtime.store.capture.read import capture_progress
 
 _RECENT_S = 7 * 86_400.0
 """For so long a loss is wrong; from then on it is history."""

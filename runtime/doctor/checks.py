@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.kernel.errors import MnemicError
 from mnemic.runtime.engine.engine import safe_cause
 from mnemic.runtime.minds.homes import MindFolder, mind_folder
 from mnemic.runtime.minds.run_dir import RunDir
 
 if TYPE_CHECKING:
-    from mnemic.actors.protocol.contract import Clock
+    from mnemic.actors.kernel.contract import Clock
     from mnemic.runtime.api.mind import Mind
     from mnemic.runtime.api.verbs import Progress
     from mnemic.runtime.keys.keys import Keys

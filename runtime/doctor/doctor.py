@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.kernel.errors import MnemicError
 from mnemic.runtime.doctor import backups, capture, home, mind, process
 from mnemic.runtime.doctor.checks import Check, Target, run_check
 

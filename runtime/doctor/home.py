@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.kernel.errors import MnemicError
 from mnemic.algorithms.retrieval.scan import NATIVE, backend
 from mnemic.runtime.api.reports import format_size, pluralize
 from mnemic.runtime.doctor.checks import Check, Target

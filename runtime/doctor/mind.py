@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 import apsw
 
-from mnemic.actors.protocol.errors import DamagedStore, KeyMismatch, KeyMissing, MindLocked, MnemicError, StoreBusy
-from mnemic.actors.protocol.message import format_id
-from mnemic.actors.protocol.store.messages import LostTransactions
+from mnemic.actors.kernel.errors import DamagedStore, KeyMismatch, KeyMissing, MindLocked, MnemicError, StoreBusy
+from mnemic.actors.kernel.message import format_id
 from mnemic.actors.sleep.consolidator import FAILURES_ALLOWED
 from mnemic.actors.sleep.registry import absent_stages
+from mnemic.actors.store.messages import LostTransactions
 from mnemic.runtime.api.reports import format_size, loss_sentence, pluralize
 from mnemic.runtime.doctor.capture import format_span
 from mnemic.runtime.doctor.checks import Check, Target, failed_check
@@ -24,6 +24,7 @@ from mnemic.runtime.keys.key_slots import KeyHeader, is_locked, open_by_file, pa
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, open_mind, write_key_header
 from mnemic.runtime.minds.run_dir import log_path
+from mnemic.runtime.store.capture.read import unlabelled_count
 from mnemic.runtime.store.high_water import (
     HighWaterMark,
     lost_transactions,
@@ -32,10 +33,9 @@ from mnemic.runtime.store.high_water import (
     unknown_loss,
 )
 from mnemic.runtime.store.memory_terms import wrongly_indexed
-from mnemic.runtime.store.read.capture import unlabelled_count
-from mnemic.runtime.store.read.sleep import SleepQueries
-from mnemic.runtime.store.rebind_queue import BINDING_FAILED
 from mnemic.runtime.store.schema import BUSY_TIMEOUT_S, check_schema
+from mnemic.runtime.store.shape.rebind_queue import BINDING_FAILED
+from mnemic.runtime.store.sleep.read import SleepQueries
 from mnemic.runtime.store.store import Store
 
 _FAULTS = 20

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mnemic.actors.protocol.errors import MnemicError
-from mnemic.actors.protocol.typed import convert
+from mnemic.actors.kernel.errors import MnemicError
+from mnemic.actors.kernel.typed import convert
 from mnemic.runtime.api.reports import pluralize
 from mnemic.runtime.client.unix_http import ServerDraining, call
 from mnemic.runtime.doctor.checks import Check, Target

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import MindLocked, MnemicError
+from mnemic.actors.kernel.contract import Clock
+from mnemic.actors.kernel.errors import MindLocked, MnemicError
 from mnemic.runtime.api.reports import pluralize
 from mnemic.runtime.capture.pauses import current_pause
 from mnemic.runtime.doctor.capture import losses_check
@@ -20,10 +20,10 @@ from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, mind_folder, open_mind, read_key_header
 from mnemic.runtime.minds.projects import home_repository, printable_path
 from mnemic.runtime.spool.files import measure_backlog, read_losses
+from mnemic.runtime.store.capture.read import count_memories, spool_offsets
 from mnemic.runtime.store.high_water import lost_transactions
-from mnemic.runtime.store.read.capture import count_memories, spool_offsets
-from mnemic.runtime.store.read.scopes import project_scope
 from mnemic.runtime.store.schema import check_schema, connect, translate_errors
+from mnemic.runtime.store.scopes.read import project_scope
 
 
 class MindSummary(msgspec.Struct, kw_only=True):

@@ -17,11 +17,11 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.contract import Actor, Clock
-from mnemic.actors.protocol.errors import ActorRefused, InvalidValue, MnemicError, StoreError, UnreadableRecord
-from mnemic.actors.protocol.events import HookEvent, HookRecord
-from mnemic.actors.protocol.ports import EchoTest, Encoder, Ports, RecordReader, TranscriptOpener, no_echo
-from mnemic.actors.protocol.times import Zone
+from mnemic.actors.kernel.contract import Actor, Clock
+from mnemic.actors.kernel.errors import ActorRefused, InvalidValue, MnemicError, StoreError, UnreadableRecord
+from mnemic.actors.kernel.events import HookEvent, HookRecord
+from mnemic.actors.kernel.ports import EchoTest, Encoder, Ports, RecordReader, TranscriptOpener, no_echo
+from mnemic.actors.kernel.times import Zone
 from mnemic.runtime.capture.allow_deny import AllowDenyRules
 from mnemic.runtime.capture.pauses import read_pauses
 from mnemic.runtime.clock import SystemClock
@@ -41,8 +41,8 @@ from mnemic.runtime.minds.scope_trust import unconfirmed_sentence
 from mnemic.runtime.models.encoders import encoder_from_settings, may_use_torch
 from mnemic.runtime.secrets.secrets import drop_private, load_scrub
 from mnemic.runtime.spool.spool import Spool
-from mnemic.runtime.store.read.reader import PendingReader, open_reader
-from mnemic.runtime.store.read.scopes import has_project
+from mnemic.runtime.store.reader import PendingReader, open_reader
+from mnemic.runtime.store.scopes.read import has_project
 from mnemic.runtime.store.store import Store, TransactionMetadata
 
 _log = logging.getLogger("mnemic.projects")

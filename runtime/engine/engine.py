@@ -25,16 +25,9 @@ from typing import Any, ClassVar, Protocol
 import msgspec
 import numpy.ma  # noqa: F401 -- `numpy.unique` loads it on first use, and where two threads do at once, one recurses
 
-from mnemic.actors.protocol.contract import Actor, Clock, Context, raise_location
-from mnemic.actors.protocol.errors import (
-    ActorFailed,
-    ActorStopped,
-    DeadlineExceeded,
-    InboxFull,
-    MnemicError,
-    Quarantined,
-)
-from mnemic.actors.protocol.message import Envelope
+from mnemic.actors.kernel.contract import Actor, Clock, Context, raise_location
+from mnemic.actors.kernel.errors import ActorFailed, ActorStopped, DeadlineExceeded, InboxFull, MnemicError, Quarantined
+from mnemic.actors.kernel.message import Envelope
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder
 
@@ -152,7 +145,7 @@ class Instance(Protocol):
     """What a mailbox makes and hands its messages: an actor, or a proxy of one; it may have a ``close``."""
 
     def handle(self, message: Any, context: Context) -> Any:
-        """See `mnemic.actors.protocol.contract.Actor.handle`; raises `InstanceDied` where its process is gone."""
+        """See `mnemic.actors.kernel.contract.Actor.handle`; raises `InstanceDied` where its process is gone."""
 
 
 class Engine(ABC):

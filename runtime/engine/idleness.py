@@ -19,10 +19,10 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.contract import Clock, Setting
-from mnemic.actors.protocol.errors import DamagedStore, DeadlineExceeded, MnemicError
-from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
-from mnemic.actors.protocol.store.messages import Checkpoint, Count
+from mnemic.actors.kernel.contract import Clock, Setting
+from mnemic.actors.kernel.errors import DamagedStore, DeadlineExceeded, MnemicError
+from mnemic.actors.sleep.messages import NightReport, Preempt, Sleep
+from mnemic.actors.store.messages import Checkpoint, Count
 from mnemic.runtime.engine.engine import PendingReply, safe_cause
 from mnemic.runtime.engine.router import Router
 

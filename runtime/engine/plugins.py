@@ -14,12 +14,12 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.background import MindOpened, WorkOn
-from mnemic.actors.protocol.communities.messages import CommunitiesChanged
-from mnemic.actors.protocol.contract import CONTRACT, Actor, Setting
-from mnemic.actors.protocol.errors import ActorRefused
-from mnemic.actors.protocol.shape.messages import VectorsChanged
-from mnemic.actors.protocol.store.messages import Committed
+from mnemic.actors.communities.messages import CommunitiesChanged
+from mnemic.actors.kernel.background import MindOpened, WorkOn
+from mnemic.actors.kernel.contract import CONTRACT, Actor, Setting
+from mnemic.actors.kernel.errors import ActorRefused
+from mnemic.actors.shape.messages import VectorsChanged
+from mnemic.actors.store.messages import Committed
 
 ENTRY_POINT_GROUP = "mnemic.actors"
 """The entry-point group by which a package offers actors."""
@@ -55,8 +55,8 @@ class _BuiltInActors(MutableMapping[str, "type[Actor]"]):
 
 BUILT_IN_ACTORS: MutableMapping[str, type[Actor]] = _BuiltInActors(
     {
-        "store": "mnemic.actors.store:StoreActor",
-        "embedder": "mnemic.actors.embedder:EmbedderActor",
+        "store": "mnemic.actors.store.store:StoreActor",
+        "embedder": "mnemic.actors.meaning.embedder:EmbedderActor",
         "binder": "mnemic.actors.shape.binder:BinderActor",
         "retriever": "mnemic.actors.recall.retriever:RetrieverActor",
         "capture": "mnemic.actors.capture.capture:CaptureActor",

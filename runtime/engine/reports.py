@@ -10,8 +10,8 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from mnemic.actors.protocol.message import AnswerT, Request
-from mnemic.actors.protocol.sleep.messages import NightReport
+from mnemic.actors.kernel.message import AnswerT, Request
+from mnemic.actors.sleep.messages import NightReport
 
 Progress = Callable[[int, int | None], None]
 """Told, in any thread, how much is done and how much there is."""

@@ -19,10 +19,10 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.background import WorkOn
-from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import InvalidValue, MnemicError
-from mnemic.actors.protocol.message import Envelope
+from mnemic.actors.kernel.background import WorkOn
+from mnemic.actors.kernel.contract import Clock
+from mnemic.actors.kernel.errors import InvalidValue, MnemicError
+from mnemic.actors.kernel.message import Envelope
 from mnemic.runtime.engine.engine import Engine, PendingReply
 from mnemic.runtime.engine.reports import DeadLetter, Observer
 

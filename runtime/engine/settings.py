@@ -13,9 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mnemic.actors.protocol.contract import Actor, Setting
-from mnemic.actors.protocol.errors import BadSettings, InvalidValue, RemovedSetting, SourceUnreadable
-from mnemic.actors.protocol.scopes import MCP_RIGHTS
+from mnemic.actors.kernel.contract import Actor, Setting
+from mnemic.actors.kernel.errors import BadSettings, InvalidValue, RemovedSetting, SourceUnreadable
+from mnemic.actors.kernel.scope_paths import MCP_RIGHTS
 from mnemic.runtime.engine import idleness
 from mnemic.runtime.engine.plugins import ASKED_SLOTS, BUILT_IN_ACTORS, SLOTS, load_actors
 from mnemic.runtime.files.foreign import parse_toml

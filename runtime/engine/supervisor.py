@@ -16,9 +16,9 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.contract import CONTRACT, Actor, Clock, Context
-from mnemic.actors.protocol.errors import InvalidValue, MnemicError, Quarantined, RuntimeFault
-from mnemic.actors.protocol.message import Envelope
+from mnemic.actors.kernel.contract import CONTRACT, Actor, Clock, Context
+from mnemic.actors.kernel.errors import InvalidValue, MnemicError, Quarantined, RuntimeFault
+from mnemic.actors.kernel.message import Envelope
 from mnemic.runtime.engine.actor_health import FailureHistory, Quarantine, RestartPolicy, on_failure, on_release
 from mnemic.runtime.engine.engine import Engine, Placement, safe_cause
 from mnemic.runtime.engine.idleness import IdlePolicy, SleepScheduler

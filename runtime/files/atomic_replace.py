@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mnemic.actors.protocol.errors import DiskFailed, DiskFull, StoreBusy, StoreReadOnly
+from mnemic.actors.kernel.errors import DiskFailed, DiskFull, StoreBusy, StoreReadOnly
 
 LOCK_FILE = "lock"
 """The file in a mind's folder that is locked."""

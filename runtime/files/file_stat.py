@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from mnemic.actors.protocol.ports import FileStat
+from mnemic.actors.kernel.ports import FileStat
 
 
 def stat_transcript(path: str) -> FileStat | None:

@@ -21,7 +21,7 @@ from typing import Literal
 
 import msgspec
 
-from mnemic.actors.protocol.errors import (
+from mnemic.actors.kernel.errors import (
     BadPassphrase,
     DamagedStore,
     DiskFailed,
@@ -30,7 +30,7 @@ from mnemic.actors.protocol.errors import (
     WrongPassphrase,
     WrongRecoveryKey,
 )
-from mnemic.actors.protocol.typed import decode
+from mnemic.actors.kernel.typed import decode
 from mnemic.runtime.keys.keys import KEY_BYTES, Keys, Secrets, derive_key, generate_key, nonce_prefix, read_key
 
 HEADER_VERSION = 1

@@ -16,7 +16,7 @@ from typing import NoReturn
 
 import msgspec
 
-from mnemic.actors.protocol.errors import DiskFailed, KeyMismatch, KeyMissing
+from mnemic.actors.kernel.errors import DiskFailed, KeyMismatch, KeyMissing
 
 KEY_BYTES = 32
 _MAX_EARLIER_KEYS = 8

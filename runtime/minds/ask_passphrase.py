@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import click
 
-from mnemic.actors.protocol.errors import MindLocked, WrongPassphrase, WrongRecoveryKey
+from mnemic.actors.kernel.errors import MindLocked, WrongPassphrase, WrongRecoveryKey
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder, open_mind
 

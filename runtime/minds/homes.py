@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import platformdirs
 
-from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import (
+from mnemic.actors.kernel.contract import Clock
+from mnemic.actors.kernel.errors import (
     DamagedStore,
     InvalidValue,
     KeyMismatch,
@@ -33,7 +33,7 @@ from mnemic.actors.protocol.errors import (
     MindLocked,
     MindMissing,
 )
-from mnemic.actors.protocol.scopes import suggest_scopes
+from mnemic.actors.kernel.scope_paths import suggest_scopes
 from mnemic.runtime.files.atomic_replace import finish_commit, write_error
 from mnemic.runtime.keys.key_slots import (
     KeyHeader,

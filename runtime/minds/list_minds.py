@@ -10,9 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from mnemic.actors.protocol.errors import MindLocked, MnemicError
+from mnemic.actors.kernel.errors import MindLocked, MnemicError
 from mnemic.runtime.minds.homes import DEFAULT_MIND, MindFolder, mind_folder, mind_names, open_mind
-from mnemic.runtime.store.read.capture import count_memories
+from mnemic.runtime.store.capture.read import count_memories
 from mnemic.runtime.store.schema import connect, translate_errors
 
 

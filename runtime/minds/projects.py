@@ -19,10 +19,9 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
 
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.errors import BadInput, BadSettings, InvalidValue
-from mnemic.actors.protocol.events import escape_surrogates
-from mnemic.actors.protocol.scopes import _PART, is_everywhere, normalize_scope_path
+from mnemic.actors.kernel.errors import BadInput, BadSettings, InvalidValue
+from mnemic.actors.kernel.events import escape_surrogates
+from mnemic.actors.kernel.scope_paths import _PART, ScopeRef, is_everywhere, normalize_scope_path
 from mnemic.runtime.files.foreign import read_regular, read_toml
 
 NO_SCOPE = ScopeRef(path="", project=None, found="none")
@@ -58,7 +57,7 @@ def resolve_scope(
     is_project: IsProject = lambda project: False,
 ) -> ScopeRef:
     """The scope named, else the one of the folder as it is now, else none; with a home, fulfils
-    `mnemic.actors.protocol.ports.ResolveScope`.
+    `mnemic.actors.kernel.ports.ResolveScope`.
 
     Args:
         anyway: whether a ``.mnemic.toml`` that says nothing that can be understood is passed over, and a folder whose

@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from mnemic.actors.protocol.errors import DamagedStore, Rekeyed
+from mnemic.actors.kernel.errors import DamagedStore, Rekeyed
 from mnemic.runtime.files.atomic_replace import atomic_replace
 from mnemic.runtime.keys.key_slots import KeyHeader, new_key_header, with_slot
 from mnemic.runtime.keys.keys import Keys, generate_key, write_private

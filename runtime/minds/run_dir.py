@@ -22,8 +22,8 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.errors import NewerProcess, NotServed, StoreReadOnly
-from mnemic.actors.protocol.typed import convert
+from mnemic.actors.kernel.errors import NewerProcess, NotServed, StoreReadOnly
+from mnemic.actors.kernel.typed import convert
 from mnemic.runtime.files.atomic_replace import write_error
 from mnemic.runtime.keys.keys import replace_private
 from mnemic.runtime.version import __version__

@@ -11,7 +11,7 @@ import os
 import shlex
 from pathlib import Path
 
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.runtime.files.atomic_replace import write_error
 from mnemic.runtime.keys.keys import replace_private
 from mnemic.runtime.minds.projects import (

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from mnemic.actors.protocol.errors import BadBody, InvalidValue, NotOnRay, Rekeyed
-from mnemic.actors.protocol.typed import decode
+from mnemic.actors.kernel.errors import BadBody, InvalidValue, NotOnRay, Rekeyed
+from mnemic.actors.kernel.typed import decode
 from mnemic.runtime.files.atomic_replace import finish_commit
 from mnemic.runtime.keys.key_slots import KeyHeader, is_locked
 from mnemic.runtime.keys.keys import Keys, Secrets

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from mnemic.actors.protocol.errors import DeviceExhausted, ImplementationMissing, InvalidValue, ModelUnusable
-from mnemic.actors.protocol.ports import IMPLEMENTATIONS, Encoder, Window
+from mnemic.actors.kernel.errors import DeviceExhausted, ImplementationMissing, InvalidValue, ModelUnusable
+from mnemic.actors.kernel.ports import IMPLEMENTATIONS, Encoder, Window
 from mnemic.algorithms.retrieval.scan import NATIVE
 from mnemic.algorithms.text.bert import Bert, BertConfig, NativeBert
 from mnemic.algorithms.text.windows import Tokenization, cut_windows

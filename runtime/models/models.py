@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from mnemic.actors.protocol.errors import InvalidValue, ModelMissing, ModelUnusable
-from mnemic.actors.protocol.typed import decode
+from mnemic.actors.kernel.errors import InvalidValue, ModelMissing, ModelUnusable
+from mnemic.actors.kernel.typed import decode
 from mnemic.algorithms.retrieval.scan import backend
 from mnemic.algorithms.text.bert import BertConfig, expected_shapes
 from mnemic.runtime.version import install_command

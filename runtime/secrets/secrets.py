@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from functools import cache, lru_cache, partial
 from importlib.resources import files
 
-from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.ports import Scrub, Scrubbed
+from mnemic.actors.kernel.errors import InvalidValue
+from mnemic.actors.kernel.ports import Scrub, Scrubbed
 from mnemic.algorithms.secrets import private
 from mnemic.algorithms.secrets.rules import SecretRules, compile_allowed, compile_rules
 from mnemic.algorithms.secrets.scrub import scrub

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import ActorRefused, InvalidValue
+from mnemic.actors.kernel.contract import Clock
+from mnemic.actors.kernel.errors import ActorRefused, InvalidValue
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.engine.settings import load_settings
 from mnemic.runtime.engine.supervisor import Supervisor

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import ActorStopped, MnemicError
+from mnemic.actors.kernel.contract import Clock
+from mnemic.actors.kernel.errors import ActorStopped, MnemicError
 from mnemic.runtime.api.capture import DRAIN_LOCK
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.engine.engine import safe_cause

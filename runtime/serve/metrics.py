@@ -27,8 +27,8 @@ from prometheus_client import (
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.kernel.contract import Clock
+from mnemic.actors.kernel.errors import MnemicError
 from mnemic.runtime.engine.engine import safe_cause
 from mnemic.runtime.engine.reports import ActorSystemReport, Observer
 from mnemic.runtime.engine.router import TRACE_PREFIX

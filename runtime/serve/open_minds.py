@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
-from mnemic.actors.protocol.errors import ActorStopped, StoreBusy
+from mnemic.actors.kernel.errors import ActorStopped, StoreBusy
 from mnemic.runtime.api.mind import Mind
 
 

@@ -15,7 +15,7 @@ from typing import Literal
 
 import msgspec
 
-from mnemic.actors.protocol.errors import BadConfiguration
+from mnemic.actors.kernel.errors import BadConfiguration
 from mnemic.runtime.files.atomic_replace import write_error
 from mnemic.runtime.files.programs import find_program
 from mnemic.runtime.keys.keys import replace_private

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.runtime.client.service_socket import SERVICE_SOCKET
 from mnemic.runtime.minds.homes import default_home
 from mnemic.runtime.minds.run_dir import RunDir

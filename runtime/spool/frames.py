@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
 
-from mnemic.actors.protocol.events import HookRecord
-from mnemic.actors.protocol.ports import UndecodedRecord
-from mnemic.actors.protocol.typed import convert
+from mnemic.actors.kernel.events import HookRecord
+from mnemic.actors.kernel.ports import UndecodedRecord
+from mnemic.actors.kernel.typed import convert
 
 if TYPE_CHECKING:  # the ciphers are loaded by who seals or opens: a command that only asks is not to wait for them
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey

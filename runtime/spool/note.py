@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
-from mnemic.actors.protocol.contract import Clock
+from mnemic.actors.kernel.contract import Clock
 from mnemic.runtime.keys.keys import generate_key, replace_private
 from mnemic.runtime.spool.files import SUFFIX
 from mnemic.runtime.spool.frames import (

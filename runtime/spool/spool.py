@@ -19,9 +19,9 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.events import HookRecord
-from mnemic.actors.protocol.ports import SpoolBatch
+from mnemic.actors.kernel.contract import Clock
+from mnemic.actors.kernel.events import HookRecord
+from mnemic.actors.kernel.ports import SpoolBatch
 from mnemic.runtime.files.atomic_replace import fsync_path
 from mnemic.runtime.spool.files import (
     QUARANTINE,
@@ -45,7 +45,7 @@ _DRAFT_S = 3600.0  # a hook has its file in place within milliseconds, unless it
 
 
 class Spool:
-    """What the hooks of one mind have kept; fulfils `mnemic.actors.protocol.ports.SpoolPort`. For one thread."""
+    """What the hooks of one mind have kept; fulfils `mnemic.actors.kernel.ports.SpoolPort`. For one thread."""
 
     def __init__(self, folder: Path, private: bytes, clock: Clock, earlier: Sequence[bytes] = ()) -> None:
         """Take the spool's folder, the mind's X25519 private key, and those that were it before.

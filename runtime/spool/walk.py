@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from mnemic.actors.protocol.events import HookRecord
-from mnemic.actors.protocol.ports import UndecodedRecord
+from mnemic.actors.kernel.events import HookRecord
+from mnemic.actors.kernel.ports import UndecodedRecord
 from mnemic.runtime.spool.frames import (
     FRAME_HEADER_BYTES,
     FRAME_MAGIC,

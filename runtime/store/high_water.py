@@ -25,8 +25,8 @@ from typing import Any
 import apsw
 import msgspec
 
-from mnemic.actors.protocol.errors import DamagedStore
-from mnemic.actors.protocol.store.messages import LostTransactions
+from mnemic.actors.kernel.errors import DamagedStore
+from mnemic.actors.store.messages import LostTransactions
 from mnemic.runtime.files.atomic_replace import MARK_SUFFIX
 from mnemic.runtime.files.foreign import read_regular
 from mnemic.runtime.keys.keys import Keys

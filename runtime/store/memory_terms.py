@@ -1,7 +1,7 @@
 """The word index as the store keeps it: the terms of each memory, and a checksum over all of them.
 
 A memory's row of ``memory_terms`` is written with it, in the same transaction; ``term_totals`` has one row, by which
-whoever holds all of them in memory proves that it does (`mnemic.actors.recall.word_index`). Nothing else is indexed: a
+whoever holds all of them in memory proves that it does (`mnemic.actors.index.word_index`). Nothing else is indexed: a
 search by words is done in memory.
 """
 

@@ -3,7 +3,7 @@
 ``log`` and ``texts`` are what came in; memories, sessions, scopes and the word index follow from them. Vectors and
 hypervectors are made from memories, communities from the graphs of their boundaries. The rest is kept beside the log:
 what was given to whom, how far capture has come, what of this very file was lost, and who may write to it.
-`mnemic.runtime.store.store` writes, `mnemic.runtime.store.read.reader` reads.
+`mnemic.runtime.store.store` writes, `mnemic.runtime.store.reader` reads.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 import apsw
 
-from mnemic.actors.protocol.errors import (
+from mnemic.actors.kernel.errors import (
     DamagedStore,
     DiskFailed,
     DiskFull,

@@ -1,7 +1,7 @@
 """The store: one encrypted SQLite file for each mind, an append-only log of what came in, and tables beside it.
 
 A writing transaction takes the right to write at its start, so that several processes may take turns; readers
-(`mnemic.runtime.store.read.reader`) work meanwhile. Each has a number, `seq`. Memories can be made again from the log
+(`mnemic.runtime.store.reader`) work meanwhile. Each has a number, `seq`. Memories can be made again from the log
 (`rebuild`), and a mind can be copied as it was after any transaction: the log, carried out again to that one (`fork`).
 
 A writer that lives long is fenced: whoever opens the store for the same slot takes the next epoch, and one of an older
@@ -26,47 +26,23 @@ from typing import Any, get_args
 import apsw
 import msgspec
 
-from mnemic.actors.protocol.changes import (
-    AddMemory,
-    Change,
-    KeepOriginal,
-    Logged,
-    Relabel,
-    RenameScope,
-    Retire,
-    Supersede,
-    UnloggedChange,
-    Unretire,
-)
-from mnemic.actors.protocol.errors import (
-    DamagedStore,
-    DiskFull,
-    Fenced,
-    InvalidValue,
-    StoreError,
-    StoreReadOnly,
-)
-from mnemic.actors.protocol.knowledge.changes import SettleStatements
-from mnemic.actors.protocol.scopes import SCOPES_UNDO_AUTHOR
-from mnemic.actors.protocol.store.messages import AddOutcome, Applied
+from mnemic.actors.capture.changes import KeepOriginal, Relabel
+from mnemic.actors.kernel.changes import Change, Logged, UnloggedChange
+from mnemic.actors.kernel.errors import DamagedStore, DiskFull, Fenced, InvalidValue, StoreError, StoreReadOnly
+from mnemic.actors.kernel.scope_paths import SCOPES_UNDO_AUTHOR
+from mnemic.actors.knowledge.changes import SettleStatements
+from mnemic.actors.log.changes import AddMemory, Retire, Supersede, Unretire
+from mnemic.actors.scopes.changes import RenameScope
+from mnemic.actors.store.messages import AddOutcome, Applied
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.store.apply.capture import CAPTURE_HANDLERS
-from mnemic.runtime.store.apply.communities import COMMUNITY_HANDLERS, GRAPH_TABLES
-from mnemic.runtime.store.apply.context import ApplyContext, Handler
-from mnemic.runtime.store.apply.knowledge import KNOWLEDGE_HANDLERS, KNOWLEDGE_TABLES
-from mnemic.runtime.store.apply.meaning import CODE_TABLES, MEANING_HANDLERS, reopen_completeness
-from mnemic.runtime.store.apply.memories import MEMORY_HANDLERS
-from mnemic.runtime.store.apply.scopes import SCOPE_HANDLERS, check_undo
-from mnemic.runtime.store.apply.sleep import (
-    DERIVED_TABLES,
-    NIGHT_TABLES,
-    SLEEP_HANDLERS,
-    clear_failures,
-    rewind_nights,
-)
+from mnemic.runtime.store.apply_context import ApplyContext, Handler
+from mnemic.runtime.store.capture.write import CAPTURE_HANDLERS
+from mnemic.runtime.store.communities.write import COMMUNITY_HANDLERS, GRAPH_TABLES
 from mnemic.runtime.store.high_water import HighWaterMark, MarkWriter, newest_transaction, read_mark, unknown_loss
+from mnemic.runtime.store.knowledge.write import KNOWLEDGE_HANDLERS, KNOWLEDGE_TABLES
+from mnemic.runtime.store.log.write import MEMORY_HANDLERS
+from mnemic.runtime.store.meaning.write import MEANING_HANDLERS, reopen_completeness
 from mnemic.runtime.store.memory_terms import clear_terms
-from mnemic.runtime.store.rebind_queue import RebindQueue
 from mnemic.runtime.store.schema import (
     EncryptedConnection,
     check_schema,
@@ -78,6 +54,10 @@ from mnemic.runtime.store.schema import (
     translate_errors,
     write_transaction,
 )
+from mnemic.runtime.store.scopes.write import SCOPE_HANDLERS, check_undo
+from mnemic.runtime.store.shape.rebind_queue import RebindQueue
+from mnemic.runtime.store.shape.write import CODE_TABLES, SHAPE_HANDLERS
+from mnemic.runtime.store.sleep.write import DERIVED_TABLES, NIGHT_TABLES, SLEEP_HANDLERS, clear_failures, rewind_nights
 from mnemic.runtime.store.texts import drop_unused_texts, load_text
 
 _log = logging.getLogger("mnemic.store")
@@ -90,6 +70,7 @@ _UNLOGGED = get_args(UnloggedChange)
 _HANDLERS: dict[type, Handler] = {
     **MEMORY_HANDLERS,
     **MEANING_HANDLERS,
+    **SHAPE_HANDLERS,
     **CAPTURE_HANDLERS,
     **SCOPE_HANDLERS,
     **COMMUNITY_HANDLERS,
@@ -502,7 +483,7 @@ class Store:
         return [row for (row,) in self._db.execute(sql).fetchall()]
 
     def _log_page(self, row: int) -> list[Any]:
-        """The next page of the log; fetched at once (see `mnemic.runtime.store.read.reader`)."""
+        """The next page of the log; fetched at once (see `mnemic.runtime.store.reader`)."""
         return self._db.execute(
             "SELECT l.id, l.change, l.text, a.at, l.seq FROM log l JOIN applies a ON a.seq = l.seq"
             " WHERE l.id > ? ORDER BY l.id LIMIT 1000",

@@ -2,8 +2,8 @@
 
 A link of the store (`superseded_by`) says what was said: that one memory replaces another. A
 retired memory replaces nothing, so that what it replaced stands for itself again, or is replaced by what replaced the
-retired one. `mnemic.runtime.store.apply.memories` and `mnemic.runtime.store.read.reader` ask here;
-`mnemic.actors.recall.recall_index` says the same of any time.
+retired one. `mnemic.runtime.store.log.write` and `mnemic.runtime.store.reader` ask here;
+`mnemic.actors.index.recall_index` says the same of any time.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import apsw
 
-from mnemic.actors.protocol.events import to_text
+from mnemic.actors.kernel.events import to_text
 
 _PACK_FROM_BYTES = 512  # below, deflate's own header and the lost time outweigh what it saves
 _PACKED_MORE_BYTES = 512  # deflate's tables come before what they pack

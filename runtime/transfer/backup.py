@@ -24,8 +24,8 @@ from typing import BinaryIO, NamedTuple
 import apsw
 import msgspec
 
-from mnemic.actors.protocol.errors import DamagedStore, DiskFailed, NewerSchema, NotABackup
-from mnemic.actors.protocol.typed import convert
+from mnemic.actors.kernel.errors import DamagedStore, DiskFailed, NewerSchema, NotABackup
+from mnemic.actors.kernel.typed import convert
 from mnemic.runtime.files.atomic_replace import fsync_path, write_error
 from mnemic.runtime.files.foreign import bounded_reads, open_regular
 from mnemic.runtime.keys.key_slots import KeyHeader, key_header_bytes, new_key_header, parse_key_header

@@ -19,22 +19,22 @@ from typing import Any, NamedTuple
 import apsw
 import msgspec
 
-from mnemic.actors.protocol.errors import DamagedStore
-from mnemic.actors.protocol.scopes import Selection, Surveyed
+from mnemic.actors.capture.forget_messages import Selection, Surveyed
+from mnemic.actors.kernel.errors import DamagedStore
 from mnemic.runtime.files.atomic_replace import atomic_replace, write_error
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder
 from mnemic.runtime.spool.files import QUARANTINE, SpoolFile, open_spool_file, spool_files, try_lock
 from mnemic.runtime.spool.frames import FILE_HEADER_BYTES, FrameDecryptor
-from mnemic.runtime.store.apply.communities import clear_communities
-from mnemic.runtime.store.apply.knowledge import forget_readings
-from mnemic.runtime.store.apply.memories import text_tombstones
-from mnemic.runtime.store.apply.sleep import erase_sources
+from mnemic.runtime.store.capture.read import spool_offsets
+from mnemic.runtime.store.communities.write import clear_communities
+from mnemic.runtime.store.forget import select_rows
+from mnemic.runtime.store.knowledge.write import forget_readings
+from mnemic.runtime.store.log.write import text_tombstones
 from mnemic.runtime.store.memory_terms import remove_terms
-from mnemic.runtime.store.read.capture import spool_offsets
-from mnemic.runtime.store.read.selections import select_rows
-from mnemic.runtime.store.rebind_queue import RebindQueue, first_speakers
 from mnemic.runtime.store.schema import connect, copy_database, translate_errors, write_transaction
+from mnemic.runtime.store.shape.rebind_queue import RebindQueue, first_speakers
+from mnemic.runtime.store.sleep.write import erase_sources
 from mnemic.runtime.store.supersession import set_successor
 from mnemic.runtime.store.texts import drop_text_if_unused, load_text
 from mnemic.runtime.transfer.redact_log import (

@@ -20,10 +20,10 @@ import apsw
 import msgspec
 
 from mnemic.actors.capture.prepare import identity_of
-from mnemic.actors.protocol.errors import AlreadyThere
-from mnemic.actors.protocol.events import Event
-from mnemic.actors.protocol.ports import Digest
-from mnemic.actors.protocol.times import to_iso
+from mnemic.actors.kernel.errors import AlreadyThere
+from mnemic.actors.kernel.events import Event
+from mnemic.actors.kernel.ports import Digest
+from mnemic.actors.kernel.times import to_iso
 from mnemic.runtime.files.atomic_replace import write_error
 from mnemic.runtime.keys.keys import Keys, write_private
 from mnemic.runtime.store.schema import translate_errors

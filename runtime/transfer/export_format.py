@@ -21,9 +21,9 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
-from mnemic.actors.protocol.errors import NotAnExport
-from mnemic.actors.protocol.events import Author, Kind, Outcome, Role, to_text
-from mnemic.actors.protocol.typed import convert
+from mnemic.actors.kernel.errors import NotAnExport
+from mnemic.actors.kernel.events import Author, Kind, Outcome, Role, to_text
+from mnemic.actors.kernel.typed import convert
 from mnemic.runtime.files.foreign import MOST_LINE_BYTES, open_regular, read_regular
 
 FORMAT = "mnemic-export"

@@ -21,28 +21,26 @@ from typing import Any, NamedTuple
 import apsw
 import msgspec
 
-from mnemic.actors.capture.prepare import identity_of
-from mnemic.actors.protocol.changes import (
-    Change,
+from mnemic.actors.capture.changes import (
     CountOccurrences,
-    DeliveredSpan,
     IgnoreSession,
     KeepOriginal,
     OccurrenceCount,
     QuarantineRecord,
-    RecordBackup,
-    RecordDelivery,
     ReleaseRecord,
     SetSessionMode,
-    Tombstone,
 )
-from mnemic.actors.protocol.events import Event
-from mnemic.actors.protocol.knowledge.changes import MergeEntities, SettleStatements
-from mnemic.actors.protocol.ports import Digest
-from mnemic.actors.protocol.store.messages import Applied
+from mnemic.actors.capture.prepare import identity_of
+from mnemic.actors.kernel.changes import Change
+from mnemic.actors.kernel.events import Event
+from mnemic.actors.kernel.ports import Digest
+from mnemic.actors.knowledge.changes import MergeEntities, SettleStatements
+from mnemic.actors.log.changes import DeliveredSpan, RecordDelivery
+from mnemic.actors.store.messages import Applied
+from mnemic.actors.transfer.changes import RecordBackup, Tombstone
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.store.apply.memories import text_tombstones
-from mnemic.runtime.store.read.capture import read_occurrences
+from mnemic.runtime.store.capture.read import read_occurrences
+from mnemic.runtime.store.log.write import text_tombstones
 from mnemic.runtime.transfer.export_format import (
     ExportedBackup,
     ExportedDelivery,

@@ -20,13 +20,14 @@ from typing import NamedTuple
 import apsw
 import msgspec
 
-from mnemic.actors.protocol.changes import AddMemory, MergeScopes, Retire, ScopeRef, SplitScope, Supersede
-from mnemic.actors.protocol.errors import InvalidValue, NotAnExport
-from mnemic.actors.protocol.scopes import normalize_scope_path
-from mnemic.actors.protocol.times import is_ahead
+from mnemic.actors.kernel.errors import InvalidValue, NotAnExport
+from mnemic.actors.kernel.scope_paths import ScopeRef, normalize_scope_path
+from mnemic.actors.kernel.times import is_ahead
+from mnemic.actors.log.changes import AddMemory, Retire, Supersede
+from mnemic.actors.scopes.changes import MergeScopes, SplitScope
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.store.apply.scopes import rename_that_makes_way
-from mnemic.runtime.store.read.scopes import project_scope
+from mnemic.runtime.store.scopes.read import project_scope
+from mnemic.runtime.store.scopes.write import rename_that_makes_way
 from mnemic.runtime.store.store import Store
 from mnemic.runtime.store.supersession import supersession_chain
 from mnemic.runtime.transfer.export_format import ExportedMemory, ExportedScope, ExportSource, text_bytes

@@ -17,7 +17,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from mnemic.actors.protocol.errors import MnemicError, NotABackup
+from mnemic.actors.kernel.errors import MnemicError, NotABackup
 from mnemic.runtime.keys.key_slots import KeyHeader, opens_all_of, shares_slot
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.minds.homes import MindFolder

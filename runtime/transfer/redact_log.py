@@ -18,25 +18,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.changes import (
-    AddMemory,
-    KeepOriginal,
-    Logged,
-    MergeScopes,
-    MoveMemories,
-    MoveProject,
-    RedactedChange,
-    Relabel,
-    RenameScope,
-    Retire,
-    SplitScope,
-    Supersede,
-    Tombstone,
-    Unretire,
-)
-from mnemic.actors.protocol.knowledge.changes import SettleStatements
-from mnemic.actors.protocol.scopes import ScopeChange
-from mnemic.actors.protocol.store.messages import AddOutcome, Applied
+from mnemic.actors.capture.changes import KeepOriginal, Relabel
+from mnemic.actors.kernel.changes import Logged
+from mnemic.actors.kernel.scope_paths import ScopeChange
+from mnemic.actors.knowledge.changes import SettleStatements
+from mnemic.actors.log.changes import AddMemory, Retire, Supersede, Unretire
+from mnemic.actors.scopes.changes import MergeScopes, MoveMemories, MoveProject, RenameScope, SplitScope
+from mnemic.actors.store.messages import AddOutcome, Applied
+from mnemic.actors.transfer.changes import RedactedChange, Tombstone
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Logged).decode

@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
-from mnemic.actors.protocol.errors import ModelMissing, ModelUnusable
-from mnemic.actors.protocol.events import Event, to_text
-from mnemic.actors.protocol.ports import IMPLEMENTATIONS, Encoder, Window
+from mnemic.actors.kernel.errors import ModelMissing, ModelUnusable
+from mnemic.actors.kernel.events import Event, to_text
+from mnemic.actors.kernel.ports import IMPLEMENTATIONS, Encoder, Window
 from mnemic.algorithms.text.bert import BertConfig
 from mnemic.hooks.read.formats import open_transcript
 from mnemic.runtime.models.encoders import load_encoder

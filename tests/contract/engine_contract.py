@@ -17,8 +17,8 @@ from typing import Any, ClassVar, Protocol
 import msgspec
 import pytest
 
-from mnemic.actors.protocol.contract import CONTRACT, Actor, Context, Setting
-from mnemic.actors.protocol.errors import (
+from mnemic.actors.kernel.contract import CONTRACT, Actor, Context, Setting
+from mnemic.actors.kernel.errors import (
     ActorFailed,
     ActorStopped,
     DeadlineExceeded,
@@ -27,7 +27,7 @@ from mnemic.actors.protocol.errors import (
     MnemicError,
     Quarantined,
 )
-from mnemic.actors.protocol.message import Envelope
+from mnemic.actors.kernel.message import Envelope
 from mnemic.runtime.engine.engine import error_kind
 from tests.clocks import ManualClock
 from tests.waiting import BOUND_S, until

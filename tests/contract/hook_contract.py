@@ -34,7 +34,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.events import HookRecord
+from mnemic.actors.kernel.events import HookRecord
 from mnemic.hooks.read.records import read_record
 from mnemic.runtime.capture.pauses import pause, resume
 from mnemic.runtime.clock import SystemClock

@@ -17,24 +17,24 @@ from hypothesis import strategies as st
 
 from mnemic.actors.communities import boundary_work
 from mnemic.actors.communities.communities import CommunitiesActor
-from mnemic.actors.embedder import EmbedderActor
+from mnemic.actors.communities.messages import UpdateCommunities
+from mnemic.actors.kernel.background import MindOpened, WorkOn
+from mnemic.actors.kernel.contract import Actor
+from mnemic.actors.kernel.errors import StoreBusy
+from mnemic.actors.kernel.ports import Ports
 from mnemic.actors.knowledge import knowledge
 from mnemic.actors.knowledge.knowledge import KnowledgeActor
-from mnemic.actors.protocol.background import MindOpened, WorkOn
-from mnemic.actors.protocol.changes import EncoderName
-from mnemic.actors.protocol.communities.messages import UpdateCommunities
-from mnemic.actors.protocol.contract import Actor
-from mnemic.actors.protocol.errors import StoreBusy
-from mnemic.actors.protocol.knowledge.messages import UpdateFacts
-from mnemic.actors.protocol.meaning.messages import DescribeEncoder, EmbedPending, EncoderDescribed
-from mnemic.actors.protocol.ports import Ports
-from mnemic.actors.protocol.shape.messages import BindPending
-from mnemic.actors.protocol.store.messages import Apply, Committed
+from mnemic.actors.knowledge.messages import UpdateFacts
+from mnemic.actors.meaning.changes import EncoderName
+from mnemic.actors.meaning.embedder import EmbedderActor
+from mnemic.actors.meaning.messages import DescribeEncoder, EmbedPending, EncoderDescribed
 from mnemic.actors.shape import binder
 from mnemic.actors.shape.binder import BinderActor
+from mnemic.actors.shape.messages import BindPending
+from mnemic.actors.store.messages import Apply, Committed
 from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS
 from mnemic.runtime.engine.settings import Settings
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.reader import open_reader
 from mnemic.runtime.store.store import Store
 from tests.built import added
 from tests.clocks import ManualClock

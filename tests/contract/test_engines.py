@@ -22,12 +22,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.ambient_messages import Drained, DrainSpool, GetCaptureProgress
-from mnemic.actors.protocol.capture.messages import CaptureText, CaptureTranscript, Forget
-from mnemic.actors.protocol.changes import MergeScopes, ScopeRef
-from mnemic.actors.protocol.communities.messages import ListCommunities, ShowCommunity, UpdateCommunities
-from mnemic.actors.protocol.errors import Fenced, NoSuchMemory, RuntimeFault
-from mnemic.actors.protocol.knowledge.messages import (
+from mnemic.actors.capture.forget_messages import Forget
+from mnemic.actors.capture.messages import CaptureText, CaptureTranscript, Drained, DrainSpool, GetCaptureProgress
+from mnemic.actors.communities.messages import ListCommunities, ShowCommunity, UpdateCommunities
+from mnemic.actors.kernel.errors import Fenced, NoSuchMemory, RuntimeFault
+from mnemic.actors.kernel.message import to_json
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.knowledge.messages import (
     ListConflicts,
     ListEntities,
     ListFacts,
@@ -35,21 +36,13 @@ from mnemic.actors.protocol.knowledge.messages import (
     ShowEntity,
     UpdateFacts,
 )
-from mnemic.actors.protocol.message import to_json
-from mnemic.actors.protocol.recall.messages import FindScope, FindSimilar, GetMemories, Recall
-from mnemic.actors.protocol.scopes import ChangeScopes, ListScopes
-from mnemic.actors.protocol.shape.messages import BindPending, ListRoles, Shape
-from mnemic.actors.protocol.sleep.messages import (
-    ListDerived,
-    ListDigests,
-    ListNights,
-    NightReport,
-    ShowNight,
-    Sleep,
-    UndoNights,
-)
-from mnemic.actors.protocol.store.messages import Count
+from mnemic.actors.recall.messages import FindSimilar, GetMemories, Recall
+from mnemic.actors.scopes.changes import MergeScopes
+from mnemic.actors.scopes.messages import ChangeScopes, FindScope, ListScopes
+from mnemic.actors.shape.messages import BindPending, ListRoles, Shape
+from mnemic.actors.sleep.messages import ListDerived, ListDigests, ListNights, NightReport, ShowNight, Sleep, UndoNights
 from mnemic.actors.sleep.registry import BUILT_IN_STAGES
+from mnemic.actors.store.messages import Count
 from mnemic.compose import ray_engine_factory
 from mnemic.hooks.read.formats import open_transcript
 from mnemic.hooks.read.records import read_record

@@ -13,10 +13,13 @@ import click
 import msgspec
 import pytest
 
-from mnemic.actors.protocol.ambient_messages import Brief
-from mnemic.actors.protocol.capture.messages import CaptureText, Forget, Recover
-from mnemic.actors.protocol.communities.messages import ListCommunities, ShowCommunity, UpdateCommunities
-from mnemic.actors.protocol.knowledge.messages import (
+from mnemic.actors.brief.messages import Brief
+from mnemic.actors.capture.forget_messages import Forget, ForgetSelection, Recover, Selection, Survey
+from mnemic.actors.capture.messages import CaptureText
+from mnemic.actors.communities.messages import ListCommunities, ShowCommunity, UpdateCommunities
+from mnemic.actors.kernel.message import Id, MemoryId, Text, field_help
+from mnemic.actors.kernel.scope_paths import Scopes
+from mnemic.actors.knowledge.messages import (
     ListConflicts,
     ListEntities,
     ListFacts,
@@ -25,12 +28,10 @@ from mnemic.actors.protocol.knowledge.messages import (
     ShowEntity,
     UpdateFacts,
 )
-from mnemic.actors.protocol.log_messages import CountUse, FindIds, ListDeliveries, ListMemories, ShowMemories
-from mnemic.actors.protocol.message import Id, MemoryId, Text, field_help
-from mnemic.actors.protocol.recall.messages import FindSimilar, GetMemories, Recall, Scopes
-from mnemic.actors.protocol.scopes import ForgetSelection, Selection, Survey
-from mnemic.actors.protocol.shape.messages import Shape
-from mnemic.actors.protocol.store.messages import Rebuild
+from mnemic.actors.log.messages import CountUse, FindIds, ListDeliveries, ListMemories, ShowMemories
+from mnemic.actors.recall.messages import FindSimilar, GetMemories, Recall
+from mnemic.actors.shape.messages import Shape
+from mnemic.actors.store.messages import Rebuild
 from mnemic.cli.context import cli
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES

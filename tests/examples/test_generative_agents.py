@@ -27,8 +27,8 @@ from mnemic_generative_agents import (
     stretches,
 )
 
-from mnemic.actors.protocol.capture.messages import Forget
-from mnemic.actors.protocol.sleep.effects import decode_weights
+from mnemic.actors.capture.forget_messages import Forget
+from mnemic.actors.sleep.effects import decode_weights
 from mnemic.experiment.run import check_arms
 from mnemic.experiment.spec import load_spec
 from tests.actors.sleep.sleeping import SHELF, whole_night

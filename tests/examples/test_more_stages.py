@@ -28,14 +28,14 @@ from mnemic_more_stages import (
     steps_that_follow,
 )
 
-from mnemic.actors.protocol.capture.messages import Forget
-from mnemic.actors.protocol.events import Event
-from mnemic.actors.protocol.sleep.messages import DerivedListed, ListProcedures, ShowNight
-from mnemic.actors.protocol.store.messages import Rebuild
+from mnemic.actors.capture.forget_messages import Forget
+from mnemic.actors.kernel.events import Event
+from mnemic.actors.sleep.messages import DerivedListed, ListProcedures, ShowNight
 from mnemic.actors.sleep.registry import MORE_SETTINGS, MORE_STAGES, find_stage
+from mnemic.actors.store.messages import Rebuild
 from mnemic.algorithms.steps.steps import ToolEvent
 from mnemic.runtime.minds.homes import open_mind
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.reader import open_reader
 from tests.actors.sleep.sleeping import offer_stages, whole_night
 from tests.harness import START_US, ActorHarness
 from tests.paths import ROOT

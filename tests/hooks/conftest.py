@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.events import Event, MalformedLine, to_text
+from mnemic.actors.kernel.events import Event, MalformedLine, to_text
 from mnemic.hooks import open_transcript
 from tests.paths import FIXTURES
 

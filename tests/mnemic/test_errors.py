@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import string
 
-from mnemic.actors.protocol import errors as tree
+from mnemic.actors.kernel import errors as tree
 from mnemic.runtime.api.views import error_view
 
 KINDS = [getattr(tree, name) for name in tree.__all__]

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import mnemic
-from mnemic.actors.protocol.errors import DiskFull
+from mnemic.actors.kernel.errors import DiskFull
 from mnemic.runtime.minds.run_dir import RunDir
 from tests.paths import built_hook
 from tests.processes.faces import Outcome, git_project, lines, run, turn

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import mnemic
-from mnemic.actors.protocol.changes import ScopeRef
+from mnemic.actors.kernel.scope_paths import ScopeRef
 from tests.actors.capture.test_gone_folders import remove_worktree, worktree
 from tests.mnemic.test_session_start import alone
 from tests.processes.faces import Outcome, claude_turn, git_project, lines

@@ -20,9 +20,9 @@ import psutil
 import pytest
 
 import mnemic
-from mnemic.actors.protocol.capture.messages import CaptureText
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.errors import DamagedStore, InvalidValue
+from mnemic.actors.capture.messages import CaptureText
+from mnemic.actors.kernel.errors import DamagedStore, InvalidValue
+from mnemic.actors.kernel.scope_paths import ScopeRef
 from mnemic.open_mind import mind_over
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.client.client import RemoteActorSystem
@@ -372,7 +372,7 @@ def test_requests_of_the_protocol_without_a_handshake_pass(home: Path) -> None:
 
 HANGING = """
 import os, pathlib
-from mnemic.actors.protocol.recall.messages import Recall
+from mnemic.actors.recall.messages import Recall
 from mnemic.actors.recall.retriever import RetrieverActor
 
 class Hanging(RetrieverActor):

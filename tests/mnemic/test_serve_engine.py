@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.errors import NotServed
+from mnemic.actors.kernel.errors import NotServed
 from mnemic.runtime.api.lock import server_info
 from mnemic.runtime.client.launcher import ensure_running
 from mnemic.runtime.clock import SystemClock

@@ -20,9 +20,9 @@ import uvicorn.server
 from mcp.server.mcpserver.tools import Tool
 
 import mnemic
-from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import AlreadyServed
-from mnemic.actors.protocol.scopes import MCP_RIGHTS
+from mnemic.actors.kernel.contract import Clock
+from mnemic.actors.kernel.errors import AlreadyServed
+from mnemic.actors.kernel.scope_paths import MCP_RIGHTS
 from mnemic.open_mind import open_here
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.clock import SystemClock

@@ -14,25 +14,17 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.changes import (
-    AddCodes,
-    AddEncoder,
-    AddSpace,
-    AddVectors,
-    Change,
-    CodeInfo,
-    DeliveredSpan,
-    EmbeddedWindows,
-    EncoderName,
-    RecordDelivery,
-    ScopeRef,
-)
-from mnemic.actors.protocol.errors import MnemicError
-from mnemic.actors.protocol.store.messages import Applied
-from mnemic.actors.recall.word_index import WordIndex
+from mnemic.actors.index.word_index import WordIndex
+from mnemic.actors.kernel.changes import Change
+from mnemic.actors.kernel.errors import MnemicError
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.log.changes import DeliveredSpan, RecordDelivery
+from mnemic.actors.meaning.changes import AddEncoder, AddVectors, EmbeddedWindows, EncoderName
+from mnemic.actors.shape.changes import AddCodes, AddSpace, CodeInfo
+from mnemic.actors.store.messages import Applied
 from mnemic.runtime.keys.keys import Keys, Secrets, derive_key
 from mnemic.runtime.store.memory_terms import wrongly_indexed
-from mnemic.runtime.store.read.reader import Reader, StoreSnapshot, open_reader
+from mnemic.runtime.store.reader import Reader, StoreSnapshot, open_reader
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 from tests.paths import ROOT

@@ -19,8 +19,8 @@ import msgspec
 import psutil
 
 import mnemic
-from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.errors import InvalidValue, KeyMissing, MindMissing, MnemicError
+from mnemic.actors.kernel.contract import Context
+from mnemic.actors.kernel.errors import InvalidValue, KeyMissing, MindMissing, MnemicError
 from mnemic.runtime.engine.engine import Placement, RemoteFailure
 from mnemic.runtime.engine.ray.engine import RayEngine
 from mnemic.runtime.engine.ray.local import LocalRay, connect

@@ -17,8 +17,8 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
-from mnemic.actors.protocol.events import HookRecord
-from mnemic.actors.protocol.ports import SpoolBatch, UndecodedRecord
+from mnemic.actors.kernel.events import HookRecord
+from mnemic.actors.kernel.ports import SpoolBatch, UndecodedRecord
 from mnemic.runtime.spool.spool import Spool
 from tests.runtime.building import KEYS
 

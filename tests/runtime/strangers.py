@@ -6,15 +6,16 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from mnemic.actors.protocol.ambient_messages import Brief
-from mnemic.actors.protocol.contract import Setting
-from mnemic.actors.protocol.errors import DamagedStore, InvalidValue
-from mnemic.actors.protocol.ports import Ports
-from mnemic.actors.protocol.recall.messages import FindScope, GetMemories, Recall
-from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
-from mnemic.actors.protocol.store.messages import Committed, Count
+from mnemic.actors.brief.messages import Brief
+from mnemic.actors.kernel.contract import Setting
+from mnemic.actors.kernel.errors import DamagedStore, InvalidValue
+from mnemic.actors.kernel.ports import Ports
+from mnemic.actors.recall.messages import GetMemories, Recall
 from mnemic.actors.recall.retriever import RetrieverActor
+from mnemic.actors.scopes.messages import FindScope
 from mnemic.actors.sleep.consolidator import ConsolidatorActor
+from mnemic.actors.sleep.messages import NightReport, Preempt, Sleep
+from mnemic.actors.store.messages import Committed, Count
 
 NO_CLASS = 3
 

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from mnemic.actors.protocol.recall.messages import Memory
+from mnemic.actors.recall.messages import Memory
 from mnemic.runtime.minds.homes import open_mind
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.reader import open_reader
 from tests.assistants.programs import ASSISTANTS, SENT, World, programs
 from tests.waiting import until
 

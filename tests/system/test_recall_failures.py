@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mnemic.runtime.minds.homes import open_mind
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.reader import open_reader
 from tests.assistants.programs import ASSISTANTS, World, programs
 from tests.system.test_assistants import settled
 from tests.waiting import until

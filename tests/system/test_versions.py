@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.errors import OlderProcess
+from mnemic.actors.kernel.errors import OlderProcess
 from mnemic.runtime.client.client import RemoteActorSystem
 from mnemic.runtime.client.launcher import request_drain
 from mnemic.runtime.client.unix_http import call, held_request

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.events import KINDS
-from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.index.recall_index import RecallIndex
+from mnemic.actors.kernel.events import KINDS
+from mnemic.actors.kernel.snapshot import Snapshot
 from mnemic.actors.recall.ranking.asked_when import AskedWhen
-from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.algorithms.knowledge.answering import MAX_CHARS, AnswerReading, find_worked, read_wanted
 from mnemic.algorithms.retrieval.calibration import FULL
 from mnemic.algorithms.text.terms import telling_terms

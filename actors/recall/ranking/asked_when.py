@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.recall.messages import Recall
-from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.protocol.times import Zone, day_end, day_of, local_day
-from mnemic.actors.recall.query import question_words
+from mnemic.actors.index.query import question_words
+from mnemic.actors.index.recall_index import RecallIndex
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.kernel.times import Zone, day_end, day_of, local_day
+from mnemic.actors.recall.messages import Recall
 from mnemic.actors.recall.ranking.day_signal import days_in_question
-from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.algorithms.knowledge.asked_time import AskedTime, Predecessor, asked_time, asks_for_newest
 from mnemic.algorithms.text.days import DateRange
 

@@ -14,7 +14,7 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.times import DAY_US, day_of
+from mnemic.actors.kernel.times import DAY_US, day_of
 from mnemic.algorithms.text.days import DateRange, extract_dates
 from mnemic.algorithms.text.languages.table import BY_CODE, DEFAULT
 from mnemic.algorithms.text.terms import language_of

@@ -11,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.meaning.messages import QueryEmbedded
-from mnemic.actors.protocol.recall.messages import Recall
-from mnemic.actors.recall.query import QuestionWord
+from mnemic.actors.index.query import QuestionWord
+from mnemic.actors.index.recall_index import Cosines, RecallIndex
+from mnemic.actors.index.word_index import WORDS_DAMAGED
+from mnemic.actors.meaning.messages import QueryEmbedded
+from mnemic.actors.recall.messages import Recall
 from mnemic.actors.recall.ranking.reranker import DENSE_WEIGHT, FirstPass
-from mnemic.actors.recall.recall_index import Cosines, RecallIndex
-from mnemic.actors.recall.word_index import WORDS_DAMAGED
 from mnemic.algorithms.retrieval.bm25 import bm25, full_score, full_score_of, telling_share
 from mnemic.algorithms.retrieval.fusion import SignalScores
 from mnemic.algorithms.retrieval.scan import NATIVE, RESCORE_ROWS

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.actors.index.recall_index import RecallIndex
 from mnemic.actors.recall.ranking.answers import Remedy
 from mnemic.actors.recall.ranking.replaced import Replacements
-from mnemic.actors.recall.recall_index import RecallIndex
 
 _CORRECTION_MARGIN = 1e-3  # a correction stands this much above what it replaces
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.sleep.effects import RECENT_USES, Trial, decode_groups, decode_weights
-from mnemic.actors.protocol.sleep.snapshot import DerivedRecord
-from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.recall.recall_index import RecallIndex
+from mnemic.actors.index.recall_index import RecallIndex
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.sleep.effects import RECENT_USES, Trial, decode_groups, decode_weights
+from mnemic.actors.sleep.queries import DerivedRecord
 from mnemic.algorithms.sleep.activation import base_level, wanted_again
 
 _STATES = 3  # kept: the usual one, and both of a stage that is examined

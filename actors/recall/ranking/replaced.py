@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from mnemic.actors.protocol.events import to_text
-from mnemic.actors.protocol.knowledge.snapshot import PairRecord, StatementRecord
-from mnemic.actors.protocol.recall.messages import FactRef
-from mnemic.actors.protocol.snapshot import Snapshot
+from mnemic.actors.kernel.events import to_text
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.knowledge.queries import PairRecord, StatementRecord
+from mnemic.actors.recall.messages import FactRef
 from mnemic.algorithms.text.terms import fold_letters
 
 _LEAST_TERMS = 2  # of a question, that a clause holds which is asked for by more than its subject or its value

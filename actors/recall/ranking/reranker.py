@@ -14,13 +14,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.changes import EncoderName
-from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.errors import ModelError, RuntimeFault
-from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.recall.query import QuestionWord
-from mnemic.actors.recall.recall_index import RecallIndex
-from mnemic.actors.recall.vocabulary import Vocabulary, compounds
+from mnemic.actors.index.query import QuestionWord
+from mnemic.actors.index.recall_index import RecallIndex
+from mnemic.actors.index.vocabulary import Vocabulary, compounds
+from mnemic.actors.kernel.contract import Context
+from mnemic.actors.kernel.errors import ModelError, RuntimeFault
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.meaning.changes import EncoderName
 from mnemic.algorithms.retrieval.bm25 import GroupedPostings, inverse_document_frequency, saturation, telling_share
 from mnemic.algorithms.retrieval.context import best_matches, context_cosine, relatedness, word_similarities
 from mnemic.algorithms.text.languages.table import DEFAULT

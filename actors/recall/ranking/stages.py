@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.recall.messages import Hit, Recall
-from mnemic.actors.protocol.snapshot import Columns
-from mnemic.actors.recall.folding import Copies
-from mnemic.actors.recall.query import QuestionWord
+from mnemic.actors.index.folding import Copies
+from mnemic.actors.index.query import QuestionWord
+from mnemic.actors.index.recall_index import Cosines
+from mnemic.actors.log.queries import Columns
+from mnemic.actors.recall.messages import Hit, Recall
 from mnemic.actors.recall.ranking.asked_when import AskedWhen
 from mnemic.actors.recall.ranking.day_signal import WEIGHT, day_nearness
 from mnemic.actors.recall.ranking.replaced import Replacements
 from mnemic.actors.recall.ranking.reranker import FirstPass
-from mnemic.actors.recall.recall_index import Cosines
 from mnemic.algorithms.retrieval.calibration import Calibration
 from mnemic.algorithms.retrieval.fusion import FusedScores, SignalScores
 

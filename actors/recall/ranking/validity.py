@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.snapshot import Snapshot
-from mnemic.actors.protocol.times import Zone, day_end, day_of, local_day
+from mnemic.actors.index.recall_index import RecallIndex
+from mnemic.actors.kernel.snapshot import Snapshot
+from mnemic.actors.kernel.times import Zone, day_end, day_of, local_day
 from mnemic.actors.recall.ranking.asked_when import AskedWhen
 from mnemic.actors.recall.ranking.replaced import Replacements
-from mnemic.actors.recall.recall_index import RecallIndex
 from mnemic.algorithms.knowledge.asked_time import AskedTime
 from mnemic.algorithms.retrieval.calibration import FULL
 

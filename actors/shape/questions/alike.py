@@ -12,9 +12,9 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory
-from mnemic.actors.protocol.message import format_id
-from mnemic.actors.recall.recall_index import RecallIndex
+from mnemic.actors.index.recall_index import RecallIndex
+from mnemic.actors.kernel.errors import InvalidValue, NoSuchMemory
+from mnemic.actors.kernel.message import format_id
 from mnemic.actors.shape.fillers import ShapeSearch
 from mnemic.actors.shape.patterns import PatternQuery
 from mnemic.algorithms.retrieval.scan import RESCORE_ROWS

@@ -16,9 +16,9 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
-from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.shape.messages import Answer
+from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.actors.shape.fillers import MAX_MATCHES, ShapeSearch
+from mnemic.actors.shape.messages import Answer
 from mnemic.actors.shape.questions.fact_paths import FactGraph
 from mnemic.hd.encoders import canonical, match_kind
 from mnemic.hd.query import Matches, best_matches

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.shape.messages import Answer
-from mnemic.actors.protocol.snapshot import Columns
+from mnemic.actors.log.queries import Columns
 from mnemic.actors.shape.fillers import ShapeSearch
+from mnemic.actors.shape.messages import Answer
 from mnemic.actors.shape.patterns import SESSION, PatternPair
 from mnemic.actors.shape.questions.partial import Cue, read_cues
 from mnemic.hd.evidence import WRONG_CUE

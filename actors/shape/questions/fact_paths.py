@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from mnemic.actors.protocol.shape.messages import Answer
 from mnemic.actors.shape.fillers import ShapeSearch
+from mnemic.actors.shape.messages import Answer
 
 MAX_HOPS = 3
 """A path has at most so many relations."""

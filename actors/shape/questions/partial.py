@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.snapshot import filler_term
 from mnemic.actors.shape.about import TextQuery
 from mnemic.actors.shape.fillers import Sample, ShapeSearch
 from mnemic.actors.shape.patterns import PatternPair
+from mnemic.actors.shape.queries import filler_term
 from mnemic.hd.encoders import match_kind
 from mnemic.hd.evidence import MIN_SIMILARITY, WRONG_CUE, cue_evidence
 from mnemic.hd.query import Matches

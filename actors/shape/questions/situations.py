@@ -16,11 +16,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.recall.messages import Memory
-from mnemic.actors.protocol.shape.messages import Answer
-from mnemic.actors.protocol.snapshot import MOST_SHIFT, Columns, filler_term
+from mnemic.actors.log.queries import Columns
+from mnemic.actors.recall.messages import Memory
 from mnemic.actors.shape.fillers import Sample, ShapeSearch
+from mnemic.actors.shape.messages import Answer
 from mnemic.actors.shape.patterns import STEP_ROLES, THEN
+from mnemic.actors.shape.queries import MOST_SHIFT, filler_term
 from mnemic.algorithms.steps.mends import MAX_STEPS, DoneStep, attempts
 from mnemic.algorithms.steps.steps import call_line
 from mnemic.hd.evidence import WRONG_CUE, cue_evidence

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.communities.changes import BoundaryReason
-from mnemic.actors.protocol.communities.messages import UpdateCommunities
-from mnemic.actors.protocol.communities.snapshot import MemberCodes, Members
-from mnemic.actors.protocol.meaning.messages import EmbedPending
+from mnemic.actors.communities.changes import BoundaryReason
+from mnemic.actors.communities.messages import UpdateCommunities
+from mnemic.actors.communities.queries import MemberCodes, Members
+from mnemic.actors.meaning.messages import EmbedPending
 from mnemic.bench.harness.homes import MIND_NAME, actors_of, bind_all
 from mnemic.bench.harness.measure import Row
 from mnemic.bench.harness.processes import run_mnemic
@@ -32,7 +32,7 @@ from mnemic.hd.algebra import default_algebra
 from mnemic.hd.space import Space
 from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.minds.homes import open_mind
-from mnemic.runtime.store.read.reader import StoreSnapshot, open_reader
+from mnemic.runtime.store.reader import StoreSnapshot, open_reader
 
 _STARTS = 5  # of k-means; the best counts
 _ROUNDS = 50

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.communities.snapshot import MemberCodes, Members
+from mnemic.actors.communities.queries import MemberCodes, Members
 from mnemic.actors.shape.prototypes import ScopeTopics, bundle_prototypes, nearest_topics
 from mnemic.hd.algebra import Algebra
 from mnemic.hd.space import Space

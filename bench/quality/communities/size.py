@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import psutil
 
-from mnemic.actors.protocol.communities.messages import ListCommunities, UpdateCommunities
+from mnemic.actors.communities.messages import ListCommunities, UpdateCommunities
 from mnemic.bench.harness.homes import SyntheticCorpus, actors_of, bench_scopes, extend_home, fill_home
 from mnemic.bench.harness.measure import Row
 from mnemic.bench.harness.plot import Line

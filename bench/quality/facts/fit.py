@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.recall.messages import Recall, Recalled
+from mnemic.actors.recall.messages import Recall, Recalled
 from mnemic.algorithms.knowledge.asked_time import asked_time
 from mnemic.algorithms.knowledge.assertion import RATES, status
 from mnemic.algorithms.knowledge.rivals import COEFFICIENTS, MAX_CHARS, pair_features, same_slot
@@ -32,7 +32,7 @@ from mnemic.bench.quality.asking import RULES
 from mnemic.bench.quality.facts.change_sets import Slot, made_lives, quiet_changes
 from mnemic.bench.quality.question_sets import locomo_set
 from mnemic.runtime.minds.homes import open_mind
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.reader import open_reader
 
 _HITS = 30  # of a question
 _LONGEST_CHARS = 800  # of a text that is fitted on: what is long, and replaces nothing, teaches what length tells

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.meaning.messages import EmbedQuery, QueryEmbedded
+from mnemic.actors.meaning.messages import EmbedQuery, QueryEmbedded
 from mnemic.algorithms.knowledge.replacement import grade
 from mnemic.algorithms.knowledge.said import Said
 from mnemic.bench.harness.measure import Row

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.recall.messages import Memory
-from mnemic.actors.protocol.shape.messages import Shape, Shaped
-from mnemic.actors.recall.recall_index import RecallIndex
+from mnemic.actors.index.recall_index import RecallIndex
+from mnemic.actors.recall.messages import Memory
+from mnemic.actors.shape.messages import Shape, Shaped
 from mnemic.actors.shape.shape_index import ShapeIndex
 from mnemic.bench.harness.homes import MIND_NAME
 from mnemic.bench.harness.measure import Row
@@ -24,7 +24,7 @@ from mnemic.bench.harness.metrics import any_at, reciprocal_rank
 from mnemic.bench.harness.statistics import mean_interval, paired_test
 from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.minds.homes import open_mind
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.reader import open_reader
 
 _DEPTH = 1_000
 _SHAPE, _COSINE, _COUNT = "shape --like", "cosine of the texts", "count of shared fillers"

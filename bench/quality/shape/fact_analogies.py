@@ -21,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.shape.messages import Shape, Shaped
-from mnemic.actors.recall.recall_index import RecallIndex
+from mnemic.actors.index.recall_index import RecallIndex
 from mnemic.actors.shape.fillers import ShapeSearch
+from mnemic.actors.shape.messages import Shape, Shaped
 from mnemic.actors.shape.shape_index import ShapeIndex
 from mnemic.bench.harness.homes import MIND_NAME, actors_of
 from mnemic.bench.harness.measure import Row
@@ -31,7 +31,7 @@ from mnemic.bench.harness.processes import run_mnemic
 from mnemic.bench.harness.statistics import paired_test
 from mnemic.hd.codebook import draw_hypervector
 from mnemic.runtime.minds.homes import open_mind
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.reader import open_reader
 
 Codes = NDArray[np.uint64]
 Facts = dict[str, list[tuple[str, str]]]

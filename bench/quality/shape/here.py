@@ -22,10 +22,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.ambient_messages import Brief, Briefed, FailedCall
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.recall.messages import Memory
-from mnemic.actors.recall.recall_index import RecallIndex
+from mnemic.actors.brief.messages import Brief, Briefed, FailedCall
+from mnemic.actors.index.recall_index import RecallIndex
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.recall.messages import Memory
 from mnemic.actors.shape.fillers import ShapeSearch
 from mnemic.actors.shape.questions.situations import (
     DECAY,
@@ -48,7 +48,7 @@ from mnemic.hd.codebook import draw_hypervector
 from mnemic.hd.records import Pair
 from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.minds.homes import open_mind
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.reader import open_reader
 
 Floats = NDArray[np.float64]
 Coarse = tuple[str, str, str]

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mnemic.actors.protocol.shape.messages import Shape, Shaped
-from mnemic.actors.protocol.snapshot import MOST_SHIFT
+from mnemic.actors.shape.messages import Shape, Shaped
+from mnemic.actors.shape.queries import MOST_SHIFT
 from mnemic.bench.harness.homes import MIND_NAME
 from mnemic.bench.harness.measure import Row
 from mnemic.bench.harness.statistics import mean_interval, paired_test
@@ -30,7 +30,7 @@ from mnemic.hd.letters import SpellingEncoder
 from mnemic.hd.space import Space
 from mnemic.runtime.engine.supervisor import Supervisor
 from mnemic.runtime.minds.homes import open_mind
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.reader import open_reader
 
 GOAL_ONE_WRONG = 0.95
 _CUES, _MOST_ALIKE, _K = 4, 3, 10

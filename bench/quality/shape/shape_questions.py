@@ -16,9 +16,9 @@ from pathlib import Path
 
 import msgspec
 
-from mnemic.actors.protocol.recall.messages import Memory
-from mnemic.actors.protocol.shape.messages import UNKNOWN
-from mnemic.actors.protocol.times import day_of
+from mnemic.actors.kernel.times import day_of
+from mnemic.actors.recall.messages import Memory
+from mnemic.actors.shape.messages import UNKNOWN
 from mnemic.algorithms.text.keyphrases import key_phrases
 
 _CLAIMED = re.compile(r"D\d+:\d+")

@@ -22,9 +22,9 @@ import msgspec
 import numpy as np
 
 from mnemic.actors.brief.compose import BUDGET_TOKENS, compose_session_start
-from mnemic.actors.protocol.ambient_messages import Brief, BriefingSources, Quote
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.ports import Encoder
+from mnemic.actors.brief.messages import Brief, BriefingSources, Quote
+from mnemic.actors.kernel.ports import Encoder
+from mnemic.actors.kernel.scope_paths import ScopeRef
 from mnemic.algorithms.sleep.digest import digest_sentences
 from mnemic.algorithms.text.terms import telling_terms
 from mnemic.bench.harness.homes import MIND_NAME, actors_of, lexical_settings
@@ -35,7 +35,7 @@ from mnemic.bench.quality.question_sets import QuestionSet
 from mnemic.bench.quality.sleep.nights import have_night
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import create_mind, open_mind
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.reader import open_reader
 
 _FIRST_CUT, _EACH = 4, 2  # sessions
 _LEAST_ASKED_CHARS = 30

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from mnemic.actors.protocol.recall.messages import Recall
+from mnemic.actors.recall.messages import Recall
 from mnemic.bench.harness.homes import IDLE_SETTINGS, SyntheticCorpus, actors_of, bind_all, fill_home
 from mnemic.bench.harness.measure import Row, goal, milliseconds, skipped
 from mnemic.bench.quality.sleep.nights import have_night

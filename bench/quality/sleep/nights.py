@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mnemic.actors.protocol.sleep.messages import NightReport, Sleep
+from mnemic.actors.sleep.messages import NightReport, Sleep
 from mnemic.runtime.engine.supervisor import Supervisor
 
 

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mnemic.actors.protocol.changes import DeliveredSpan
-from mnemic.actors.protocol.log_messages import NoteDelivery
-from mnemic.actors.protocol.recall.messages import Hit, Recall, Recalled
+from mnemic.actors.log.changes import DeliveredSpan
+from mnemic.actors.log.messages import NoteDelivery
+from mnemic.actors.recall.messages import Hit, Recall, Recalled
 from mnemic.bench.harness.homes import actors_of
 from mnemic.bench.harness.measure import Row
 from mnemic.bench.harness.metrics import any_at, reciprocal_rank

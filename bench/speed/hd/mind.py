@@ -21,12 +21,12 @@ import msgspec
 import numpy as np
 import psutil
 
-from mnemic.actors.protocol.changes import AddMemory
-from mnemic.actors.protocol.events import Outcome
-from mnemic.actors.protocol.recall.messages import Recall
-from mnemic.actors.protocol.shape.messages import BindPending, BindProgress, Shape, Shaped
-from mnemic.actors.protocol.store.messages import Count, Counts
+from mnemic.actors.kernel.events import Outcome
+from mnemic.actors.log.changes import AddMemory
+from mnemic.actors.recall.messages import Recall
 from mnemic.actors.shape.bind import BOUND_DIMENSIONS
+from mnemic.actors.shape.messages import BindPending, BindProgress, Shape, Shaped
+from mnemic.actors.store.messages import Count, Counts
 from mnemic.bench.harness.homes import MIND_NAME, SyntheticCorpus, actors_of, fill_home, store_of
 from mnemic.bench.harness.measure import Row, goal, milliseconds
 from mnemic.runtime.engine.supervisor import Supervisor

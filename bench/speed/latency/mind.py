@@ -20,8 +20,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command does; befor
 import numpy as np
 import psutil
 
-from mnemic.actors.protocol.meaning.messages import EmbedQuery
-from mnemic.actors.protocol.recall.messages import Recall, Recalled
+from mnemic.actors.meaning.messages import EmbedQuery
+from mnemic.actors.recall.messages import Recall, Recalled
 from mnemic.bench.harness.homes import actors_of, store_of
 from mnemic.bench.harness.measure import Row
 from mnemic.runtime.engine.supervisor import Supervisor

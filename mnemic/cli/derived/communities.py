@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mnemic.actors.protocol.communities.messages import ListCommunities
+from mnemic.actors.communities.messages import ListCommunities
 from mnemic.cli.context import CLOCK, FOLDER_SCOPE, CommandContext, cli, common_options, verb_options
 from mnemic.cli.terminal.output import Line, degraded_lines, hit_lines, local_day, progress_bars, searched_scope
 from mnemic.runtime.api.reports import pluralize

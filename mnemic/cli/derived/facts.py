@@ -8,9 +8,9 @@ from typing import Any, get_args
 
 import click
 
-from mnemic.actors.protocol.knowledge.changes import Verdict
-from mnemic.actors.protocol.knowledge.messages import ListConflicts, ListEntities, ListFacts, ShowEntity
-from mnemic.actors.protocol.recall.messages import Scopes
+from mnemic.actors.kernel.scope_paths import Scopes
+from mnemic.actors.knowledge.changes import Verdict
+from mnemic.actors.knowledge.messages import ListConflicts, ListEntities, ListFacts, ShowEntity
 from mnemic.cli.context import CLOCK, FOLDER_SCOPE, CommandContext, cli, common_options, verb_options
 from mnemic.cli.terminal.output import Line, escape_controls, local_day, progress_bars, searched_scope, short_id
 from mnemic.runtime.api.mind import Mind

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mnemic.actors.protocol.sleep.messages import ListDigests, ListNights, ListProcedures, ShowProfile
+from mnemic.actors.sleep.messages import ListDigests, ListNights, ListProcedures, ShowProfile
 from mnemic.cli.context import FOLDER_SCOPE, MANY_SCOPES, CommandContext, cli, common_options, verb_options
 from mnemic.cli.terminal.output import local_day, local_minute, progress_bars, searched_scope, short_id
 from mnemic.runtime.api.reports import pluralize
@@ -67,7 +67,7 @@ def sleep(
 
 
 def _sleep(chosen: CommandContext, stages: tuple[str, ...], seconds: float, **how: bool) -> None:
-    from mnemic.actors.protocol.message import to_json
+    from mnemic.actors.kernel.message import to_json
 
     with chosen.open(create=False) as mind:
         with progress_bars(chosen.as_json) as progress:
@@ -77,7 +77,7 @@ def _sleep(chosen: CommandContext, stages: tuple[str, ...], seconds: float, **ho
 
 
 def _undo(chosen: CommandContext, number: int | None) -> None:
-    from mnemic.actors.protocol.message import to_json
+    from mnemic.actors.kernel.message import to_json
 
     with chosen.open(create=False) as mind:
         view = to_json(mind.undo_nights(number))
@@ -93,7 +93,7 @@ def nights(chosen: CommandContext, what: tuple[str, ...], k: int | None) -> None
 
     Those that changed something: when, why, and what. With a number, every change of that one.
     """
-    from mnemic.actors.protocol.message import to_json
+    from mnemic.actors.kernel.message import to_json
 
     number = what[-1].lstrip("#") if what else ""
     if what and (not number.isdecimal() or what[:-1] not in ((), ("show",))):

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from mnemic.actors.protocol.errors import MnemicError
-from mnemic.actors.protocol.scopes import MCP_RIGHTS
-from mnemic.actors.protocol.times import to_iso
+from mnemic.actors.kernel.errors import MnemicError
+from mnemic.actors.kernel.scope_paths import MCP_RIGHTS
+from mnemic.actors.kernel.times import to_iso
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options, exit_where_failed, group_options
 from mnemic.cli.hooks.lines import (
     backfill_lines,

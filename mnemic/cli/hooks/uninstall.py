@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.kernel.contract import Clock
+from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.cli.hooks.wiring import WiringResult, uninstall
 from mnemic.cli.start.completions import remove_completions
 from mnemic.cli.start.shell_link import remove_link

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import msgspec
 
-from mnemic.actors.protocol.ambient_messages import Queued
-from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.capture.messages import Queued
+from mnemic.actors.kernel.contract import Clock
+from mnemic.actors.kernel.errors import MnemicError
 from mnemic.hooks.wire.codex_trust import list_codex_hooks, with_trusted_hooks
 from mnemic.hooks.wire.commands import Wiring, make_wiring
 from mnemic.hooks.wire.host import Host, HostTranscripts, existing_transcripts, unread_sessions

@@ -16,7 +16,7 @@ import click
 import msgspec
 from click.shell_completion import ShellComplete, get_completion_class
 
-from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.kernel.errors import MnemicError
 from mnemic.cli.context import cli
 from mnemic.runtime.files.atomic_replace import write_error
 from mnemic.runtime.keys.keys import replace_private

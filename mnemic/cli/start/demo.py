@@ -14,9 +14,9 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
-from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.message import format_id
-from mnemic.actors.protocol.times import to_iso
+from mnemic.actors.kernel.errors import InvalidValue
+from mnemic.actors.kernel.message import format_id
+from mnemic.actors.kernel.times import to_iso
 from mnemic.cli.context import CommandContext
 from mnemic.cli.recall import answer_lines
 from mnemic.cli.start.overview import next_lines, program, step

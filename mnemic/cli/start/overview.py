@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from mnemic.actors.protocol.errors import MnemicError
-from mnemic.actors.protocol.times import to_iso
+from mnemic.actors.kernel.errors import MnemicError
+from mnemic.actors.kernel.times import to_iso
 from mnemic.cli.context import CLOCK, CommandContext
 from mnemic.cli.hooks.lines import short_path
 from mnemic.cli.terminal.output import Line, columns, local_minute

@@ -11,7 +11,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.kernel.errors import MnemicError
 from mnemic.runtime.minds.homes import default_home, expand_home, mind_names
 
 _FOLDERS, _FILES = re.compile(r"(DIR|FOLDER)\b"), re.compile(r"(FILE|KEY)\b")

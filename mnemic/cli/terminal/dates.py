@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
-from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import BadTime
-from mnemic.actors.protocol.times import Zone, parse_time
+from mnemic.actors.kernel.contract import Clock
+from mnemic.actors.kernel.errors import BadTime
+from mnemic.actors.kernel.times import Zone, parse_time
 
 _DAY = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)(.*)", re.DOTALL)
 _ISO_WEEK = re.compile(r"\d{4}-?w\d{2}(-?\d)?")

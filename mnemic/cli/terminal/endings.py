@@ -6,7 +6,7 @@ import signal
 
 import click
 
-from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.kernel.errors import MnemicError
 from mnemic.cli.terminal.interrupts import Terminated
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mnemic.actors.protocol.errors import InvalidValue, MnemicError
+from mnemic.actors.kernel.errors import InvalidValue, MnemicError
 from mnemic.runtime.minds.run_dir import RunDir
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from mnemic.actors.protocol.errors import SourceUnreadable
+from mnemic.actors.kernel.errors import SourceUnreadable
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

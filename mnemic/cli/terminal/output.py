@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from mnemic.actors.protocol.errors import BadTime, MnemicError
-from mnemic.actors.protocol.times import parse_time, to_local_minute
+from mnemic.actors.kernel.errors import BadTime, MnemicError
+from mnemic.actors.kernel.times import parse_time, to_local_minute
 from mnemic.runtime.clock import SystemClock
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from ray.exceptions import (
 )
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from mnemic.actors.protocol.errors import EngineLost, MnemicError
+from mnemic.actors.kernel.errors import EngineLost, MnemicError
 from mnemic.runtime.engine.engine import InstanceDied, RemoteFailure
 from mnemic.runtime.engine.ray.protocol import MindSealRecipe
 from mnemic.runtime.engine.ray.worker import Worker

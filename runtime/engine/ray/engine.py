@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mnemic.actors.protocol.contract import Actor, Clock, Context
-from mnemic.actors.protocol.errors import ActorStopped, EngineLost, MnemicError
+from mnemic.actors.kernel.contract import Actor, Clock, Context
+from mnemic.actors.kernel.errors import ActorStopped, EngineLost, MnemicError
 from mnemic.runtime.engine.engine import (
     ANYWHERE,
     Engine,

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from mnemic.actors.protocol.errors import EngineLost, EngineMissing, InvalidValue
+from mnemic.actors.kernel.errors import EngineLost, EngineMissing, InvalidValue
 from mnemic.runtime.keys.keys import generate_key, write_private
 from mnemic.runtime.minds.run_dir import RunDir, process_start_time
 from mnemic.runtime.version import install_command

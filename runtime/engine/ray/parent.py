@@ -19,8 +19,8 @@ from types import FrameType
 
 import msgspec
 
-from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import NotServed
+from mnemic.actors.kernel.contract import Clock
+from mnemic.actors.kernel.errors import NotServed
 from mnemic.runtime.engine.actor_health import FailureHistory, Quarantine, RestartPolicy, on_failure
 from mnemic.runtime.minds.run_dir import RunDir, ServerInfo, not_served
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, NoReturn
 import msgspec
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.kernel.errors import MnemicError
 from mnemic.runtime.keys.key_slots import read_keys_by_file
 from mnemic.runtime.keys.keys import nonce_prefix
 

@@ -18,8 +18,8 @@ import threading
 from queue import SimpleQueue
 from typing import Any
 
-from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.errors import ActorStopped, MnemicError
+from mnemic.actors.kernel.contract import Context
+from mnemic.actors.kernel.errors import ActorStopped, MnemicError
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.engine import RemoteFailure, error_kind, error_location, redacted_line
 from mnemic.runtime.engine.ray.protocol import (

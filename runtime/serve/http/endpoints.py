@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from mnemic.actors.protocol.message import answer_type
-from mnemic.actors.protocol.scopes import MCP_RIGHTS
+from mnemic.actors.kernel.message import answer_type
+from mnemic.actors.kernel.scope_paths import MCP_RIGHTS
 from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES
 from mnemic.runtime.engine.reports import ActorSystemReport
 from mnemic.runtime.minds.run_dir import PROTOCOL, ServerInfo
@@ -19,7 +19,7 @@ NDJSON = "application/x-ndjson"
 
 Access = Literal["socket", "anyone", "token", "read-all", "write-all"]
 """Who is answered over TCP: nobody, so that only the home's own socket answers; anyone; who shows the token; or who
-shows it where the owner has allowed a right, one of `mnemic.actors.protocol.scopes.MCP_RIGHTS`."""
+shows it where the owner has allowed a right, one of `mnemic.actors.kernel.scope_paths.MCP_RIGHTS`."""
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -222,9 +222,8 @@ _MESSAGE_ACCESS: Mapping[str, Access] = {
 
 
 def _room(kind: type) -> str:
-    """The folder of its module, or the module's own name: ``recall``, ``scopes``, ``log``."""
-    folder, _, name = kind.__module__.removeprefix("mnemic.actors.protocol.").rpartition(".")
-    return folder or name.removesuffix("_messages")
+    """The folder of its module: ``recall``, ``scopes``, ``log``."""
+    return kind.__module__.removeprefix("mnemic.actors.").partition(".")[0]
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (

@@ -21,7 +21,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from mnemic.actors.protocol.errors import BadBody
+from mnemic.actors.kernel.errors import BadBody
 from mnemic.runtime.client.wire import encode_error
 from mnemic.runtime.engine.engine import redacted_line
 from mnemic.runtime.serve.http.readable import ReadableAnswers

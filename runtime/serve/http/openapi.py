@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol import errors
-from mnemic.actors.protocol.errors import MnemicError
-from mnemic.actors.protocol.message import answer_type
+from mnemic.actors.kernel import errors
+from mnemic.actors.kernel.errors import MnemicError
+from mnemic.actors.kernel.message import answer_type
 from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES
 from mnemic.runtime.serve.http.endpoints import (
     ENDPOINTS,

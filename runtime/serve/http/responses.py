@@ -23,7 +23,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from mnemic.actors.protocol.errors import (
+from mnemic.actors.kernel.errors import (
     BodyTooLong,
     InvalidValue,
     MnemicError,

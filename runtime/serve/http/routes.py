@@ -22,11 +22,11 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mnemic.actors.protocol.capture.messages import CaptureText, CaptureTranscript
-from mnemic.actors.protocol.errors import BadBody, InvalidValue, MindLocked, MnemicError, OwnersChoice
-from mnemic.actors.protocol.events import MCP_PREFIX
-from mnemic.actors.protocol.knowledge.messages import SettleConflict
-from mnemic.actors.protocol.times import to_iso
+from mnemic.actors.capture.messages import CaptureText, CaptureTranscript
+from mnemic.actors.kernel.errors import BadBody, InvalidValue, MindLocked, MnemicError, OwnersChoice
+from mnemic.actors.kernel.events import MCP_PREFIX
+from mnemic.actors.kernel.times import to_iso
+from mnemic.actors.knowledge.messages import SettleConflict
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES, decode_message, encode, encode_error
 from mnemic.runtime.clock import SystemClock

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
-from mnemic.actors.protocol.message import field_help
-from mnemic.actors.protocol.shape.messages import Shape
+from mnemic.actors.kernel.message import field_help
+from mnemic.actors.shape.messages import Shape
 
 Schema = dict[str, Any]
 

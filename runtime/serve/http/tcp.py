@@ -36,7 +36,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mnemic.actors.protocol.errors import BadToken, InvalidValue, MnemicError
+from mnemic.actors.kernel.errors import BadToken, InvalidValue, MnemicError
 from mnemic.runtime.client.wire import encode_error
 from mnemic.runtime.keys.keys import generate_key, replace_private
 from mnemic.runtime.serve.http.endpoints import ALLOWED_PATHS, JSON, OPEN_PATHS

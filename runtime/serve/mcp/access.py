@@ -12,10 +12,10 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from mnemic.actors.capture.capture import OWNER
-from mnemic.actors.protocol.errors import NoSuchMemory, OwnersChoice
-from mnemic.actors.protocol.events import MCP_PREFIX
-from mnemic.actors.protocol.recall.messages import Memory
-from mnemic.actors.protocol.scopes import is_everywhere
+from mnemic.actors.kernel.errors import NoSuchMemory, OwnersChoice
+from mnemic.actors.kernel.events import MCP_PREFIX
+from mnemic.actors.kernel.scope_paths import is_everywhere
+from mnemic.actors.recall.messages import Memory
 
 if TYPE_CHECKING:
     from mnemic.runtime.api.mind import Mind
@@ -34,7 +34,7 @@ class Access(NamedTuple):
     """Gives the scope of its project: ``""`` where it has named no folder, ``None`` where nothing is known of it. It
     may take a question, and is called where the answer depends on it."""
     rights: Collection[str]
-    """Of `mnemic.actors.protocol.scopes.MCP_RIGHTS`, those that it has."""
+    """Of `mnemic.actors.kernel.scope_paths.MCP_RIGHTS`, those that it has."""
     is_shared: Callable[[str], bool]
     """Whether all may read a scope."""
     is_there: Callable[[str], bool]

@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.communities.messages import CommunitiesListed
-from mnemic.actors.protocol.errors import UnknownCommunity
-from mnemic.actors.protocol.recall.messages import Scopes
-from mnemic.actors.recall.hits import delivered_span
+from mnemic.actors.communities.messages import CommunitiesListed
+from mnemic.actors.index.hits import delivered_span
+from mnemic.actors.kernel.errors import UnknownCommunity
+from mnemic.actors.kernel.scope_paths import Scopes
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import communities_view, community_view
 from mnemic.runtime.serve.mcp.access import Access

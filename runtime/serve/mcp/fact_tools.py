@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from mnemic.actors.protocol.changes import DeliveredSpan
-from mnemic.actors.protocol.errors import OwnersChoice, UnknownEntity
-from mnemic.actors.protocol.events import MCP_PREFIX
-from mnemic.actors.protocol.knowledge.changes import Verdict
-from mnemic.actors.protocol.knowledge.messages import Conflict, Fact, FactsListed
-from mnemic.actors.protocol.recall.messages import FactRef, Scopes
+from mnemic.actors.kernel.errors import OwnersChoice, UnknownEntity
+from mnemic.actors.kernel.events import MCP_PREFIX
+from mnemic.actors.kernel.scope_paths import Scopes
+from mnemic.actors.knowledge.changes import Verdict
+from mnemic.actors.knowledge.messages import Conflict, Fact, FactsListed
+from mnemic.actors.log.changes import DeliveredSpan
+from mnemic.actors.recall.messages import FactRef
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import knowledge_view, seconds
 from mnemic.runtime.serve.mcp.access import Access

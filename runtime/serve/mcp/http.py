@@ -23,7 +23,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
-from mnemic.actors.protocol.events import escape_surrogates
+from mnemic.actors.kernel.events import escape_surrogates
 from mnemic.runtime.serve.http.responses import BODY_BYTES, read_body
 from mnemic.runtime.serve.mcp.tools import CURRENT_CALLER, Caller
 

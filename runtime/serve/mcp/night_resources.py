@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from mnemic.actors.protocol.changes import DeliveredSpan
-from mnemic.actors.protocol.recall.messages import Scopes
-from mnemic.actors.protocol.sleep.messages import DerivedListed, DigestsListed, ProfileShown
+from mnemic.actors.kernel.scope_paths import Scopes
+from mnemic.actors.log.changes import DeliveredSpan
+from mnemic.actors.sleep.messages import DerivedListed, DigestsListed, ProfileShown
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import knowledge_view
 

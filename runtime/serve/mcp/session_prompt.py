@@ -16,8 +16,8 @@ from mcp.server.mcpserver.prompts import Prompt
 from mcp.types import INTERNAL_ERROR, INVALID_PARAMS
 from pydantic import Field
 
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.errors import BadInput, MnemicError
+from mnemic.actors.kernel.errors import BadInput, MnemicError
+from mnemic.actors.kernel.scope_paths import ScopeRef
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.serve.mcp.tool_schemas import error_text, find_unknown
 

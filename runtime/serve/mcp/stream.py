@@ -32,7 +32,7 @@ from mcp.types import (
 )
 from pydantic import ValidationError
 
-from mnemic.actors.protocol.errors import ActorStopped, EngineLost, InvalidValue, MnemicError
+from mnemic.actors.kernel.errors import ActorStopped, EngineLost, InvalidValue, MnemicError
 from mnemic.runtime.client.wire import encode_error
 from mnemic.runtime.engine.engine import safe_cause
 from mnemic.runtime.keys.keys import random_id

@@ -15,9 +15,9 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import ValidationError
 
-from mnemic.actors.protocol.errors import BadInput, InvalidValue, MissingArgument, MnemicError, UnknownArgument
-from mnemic.actors.protocol.message import Id, Text, Time, from_json, safe_operand
-from mnemic.actors.protocol.times import UTC_ZONE, Zone
+from mnemic.actors.kernel.errors import BadInput, InvalidValue, MissingArgument, MnemicError, UnknownArgument
+from mnemic.actors.kernel.message import Id, Text, Time, from_json, safe_operand
+from mnemic.actors.kernel.times import UTC_ZONE, Zone
 
 T = TypeVar("T")
 

@@ -22,10 +22,11 @@ from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.server.mcpserver.resources import FunctionResource
 from pydantic import BeforeValidator
 
-from mnemic.actors.protocol.capture.messages import CaptureText, Forget
-from mnemic.actors.protocol.changes import DeliveredSpan, ScopeRef
-from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import (
+from mnemic.actors.capture.forget_messages import Forget
+from mnemic.actors.capture.messages import CaptureText
+from mnemic.actors.index.hits import MOST_SAME, character_start, delivered_span, token_count
+from mnemic.actors.kernel.contract import Clock
+from mnemic.actors.kernel.errors import (
     BadInput,
     InvalidValue,
     MindMissing,
@@ -34,16 +35,16 @@ from mnemic.actors.protocol.errors import (
     SwitchedOff,
     UnknownScope,
 )
-from mnemic.actors.protocol.events import MCP_PREFIX
-from mnemic.actors.protocol.knowledge.messages import ListFacts, SettleConflict
-from mnemic.actors.protocol.message import format_id, parse_id, to_json
-from mnemic.actors.protocol.recall.messages import GetMemories, Memory, Recall, Scopes
-from mnemic.actors.protocol.scopes import suggest_scopes
-from mnemic.actors.protocol.shape.messages import Shape, pattern_texts, validate_shape
-from mnemic.actors.protocol.sleep.messages import Sleep
-from mnemic.actors.protocol.times import offset_in, to_iso
-from mnemic.actors.recall.hits import MOST_SAME, character_start, delivered_span, token_count
+from mnemic.actors.kernel.events import MCP_PREFIX
+from mnemic.actors.kernel.message import format_id, parse_id, to_json
+from mnemic.actors.kernel.scope_paths import ScopeRef, Scopes, suggest_scopes
+from mnemic.actors.kernel.times import offset_in, to_iso
+from mnemic.actors.knowledge.messages import ListFacts, SettleConflict
+from mnemic.actors.log.changes import DeliveredSpan
+from mnemic.actors.recall.messages import GetMemories, Memory, Recall
+from mnemic.actors.shape.messages import Shape, pattern_texts, validate_shape
 from mnemic.actors.shape.patterns import parse_pattern
+from mnemic.actors.sleep.messages import Sleep
 from mnemic.hd.roles import ROLES
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.questions import question

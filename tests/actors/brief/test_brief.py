@@ -11,13 +11,13 @@ import pytest
 
 from mnemic.actors.brief import brief
 from mnemic.actors.brief.brief import MOST_RECALLED, RECALLED_BYTES, BriefSettings, answer_brief
-from mnemic.actors.protocol.ambient_messages import Brief, Briefed
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.errors import ModelMissing, StoreBusy
-from mnemic.actors.protocol.log_messages import DeliveriesListed, ListDeliveries
-from mnemic.actors.protocol.meaning.messages import EmbedQuery
-from mnemic.actors.protocol.store.messages import Apply
+from mnemic.actors.brief.messages import Brief, Briefed
+from mnemic.actors.kernel.errors import ModelMissing, StoreBusy
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.log.messages import DeliveriesListed, ListDeliveries
+from mnemic.actors.meaning.messages import EmbedQuery
 from mnemic.actors.recall.retriever import RetrieverActor
+from mnemic.actors.store.messages import Apply
 from tests.harness import START_US, ActorHarness, turns
 
 PLACE = ScopeRef(path="shelf", project=None, found="named")

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from mnemic.actors.brief.brief import BRIEFING_NOTE, decode_note, encode_note
-from mnemic.actors.protocol.ambient_messages import Drained, DrainSpool
-from mnemic.actors.protocol.changes import DeliveredSpan, RecordDelivery
-from mnemic.actors.protocol.events import HookRecord
-from mnemic.actors.protocol.log_messages import DeliveriesListed, ListDeliveries
+from mnemic.actors.capture.messages import Drained, DrainSpool
+from mnemic.actors.kernel.events import HookRecord
+from mnemic.actors.log.changes import DeliveredSpan, RecordDelivery
+from mnemic.actors.log.messages import DeliveriesListed, ListDeliveries
 from tests.harness import START_US, ActorHarness
 
 CHANGE = RecordDelivery(

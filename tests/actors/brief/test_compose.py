@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.brief.compose import BUDGET_TOKENS, compose_prompt, compose_session_start
+from mnemic.actors.brief.messages import NO_SOURCES, BriefingSources, LastSession, Quote, UnresolvedFailure
 from mnemic.actors.brief.page import FRAME_END, FRAME_START, quote_inline
 from mnemic.actors.brief.reasons import session_start_reasons
-from mnemic.actors.protocol.ambient_messages import NO_SOURCES, BriefingSources, LastSession, Quote, UnresolvedFailure
-from mnemic.actors.protocol.changes import DeliveredSpan
-from mnemic.actors.protocol.events import to_bytes
-from mnemic.actors.protocol.times import FixedZone
-from mnemic.actors.recall.hits import token_count
+from mnemic.actors.index.hits import token_count
+from mnemic.actors.kernel.events import to_bytes
+from mnemic.actors.kernel.times import FixedZone
+from mnemic.actors.log.changes import DeliveredSpan
 from mnemic.hooks.hosts.gemini_cli_events import hook_context_events
 
 MORE = "For more, call memory_recall with a question; memory_get with an id gives a memory whole."

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 
 from mnemic.actors.brief.compose import compose_session_start
+from mnemic.actors.brief.messages import BriefingSources, LastSession, Quote, UnresolvedFailure
 from mnemic.actors.brief.reasons import prompt_reason, session_start_reasons
-from mnemic.actors.protocol.ambient_messages import BriefingSources, LastSession, Quote, UnresolvedFailure
 from tests.actors.brief.test_compose import MATERIALS
 
 AT = 1_760_000_000_000_000

@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemic.actors.protocol.ambient_messages import Brief, Briefed
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.errors import ModelMissing
-from mnemic.actors.protocol.events import Event, to_bytes
+from mnemic.actors.brief.messages import Brief, Briefed
+from mnemic.actors.kernel.errors import ModelMissing
+from mnemic.actors.kernel.events import Event, to_bytes
+from mnemic.actors.kernel.scope_paths import ScopeRef
 from tests.clocks import ManualClock
 from tests.harness import ActorHarness
 from tests.waiting import until

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from mnemic.actors.brief.compose import FRAME_END, FRAME_START, quote_inline
-from mnemic.actors.protocol.ambient_messages import Brief, Briefed
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.events import Event, to_bytes
+from mnemic.actors.brief.messages import Brief, Briefed
+from mnemic.actors.kernel.events import Event, to_bytes
+from mnemic.actors.kernel.scope_paths import ScopeRef
 from tests.harness import START_US, ActorHarness
 
 INJECTIONS = json.loads((Path(__file__).parents[2] / "fixtures/injections.json").read_text())["injections"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from mnemic.actors.brief.messages import Quote
 from mnemic.actors.brief.repeats import Said, merge_repeats, statement_key
-from mnemic.actors.protocol.ambient_messages import Quote
-from mnemic.actors.protocol.events import to_text
+from mnemic.actors.kernel.events import to_text
 
 
 def said(text: str, *at: int, **fields: Any) -> Said:

@@ -15,7 +15,7 @@ from mnemic.actors.brief.statement_cues import (
     holds_cue,
     is_open,
 )
-from mnemic.actors.protocol.events import Event, to_text
+from mnemic.actors.kernel.events import Event, to_text
 from mnemic.algorithms.text.sentences import plain_sentences
 from mnemic.hooks.read.formats import find_transcripts, open_transcript
 from tests.processes.faces import EXAMPLE

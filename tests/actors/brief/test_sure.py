@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.ambient_messages import Brief, Briefed
-from mnemic.actors.protocol.changes import ScopeRef
+from mnemic.actors.brief.messages import Brief, Briefed
+from mnemic.actors.kernel.scope_paths import ScopeRef
 from tests.harness import START_US, ActorHarness
 
 MINUTE_US = 60_000_000

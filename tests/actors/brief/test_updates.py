@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.ambient_messages import Brief, Briefed
+from mnemic.actors.brief.messages import Brief, Briefed
 from mnemic.actors.recall.retriever import RetrieverActor
 from tests.actors.knowledge.test_knowledge import BOARD, DAY_US, SHELF, harness, read, say
 from tests.harness import START_US, ActorHarness

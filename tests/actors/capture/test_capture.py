@@ -17,16 +17,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.actors.capture.capture_filter import CaptureFilter
+from mnemic.actors.capture.changes import CountOccurrences
+from mnemic.actors.capture.forget_messages import Forget
 from mnemic.actors.capture.gone_folders import GoneFolders
+from mnemic.actors.capture.messages import CaptureTranscript, TranscriptCaptured
 from mnemic.actors.capture.prepare import ChangeBuilder, identity_of, new_id
 from mnemic.actors.capture.transcripts import TranscriptCapture
-from mnemic.actors.protocol.capture.messages import CaptureTranscript, Forget, TranscriptCaptured
-from mnemic.actors.protocol.changes import AddMemory, CountOccurrences, ScopeRef
-from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.errors import ActorFailed, InvalidValue, NoSuchMemory, SourceUnreadable
-from mnemic.actors.protocol.events import Event, MalformedLine, SourceItem, UnknownFields, to_bytes
-from mnemic.actors.protocol.ports import Scrubbed
-from mnemic.actors.protocol.store.messages import AddOutcome, Applied, Apply
+from mnemic.actors.kernel.contract import Context
+from mnemic.actors.kernel.errors import ActorFailed, InvalidValue, NoSuchMemory, SourceUnreadable
+from mnemic.actors.kernel.events import Event, MalformedLine, SourceItem, UnknownFields, to_bytes
+from mnemic.actors.kernel.ports import Scrubbed
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.log.changes import AddMemory
+from mnemic.actors.store.messages import AddOutcome, Applied, Apply
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.minds.projects import is_gone_folder, is_ignored, resolve_scope
 from tests import built

@@ -18,11 +18,11 @@ from mnemic.actors.capture.capture_filter import (
     session_mode,
     session_mode_changes,
 )
-from mnemic.actors.protocol.ambient_messages import QueueTranscripts
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.errors import CapturePaused, LeftOut, PausesUnreadable
-from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, IgnoredSession
-from mnemic.actors.protocol.ports import FileStat, PauseSpan
+from mnemic.actors.capture.messages import QueueTranscripts
+from mnemic.actors.kernel.errors import CapturePaused, LeftOut, PausesUnreadable
+from mnemic.actors.kernel.events import Event, HookEvent, HookRecord, IgnoredSession
+from mnemic.actors.kernel.ports import FileStat, PauseSpan
+from mnemic.actors.kernel.scope_paths import ScopeRef
 from mnemic.runtime.capture.allow_deny import AllowDenyRules
 from mnemic.runtime.engine.settings import Settings
 from tests.actors.capture.test_drain import drained, opened, record, waiting

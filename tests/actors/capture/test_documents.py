@@ -8,9 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mnemic.actors.protocol.capture.messages import CaptureTranscript, Forget
-from mnemic.actors.protocol.events import Event, to_bytes
-from mnemic.actors.protocol.log_messages import ListMemories
+from mnemic.actors.capture.forget_messages import Forget
+from mnemic.actors.capture.messages import CaptureTranscript
+from mnemic.actors.kernel.events import Event, to_bytes
+from mnemic.actors.log.messages import ListMemories
 from tests.harness import ActorHarness, ListSource
 
 

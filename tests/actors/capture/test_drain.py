@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.ambient_messages import (
+from mnemic.actors.capture.messages import (
     CaptureProgress,
     Drained,
     DrainSpool,
@@ -21,9 +21,9 @@ from mnemic.actors.protocol.ambient_messages import (
     QuarantineRetried,
     RetryQuarantined,
 )
-from mnemic.actors.protocol.errors import ActorFailed, DiskFull, UnreadableRecord
-from mnemic.actors.protocol.events import HookEvent, HookRecord, SelfTestEvent, TranscriptRef, to_bytes
-from mnemic.actors.protocol.ports import FileStat, Scrubbed, SpoolBatch, UndecodedRecord
+from mnemic.actors.kernel.errors import ActorFailed, DiskFull, UnreadableRecord
+from mnemic.actors.kernel.events import HookEvent, HookRecord, SelfTestEvent, TranscriptRef, to_bytes
+from mnemic.actors.kernel.ports import FileStat, Scrubbed, SpoolBatch, UndecodedRecord
 from tests.built import event
 from tests.harness import START_US, ActorHarness, ListSpool, turns
 from tests.processes.faces import name_scope

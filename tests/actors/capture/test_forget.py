@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.actors.capture.forget import REASON_BYTES
-from mnemic.actors.protocol.capture.messages import Forget, Forgotten, Recover
-from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory
-from mnemic.actors.protocol.recall.messages import GetMemories
+from mnemic.actors.capture.forget_messages import Forget, Forgotten, Recover
+from mnemic.actors.kernel.errors import InvalidValue, NoSuchMemory
+from mnemic.actors.recall.messages import GetMemories
 from mnemic.runtime.store.schema import connect
 from tests.harness import ActorHarness
 

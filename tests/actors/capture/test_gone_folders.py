@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemic.actors.protocol.changes import MoveProject, RenameScope
-from mnemic.actors.protocol.events import Event
-from mnemic.actors.protocol.ports import FileStat
-from mnemic.actors.protocol.scopes import ChangeScopes
+from mnemic.actors.kernel.events import Event
+from mnemic.actors.kernel.ports import FileStat
+from mnemic.actors.scopes.changes import MoveProject, RenameScope
+from mnemic.actors.scopes.messages import ChangeScopes
 from tests.actors.capture.test_drain import drained, opened, record
 from tests.harness import START_US, ActorHarness, ListSource, turns
 from tests.processes.faces import git_project, name_scope

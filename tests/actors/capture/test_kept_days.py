@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from mnemic.actors.capture.changes import MemoryLabels
 from mnemic.actors.capture.kept_days import with_local_day
-from mnemic.actors.protocol.changes import MemoryLabels
-from mnemic.actors.protocol.times import MINUTE_US
+from mnemic.actors.kernel.times import MINUTE_US
 from tests.clocks import NamedZone
 
 PACIFIC = NamedZone("America/Los_Angeles")

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.capture.quarantine import quarantine_change, scrub_payload
-from mnemic.actors.protocol.events import HookRecord, to_bytes
-from mnemic.actors.protocol.ports import Scrubbed, UndecodedRecord
+from mnemic.actors.kernel.events import HookRecord, to_bytes
+from mnemic.actors.kernel.ports import Scrubbed, UndecodedRecord
 from mnemic.runtime.secrets.secrets import load_scrub
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.ambient_messages import DrainSpool, Queued, QueueTranscripts, RetryQuarantined
-from mnemic.actors.protocol.errors import AmbiguousFormat, InvalidValue, SourceUnreadable
-from mnemic.actors.protocol.ports import FileStat
+from mnemic.actors.capture.messages import DrainSpool, Queued, QueueTranscripts, RetryQuarantined
+from mnemic.actors.kernel.errors import AmbiguousFormat, InvalidValue, SourceUnreadable
+from mnemic.actors.kernel.ports import FileStat
 from mnemic.runtime.minds.projects import IGNORE_FILE
 from tests.actors.capture.test_drain import drained, opened, record, waiting
 from tests.harness import START_US, ActorHarness, turns

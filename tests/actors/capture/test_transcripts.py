@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.events import HookRecord
-from mnemic.actors.protocol.ports import Scrubbed
+from mnemic.actors.kernel.events import HookRecord
+from mnemic.actors.kernel.ports import Scrubbed
+from mnemic.actors.kernel.scope_paths import ScopeRef
 from mnemic.runtime.minds.projects import resolve_scope
 from tests.actors.capture.test_drain import drained, opened, record
 from tests.harness import ActorHarness, turns

@@ -13,21 +13,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mnemic.actors.capture.forget_messages import Forget, Recover
 from mnemic.actors.communities import boundary_work
 from mnemic.actors.communities.boundary_work import BoundaryWork
 from mnemic.actors.communities.communities import CommunitiesActor
-from mnemic.actors.protocol.background import WorkOn
-from mnemic.actors.protocol.capture.messages import Forget, Recover
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.communities.messages import (
-    CommunitiesListed,
-    CommunityProgress,
-    ListCommunities,
-    UpdateCommunities,
-)
-from mnemic.actors.protocol.errors import DeviceExhausted, ModelMissing
-from mnemic.actors.protocol.recall.messages import Recall
-from mnemic.actors.protocol.store.messages import Committed, Rebuild
+from mnemic.actors.communities.messages import CommunitiesListed, CommunityProgress, ListCommunities, UpdateCommunities
+from mnemic.actors.kernel.background import WorkOn
+from mnemic.actors.kernel.errors import DeviceExhausted, ModelMissing
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.recall.messages import Recall
+from mnemic.actors.store.messages import Committed, Rebuild
 from mnemic.algorithms.graph import backends, mosaic
 from tests.harness import NOWHERE, ActorHarness, turns
 from tests.waiting import until

@@ -12,16 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mnemic.actors.communities.changes import LineageEvent, SetPrototypes
 from mnemic.actors.communities.community_views import list_communities, show_community
-from mnemic.actors.protocol.changes import AddCodes, CodeInfo, MergeScopes, Retire, ScopeRef
-from mnemic.actors.protocol.communities.changes import LineageEvent, SetPrototypes
-from mnemic.actors.protocol.communities.messages import (
-    CommunitiesListed,
-    CommunityShown,
-    ListCommunities,
-    ShowCommunity,
-)
-from mnemic.actors.protocol.errors import InvalidValue, UnknownCommunity, UnknownScope
+from mnemic.actors.communities.messages import CommunitiesListed, CommunityShown, ListCommunities, ShowCommunity
+from mnemic.actors.kernel.errors import InvalidValue, UnknownCommunity, UnknownScope
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.log.changes import Retire
+from mnemic.actors.scopes.changes import MergeScopes
+from mnemic.actors.shape.changes import AddCodes, CodeInfo
 from mnemic.algorithms.retrieval.scan import NATIVE
 from mnemic.runtime.store.store import Store
 from tests.built import added

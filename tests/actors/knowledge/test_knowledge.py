@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from mnemic.actors.capture.forget_messages import Forget, Recover
+from mnemic.actors.kernel.errors import InvalidValue, StoreBusy, UnknownConflict, UnknownEntity, UnknownScope
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.knowledge.changes import AddStatements
 from mnemic.actors.knowledge.knowledge import KnowledgeActor
-from mnemic.actors.protocol.capture.messages import Forget, Recover
-from mnemic.actors.protocol.changes import DeliveredSpan, ScopeRef
-from mnemic.actors.protocol.errors import InvalidValue, StoreBusy, UnknownConflict, UnknownEntity, UnknownScope
-from mnemic.actors.protocol.knowledge.changes import AddStatements
-from mnemic.actors.protocol.knowledge.messages import (
+from mnemic.actors.knowledge.messages import (
     ConflictsListed,
     FactsListed,
     ListConflicts,
@@ -25,8 +25,9 @@ from mnemic.actors.protocol.knowledge.messages import (
     ShowEntity,
     UpdateFacts,
 )
-from mnemic.actors.protocol.log_messages import CountUse, NoteDelivery
-from mnemic.actors.protocol.store.messages import Applied, Rebuild
+from mnemic.actors.log.changes import DeliveredSpan
+from mnemic.actors.log.messages import CountUse, NoteDelivery
+from mnemic.actors.store.messages import Applied, Rebuild
 from mnemic.algorithms.knowledge.extraction.statements import statements
 from tests.clocks import ManualClock, NamedZone
 from tests.harness import START_US, ActorHarness, turns

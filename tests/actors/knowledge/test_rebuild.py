@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.capture.messages import Forget, Recover
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.knowledge.messages import (
+from mnemic.actors.capture.forget_messages import Forget, Recover, Selection
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.knowledge.messages import (
     ListConflicts,
     ListEntities,
     ListFacts,
@@ -19,8 +19,7 @@ from mnemic.actors.protocol.knowledge.messages import (
     ShowEntity,
     UpdateFacts,
 )
-from mnemic.actors.protocol.scopes import Selection
-from mnemic.actors.protocol.store.messages import Rebuild
+from mnemic.actors.store.messages import Rebuild
 from mnemic.runtime.store.store import Store
 from mnemic.runtime.transfer.erase import erase
 from tests.harness import START_US, ActorHarness

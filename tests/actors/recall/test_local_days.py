@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.recall.messages import Recall
-from mnemic.actors.protocol.times import DAY_US, MINUTE_US, day_end, local_day
+from mnemic.actors.kernel.times import DAY_US, MINUTE_US, day_end, local_day
+from mnemic.actors.recall.messages import Recall
 from mnemic.actors.recall.ranking.day_signal import day_nearness, days_in_question
 from tests.clocks import ManualClock, NamedZone
 from tests.harness import ActorHarness, turns

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.capture.messages import Forget
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.errors import ModelMissing, UnknownScope, UnknownSession
-from mnemic.actors.protocol.events import KINDS
-from mnemic.actors.protocol.recall.messages import FindSimilar, Recalled
-from mnemic.actors.protocol.shape.messages import Shape
-from mnemic.actors.recall.validate import SIGNALS
+from mnemic.actors.capture.forget_messages import Forget
+from mnemic.actors.index.validate import SIGNALS
+from mnemic.actors.kernel.errors import ModelMissing, UnknownScope, UnknownSession
+from mnemic.actors.kernel.events import KINDS
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.recall.messages import FindSimilar, Recalled
+from mnemic.actors.shape.messages import Shape
 from tests.harness import START_US, ActorHarness
 from tests.shaped import bind
 

@@ -15,17 +15,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.capture.messages import Forget, Recover
-from mnemic.actors.protocol.changes import DeliveredSpan, RecordDelivery, ScopeRef
-from mnemic.actors.protocol.errors import InvalidValue, NoSuchMemory, UnknownScope, UnknownSession
-from mnemic.actors.protocol.events import DEFAULT_KINDS, KINDS, to_bytes, to_text
-from mnemic.actors.protocol.log_messages import ListMemories
-from mnemic.actors.protocol.meaning.messages import EmbedQuery
-from mnemic.actors.protocol.recall.messages import FindScope, GetMemories, Recall, Recalled
-from mnemic.actors.protocol.shape.messages import Shape
-from mnemic.actors.protocol.store.messages import Apply, Count, Rebuild
-from mnemic.actors.recall import recall_index
+from mnemic.actors.capture.forget_messages import Forget, Recover
+from mnemic.actors.index import recall_index
+from mnemic.actors.kernel.errors import InvalidValue, NoSuchMemory, UnknownScope, UnknownSession
+from mnemic.actors.kernel.events import DEFAULT_KINDS, KINDS, to_bytes, to_text
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.log.changes import DeliveredSpan, RecordDelivery
+from mnemic.actors.log.messages import ListMemories
+from mnemic.actors.meaning.messages import EmbedQuery
+from mnemic.actors.recall.messages import GetMemories, Recall, Recalled
 from mnemic.actors.recall.retriever import RetrieverActor
+from mnemic.actors.scopes.messages import FindScope
+from mnemic.actors.shape.messages import Shape
+from mnemic.actors.store.messages import Apply, Count, Rebuild
 from mnemic.algorithms.retrieval import scan
 from mnemic.algorithms.retrieval.calibration import UNLIKELY
 from tests.harness import START_US, ActorHarness, BagEncoder, turns
@@ -793,7 +795,7 @@ def test_a_hit_is_no_longer_than_asked_for_nor_than_the_setting_says(tmp_path: P
 def test_a_hanging_embedder_does_not_keep_the_words_from_answering(
     actor_system: ActorHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mnemic.actors.recall.query._TIMEOUT_S", 0.05)
+    monkeypatch.setattr("mnemic.actors.index.query._TIMEOUT_S", 0.05)
     actor_system.keep("the kettle is on")
     actor_system.embed()
     actor_system.encoder = BagEncoder()

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.capture.messages import Forget
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.errors import InvalidValue, ModelMissing, UnknownScope
-from mnemic.actors.protocol.recall.messages import FindSimilar, SimilarFound
+from mnemic.actors.capture.forget_messages import Forget
+from mnemic.actors.kernel.errors import InvalidValue, ModelMissing, UnknownScope
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.recall.messages import FindSimilar, SimilarFound
 from mnemic.actors.recall.similarity import LEAST_COSINE, LEAST_RESEMBLANCE, resemblance
 from tests.harness import NOWHERE, ActorHarness
 

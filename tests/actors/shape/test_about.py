@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.errors import ModelMissing
-from mnemic.actors.protocol.shape.messages import Shaped
+from mnemic.actors.kernel.errors import ModelMissing
 from mnemic.actors.shape.about import WordScores, nearness
+from mnemic.actors.shape.messages import Shaped
 from tests.actors.shape.test_shape_recall import said
 from tests.harness import ActorHarness, BagEncoder
 from tests.shaped import answers, call, event, shape, shaped

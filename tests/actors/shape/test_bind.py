@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.snapshot import SpaceRow
+from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.actors.shape.bind import algebra_from_settings, extraction_version, settings_mismatch, space_from_settings
+from mnemic.actors.shape.queries import SpaceRow
 from mnemic.hd.roles import ROLES
 from mnemic.runtime.engine.settings import Settings
 

@@ -16,16 +16,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.background import MindOpened, WorkOn
-from mnemic.actors.protocol.capture.messages import Forget, Recover
-from mnemic.actors.protocol.errors import InvalidValue, MnemicError, ModelMissing, StoreBusy
-from mnemic.actors.protocol.events import Event
-from mnemic.actors.protocol.meaning.messages import DescribeEncoder
-from mnemic.actors.protocol.ports import Window
-from mnemic.actors.protocol.shape.messages import BindPending, BindProgress, RetryBinding
-from mnemic.actors.protocol.store.messages import Apply, Committed, Counts, Rebuild
+from mnemic.actors.capture.forget_messages import Forget, Recover
+from mnemic.actors.kernel.background import MindOpened, WorkOn
+from mnemic.actors.kernel.errors import InvalidValue, MnemicError, ModelMissing, StoreBusy
+from mnemic.actors.kernel.events import Event
+from mnemic.actors.kernel.ports import Window
+from mnemic.actors.meaning.messages import DescribeEncoder
 from mnemic.actors.shape.binder import BinderActor
 from mnemic.actors.shape.features import EXTRACTION_VERSION, extract_records
+from mnemic.actors.shape.messages import BindPending, BindProgress, RetryBinding
+from mnemic.actors.store.messages import Apply, Committed, Counts, Rebuild
 from mnemic.algorithms.knowledge.triples import Triple
 from mnemic.hd.encoders import RecordEncoder
 from mnemic.hd.roles import ROLES

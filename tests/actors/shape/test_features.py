@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.recall.messages import Memory
-from mnemic.actors.protocol.snapshot import NearbyCall, Unbound
+from mnemic.actors.recall.messages import Memory
 from mnemic.actors.shape.features import MOST_FACTS, MOST_FILES, extract_records
+from mnemic.actors.shape.queries import NearbyCall, Unbound
 from mnemic.algorithms.knowledge.triples import Triple, triples
 from mnemic.hd.encoders import canonical
 from mnemic.hd.records import Record

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.snapshot import NEAR_CALLS, NearbyCall, Unbound
 from mnemic.actors.shape.features import CallContext, CallOutcome
+from mnemic.actors.shape.queries import NEAR_CALLS, NearbyCall, Unbound
 from mnemic.algorithms.steps.errors import ErrorKind
 from tests.built import memory
 

@@ -16,12 +16,12 @@ from contextlib import closing
 from pathlib import Path
 
 import mnemic
-from mnemic.actors.protocol.snapshot import Unbound
 from mnemic.actors.shape.features import EXTRACTION_VERSION, extract_records
+from mnemic.actors.shape.queries import Unbound
 from mnemic.algorithms.knowledge.triples import triples
 from mnemic.hd.roles import ROLES
 from mnemic.runtime.minds.homes import open_mind
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.reader import open_reader
 from mnemic.runtime.store.store import Store
 from tests.paths import ROOT
 from tests.processes.faces import EXAMPLE

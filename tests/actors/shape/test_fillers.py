@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from mnemic.actors.protocol.events import Event
+from mnemic.actors.kernel.events import Event
 from tests.harness import START_US, ActorHarness
 from tests.shaped import MINUTE_US, answers, event, shape, shaped, work
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.errors import InvalidValue, UnknownRole
-from mnemic.actors.protocol.times import UTC_ZONE, FixedZone, parse_time
+from mnemic.actors.kernel.errors import InvalidValue, UnknownRole
+from mnemic.actors.kernel.times import UTC_ZONE, FixedZone, parse_time
 from mnemic.actors.shape.patterns import PatternPair, PatternQuery, parse_pattern, texts_to_embed, with_local_date
 from mnemic.hd.records import Pair
 from mnemic.hd.roles import ROLES, TIERS

@@ -14,18 +14,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.background import MindOpened, WorkOn
-from mnemic.actors.protocol.capture.messages import Forget, Recover
-from mnemic.actors.protocol.changes import MergeScopes, ScopeRef, Supersede
-from mnemic.actors.protocol.communities.changes import PlaceMembers, SetPrototypes
-from mnemic.actors.protocol.communities.messages import CommunitiesChanged
-from mnemic.actors.protocol.communities.snapshot import MemberCodes
-from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.scopes import Selection
-from mnemic.actors.protocol.shape.messages import BindPending, BindProgress
-from mnemic.actors.protocol.store.messages import Apply
+from mnemic.actors.capture.forget_messages import Forget, Recover, Selection
+from mnemic.actors.communities.changes import PlaceMembers, SetPrototypes
+from mnemic.actors.communities.messages import CommunitiesChanged
+from mnemic.actors.communities.queries import MemberCodes
+from mnemic.actors.kernel.background import MindOpened, WorkOn
+from mnemic.actors.kernel.errors import InvalidValue
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.log.changes import Supersede
+from mnemic.actors.scopes.changes import MergeScopes
 from mnemic.actors.shape.binder import BinderActor
+from mnemic.actors.shape.messages import BindPending, BindProgress
 from mnemic.actors.shape.prototypes import ScopeTopics, bundle_prototypes, nearest_topics
+from mnemic.actors.store.messages import Apply
 from mnemic.hd.algebra import algebra_named
 from mnemic.hd.codebook import draw_hypervector
 from mnemic.hd.packing import unpack_unchecked

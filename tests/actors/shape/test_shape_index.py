@@ -12,13 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.capture.messages import Forget, Recover
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.snapshot import Snapshot, filler_term
-from mnemic.actors.protocol.store.messages import Rebuild
-from mnemic.actors.recall.recall_index import RecallIndex
+from mnemic.actors.capture.forget_messages import Forget, Recover
+from mnemic.actors.index.recall_index import RecallIndex
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.kernel.snapshot import Snapshot
 from mnemic.actors.shape import shape_index
+from mnemic.actors.shape.queries import filler_term
 from mnemic.actors.shape.shape_index import ShapeIndex
+from mnemic.actors.store.messages import Rebuild
 from mnemic.hd.roles import TIERS
 from mnemic.runtime.store.store import Store
 from tests.harness import ActorHarness

@@ -10,14 +10,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemic.actors.protocol.capture.messages import Forget
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.errors import InvalidValue, ModelMissing, UnknownRole, UnknownScope
-from mnemic.actors.protocol.log_messages import ListDeliveries
-from mnemic.actors.protocol.meaning.messages import EmbedQuery
-from mnemic.actors.protocol.recall.messages import Memory
-from mnemic.actors.protocol.shape.messages import ListRoles, RetryBinding, RolesListed, Shape, Shaped
+from mnemic.actors.capture.forget_messages import Forget
+from mnemic.actors.kernel.errors import InvalidValue, ModelMissing, UnknownRole, UnknownScope
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.log.messages import ListDeliveries
+from mnemic.actors.meaning.messages import EmbedQuery
+from mnemic.actors.recall.messages import Memory
 from mnemic.actors.recall.retriever import RetrieverActor
+from mnemic.actors.shape.messages import ListRoles, RetryBinding, RolesListed, Shape, Shaped
 from mnemic.algorithms.knowledge.triples import Triple
 from mnemic.hd.roles import ROLES, Role
 from tests.harness import ActorHarness

@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.changes import DeliveredSpan, MemoryLabels, Relabel, ScopeRef
-from mnemic.actors.protocol.log_messages import NoteDelivery
-from mnemic.actors.protocol.recall.messages import Recalled
-from mnemic.actors.protocol.sleep.messages import NightReport, Sleep
-from mnemic.actors.protocol.store.messages import Apply
+from mnemic.actors.capture.changes import MemoryLabels, Relabel
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.log.changes import DeliveredSpan
+from mnemic.actors.log.messages import NoteDelivery
+from mnemic.actors.recall.messages import Recalled
+from mnemic.actors.sleep.messages import NightReport, Sleep
 from mnemic.actors.sleep.registry import ENTRY_POINT_GROUP
+from mnemic.actors.store.messages import Apply
 from tests.harness import ActorHarness
 from tests.waiting import until
 

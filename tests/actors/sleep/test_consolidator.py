@@ -9,14 +9,16 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import pytest
 
-from mnemic.actors.protocol.ambient_messages import Brief
-from mnemic.actors.protocol.capture.messages import Forget
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
-from mnemic.actors.protocol.errors import InvalidValue, UnknownNight
-from mnemic.actors.protocol.events import Event
-from mnemic.actors.protocol.sleep.changes import SourceSpan
-from mnemic.actors.protocol.sleep.messages import (
+from mnemic.actors.brief.messages import Brief
+from mnemic.actors.capture.forget_messages import Forget
+from mnemic.actors.kernel.contract import CONTRACT, Context, Setting
+from mnemic.actors.kernel.errors import InvalidValue, UnknownNight
+from mnemic.actors.kernel.events import Event
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.sleep.changes import SourceSpan
+from mnemic.actors.sleep.consolidator import FAILURES_ALLOWED, ConsolidatorActor
+from mnemic.actors.sleep.digests import DigestState, SessionDigests, decode_digest
+from mnemic.actors.sleep.messages import (
     DigestsListed,
     ListDigests,
     ListNights,
@@ -28,8 +30,6 @@ from mnemic.actors.protocol.sleep.messages import (
     Sleep,
     UndoNights,
 )
-from mnemic.actors.sleep.consolidator import FAILURES_ALLOWED, ConsolidatorActor
-from mnemic.actors.sleep.digests import DigestState, SessionDigests, decode_digest
 from mnemic.actors.sleep.registry import BUILT_IN_STAGES, find_stage
 from mnemic.actors.sleep.stages import Derivation
 from mnemic.runtime.engine.settings import load_settings

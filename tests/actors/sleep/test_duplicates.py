@@ -12,15 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.capture.messages import Forget
-from mnemic.actors.protocol.changes import RenameScope, ScopeRef
-from mnemic.actors.protocol.recall.messages import Recalled
-from mnemic.actors.protocol.scopes import ChangeScopes
-from mnemic.actors.protocol.sleep.effects import decode_groups
-from mnemic.actors.protocol.store.messages import Rebuild
+from mnemic.actors.capture.forget_messages import Forget
+from mnemic.actors.index.recall_index import RecallIndex
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.recall.messages import Recalled
 from mnemic.actors.recall.ranking.night_effects import COPIES, NightEffects
-from mnemic.actors.recall.recall_index import RecallIndex
+from mnemic.actors.scopes.changes import RenameScope
+from mnemic.actors.scopes.messages import ChangeScopes
 from mnemic.actors.sleep import duplicates
+from mnemic.actors.sleep.effects import decode_groups
+from mnemic.actors.store.messages import Rebuild
 from tests.actors.sleep.sleeping import SHELF, whole_night
 from tests.harness import ActorHarness, turns
 

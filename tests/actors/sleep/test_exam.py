@@ -11,15 +11,15 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import pytest
 
-from mnemic.actors.protocol.changes import RenameScope
-from mnemic.actors.protocol.errors import BadInput
-from mnemic.actors.protocol.recall.messages import Recall
-from mnemic.actors.protocol.scopes import ChangeScopes
-from mnemic.actors.protocol.sleep.changes import SourceSpan
-from mnemic.actors.protocol.sleep.effects import MemoryWeight, encode_effect
-from mnemic.actors.protocol.sleep.messages import ListNights, NightReport, Preempt, Sleep, UndoNights
-from mnemic.actors.protocol.sleep.snapshot import PastQuestion
+from mnemic.actors.kernel.errors import BadInput
+from mnemic.actors.recall.messages import Recall
+from mnemic.actors.scopes.changes import RenameScope
+from mnemic.actors.scopes.messages import ChangeScopes
+from mnemic.actors.sleep.changes import SourceSpan
+from mnemic.actors.sleep.effects import MemoryWeight, encode_effect
 from mnemic.actors.sleep.exam import LEAST_QUESTIONS, Exam, ExamQuestion
+from mnemic.actors.sleep.messages import ListNights, NightReport, Preempt, Sleep, UndoNights
+from mnemic.actors.sleep.queries import PastQuestion
 from mnemic.actors.sleep.stages import Derivation
 from tests.actors.sleep.sleeping import SHELF, ask_as, open_as, whole_night
 from tests.clocks import ManualClock

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from mnemic.actors.capture.changes import MemoryLabels, Relabel
 from mnemic.actors.capture.labels import taken_back
-from mnemic.actors.protocol.changes import MemoryLabels, Relabel
-from mnemic.actors.protocol.errors import UnknownNight
-from mnemic.actors.protocol.events import to_text
-from mnemic.actors.protocol.sleep.messages import ListNights, NightReport, Sleep, UndoNights
-from mnemic.actors.protocol.store.messages import Apply
+from mnemic.actors.kernel.errors import UnknownNight
+from mnemic.actors.kernel.events import to_text
+from mnemic.actors.sleep.messages import ListNights, NightReport, Sleep, UndoNights
+from mnemic.actors.store.messages import Apply
 from mnemic.hooks.read.own_calls import is_own_echo
 from tests.actors.sleep.sleeping import forget_labels
 from tests.harness import ActorHarness, turns

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.capture.messages import Forget, Recover
-from mnemic.actors.protocol.changes import RenameScope, ScopeRef
-from mnemic.actors.protocol.errors import BadInput
-from mnemic.actors.protocol.scopes import ChangeScopes
-from mnemic.actors.protocol.sleep.messages import ListDigests, ListNights, NightReport, ShowProfile, Sleep, UndoNights
-from mnemic.actors.protocol.store.messages import Rebuild
+from mnemic.actors.capture.forget_messages import Forget, Recover
+from mnemic.actors.kernel.errors import BadInput
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.scopes.changes import RenameScope
+from mnemic.actors.scopes.messages import ChangeScopes
+from mnemic.actors.sleep.messages import ListDigests, ListNights, NightReport, ShowProfile, Sleep, UndoNights
 from mnemic.actors.sleep.registry import BUILT_IN_STAGES
+from mnemic.actors.store.messages import Rebuild
 from tests.actors.sleep.sleeping import ask_as, open_as, reply_as, whole_night
 from tests.harness import ActorHarness
 

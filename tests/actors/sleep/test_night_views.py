@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 import pytest
 
-from mnemic.actors.protocol.capture.messages import Forget
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.recall.messages import Memory
-from mnemic.actors.protocol.sleep.changes import SourceSpan
-from mnemic.actors.protocol.sleep.messages import DerivedListed, ListDerived, ListProcedures
-from mnemic.actors.protocol.sleep.snapshot import DerivedRecord
+from mnemic.actors.capture.forget_messages import Forget
+from mnemic.actors.kernel.errors import InvalidValue
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.recall.messages import Memory
+from mnemic.actors.sleep.changes import SourceSpan
+from mnemic.actors.sleep.messages import DerivedListed, ListDerived, ListProcedures
+from mnemic.actors.sleep.queries import DerivedRecord
 from mnemic.actors.sleep.stages import Derivation, Told
 from tests.actors.sleep.sleeping import SHELF, offer_stages, whole_night
 from tests.actors.sleep.test_registry import Quiet

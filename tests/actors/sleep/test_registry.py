@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import pytest
 
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.actors.sleep.registry import BUILT_IN_STAGES, MORE_SETTINGS, MORE_STAGES, absent_stages, find_stage
 from mnemic.actors.sleep.stages import Derivation
 from mnemic.runtime.engine.settings import load_settings, unknown_settings

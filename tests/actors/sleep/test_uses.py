@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.capture.messages import Forget
-from mnemic.actors.protocol.recall.messages import Hit
-from mnemic.actors.protocol.sleep.messages import UndoNights
-from mnemic.actors.protocol.store.messages import Rebuild
+from mnemic.actors.capture.forget_messages import Forget
+from mnemic.actors.recall.messages import Hit
+from mnemic.actors.sleep.messages import UndoNights
 from mnemic.actors.sleep.uses import uses_of
+from mnemic.actors.store.messages import Rebuild
 from tests.actors.sleep.sleeping import SHELF, ask_as, open_as, reply_as, whole_night
 from tests.harness import ActorHarness
 

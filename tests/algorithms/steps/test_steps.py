@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.events import Event, to_text
+from mnemic.actors.kernel.events import Event, to_text
 from mnemic.algorithms.steps.steps import (
     CHECK_ACTIONS,
     LOOKAHEAD_STEPS,

@@ -11,12 +11,13 @@ from typing import Any, ClassVar
 import msgspec
 
 from mnemic.actors.capture.prepare import new_id
-from mnemic.actors.protocol.changes import AddMemory, RecordDelivery, ScopeRef
-from mnemic.actors.protocol.contract import CONTRACT, Setting
-from mnemic.actors.protocol.errors import MnemicError
-from mnemic.actors.protocol.ports import Ports
-from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
-from mnemic.actors.protocol.store.messages import Applied, Apply
+from mnemic.actors.kernel.contract import CONTRACT, Setting
+from mnemic.actors.kernel.errors import MnemicError
+from mnemic.actors.kernel.ports import Ports
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.log.changes import AddMemory, RecordDelivery
+from mnemic.actors.sleep.messages import NightReport, Preempt, Sleep
+from mnemic.actors.store.messages import Applied, Apply
 
 
 class Bare:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.errors import ExtraMissing
+from mnemic.actors.kernel.errors import ExtraMissing
 from mnemic.bench.harness.plot import Interval, Line, draw_intervals, draw_lines
 from tests.drawn import drawn_lines, drawn_words
 

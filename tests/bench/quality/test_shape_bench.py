@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.recall.messages import Memory
-from mnemic.actors.protocol.shape.messages import UNKNOWN
+from mnemic.actors.recall.messages import Memory
+from mnemic.actors.shape.messages import UNKNOWN
 from mnemic.bench.quality.shape.shape_questions import (
     Claim,
     StructuralQuestion,

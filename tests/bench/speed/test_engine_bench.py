@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
+from mnemic.actors.kernel.contract import Context
+from mnemic.actors.sleep.messages import NightReport, Preempt, Sleep
 from mnemic.bench.speed.engine_bench import BusyConsolidator, run
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.settings import load_settings

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.ports import Window
+from mnemic.actors.kernel.ports import Window
 from mnemic.bench.speed.ingest_bench import _steps, run
 
 CONVERSATION = {

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.events import Event, to_text
+from mnemic.actors.kernel.events import Event, to_text
 from mnemic.hooks.read.own_calls import is_own_tool
 
 SESSION = "5e55101e-0000-4000-8000-0000000000f1"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.events import to_text
+from mnemic.actors.kernel.events import to_text
 from mnemic.hooks.hosts.codex import MAX_HELD_EVENTS
 from mnemic.hooks.read.own_calls import is_own_tool
 

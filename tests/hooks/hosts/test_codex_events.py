@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.errors import UnreadableRecord
-from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, TranscriptRef, to_text
+from mnemic.actors.kernel.errors import UnreadableRecord
+from mnemic.actors.kernel.events import Event, HookEvent, HookRecord, TranscriptRef, to_text
 from mnemic.hooks.hosts.codex_events import IGNORED_EVENTS
 from mnemic.hooks.read.records import read_record
 

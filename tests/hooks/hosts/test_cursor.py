@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.errors import UnreadableRecord
-from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, to_text
+from mnemic.actors.kernel.errors import UnreadableRecord
+from mnemic.actors.kernel.events import Event, HookEvent, HookRecord, to_text
 from mnemic.hooks.hosts.cursor import IGNORED_EVENTS
 from mnemic.hooks.read.records import read_record
 from tests.paths import ROOT

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from mnemic.actors.capture.prepare import identity_of
-from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, MalformedLine, TranscriptRef, to_text
+from mnemic.actors.kernel.events import Event, HookEvent, HookRecord, MalformedLine, TranscriptRef, to_text
 from mnemic.hooks import find_transcripts
 from mnemic.hooks.read.records import read_record
 from tests.paths import FIXTURES

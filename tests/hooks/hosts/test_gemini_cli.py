@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.capture.prepare import identity_of
-from mnemic.actors.protocol.errors import SourceUnreadable, UnreadableRecord
-from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, MalformedLine, TranscriptRef, to_text
+from mnemic.actors.kernel.errors import SourceUnreadable, UnreadableRecord
+from mnemic.actors.kernel.events import Event, HookEvent, HookRecord, MalformedLine, TranscriptRef, to_text
 from mnemic.hooks import open_transcript
 from mnemic.hooks.hosts.gemini_cli_events import IGNORED_EVENTS
 from mnemic.hooks.read.records import read_record

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.capture.prepare import identity_of
-from mnemic.actors.protocol.errors import SourceUnreadable, UnreadableRecord
-from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, TranscriptRef, to_text
+from mnemic.actors.kernel.errors import SourceUnreadable, UnreadableRecord
+from mnemic.actors.kernel.events import Event, HookEvent, HookRecord, TranscriptRef, to_text
 from mnemic.hooks import find_transcripts, open_transcript
 from mnemic.hooks.read import database as guards
 from mnemic.hooks.read.records import read_record

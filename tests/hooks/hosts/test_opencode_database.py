@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.actors.capture.prepare import identity_of
-from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import Event, HookRecord, MalformedLine, UnknownFields, to_text
+from mnemic.actors.kernel.errors import SourceUnreadable
+from mnemic.actors.kernel.events import Event, HookRecord, MalformedLine, UnknownFields, to_text
 from mnemic.hooks import open_transcript
 from mnemic.hooks.hosts.opencode_database import UNTRIED
 from mnemic.hooks.read.formats import find_transcripts

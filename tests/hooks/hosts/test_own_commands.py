@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.events import Event, HookRecord, MalformedLine, to_text
+from mnemic.actors.kernel.events import Event, HookRecord, MalformedLine, to_text
 from mnemic.hooks import open_transcript
 from mnemic.hooks.read.records import read_record
 from tests.hooks.shells import HOSTS, MARKED, MEMORY, claude_line, codex_item, hook_payload, transcript

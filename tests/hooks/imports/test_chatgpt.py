@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.events import Event, UnknownFields
+from mnemic.actors.kernel.events import Event, UnknownFields
 from mnemic.hooks.imports.chatgpt import conversation_groups
 from mnemic.hooks.read.lines import InvalidInput
 from tests.hooks.imports.exports import GPT_ID, gpt_conversation, gpt_message, gpt_pier

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.errors import AmbiguousFormat, SourceUnreadable
-from mnemic.actors.protocol.events import Event, MalformedLine
-from mnemic.actors.protocol.ports import Source
+from mnemic.actors.kernel.errors import AmbiguousFormat, SourceUnreadable
+from mnemic.actors.kernel.events import Event, MalformedLine
+from mnemic.actors.kernel.ports import Source
 from mnemic.hooks.imports import json_values
 from mnemic.hooks.read.formats import find_sources, open_transcript
 from mnemic.runtime.files import foreign

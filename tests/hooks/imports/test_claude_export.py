@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.events import Event, UnknownFields
+from mnemic.actors.kernel.events import Event, UnknownFields
 from mnemic.hooks.imports.claude_export import conversation_groups, memory_groups, project_groups
 from mnemic.hooks.read.lines import InvalidInput
 from tests.hooks.imports.exports import CLAUDE_ID, claude_conversation, claude_message, claude_otter

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import Event, to_text
+from mnemic.actors.kernel.errors import SourceUnreadable
+from mnemic.actors.kernel.events import Event, to_text
 from mnemic.hooks import open_transcript
 from mnemic.hooks.imports.git_log import GitSource
 

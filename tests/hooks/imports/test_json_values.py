@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.events import to_text
+from mnemic.actors.kernel.events import to_text
 from mnemic.hooks.imports.json_values import chunks, has_key, values
 from mnemic.hooks.read.lines import InvalidInput
 

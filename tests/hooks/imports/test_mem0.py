@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import Event, MalformedLine, UnknownFields, to_text
+from mnemic.actors.kernel.errors import SourceUnreadable
+from mnemic.actors.kernel.events import Event, MalformedLine, UnknownFields, to_text
 from mnemic.hooks.imports.importers import recognize
 from mnemic.hooks.imports.mem0 import open_mem0
 from tests.foreign_stores import change, copy_store

@@ -10,9 +10,9 @@ from typing import Any
 import apsw
 import pytest
 
-from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import MalformedLine, in_world_time, to_text
-from mnemic.actors.protocol.times import FixedZone
+from mnemic.actors.kernel.errors import SourceUnreadable
+from mnemic.actors.kernel.events import MalformedLine, in_world_time, to_text
+from mnemic.actors.kernel.times import FixedZone
 from mnemic.hooks.imports.importers import recognize
 from mnemic.hooks.imports.mempalace import PalaceSource
 from mnemic.hooks.read import database as guards

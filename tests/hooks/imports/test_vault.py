@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import Event, MalformedLine, SourceItem, to_text
+from mnemic.actors.kernel.errors import SourceUnreadable
+from mnemic.actors.kernel.events import Event, MalformedLine, SourceItem, to_text
 from mnemic.algorithms.graph.edges import target_edges
 from mnemic.hooks import open_transcript
 from mnemic.hooks.imports.vault import NoteIndex, is_basic_memory, is_vault

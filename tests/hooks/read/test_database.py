@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from mnemic.actors.protocol.errors import SourceUnreadable
+from mnemic.actors.kernel.errors import SourceUnreadable
 from mnemic.hooks.read import database as guards
 from mnemic.hooks.read.database import ForeignDatabase, as_utf8, decode, is_database, path_below, read_beginning
 from mnemic.hooks.read.lines import InvalidInput

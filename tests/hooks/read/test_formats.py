@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.errors import AmbiguousFormat, InvalidValue, SourceUnreadable
-from mnemic.actors.protocol.events import Event
+from mnemic.actors.kernel.errors import AmbiguousFormat, InvalidValue, SourceUnreadable
+from mnemic.actors.kernel.events import Event
 from mnemic.hooks import FORMATS, find_transcripts, open_transcript
 from mnemic.hooks.imports.importers import IMPORTERS
 from mnemic.hooks.read import formats

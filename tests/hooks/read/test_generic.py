@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.events import KINDS, ROLES, Event, MalformedLine, SourceItem, UnknownFields, to_text
+from mnemic.actors.kernel.events import KINDS, ROLES, Event, MalformedLine, SourceItem, UnknownFields, to_text
 from mnemic.hooks.read.generic import OTHER_FIELDS, GenericReader, is_generic, names_session
 from mnemic.hooks.read.lines import LineSource, RawLines
 

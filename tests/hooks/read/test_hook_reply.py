@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.ambient_messages import Brief, Briefed, FailedCall
-from mnemic.actors.protocol.changes import ScopeRef
+from mnemic.actors.brief.messages import Brief, Briefed, FailedCall
+from mnemic.actors.kernel.scope_paths import ScopeRef
 from mnemic.hooks.read.hook_reply import HookRequest, format_hook_reply, hook_reply, parse_hook_request
 from mnemic.hooks.wire.commands import ASSISTANTS
 

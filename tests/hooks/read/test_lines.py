@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import Event, MalformedLine, UnknownFields, to_text
+from mnemic.actors.kernel.errors import SourceUnreadable
+from mnemic.actors.kernel.events import Event, MalformedLine, UnknownFields, to_text
 from mnemic.hooks import find_transcripts
 from mnemic.hooks.hosts.claude_code import ClaudeReader
 from mnemic.hooks.hosts.codex import CodexReader

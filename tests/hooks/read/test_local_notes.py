@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from mnemic.actors.protocol.events import Event
-from mnemic.actors.protocol.recall.messages import Recall
+from mnemic.actors.kernel.events import Event
+from mnemic.actors.recall.messages import Recall
 from mnemic.hooks import open_transcript
 from tests.clocks import ManualClock, NamedZone
 from tests.harness import ActorHarness

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import Event, MalformedLine, to_text
-from mnemic.actors.protocol.times import WrittenTime
+from mnemic.actors.kernel.errors import SourceUnreadable
+from mnemic.actors.kernel.events import Event, MalformedLine, to_text
+from mnemic.actors.kernel.times import WrittenTime
 from mnemic.hooks.read.markdown import FrontMatter, sections, split_front_matter
 from mnemic.hooks.read.own_text import put_block
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.events import Event, HookRecord, to_text
+from mnemic.actors.kernel.events import Event, HookRecord, to_text
 from mnemic.hooks.read.media import name_media
 from mnemic.hooks.read.records import read_record
 

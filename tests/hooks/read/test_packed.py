@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.events import Event, to_text
+from mnemic.actors.kernel.errors import SourceUnreadable
+from mnemic.actors.kernel.events import Event, to_text
 from mnemic.hooks import open_transcript
 from mnemic.hooks.read import packed
 from mnemic.hooks.read.formats import find_transcripts

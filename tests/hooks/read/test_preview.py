@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.errors import SourceUnreadable
-from mnemic.actors.protocol.times import UTC_ZONE
+from mnemic.actors.kernel.errors import SourceUnreadable
+from mnemic.actors.kernel.times import UTC_ZONE
 from mnemic.hooks.read.preview import MOST_REASONS, CapturePreview, preview_sources
 from tests.hooks.imports.exports import gpt_conversation, gpt_message, gpt_pier, zipped
 from tests.processes.faces import lines, turn

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.errors import UnreadableRecord
-from mnemic.actors.protocol.events import Event, HookEvent, HookRecord, SelfTestEvent, TranscriptRef, to_text
+from mnemic.actors.kernel.errors import UnreadableRecord
+from mnemic.actors.kernel.events import Event, HookEvent, HookRecord, SelfTestEvent, TranscriptRef, to_text
 from mnemic.hooks.read.formats import FORMATS
 from mnemic.hooks.read.records import ADAPTERS, read_record
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.events import Event, HookRecord, IgnoredSession
+from mnemic.actors.kernel.events import Event, HookRecord, IgnoredSession
 from mnemic.hooks.read.formats import open_transcript
 from mnemic.hooks.read.records import is_headless, is_headless_claude, is_headless_codex, read_record
 from tests.paths import FIXTURES

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.ambient_messages import Brief
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.events import Event, HookRecord, to_text
-from mnemic.actors.protocol.knowledge.messages import ListFacts, UpdateFacts
-from mnemic.actors.protocol.recall.messages import Memory
+from mnemic.actors.brief.messages import Brief
+from mnemic.actors.kernel.events import Event, HookRecord, to_text
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.knowledge.messages import ListFacts, UpdateFacts
+from mnemic.actors.recall.messages import Memory
 from mnemic.actors.sleep.profile import LASTING_VERBS
 from mnemic.hooks.hosts.claude_code import ClaudeReader
 from mnemic.hooks.hosts.codex import CodexReader

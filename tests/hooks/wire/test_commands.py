@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.hooks.wire.commands import ASSISTANTS, Wiring, event_in_command, make_wiring
 from tests.waiting import BOUND_S
 

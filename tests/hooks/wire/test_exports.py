@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.hooks.wire.commands import make_wiring
 from mnemic.hooks.wire.exports import PLUGIN_PLACE, Kind, bundle, plan_export, plugin_files
 from mnemic.hooks.wire.host import INSTRUCTIONS

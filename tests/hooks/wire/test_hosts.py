@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.hooks.read.records import ADAPTERS
 from mnemic.hooks.wire.commands import ASSISTANTS, event_in_command
 from mnemic.hooks.wire.edits import FileEdits, Hook, Member

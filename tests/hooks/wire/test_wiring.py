@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.errors import BadConfiguration
+from mnemic.actors.kernel.errors import BadConfiguration
 from mnemic.hooks.wire.commands import ASSISTANTS, make_wiring
 from mnemic.hooks.wire.edits import Item, edit_states
 from mnemic.hooks.wire.hosts import HOSTS

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import mnemic
-from mnemic.actors.protocol.ambient_messages import Brief
+from mnemic.actors.brief.messages import Brief
 from mnemic.runtime.minds.projects import resolve_scope
 from mnemic.session_start import brief_without_server
 from tests.clocks import ManualClock
@@ -140,7 +140,7 @@ def test_a_correction_outranks_at_once_and_recall_says_which_is_which(
 
 
 def mnemic_id(memory: bytes) -> str:
-    from mnemic.actors.protocol.message import format_id
+    from mnemic.actors.kernel.message import format_id
 
     return str(format_id(memory))
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import mnemic
-from mnemic.actors.protocol.errors import NotOnRay
+from mnemic.actors.kernel.errors import NotOnRay
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.keys.key_slots import format_recovery_key
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import mnemic
-from mnemic.actors.protocol.changes import DeliveredSpan
-from mnemic.actors.protocol.message import format_id
+from mnemic.actors.kernel.message import format_id
+from mnemic.actors.log.changes import DeliveredSpan
 from tests.processes.faces import EXAMPLE, Outcome, finish, lines, start, turn
 from tests.processes.serving import serving
 from tests.waiting import until

@@ -19,7 +19,7 @@ import click
 import pytest
 
 import mnemic
-from mnemic.actors.protocol.events import DEFAULT_KINDS
+from mnemic.actors.kernel.events import DEFAULT_KINDS
 from mnemic.algorithms.retrieval.scan import NATIVE, backend
 from mnemic.cli.context import cli
 from mnemic.hooks.read.formats import FORMATS

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import mnemic
-from mnemic.actors.protocol.store.messages import Counts
+from mnemic.actors.store.messages import Counts
 from mnemic.algorithms.retrieval.scan import NATIVE
 from tests.processes.faces import COMMAND, EXAMPLE, Outcome, finish, lines, run, start, turn
 from tests.processes.serving import serving

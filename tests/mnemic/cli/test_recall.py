@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mnemic
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.cli.recall import answer_lines, read_pattern
 from mnemic.hd.roles import ROLES
 from tests.paths import ROOT

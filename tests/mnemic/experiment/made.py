@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from mnemic.actors.protocol.events import Event
-from mnemic.actors.protocol.shape.messages import Shape
+from mnemic.actors.kernel.events import Event
+from mnemic.actors.shape.messages import Shape
 from mnemic.experiment import Life, Question
 from mnemic.experiment.spec import SpecFile, parse_spec
 

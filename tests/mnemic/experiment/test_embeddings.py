@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mnemic.actors.protocol.errors import ModelMissing
-from mnemic.actors.protocol.ports import Window
+from mnemic.actors.kernel.errors import ModelMissing
+from mnemic.actors.kernel.ports import Window
 from mnemic.experiment import embeddings
 from mnemic.experiment.embeddings import VectorCache
 from mnemic.runtime.engine.settings import Settings

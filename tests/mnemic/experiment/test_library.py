@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.sleep.effects import decode_weights
+from mnemic.actors.sleep.effects import decode_weights
 from mnemic.experiment import library
 from mnemic.experiment.library import PRACTICE_NIGHTS, PavlikAnderson, interference, practice, records
 from mnemic.experiment.lives import Life, Question, load_life

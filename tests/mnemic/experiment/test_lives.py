@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.experiment.lives import load_life
 from mnemic.experiment.spec import parse_spec
 from mnemic.open_mind import open_here

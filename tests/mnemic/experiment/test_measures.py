@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.experiment.lives import Question
 from mnemic.experiment.measures import load_measures
 from tests.mnemic.experiment.made import spec

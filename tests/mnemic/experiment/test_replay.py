@@ -17,7 +17,7 @@ from mnemic.experiment.measures import load_measures
 from mnemic.experiment.replay import VirtualClock, live_arm, live_shared_part, shared_events
 from mnemic.runtime.engine.settings import Settings
 from mnemic.runtime.minds.homes import open_mind
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.reader import open_reader
 from tests.mnemic.experiment import made
 from tests.mnemic.experiment.made import START_US, THINGS, life, spec
 

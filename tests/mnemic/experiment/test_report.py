@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.errors import ExtraMissing, InvalidValue
+from mnemic.actors.kernel.errors import ExtraMissing, InvalidValue
 from mnemic.bench.harness import plot
 from mnemic.experiment.jobs import Answered
 from mnemic.experiment.report import as_json, compare_runs, comparison_lines, make_report, report_lines, write_report

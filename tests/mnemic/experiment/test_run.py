@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.experiment.lives import load_life
 from mnemic.experiment.measures import load_measures
 from mnemic.experiment.replay import remove_left_homes

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.experiment.scaffold import make_package
 from mnemic.experiment.spec import load_spec
 from tests.waiting import BOUND_S

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.errors import BadInput, BadSettings, InvalidValue, SourceUnreadable
+from mnemic.actors.kernel.errors import BadInput, BadSettings, InvalidValue, SourceUnreadable
 from mnemic.experiment.spec import line_of, load_spec, parse_spec
 from tests.mnemic.experiment.made import SPEC, spec
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import mnemic
-from mnemic.actors.protocol.communities.messages import CommunityProgress, UpdateCommunities
-from mnemic.actors.protocol.errors import ActorFailed, InvalidValue, UnknownCommunity, UnknownScope
+from mnemic.actors.communities.messages import CommunityProgress, UpdateCommunities
+from mnemic.actors.kernel.errors import ActorFailed, InvalidValue, UnknownCommunity, UnknownScope
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import communities_view, community_view
 from tests.grouped import group_scopes

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mnemic
-from mnemic.actors.capture.rescope import ScopeOutcome
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.errors import BadInput, InvalidValue, NoSuchMemory, UnknownScope
-from mnemic.actors.protocol.scopes import Selection
+from mnemic.actors.capture.forget_messages import Selection
+from mnemic.actors.kernel.errors import BadInput, InvalidValue, NoSuchMemory, UnknownScope
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.scopes.rescope import ScopeOutcome
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.engine import actor_system
 from mnemic.runtime.minds.projects import resolve_scope

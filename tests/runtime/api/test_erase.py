@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mnemic
-from mnemic.actors.protocol.events import HookRecord
-from mnemic.actors.protocol.message import format_id, parse_id
-from mnemic.actors.protocol.ports import UndecodedRecord
-from mnemic.actors.protocol.scopes import Selection
+from mnemic.actors.capture.forget_messages import Selection
+from mnemic.actors.kernel.events import HookRecord
+from mnemic.actors.kernel.message import format_id, parse_id
+from mnemic.actors.kernel.ports import UndecodedRecord
 from mnemic.errors import InvalidValue, NoSuchMemory
 from mnemic.open_mind import open_served
 from mnemic.runtime.api.mind import Mind

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import mnemic
-from mnemic.actors.protocol.errors import (
+from mnemic.actors.kernel.errors import (
     ActorFailed,
     InvalidValue,
     ModelMissing,
@@ -18,9 +18,9 @@ from mnemic.actors.protocol.errors import (
     UnknownEntity,
     UnknownScope,
 )
-from mnemic.actors.protocol.knowledge.messages import Fact, FactsProgress, UpdateFacts
-from mnemic.actors.protocol.meaning.messages import EmbedPending
-from mnemic.actors.protocol.times import UTC_ZONE, parse_time
+from mnemic.actors.kernel.times import UTC_ZONE, parse_time
+from mnemic.actors.knowledge.messages import Fact, FactsProgress, UpdateFacts
+from mnemic.actors.meaning.messages import EmbedPending
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import hit_view, knowledge_view
 from tests.graded import grade_pair

@@ -10,7 +10,7 @@ import pytest
 
 import mnemic
 from mnemic import compose
-from mnemic.actors.protocol.errors import InvalidValue, KeyMismatch, MindLocked, NotServed, StoreBusy, WrongPassphrase
+from mnemic.actors.kernel.errors import InvalidValue, KeyMismatch, MindLocked, NotServed, StoreBusy, WrongPassphrase
 from mnemic.open_mind import open_served
 from mnemic.runtime.api import lock
 from mnemic.runtime.clock import SystemClock

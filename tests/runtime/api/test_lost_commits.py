@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import mnemic
-from mnemic.actors.protocol.scopes import Selection
+from mnemic.actors.capture.forget_messages import Selection
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.restore import restore
 from mnemic.runtime.clock import SystemClock

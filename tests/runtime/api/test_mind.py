@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import mnemic
-from mnemic.actors.protocol.errors import (
+from mnemic.actors.kernel.errors import (
     ActorFailed,
     ActorStopped,
     AmbiguousFormat,
@@ -26,7 +26,7 @@ from mnemic.actors.protocol.errors import (
     SourceUnreadable,
     UnknownScope,
 )
-from mnemic.actors.protocol.recall.messages import Recalled
+from mnemic.actors.recall.messages import Recalled
 from mnemic.actors.recall.ranking.first_pass import NOT_NATIVE
 from mnemic.algorithms.retrieval.scan import NATIVE
 from mnemic.hooks.read.lines import LineSource

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 import mnemic
-from mnemic.actors.protocol.scopes import Selection
+from mnemic.actors.capture.forget_messages import Selection
 from mnemic.errors import MnemicError
 from mnemic.hd import roles
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.minds.homes import open_mind
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.reader import open_reader
 from mnemic.runtime.store.store import Store
 from tests.paths import FIXTURES
 from tests.processes.faces import Outcome, lines, start, turn

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import mnemic
-from mnemic.actors.protocol.errors import InvalidValue, PausesUnreadable
-from mnemic.actors.protocol.times import to_iso
+from mnemic.actors.kernel.errors import InvalidValue, PausesUnreadable
+from mnemic.actors.kernel.times import to_iso
 from mnemic.runtime.api.pause import parse_duration_us
 from mnemic.runtime.capture.pauses import CAPTURE_OFF_NOTICE, read_pauses
 from mnemic.runtime.clock import SystemClock

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import mnemic
-from mnemic.actors.protocol.errors import InvalidValue, UnknownScope, UnknownSession
-from mnemic.actors.protocol.scopes import Selection
+from mnemic.actors.capture.forget_messages import Selection
+from mnemic.actors.kernel.errors import InvalidValue, UnknownScope, UnknownSession
 from mnemic.runtime.api.mind import Mind
 from tests.paths import ROOT
 from tests.processes.faces import lines, turn

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemic.actors.protocol.ambient_messages import CaptureProgress
+from mnemic.actors.capture.messages import CaptureProgress
 from mnemic.runtime.api.reports import STALE_S, CaptureStatus, capture_status, format_size, pluralize
 from tests.runtime import spooling
 

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mnemic
-from mnemic.actors.protocol.changes import Tombstone
-from mnemic.actors.protocol.errors import (
+from mnemic.actors.capture.forget_messages import Selection
+from mnemic.actors.kernel.errors import (
     AlreadyThere,
     BackupLocked,
     DiskFull,
@@ -29,8 +29,8 @@ from mnemic.actors.protocol.errors import (
     WrongPassphrase,
     WrongRecoveryKey,
 )
-from mnemic.actors.protocol.message import format_id, parse_id
-from mnemic.actors.protocol.scopes import Selection
+from mnemic.actors.kernel.message import format_id, parse_id
+from mnemic.actors.transfer.changes import Tombstone
 from mnemic.open_mind import open_served
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.restore import restore

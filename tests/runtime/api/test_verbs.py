@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import mnemic
-from mnemic.actors.protocol.errors import MindMissing, StoreBusy
+from mnemic.actors.kernel.errors import MindMissing, StoreBusy
 from mnemic.open_mind import open_served
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.verbs import exclusive_mind

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemic.actors.protocol.capture.messages import Retirement
-from mnemic.actors.protocol.message import to_json
-from mnemic.actors.protocol.recall.messages import FactRef, Recalled
+from mnemic.actors.capture.forget_messages import Retirement
+from mnemic.actors.kernel.message import to_json
+from mnemic.actors.recall.messages import FactRef, Recalled
 from mnemic.runtime.api.views import hit_view, memory_view, model_view, recall_view, seconds
 from tests.built import hit, memory
 

@@ -9,8 +9,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.message import format_id, to_json
-from mnemic.actors.protocol.shape.messages import Answer, RolesListed, RoleView, Shaped
+from mnemic.actors.kernel.message import format_id, to_json
+from mnemic.actors.shape.messages import Answer, RolesListed, RoleView, Shaped
 from mnemic.runtime.api.views import answer_view, shape_view
 from tests.runtime.api.test_views import HIT
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.actors.capture.capture_filter import is_paused_at
-from mnemic.actors.protocol.errors import InvalidValue, MindMissing, PausesUnreadable
+from mnemic.actors.kernel.errors import InvalidValue, MindMissing, PausesUnreadable
 from mnemic.runtime.capture import pauses
 from mnemic.runtime.capture.pauses import (
     CAPTURE_OFF_NOTICE,

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemic.actors.protocol.errors import (
+from mnemic.actors.kernel.errors import (
     InvalidValue,
     MindMissing,
     MnemicError,
@@ -28,7 +28,7 @@ from mnemic.actors.protocol.errors import (
     StoreReadOnly,
     UnknownScope,
 )
-from mnemic.actors.protocol.store.messages import Count
+from mnemic.actors.store.messages import Count
 from mnemic.open_mind import mind_over, open_here, open_served
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.client.client import RemoteActorSystem

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemic.actors.protocol.errors import NewerProcess
+from mnemic.actors.kernel.errors import NewerProcess
 from mnemic.runtime.client import launcher, mcp_pipe
 from mnemic.runtime.client.mcp_pipe import Pipe
 from mnemic.runtime.client.wire import encode_error

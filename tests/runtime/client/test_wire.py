@@ -13,24 +13,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol import ambient_messages, log_messages, scopes
-from mnemic.actors.protocol import errors as tree
-from mnemic.actors.protocol.capture import messages as capture_messages
-from mnemic.actors.protocol.capture.messages import CaptureText
-from mnemic.actors.protocol.communities import messages as community_messages
-from mnemic.actors.protocol.errors import BadInput, InvalidValue, MnemicError, StoreError
-from mnemic.actors.protocol.events import to_bytes
-from mnemic.actors.protocol.knowledge import messages as knowledge_messages
-from mnemic.actors.protocol.meaning import messages as meaning_messages
-from mnemic.actors.protocol.message import Id, Text, Time
-from mnemic.actors.protocol.recall import messages as recall_messages
-from mnemic.actors.protocol.recall.messages import GetMemories, Recall
-from mnemic.actors.protocol.shape import messages as shape_messages
-from mnemic.actors.protocol.sleep import messages as sleep_messages
-from mnemic.actors.protocol.sleep.messages import Sleep
-from mnemic.actors.protocol.store import messages as store_messages
-from mnemic.actors.protocol.store.messages import Apply
-from mnemic.actors.protocol.times import FixedZone
+from mnemic.actors.brief import messages as brief_messages
+from mnemic.actors.capture import forget_messages
+from mnemic.actors.capture import messages as capture_messages
+from mnemic.actors.capture.messages import CaptureText
+from mnemic.actors.communities import messages as community_messages
+from mnemic.actors.kernel import errors as tree
+from mnemic.actors.kernel.errors import BadInput, InvalidValue, MnemicError, StoreError
+from mnemic.actors.kernel.events import to_bytes
+from mnemic.actors.kernel.message import Id, Text, Time
+from mnemic.actors.kernel.times import FixedZone
+from mnemic.actors.knowledge import messages as knowledge_messages
+from mnemic.actors.log import messages as log_messages
+from mnemic.actors.meaning import messages as meaning_messages
+from mnemic.actors.recall import messages as recall_messages
+from mnemic.actors.recall.messages import GetMemories, Recall
+from mnemic.actors.scopes import messages as scope_messages
+from mnemic.actors.shape import messages as shape_messages
+from mnemic.actors.sleep import messages as sleep_messages
+from mnemic.actors.sleep.messages import Sleep
+from mnemic.actors.store import messages as store_messages
+from mnemic.actors.store.messages import Apply
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import error_view
 from mnemic.runtime.client import wire
@@ -48,7 +51,16 @@ from mnemic.runtime.client.wire import (
 TEXTS = st.text(st.characters())  # lone surrogates too
 KINDS = sorted({*ASK_MESSAGES.values(), *TELL_MESSAGES.values()}, key=message_path)
 MODULES = (
-    *(recall_messages, capture_messages, store_messages, meaning_messages, ambient_messages, log_messages, scopes),
+    *(
+        recall_messages,
+        capture_messages,
+        store_messages,
+        meaning_messages,
+        brief_messages,
+        log_messages,
+        scope_messages,
+        forget_messages,
+    ),
     *(community_messages, knowledge_messages, shape_messages),
     sleep_messages,
 )

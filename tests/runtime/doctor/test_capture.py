@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from mnemic.actors.protocol.ambient_messages import QuarantineRetried
-from mnemic.actors.protocol.changes import AdvanceSpool, FinishTranscript, QuarantineRecord, QueueTranscript
+from mnemic.actors.capture.changes import AdvanceSpool, FinishTranscript, QuarantineRecord, QueueTranscript
+from mnemic.actors.capture.messages import QuarantineRetried
 from mnemic.runtime.doctor.capture import check_capture, read_again
 from mnemic.runtime.doctor.checks import Check
 from mnemic.runtime.keys.keys import Keys

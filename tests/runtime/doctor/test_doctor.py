@@ -16,10 +16,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemic.actors.protocol.contract import Clock
-from mnemic.actors.protocol.errors import ModelMissing
-from mnemic.actors.protocol.message import format_id
-from mnemic.actors.protocol.sleep.changes import EndNight, StageReport
+from mnemic.actors.kernel.contract import Clock
+from mnemic.actors.kernel.errors import ModelMissing
+from mnemic.actors.kernel.message import format_id
+from mnemic.actors.sleep.changes import EndNight, StageReport
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.doctor import home as home_checks
 from mnemic.runtime.doctor import mind as mind_checks

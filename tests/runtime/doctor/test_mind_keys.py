@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.errors import DamagedStore, KeyMismatch
+from mnemic.actors.kernel.errors import DamagedStore, KeyMismatch
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.doctor import mind as mind_checks
 from mnemic.runtime.doctor.checks import Check

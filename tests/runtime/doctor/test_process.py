@@ -20,11 +20,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemic.actors.embedder import EmbedderActor
-from mnemic.actors.protocol.errors import ActorFailed, NotServed
-from mnemic.actors.protocol.meaning.messages import EmbedPending
-from mnemic.actors.protocol.sleep.messages import NightReport
-from mnemic.actors.protocol.store.messages import Committed
+from mnemic.actors.kernel.errors import ActorFailed, NotServed
+from mnemic.actors.meaning.embedder import EmbedderActor
+from mnemic.actors.meaning.messages import EmbedPending
+from mnemic.actors.sleep.messages import NightReport
+from mnemic.actors.store.messages import Committed
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.doctor import home as home_checks
 from mnemic.runtime.doctor import mind as mind_checks

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.runtime.capture.pauses import pause
 from mnemic.runtime.doctor.summary import MindSummary, summarize_mind
 from mnemic.runtime.minds.homes import MindFolder, create_mind, open_mind

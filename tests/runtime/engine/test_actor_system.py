@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.capture.messages import CaptureText
-from mnemic.actors.protocol.communities.messages import ListCommunities
-from mnemic.actors.protocol.errors import Fenced, KeyMismatch, KeyMissing, MnemicError
-from mnemic.actors.protocol.knowledge.messages import UpdateFacts
-from mnemic.actors.protocol.ports import Source
-from mnemic.actors.protocol.recall.messages import Recall
-from mnemic.actors.protocol.sleep.messages import NightReport, Sleep
-from mnemic.actors.protocol.store.messages import Count
+from mnemic.actors.capture.messages import CaptureText
+from mnemic.actors.communities.messages import ListCommunities
+from mnemic.actors.kernel.errors import Fenced, KeyMismatch, KeyMissing, MnemicError
+from mnemic.actors.kernel.ports import Source
+from mnemic.actors.knowledge.messages import UpdateFacts
+from mnemic.actors.recall.messages import Recall
+from mnemic.actors.sleep.messages import NightReport, Sleep
+from mnemic.actors.store.messages import Count
 from mnemic.hooks.read.formats import open_transcript
 from mnemic.runtime.engine import actor_system
 from mnemic.runtime.engine.actor_system import ActorFactory, start_actor_system

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.errors import ActorFailed, ActorStopped, Quarantined
+from mnemic.actors.kernel.errors import ActorFailed, ActorStopped, Quarantined
 from mnemic.runtime.engine.engine import EmbeddedEngine, _Mailbox
 from tests.clocks import ManualClock
 from tests.contract.engine_contract import SECRET, Echo, EngineContract, Gate, ProbeActor, Raise, Say, Watch, letter

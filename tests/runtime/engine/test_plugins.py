@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.errors import ActorRefused, BadSettings, DamagedStore, InvalidValue
-from mnemic.actors.protocol.sleep.messages import Sleep
+from mnemic.actors.kernel.errors import ActorRefused, BadSettings, DamagedStore, InvalidValue
+from mnemic.actors.sleep.messages import Sleep
 from mnemic.runtime.engine.actor_system import start_actor_system
 from mnemic.runtime.engine.plugins import (
     BUILT_IN_ACTORS,
@@ -259,8 +259,8 @@ def run_with(installed: Path, *command: object) -> Outcome:
 NIGHT = """
 import json, sys
 from pathlib import Path
-from mnemic.actors.protocol.recall.messages import Recall
-from mnemic.actors.protocol.sleep.messages import Sleep
+from mnemic.actors.recall.messages import Recall
+from mnemic.actors.sleep.messages import Sleep
 from mnemic.compose import engine_factory, open_actor_system
 from mnemic.runtime.clock import SystemClock
 

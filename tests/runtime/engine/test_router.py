@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.background import WorkOn
-from mnemic.actors.protocol.errors import InboxFull, InvalidValue
-from mnemic.actors.protocol.message import Envelope
+from mnemic.actors.kernel.background import WorkOn
+from mnemic.actors.kernel.errors import InboxFull, InvalidValue
+from mnemic.actors.kernel.message import Envelope
 from mnemic.runtime.engine.reports import Observer
 from mnemic.runtime.engine.router import Router, log_fields
 from tests.clocks import ManualClock

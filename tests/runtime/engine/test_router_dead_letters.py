@@ -8,7 +8,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.message import Envelope
+from mnemic.actors.kernel.message import Envelope
 from mnemic.runtime.engine.router import DeadLetters
 
 SECRET = "the tea is in the blue tin"

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import pytest
 
-from mnemic.actors.protocol.errors import BadSettings, InvalidValue, SourceUnreadable
+from mnemic.actors.kernel.errors import BadSettings, InvalidValue, SourceUnreadable
 from mnemic.runtime.engine.plugins import ASKED_SLOTS, SLOTS
 from mnemic.runtime.engine.settings import (
     Settings,

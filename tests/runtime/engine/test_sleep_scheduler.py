@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 import msgspec
 import pytest
 
-from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
-from mnemic.actors.protocol.errors import DamagedStore, DiskFull, StoreBusy
-from mnemic.actors.protocol.sleep.messages import NightReport, Preempt, Sleep
-from mnemic.actors.protocol.store.messages import Checkpoint, Checkpointed, Count, Counts
+from mnemic.actors.kernel.contract import CONTRACT, Context, Setting
+from mnemic.actors.kernel.errors import DamagedStore, DiskFull, StoreBusy
+from mnemic.actors.sleep.messages import NightReport, Preempt, Sleep
+from mnemic.actors.store.messages import Checkpoint, Checkpointed, Count, Counts
 from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.engine.idleness import IdlePolicy, sleep_run_name, sleep_run_seed
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.contract import CONTRACT, Actor, Context, Setting
-from mnemic.actors.protocol.errors import (
+from mnemic.actors.kernel.contract import CONTRACT, Actor, Context, Setting
+from mnemic.actors.kernel.errors import (
     ActorFailed,
     ActorStopped,
     DeadlineExceeded,
@@ -24,7 +24,7 @@ from mnemic.actors.protocol.errors import (
     Quarantined,
     StoreBusy,
 )
-from mnemic.actors.protocol.message import Envelope
+from mnemic.actors.kernel.message import Envelope
 from mnemic.runtime.engine.actor_health import RestartPolicy
 from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.errors import DiskFull, StoreBusy, StoreReadOnly
+from mnemic.actors.kernel.errors import DiskFull, StoreBusy, StoreReadOnly
 from mnemic.runtime.files import atomic_replace as module
 from mnemic.runtime.files.atomic_replace import Draft, atomic_replace, finish_commit, lock_exclusive, lock_shared
 from tests.waiting import BOUND_S

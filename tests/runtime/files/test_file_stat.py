@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.ports import FileStat
+from mnemic.actors.kernel.ports import FileStat
 from mnemic.runtime.files.file_stat import stat_transcript
 
 

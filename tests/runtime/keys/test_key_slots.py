@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.errors import (
+from mnemic.actors.kernel.errors import (
     DamagedStore,
     InvalidValue,
     KeyMismatch,

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.errors import DiskFailed, KeyMismatch, KeyMissing
+from mnemic.actors.kernel.errors import DiskFailed, KeyMismatch, KeyMissing
 from mnemic.runtime.keys.keys import KEY_BYTES, Keys, Secrets, generate_key, random_id, read_key, write_private
 from tests.runtime.building import keys_of, said
 

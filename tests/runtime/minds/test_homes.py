@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.errors import (
+from mnemic.actors.kernel.errors import (
     DamagedStore,
     InvalidValue,
     KeyMismatch,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.runtime.minds.homes import default_home, expand_home
 
 

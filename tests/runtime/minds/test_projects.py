@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.errors import BadInput, BadSettings, InvalidValue
-from mnemic.actors.protocol.scopes import normalize_scope_path
+from mnemic.actors.kernel.errors import BadInput, BadSettings, InvalidValue
+from mnemic.actors.kernel.scope_paths import ScopeRef, normalize_scope_path
 from mnemic.runtime.minds.projects import NO_SCOPE, resolve_scope
 from tests.processes.faces import name_scope
 from tests.runtime.building import said

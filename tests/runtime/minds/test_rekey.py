@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 import pytest
 
-from mnemic.actors.protocol.errors import DamagedStore, KeyMismatch, MindLocked, Rekeyed, WrongRecoveryKey
+from mnemic.actors.kernel.errors import DamagedStore, KeyMismatch, MindLocked, Rekeyed, WrongRecoveryKey
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.files.atomic_replace import lock_exclusive
 from mnemic.runtime.keys import key_slots

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.errors import DiskFull, StoreReadOnly
+from mnemic.actors.kernel.errors import DiskFull, StoreReadOnly
 from mnemic.runtime.minds import run_dir
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, process_start_time
 from tests.waiting import until

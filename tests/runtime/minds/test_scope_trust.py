@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.errors import BadSettings, InvalidValue
+from mnemic.actors.kernel.errors import BadSettings, InvalidValue
+from mnemic.actors.kernel.scope_paths import ScopeRef
 from mnemic.runtime.minds.projects import TRUST_FILE, read_trusted, resolve_scope
 from mnemic.runtime.minds.scope_trust import distrust_folder, list_trusted, trust_folder, unconfirmed_sentence
 from tests.processes.faces import git_project, name_scope

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mnemic.actors.protocol.errors import DamagedStore, InvalidValue, NotOnRay, Rekeyed
+from mnemic.actors.kernel.errors import DamagedStore, InvalidValue, NotOnRay, Rekeyed
 from mnemic.process import ServerProcess
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.engine import EmbeddedEngine

@@ -14,14 +14,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.errors import (
-    DeviceExhausted,
-    ImplementationMissing,
-    InvalidValue,
-    ModelError,
-    ModelUnusable,
-)
-from mnemic.actors.protocol.ports import IMPLEMENTATIONS, Window
+from mnemic.actors.kernel.errors import DeviceExhausted, ImplementationMissing, InvalidValue, ModelError, ModelUnusable
+from mnemic.actors.kernel.ports import IMPLEMENTATIONS, Window
 from mnemic.algorithms.retrieval.scan import NATIVE
 from mnemic.algorithms.text.bert import NativeBert
 from mnemic.runtime.engine.settings import Settings

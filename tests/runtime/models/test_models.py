@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
-from mnemic.actors.protocol.errors import ModelError, ModelMissing, ModelUnusable
-from mnemic.actors.protocol.ports import Encoder, Window
+from mnemic.actors.kernel.errors import ModelError, ModelMissing, ModelUnusable
+from mnemic.actors.kernel.ports import Encoder, Window
 from mnemic.algorithms.retrieval.scan import NATIVE
 from mnemic.algorithms.text.bert import Bert, BertConfig, expected_shapes
 from mnemic.runtime.models import models

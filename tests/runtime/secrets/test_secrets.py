@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.ports import Scrubbed
+from mnemic.actors.kernel.ports import Scrubbed
 from mnemic.runtime.secrets.secrets import drop_private, load_scrub
 from tests.paths import ROOT
 from tests.waiting import BOUND_S

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.embedder import EmbedderActor
-from mnemic.actors.protocol.errors import ActorFailed, MindMissing
-from mnemic.actors.protocol.meaning.messages import EmbedPending
+from mnemic.actors.kernel.errors import ActorFailed, MindMissing
+from mnemic.actors.meaning.embedder import EmbedderActor
+from mnemic.actors.meaning.messages import EmbedPending
 from mnemic.compose import open_actor_system
 from mnemic.open_mind import mind_over
 from mnemic.runtime.api.mind import Mind

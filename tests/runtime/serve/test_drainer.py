@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.ambient_messages import Drained, DrainSpool
-from mnemic.actors.protocol.errors import DiskFull, MindMissing
+from mnemic.actors.capture.messages import Drained, DrainSpool
+from mnemic.actors.kernel.errors import DiskFull, MindMissing
 from mnemic.cli.hooks.uninstall import mnemic_files
 from mnemic.runtime.api.capture import DRAIN_LOCK
 from mnemic.runtime.api.mind import Mind

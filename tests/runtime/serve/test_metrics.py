@@ -13,8 +13,8 @@ import prometheus_client
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from mnemic.actors.protocol.contract import CONTRACT, Context, Setting
-from mnemic.actors.protocol.errors import ActorFailed, Quarantined, StoreBusy
+from mnemic.actors.kernel.contract import CONTRACT, Context, Setting
+from mnemic.actors.kernel.errors import ActorFailed, Quarantined, StoreBusy
 from mnemic.runtime.engine.actor_health import RestartPolicy
 from mnemic.runtime.engine.engine import EmbeddedEngine
 from mnemic.runtime.engine.supervisor import ActorSpec, Supervisor

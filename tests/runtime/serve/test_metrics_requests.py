@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.open_mind import open_here
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.logs import log_to, set_level

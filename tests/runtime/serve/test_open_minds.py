@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from mnemic.actors.protocol.errors import ActorStopped, MindMissing, StoreBusy
+from mnemic.actors.kernel.errors import ActorStopped, MindMissing, StoreBusy
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.serve.open_minds import OpenMinds
 from tests.processes.hosted import together

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.errors import DiskFull
+from mnemic.actors.kernel.errors import DiskFull
 from mnemic.runtime.engine.reports import Progress
 from mnemic.runtime.serve.server_control import run_in_thread
 from tests.waiting import BOUND_S

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.events import HookRecord
+from mnemic.actors.kernel.events import HookRecord
 from mnemic.runtime.spool.frames import (
     FILE_HEADER_BYTES,
     FRAME_HEADER_BYTES,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.events import HookRecord
+from mnemic.actors.kernel.events import HookRecord
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import create_mind, open_mind
 from mnemic.runtime.spool.note import write_note

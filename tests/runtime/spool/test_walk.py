@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.events import HookRecord
-from mnemic.actors.protocol.ports import UndecodedRecord
+from mnemic.actors.kernel.events import HookRecord
+from mnemic.actors.kernel.ports import UndecodedRecord
 from mnemic.runtime.spool import walk as walk_module
 from mnemic.runtime.spool.frames import FRAME_MAGIC, FrameDecryptor
 from mnemic.runtime.spool.walk import ScanResult, scan_records

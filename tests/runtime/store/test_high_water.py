@@ -13,13 +13,13 @@ import apsw
 import msgspec
 import pytest
 
-from mnemic.actors.protocol.errors import DamagedStore, DiskFull
-from mnemic.actors.protocol.store.messages import LostTransactions
+from mnemic.actors.kernel.errors import DamagedStore, DiskFull
+from mnemic.actors.store.messages import LostTransactions
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store import high_water
 from mnemic.runtime.store import store as store_module
 from mnemic.runtime.store.high_water import HighWaterMark, MarkWriter, mark_path, read_mark
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.reader import open_reader
 from mnemic.runtime.store.store import Store
 from tests.built import added
 from tests.runtime.building import KEYS, apply, child, held, look, wait_for_release

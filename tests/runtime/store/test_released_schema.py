@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.errors import DiskFull
+from mnemic.actors.kernel.errors import DiskFull
 from mnemic.runtime.minds.run_dir import PROTOCOL
 from mnemic.runtime.store import schema
 from mnemic.runtime.store.schema import LATEST_SCHEMA, MIGRATIONS, connect, migrate

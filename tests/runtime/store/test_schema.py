@@ -15,17 +15,10 @@ from typing import Any
 import apsw
 import pytest
 
-from mnemic.actors.protocol.errors import (
-    DamagedStore,
-    MindExists,
-    MnemicError,
-    NewerSchema,
-    OtherSchema,
-    StoreReadOnly,
-)
+from mnemic.actors.kernel.errors import DamagedStore, MindExists, MnemicError, NewerSchema, OtherSchema, StoreReadOnly
 from mnemic.runtime.keys.keys import KEY_BYTES
 from mnemic.runtime.minds.homes import create_mind
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.reader import open_reader
 from mnemic.runtime.store.schema import (
     LATEST_SCHEMA,
     MIGRATIONS,

@@ -15,23 +15,15 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from mnemic.actors.protocol.changes import (
-    AddVectors,
-    Change,
-    DropEncoder,
-    EncoderName,
-    MemoryLabels,
-    RedactedChange,
-    Relabel,
-    Retire,
-    ScopeRef,
-    Supersede,
-    Tombstone,
-    Unretire,
-)
-from mnemic.actors.protocol.errors import DiskFull, InvalidValue, MindExists, NewerSchema, NoSuchMemory, StoreBusy
+from mnemic.actors.capture.changes import MemoryLabels, Relabel
+from mnemic.actors.kernel.changes import Change
+from mnemic.actors.kernel.errors import DiskFull, InvalidValue, MindExists, NewerSchema, NoSuchMemory, StoreBusy
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.log.changes import Retire, Supersede, Unretire
+from mnemic.actors.meaning.changes import AddVectors, DropEncoder, EncoderName
+from mnemic.actors.transfer.changes import RedactedChange, Tombstone
 from mnemic.runtime.store import schema
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.reader import open_reader
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store, TransactionMetadata
 from tests.built import added

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.errors import DiskFull, Fenced
+from mnemic.actors.kernel.errors import DiskFull, Fenced
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 from tests.built import added

@@ -11,8 +11,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.runtime.store.reader import open_reader
 from mnemic.runtime.store.store import Store
 from tests.built import added
 from tests.runtime.building import (

@@ -9,10 +9,10 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.changes import Retire, Supersede, Unretire
-from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.recall.recall_index import RecallIndex
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.actors.index.recall_index import RecallIndex
+from mnemic.actors.kernel.errors import InvalidValue
+from mnemic.actors.log.changes import Retire, Supersede, Unretire
+from mnemic.runtime.store.reader import open_reader
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 from mnemic.runtime.store.supersession import Successor, current_successor, superseded_ids

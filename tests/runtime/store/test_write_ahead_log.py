@@ -12,10 +12,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from mnemic.actors.protocol.errors import DamagedStore, StoreBusy
+from mnemic.actors.kernel.errors import DamagedStore, StoreBusy
 from mnemic.runtime.store import schema
 from mnemic.runtime.store.high_water import lost_transactions
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.reader import open_reader
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 from mnemic.runtime.store.write_ahead_log import first_damaged_frame

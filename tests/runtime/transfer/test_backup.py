@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.errors import (
+from mnemic.actors.kernel.errors import (
     DamagedStore,
     DiskFailed,
     DiskFull,

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import mnemic
-from mnemic.actors.protocol.errors import MnemicError
+from mnemic.actors.kernel.errors import MnemicError
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.restore import restore
 from mnemic.runtime.transfer.export_format import ExportSource

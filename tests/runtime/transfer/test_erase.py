@@ -19,31 +19,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.changes import (
-    AddCodes,
-    AddMemory,
-    AddVectors,
-    AdvanceSpool,
-    Change,
-    CodeInfo,
-    DeliveredSpan,
-    EmbeddedWindows,
-    KeepOriginal,
-    MergeScopes,
-    QuarantineRecord,
-    RecordDelivery,
-    RedactedChange,
-    Relabel,
-    RenameScope,
-    Retire,
-    ScopeRef,
-    Supersede,
-    Tombstone,
-    Unretire,
-)
-from mnemic.actors.protocol.communities.changes import MarkBoundary, PlaceMembers
-from mnemic.actors.protocol.errors import BadInput, DamagedStore, DiskFull
-from mnemic.actors.protocol.knowledge.changes import (
+from mnemic.actors.capture.changes import AdvanceSpool, KeepOriginal, QuarantineRecord, Relabel
+from mnemic.actors.capture.forget_messages import Selection, Surveyed
+from mnemic.actors.communities.changes import MarkBoundary, PlaceMembers
+from mnemic.actors.kernel.changes import Change
+from mnemic.actors.kernel.errors import BadInput, DamagedStore, DiskFull
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.knowledge.changes import (
     AddStatements,
     GradedPair,
     GradeStatements,
@@ -51,13 +33,17 @@ from mnemic.actors.protocol.knowledge.changes import (
     MergeEntities,
     SettleStatements,
 )
-from mnemic.actors.protocol.log_messages import ListDeliveries
-from mnemic.actors.protocol.scopes import Selection, Surveyed
-from mnemic.actors.protocol.sleep.changes import BeginNight, DerivedItem, KeepDerived, SourceSpan
+from mnemic.actors.log.changes import AddMemory, DeliveredSpan, RecordDelivery, Retire, Supersede, Unretire
+from mnemic.actors.log.messages import ListDeliveries
+from mnemic.actors.meaning.changes import AddVectors, EmbeddedWindows
+from mnemic.actors.scopes.changes import MergeScopes, RenameScope
+from mnemic.actors.shape.changes import AddCodes, CodeInfo
+from mnemic.actors.sleep.changes import BeginNight, DerivedItem, KeepDerived, SourceSpan
+from mnemic.actors.transfer.changes import RedactedChange, Tombstone
 from mnemic.runtime.files.atomic_replace import finish_commit
 from mnemic.runtime.minds.homes import MindFolder
-from mnemic.runtime.store.apply.communities import FOUND_TABLES, GRAPH_TABLES
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.communities.write import FOUND_TABLES, GRAPH_TABLES
+from mnemic.runtime.store.reader import open_reader
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 from mnemic.runtime.store.texts import load_text
@@ -79,8 +65,8 @@ from tests.runtime.building import (
     vectors,
 )
 from tests.runtime.spooling import file_id, record, sealed, write
-from tests.runtime.store.apply.test_knowledge import mention, statement
-from tests.runtime.store.apply.test_memories import labels_of
+from tests.runtime.store.knowledge.test_write import mention, statement
+from tests.runtime.store.log.test_write import labels_of
 
 WORDS = ("otter", "heron", "the shelf holds nine books and no lamp", "the harbour is closed until the tide comes back")
 PLACES = (

@@ -14,39 +14,26 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.capture.prepare import identity_of
-from mnemic.actors.protocol.changes import (
-    Change,
+from mnemic.actors.capture.changes import (
     CountOccurrences,
-    DeliveredSpan,
     IgnoreSession,
     KeepOriginal,
-    MergeScopes,
-    MoveProject,
     OccurrenceCount,
     QuarantineRecord,
-    RecordBackup,
-    RecordDelivery,
     ReleaseRecord,
-    RenameScope,
-    Retire,
-    ScopeRef,
     SetSessionMode,
-    Supersede,
-    Tombstone,
-    Unretire,
 )
-from mnemic.actors.protocol.errors import BadInput, NotAnExport
-from mnemic.actors.protocol.events import Event
-from mnemic.actors.protocol.knowledge.changes import (
-    AddStatements,
-    MemoryReading,
-    MentionRow,
-    MergeEntities,
-    SettleStatements,
-)
+from mnemic.actors.capture.prepare import identity_of
+from mnemic.actors.kernel.changes import Change
+from mnemic.actors.kernel.errors import BadInput, NotAnExport
+from mnemic.actors.kernel.events import Event
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.knowledge.changes import AddStatements, MemoryReading, MentionRow, MergeEntities, SettleStatements
+from mnemic.actors.log.changes import DeliveredSpan, RecordDelivery, Retire, Supersede, Unretire
+from mnemic.actors.scopes.changes import MergeScopes, MoveProject, RenameScope
+from mnemic.actors.transfer.changes import RecordBackup, Tombstone
 from mnemic.runtime.keys.keys import Keys
-from mnemic.runtime.store.read.reader import open_reader
+from mnemic.runtime.store.reader import open_reader
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 from mnemic.runtime.transfer import export_format

@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import pytest
 
-from mnemic.actors.protocol.changes import RecordBackup
+from mnemic.actors.transfer.changes import RecordBackup
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.doctor.backups import check_backups
 from mnemic.runtime.doctor.checks import Check

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.recall.messages import Recalled
+from mnemic.actors.recall.messages import Recalled
 from tests.harness import START_US, ActorHarness
 
 WITHOUT = ("dense", "lexical", "session", "structural", "validity", "use")

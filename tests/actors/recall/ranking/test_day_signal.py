@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.recall.messages import Recalled
-from mnemic.actors.protocol.shape.messages import BindPending, BindProgress
-from mnemic.actors.protocol.times import day_of
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.kernel.times import day_of
+from mnemic.actors.recall.messages import Recalled
 from mnemic.actors.recall.ranking.day_signal import WEIGHT, day_nearness, days_in_question
+from mnemic.actors.shape.messages import BindPending, BindProgress
 from mnemic.algorithms.text.days import DateRange
 from tests.clocks import ManualClock
 from tests.harness import ActorHarness

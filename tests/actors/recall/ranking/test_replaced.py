@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.knowledge.messages import ListConflicts, SettleConflict
-from mnemic.actors.protocol.recall.messages import Hit
+from mnemic.actors.knowledge.messages import ListConflicts, SettleConflict
+from mnemic.actors.recall.messages import Hit
 from tests.actors.knowledge.test_knowledge import DAY_US, POSTGRES, SQLITE, harness, read, say
 from tests.harness import START_US, ActorHarness
 

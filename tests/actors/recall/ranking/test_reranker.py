@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mnemic.actors.protocol.errors import ModelUnusable
-from mnemic.actors.protocol.meaning.messages import EmbedWords
-from mnemic.actors.protocol.recall.messages import Recalled, SignalName
-from mnemic.actors.protocol.store.messages import Rebuild
-from mnemic.actors.recall.vocabulary import compounds
+from mnemic.actors.index.vocabulary import compounds
+from mnemic.actors.kernel.errors import ModelUnusable
+from mnemic.actors.meaning.messages import EmbedWords
+from mnemic.actors.recall.messages import Recalled, SignalName
+from mnemic.actors.store.messages import Rebuild
 from mnemic.algorithms.retrieval.calibration import FULL, MEANING, WORDS
 from tests.harness import START_US, ActorHarness, BagEncoder
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mnemic.actors.protocol.recall.messages import Recalled
+from mnemic.actors.recall.messages import Recalled
 from tests.clocks import ManualClock
 from tests.harness import ActorHarness
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mnemic.actors.protocol.capture.messages import Forget, Recover
-from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.recall.messages import Hit
-from mnemic.actors.protocol.shape.messages import Shape, Shaped
+from mnemic.actors.capture.forget_messages import Forget, Recover
+from mnemic.actors.kernel.errors import InvalidValue
+from mnemic.actors.recall.messages import Hit
+from mnemic.actors.shape.messages import Shape, Shaped
 from mnemic.actors.shape.shape_recall import _as_typed
 from tests.harness import ActorHarness
 from tests.shaped import answers, call, event, shape, shaped, work
@@ -122,9 +122,9 @@ def test_what_was_forgotten_and_recovered_is_a_probe_again_before_it_is_bound_an
 
 def test_without_a_model_the_structure_alone_tells(mind: ActorHarness) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("mnemic.runtime.store.read.reader.StoreSnapshot.encoders", lambda snapshot: [])
+        patched.setattr("mnemic.runtime.store.reader.StoreSnapshot.encoders", lambda snapshot: [])
         patched.setattr(
-            "mnemic.actors.recall.recall_index.RecallIndex.first_vectors",
+            "mnemic.actors.index.recall_index.RecallIndex.first_vectors",
             lambda index, places: np.full((len(places), 1), np.nan),
         )
         found = like(mind, first(mind, kind="tool_call", tool="write", file="oars.js"), k=1)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.kernel.errors import InvalidValue
 from tests.harness import ActorHarness
 from tests.shaped import TESTS, answers, event, shape, shaped, work
 

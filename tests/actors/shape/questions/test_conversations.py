@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.shape.messages import Shaped
+from mnemic.actors.kernel.errors import InvalidValue
+from mnemic.actors.shape.messages import Shaped
 from tests.harness import ActorHarness
 from tests.shaped import MINUTE_US, call, event, shape, shaped
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.shape.messages import Shaped
+from mnemic.actors.kernel.errors import InvalidValue
+from mnemic.actors.shape.messages import Shaped
 from mnemic.actors.shape.questions.fact_paths import path_name
 from mnemic.algorithms.knowledge.triples import Triple
 from tests.harness import ActorHarness

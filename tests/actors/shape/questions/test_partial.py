@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mnemic.actors.protocol.events import Event
-from mnemic.actors.protocol.shape.messages import Shape, Shaped
+from mnemic.actors.kernel.events import Event
+from mnemic.actors.shape.messages import Shape, Shaped
 from mnemic.actors.shape.shape_recall import _as_typed
 from tests.harness import ActorHarness
 from tests.shaped import answers, event, shape, shaped, work

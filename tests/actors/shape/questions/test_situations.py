@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.errors import InvalidValue, UnknownSession
-from mnemic.actors.protocol.events import Event, Outcome
-from mnemic.actors.protocol.shape.messages import Answer, Shaped
+from mnemic.actors.kernel.errors import InvalidValue, UnknownSession
+from mnemic.actors.kernel.events import Event, Outcome
+from mnemic.actors.shape.messages import Answer, Shaped
 from mnemic.actors.shape.questions.situations import HELPED
 from mnemic.actors.shape.shape_recall import _as_typed
 from tests.harness import ActorHarness
@@ -140,7 +140,7 @@ def test_before_the_conversation_began_and_after_it_ended_it_has_no_step(mind: A
 
 
 def test_it_is_kept_as_it_is_typed(mind: ActorHarness) -> None:
-    from mnemic.actors.protocol.shape.messages import Shape
+    from mnemic.actors.shape.messages import Shape
 
     assert _as_typed(Shape(here=True, session="now")) == "--here --session now"
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mnemic.actors.protocol.communities.snapshot import MemberCodes, Members
+from mnemic.actors.communities.queries import MemberCodes, Members
 from mnemic.bench.quality.communities.placement import PlacementAgreement, placement_agreement
 from mnemic.hd.algebra import algebra_named
 from mnemic.hd.space import Space

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from mnemic.actors.protocol.changes import AddMemory, ScopeRef
+from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.log.changes import AddMemory
 from mnemic.bench.speed.hd.mind import BRANCHES, make_work_memory, work_patterns
 
 

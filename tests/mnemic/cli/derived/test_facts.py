@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import mnemic
-from mnemic.actors.protocol.errors import ActorFailed
+from mnemic.actors.kernel.errors import ActorFailed
 from mnemic.cli.derived.facts import (
     conflict_list_lines,
     entity_lines,

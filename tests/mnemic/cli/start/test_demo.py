@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.errors import ModelMissing
+from mnemic.actors.kernel.errors import ModelMissing
 from mnemic.runtime.engine import actor_system
 from tests.paths import ROOT
 from tests.processes.faces import Outcome, run

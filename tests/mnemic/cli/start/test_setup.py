@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.errors import StoreReadOnly
+from mnemic.actors.kernel.errors import StoreReadOnly
 from mnemic.cli.hooks import wiring
 from mnemic.cli.terminal.interrupts import Terminated
 from mnemic.cli.terminal.output import OutputFailed

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.errors import BadTime
-from mnemic.actors.protocol.times import UTC_ZONE, parse_time
+from mnemic.actors.kernel.errors import BadTime
+from mnemic.actors.kernel.times import UTC_ZONE, parse_time
 from mnemic.cli.terminal.dates import parse_local_span
 
 NOW = datetime(2026, 11, 27, 17, 30)  # a Friday

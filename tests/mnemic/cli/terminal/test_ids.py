@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.actors.protocol.errors import AmbiguousId, NoSuchMemory
-from mnemic.actors.protocol.message import format_id
+from mnemic.actors.kernel.errors import AmbiguousId, NoSuchMemory
+from mnemic.actors.kernel.message import format_id
 from mnemic.open_mind import open_here
 from tests.processes.faces import Outcome, lines, run, turn
 

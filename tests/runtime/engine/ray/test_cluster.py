@@ -21,7 +21,7 @@ from typing import Any
 import psutil
 import pytest
 
-from mnemic.actors.protocol.errors import InvalidValue
+from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.open_mind import open_served
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.doctor import process as doctor_process

@@ -15,8 +15,8 @@ import msgspec
 import psutil
 import pytest
 
-from mnemic.actors.protocol.contract import Context
-from mnemic.actors.protocol.errors import ActorFailed, ActorStopped, EngineLost, KeyMissing
+from mnemic.actors.kernel.contract import Context
+from mnemic.actors.kernel.errors import ActorFailed, ActorStopped, EngineLost, KeyMissing
 from mnemic.runtime.engine.engine import InstanceDied as ProcessDied
 from mnemic.runtime.engine.engine import Placement, RemoteFailure
 from mnemic.runtime.engine.ray.engine import RayEngine

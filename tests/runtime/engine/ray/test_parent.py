@@ -21,7 +21,7 @@ from tests.waiting import BOUND_S, until
 PARENT = """
     import socket, sys
     from pathlib import Path
-    from mnemic.actors.protocol.errors import MnemicError
+    from mnemic.actors.kernel.errors import MnemicError
     from mnemic.runtime.engine.actor_health import RestartPolicy
     from mnemic.runtime.engine.ray import parent
     from mnemic.runtime.clock import SystemClock

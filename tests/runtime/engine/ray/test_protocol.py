@@ -11,7 +11,7 @@ from cryptography.exceptions import InvalidTag
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.errors import KeyMismatch, KeyMissing
+from mnemic.actors.kernel.errors import KeyMismatch, KeyMissing
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.ray import protocol
 from mnemic.runtime.engine.ray.protocol import MindSealRecipe, Seal

@@ -9,8 +9,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from mnemic.actors.protocol import errors
-from mnemic.actors.protocol.message import field_help
+from mnemic.actors.kernel import errors
+from mnemic.actors.kernel.message import field_help
 from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES
 from mnemic.runtime.serve.http.endpoints import ENDPOINTS, JSON, NDJSON
 from mnemic.runtime.serve.http.openapi import document

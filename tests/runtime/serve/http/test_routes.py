@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.actors.protocol.capture.messages import TextCaptured
-from mnemic.actors.protocol.errors import (
+from mnemic.actors.capture.messages import TextCaptured
+from mnemic.actors.kernel.errors import (
     ActorFailed,
     AlreadyServed,
     BadBody,
@@ -37,8 +37,8 @@ from mnemic.actors.protocol.errors import (
     UnknownScope,
     UnknownSession,
 )
-from mnemic.actors.protocol.recall.messages import Recalled
-from mnemic.actors.protocol.store.messages import Counts
+from mnemic.actors.recall.messages import Recalled
+from mnemic.actors.store.messages import Counts
 from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES, decode, decode_error
 from mnemic.runtime.minds.run_dir import PROTOCOL
 from mnemic.runtime.serve.http.endpoints import FIXED, HEADERS, PROTOCOL_HEADER

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.errors import StoreBusy
+from mnemic.actors.kernel.errors import StoreBusy
 from mnemic.hooks.read.hook_reply import check_reply_pid
 from mnemic.runtime.clock import SystemClock
 from tests.paths import built_hook

@@ -8,7 +8,7 @@ import jsonschema
 import msgspec
 import pytest
 
-from mnemic.actors.protocol.message import Id, Message, Text, Time, to_json
+from mnemic.actors.kernel.message import Id, Message, Text, Time, to_json
 from mnemic.runtime.serve.http.schemas import Schemas
 
 
@@ -22,7 +22,7 @@ class Berth(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Boat(Message, frozen=True, kw_only=True):
-    """A boat; see `mnemic.actors.protocol.message.Message`."""
+    """A boat; see `mnemic.actors.kernel.message.Message`."""
 
     id: Id
     """Its id."""

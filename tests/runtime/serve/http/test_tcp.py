@@ -17,8 +17,8 @@ import pytest
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
-from mnemic.actors.protocol.errors import InvalidValue
-from mnemic.actors.protocol.store.messages import Count
+from mnemic.actors.kernel.errors import InvalidValue
+from mnemic.actors.store.messages import Count
 from mnemic.runtime.client.wire import ASK_MESSAGES, TELL_MESSAGES
 from mnemic.runtime.serve.http.endpoints import ALLOWED_PATHS, ENDPOINTS, OPEN_PATHS
 from mnemic.runtime.serve.http.tcp import bind_tcp, new_token

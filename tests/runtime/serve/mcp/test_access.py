@@ -11,9 +11,9 @@ from urllib.parse import quote
 
 import pytest
 
-from mnemic.actors.protocol.capture.messages import CaptureText
-from mnemic.actors.protocol.changes import ScopeRef
-from mnemic.actors.protocol.message import format_id, parse_id
+from mnemic.actors.capture.messages import CaptureText
+from mnemic.actors.kernel.message import format_id, parse_id
+from mnemic.actors.kernel.scope_paths import ScopeRef
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.homes import create_mind, missing_mind
 from mnemic.runtime.minds.projects import resolve_scope

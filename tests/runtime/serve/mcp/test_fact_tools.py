@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.actors.protocol.message import format_id
+from mnemic.actors.kernel.message import format_id
 from mnemic.runtime.minds.projects import resolve_scope
 from tests.graded import grade_pair
 from tests.processes.faces import Outcome, git_project

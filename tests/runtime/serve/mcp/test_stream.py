@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import mnemic
-from mnemic.actors.protocol.errors import ActorStopped, InvalidValue, NewerProcess, OlderProcess
+from mnemic.actors.kernel.errors import ActorStopped, InvalidValue, NewerProcess, OlderProcess
 from mnemic.runtime.client.wire import decode_error
 from mnemic.runtime.minds.run_dir import OLDEST_PIPE, PROTOCOL
 from mnemic.runtime.serve.mcp import stream as mcp_stream

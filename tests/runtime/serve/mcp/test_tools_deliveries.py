@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from mcp.types import Implementation
 
-from mnemic.actors.protocol.log_messages import Delivery
-from mnemic.actors.protocol.message import format_id, parse_id
+from mnemic.actors.kernel.message import format_id, parse_id
+from mnemic.actors.log.messages import Delivery
 from tests.processes.hosted import HELLO, Hosted, Wire, hosted, message, tool_call
 from tests.processes.mcp_client import Client, over_http, over_stream, with_client
 from tests.waiting import until

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 from mcp.types import Implementation
 
-from mnemic.actors.protocol.message import format_id
+from mnemic.actors.kernel.message import format_id
 from tests.grouped import group_scopes
 from tests.processes.faces import git_project, lines, name_scope, turn
 from tests.processes.hosted import HELLO, Hosted, Wire, hosted, tool_call

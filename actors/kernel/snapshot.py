@@ -1,0 +1,66 @@
+"""Read interface of the store: one consistent state, as arrays and records, never SQL.
+
+`mnemic.runtime.store.reader` holds the real ones. All reads from one snapshot see the same state, whatever is
+written meanwhile.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Protocol
+
+from mnemic.actors.brief.messages import Brief, BriefingSources
+from mnemic.actors.capture.queries import CaptureSnapshot
+from mnemic.actors.communities.queries import GraphSnapshot
+from mnemic.actors.knowledge.queries import KnowledgeSnapshot
+from mnemic.actors.log.queries import (
+    LogSnapshot,
+)
+from mnemic.actors.meaning.changes import EncoderName
+from mnemic.actors.meaning.queries import MeaningSnapshot
+from mnemic.actors.scopes.queries import ScopeSnapshot
+from mnemic.actors.shape.queries import ShapeSnapshot
+from mnemic.actors.sleep.queries import SleepSnapshot
+from mnemic.actors.store.messages import Counts
+
+if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
+    pass
+
+
+class Snapshot(
+    LogSnapshot,
+    ScopeSnapshot,
+    CaptureSnapshot,
+    MeaningSnapshot,
+    ShapeSnapshot,
+    GraphSnapshot,
+    KnowledgeSnapshot,
+    SleepSnapshot,
+    Protocol,
+):
+    """The state as of one `seq`."""
+
+    seq: int
+    """Number of the newest transaction; it grows with whatever is written."""
+    log_row: int
+    """Number of the newest line of the log; 0 where there is none. Memories, scopes, and what replaces or hides what
+    change with it alone, or with the generation.
+    """
+    generation: int
+    """Grows when what is derived is made anew: rows and windows seen before may mean something else then."""
+
+    def counts(self, encoder: EncoderName | None) -> Counts:
+        """What is there; embedded by `encoder`, or by the newest where it is ``None``."""
+
+    def briefing_sources(self, asked: Brief, now_us: int) -> BriefingSources:
+        """What there is to tell an assistant at the start of a session."""
+
+
+class SnapshotSource(Protocol):
+    """Gives snapshots."""
+
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
+        """The newest state, held while the context lasts; keep it short, since the write-ahead log cannot shrink."""
+
+    def close(self) -> None:
+        """Let go of the store."""

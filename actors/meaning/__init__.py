@@ -1,0 +1,1 @@
+"""Meaning: the embedding model and the vectors that it makes."""

@@ -1,1 +1,0 @@
-"""Messages, changes and snapshots of communities."""

@@ -1,1 +1,0 @@
-"""What nights are asked, what they change, and what a snapshot tells of them."""

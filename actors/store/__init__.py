@@ -1,0 +1,1 @@
+"""The store as an actor: the one that writes."""

@@ -1,0 +1,1 @@
+"""What leaves the store or comes back to it: backups, and what is left of erased inputs."""

@@ -1,0 +1,1 @@
+"""What a session's start reads."""

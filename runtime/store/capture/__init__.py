@@ -1,0 +1,1 @@
+"""What capture keeps beside memories."""

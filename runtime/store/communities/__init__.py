@@ -1,0 +1,1 @@
+"""Communities: boundaries, members and the graph."""

@@ -1,0 +1,1 @@
+"""Statements, names and verdicts."""

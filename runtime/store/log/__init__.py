@@ -1,0 +1,1 @@
+"""Memories: how they are kept, replaced, hidden and listed."""

@@ -1,0 +1,1 @@
+"""Vectors and their encoders."""

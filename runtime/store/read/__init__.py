@@ -1,1 +1,0 @@
-"""Queries: what actors and commands read of a store, each within one read transaction."""

@@ -1,0 +1,1 @@
+"""Scopes: a project's path."""

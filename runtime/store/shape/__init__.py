@@ -1,0 +1,1 @@
+"""Hypervectors and what they are bound from."""

@@ -1,0 +1,1 @@
+"""Nights and what they derived."""
