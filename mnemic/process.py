@@ -153,8 +153,6 @@ class ServerProcess:
         self._drainer = DrainThread(home, self._minds, self.track_request, clock, self._is_locked)
         self._events: queue.SimpleQueue[str] = queue.SimpleQueue()  # one that a signal handler may put into
 
-    # --- the door ----------------------------------------------------------------------------------------------------
-
     def server_info(self) -> dict[str, Any]:
         """What the process says of itself."""
         degraded = [self._settings_error] if self._settings_error else []
@@ -178,8 +176,6 @@ class ServerProcess:
             self._leave_reason = reason
         else:
             self._events.put("leave")
-
-    # --- its life ----------------------------------------------------------------------------------------------------
 
     def run(self, sockets: Sequence[socket.socket], tcp: TcpListener | None, vanish: Callable[[], None]) -> int:
         """Serve until told to leave; returns the exit code.

@@ -16,12 +16,6 @@ from mnemic.actors.kernel.scope_paths import ScopeRef
 Occasion = Literal["session-start", "prompt", "tool-failed"]
 
 
-# --- Capture ---------------------------------------------------------------------------------------------------------
-
-
-# --- Retriever -------------------------------------------------------------------------------------------------------
-
-
 class FailedCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call of a tool that has just failed, as its host tells it."""
 

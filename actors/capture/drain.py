@@ -157,8 +157,6 @@ class SpoolIntake:
         after = waiting[-1].row if waiting else message.after
         return QuarantineRetried(readmitted=readmitted, after=after, queued=len(again) - gone, gone=gone, more=False)
 
-    # --- a part ------------------------------------------------------------------------------------------------------
-
     def _capture_part(self, part: SpoolBatch, start: int, tears: int, context: Context) -> Drained:
         self._folders = self._gone_folders()
         understood: list[_Interpretation] = []

@@ -114,9 +114,6 @@ def show_community(asked: ShowCommunity, snapshot: Snapshot) -> CommunityShown:
     )
 
 
-# --- views -----------------------------------------------------------------------------------------------------------
-
-
 def _views(records: Sequence[CommunityRecord], snapshot: Snapshot) -> Iterator[CommunityView]:
     for record, phrases in zip(records, _phrases(records, snapshot), strict=True):
         yield CommunityView(
@@ -151,9 +148,6 @@ def _phrases(records: Sequence[CommunityRecord], snapshot: Snapshot) -> list[tup
     # Who spoke stands before the text. No phrase goes on in the next line, which may be another argument of a call.
     topics = [[_LINE.sub("\n\n", starts[row][len(speakers[row]) :]) for row in some] for some in drawn]
     return topic_phrases(topics, _PHRASES, ignored)[: len(records)]
-
-
-# --- of one community ------------------------------------------------------------------------------------------------
 
 
 def _members(

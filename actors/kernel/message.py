@@ -117,9 +117,6 @@ def field_help(kind: type[msgspec.Struct]) -> dict[str, str]:
     }
 
 
-# --- in JSON ---------------------------------------------------------------------------------------------------------
-
-
 def format_id(memory: bytes | None) -> str | None:
     """An id as people and programs write it."""
     return None if memory is None else str(uuid.UUID(bytes=memory))

@@ -145,8 +145,6 @@ class KnowledgeActor:
         pending = 0 if self._yields else unread + ungraded  # what is left to another is not pending
         return FactsProgress(done=max(0, snapshot.read_count() - unread), pending=pending)
 
-    # --- steps -------------------------------------------------------------------------------------------------------
-
     def _step(self, context: Context) -> bool:
         """Grade the next few memories that were read, else read the next few; returns whether there may be more.
 
@@ -207,8 +205,6 @@ class KnowledgeActor:
             return GradeStatements(generation=generation, seq=seq, rows=tuple(rows), pairs=kept)
 
         return graded
-
-    # --- what a person says ------------------------------------------------------------------------------------------
 
     def _decide(self, message: SettleConflict | MergeNames, context: Context) -> ConflictSettled | NamesMerged:
         with self._source.snapshot() as snapshot:

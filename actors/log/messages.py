@@ -22,9 +22,6 @@ MOST_AROUND = 100
 """So many at most before a memory, and after it."""
 
 
-# --- what was captured -----------------------------------------------------------------------------------------------
-
-
 class ListMemories(Verb["MemoriesListed"], frozen=True, kw_only=True):
     """List memories, newest first."""
 
@@ -91,9 +88,6 @@ class MemoriesListed(Message, frozen=True, kw_only=True):
     """Newest first."""
     more: bool
     """Whether any come after them."""
-
-
-# --- what was given --------------------------------------------------------------------------------------------------
 
 
 class NoteDelivery(Message, frozen=True, kw_only=True):
@@ -181,9 +175,6 @@ class DeliveriesListed(Message, frozen=True, kw_only=True):
     """Newest first."""
     more: bool
     """Whether any come after them."""
-
-
-# --- one memory ------------------------------------------------------------------------------------------------------
 
 
 class ShowMemories(Verb["MemoriesShown"], frozen=True, kw_only=True):
@@ -277,9 +268,6 @@ class IdsFound(Message, frozen=True, kw_only=True):
 
     ids: tuple[Id, ...]
     """One for each end, in the order asked for."""
-
-
-# --- use -------------------------------------------------------------------------------------------------------------
 
 
 class CountUse(Verb["UseCounted"], frozen=True, kw_only=True):

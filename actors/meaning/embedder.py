@@ -156,8 +156,6 @@ class EmbedderActor:
                     vector[:] = embed([word])[0]
         return WordsEmbedded(vectors=vectors.tobytes(), encoder=self._name)
 
-    # --- steps -------------------------------------------------------------------------------------------------------
-
     def _step(self, context: Context, *, waited_for: bool = False) -> bool:
         """Embed as many tokens as the encoder takes at once; returns whether there may be more."""
         encoder = self._loaded_encoder()
@@ -231,8 +229,6 @@ class EmbedderActor:
                     self._cursor[bulk] = found[-1].row
                     self._queue.extend(found)
                     return
-
-    # --- what is kept ------------------------------------------------------------------------------------------------
 
     def _flush(self, context: Context) -> None:
         if not self._finished:

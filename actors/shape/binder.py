@@ -159,8 +159,6 @@ class BinderActor:
             ready = ready or (kept is not None and self._prototypes.pending(snapshot) > 0)
         return ready or (kept is not None and not self._matches_settings(kept))
 
-    # --- steps -------------------------------------------------------------------------------------------------------
-
     def _step(self, context: Context) -> bool:
         """Bind the next few memories, else do the next for communities; returns whether there may be more."""
         with self._source.snapshot() as snapshot:

@@ -138,8 +138,6 @@ class ShapeSearch:
             for shift in range(MOST_SHIFT + 1)
         )
 
-    # --- which records -----------------------------------------------------------------------------------------------
-
     def find(
         self,
         tier: Tier,
@@ -220,8 +218,6 @@ class ShapeSearch:
         read = sample_rows(np.arange(len(places)), _MAX_READ_RECORDS, 0)
         weights = np.full(len(read), 1 / max(1, len(read)))
         return matches, Sample(places[read], weights, np.ones(len(read), np.bool_))
-
-    # --- what fills a role -------------------------------------------------------------------------------------------
 
     def answers(self, tier: Tier, role: str, sample: Sample, k: int) -> list[Answer]:
         """What fills a role of the records sampled, the most confident first."""

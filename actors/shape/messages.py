@@ -21,9 +21,6 @@ UNKNOWN = "?"
 """The filler that asks what fills the role."""
 
 
-# --- Binder ----------------------------------------------------------------------------------------------------------
-
-
 class VectorsChanged(Message, frozen=True, kw_only=True):
     """Event: vectors were kept, or went, memories were forgotten, or scopes changed; whoever binds them may follow."""
 
@@ -54,9 +51,6 @@ class RetryBinding(Verb["BindProgress"], frozen=True, kw_only=True):
     """Have the memories of which something could not be bound wait again, and bind the next few: since then what reads
     them may have been mended. Answered with `BindProgress`; `BindPending` goes on.
     """
-
-
-# --- Retriever -------------------------------------------------------------------------------------------------------
 
 
 class Shape(Verb["Shaped"], frozen=True, kw_only=True):

@@ -206,8 +206,6 @@ class _Night:
         if told or (night is not None and (changes or night.ended_at is None)):
             self._apply((EndNight(run=self.run, why=why, stages=reports),), context)
 
-    # --- stage by stage ----------------------------------------------------------------------------------------------
-
     def _take_step(self, context: Context) -> int:
         """Take a bounded step; returns how many changes it made."""
         if self._at == len(self._stages):
@@ -326,8 +324,6 @@ class _Night:
     def _may_go_on(until_s: float, context: Context) -> bool:
         """Whether nobody waits, neither for the end of this slice nor for that of the night."""
         return context.clock.monotonic_s() < until_s and not context.cancelled()
-
-    # --- exams -------------------------------------------------------------------------------------------------------
 
     def _examine(self, context: Context) -> bool:
         """Examine what recalls are to go by, once all stages are had, for a bounded while; says whether it is over."""

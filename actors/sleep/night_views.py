@@ -164,9 +164,6 @@ def _in_words(item: DerivedRecord, paths: Mapping[int, str], memories: Mapping[i
     return _STAGES.get(item.stage, item.key.decode("ascii", "replace"))
 
 
-# --- digests ---------------------------------------------------------------------------------------------------------
-
-
 def _digests(message: ListDigests, snapshot: Snapshot, now_us: int) -> DigestsListed:
     _check("k", message.k)
     _check("sentences", message.sentences)

@@ -208,8 +208,6 @@ class SleepSnapshot(Protocol):
     def group_rows(self, grouping: Grouping, group: int, scope: int) -> list[int]:
         """Rows of the memories of one of these, ascending."""
 
-    # --- what nights do to recalls ------------------------------------------------------------------------------------
-
     def verdicts(self) -> dict[str, Verdict]:
         """What the last exams said, by stage."""
 

@@ -98,8 +98,6 @@ def _mcp_result(response: object) -> tuple[str, Outcome] | None:
     return text, "failed" if failed else "ok"
 
 
-# --- the forms of both ------------------------------------------------------------------------------------------------
-
 # What Codex writes into the user's place. New rollouts say so (`content_item_kinds`), older ones show it.
 HOST_TEXT = re.compile(
     r"\s*(?:<(?:environment_context|user_instructions|INSTRUCTIONS|subagent_notification|turn_aborted|user_shell_command|"

@@ -68,8 +68,6 @@ def _tool(make: RecordEventFactory, payload: Json) -> Iterator[HookEvent]:
     yield from tool_events(make, required_text(payload, "tool_name"), payload.get("tool_input"), text, failed)
 
 
-# --- the forms of both ------------------------------------------------------------------------------------------------
-
 # What hooks told the model: the host escapes < and > inside, so the first end is the end.
 CONTEXT = r"<hook_context>(.*?)</hook_context>"
 LEADING_CONTEXT = re.compile(rf"\s*{CONTEXT}[ \t]*(?:\n\n|\Z)", re.DOTALL)

@@ -151,9 +151,6 @@ def _object(own_id: str, data: bytes) -> Json | None:
     return None if value is None else {**value, "id": own_id}
 
 
-# --- OpenCode 2 ------------------------------------------------------------------------------------------------------
-
-
 class _StoredMessage:
     """A row of ``session_message``: what kind of message it is stands beside its data."""
 

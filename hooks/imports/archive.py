@@ -131,9 +131,6 @@ def _export(path: str, parts: Iterable[Part], names: Iterable[str]) -> Export:
     return Export(path, conversations, [part for part in parts if _OTHERS.fullmatch(part.name)], names)
 
 
-# --- zip files -------------------------------------------------------------------------------------------------------
-
-
 def _open_zip(path: str, stream: BinaryIO) -> Export | None:
     try:
         archive = zipfile.ZipFile(bounded_reads(stream))

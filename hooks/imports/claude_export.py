@@ -128,9 +128,6 @@ def _ids(own_id: str) -> dict[str, Any]:
     return {"host_id": own_id, "source_id": own_id}
 
 
-# --- projects and memories -------------------------------------------------------------------------------------------
-
-
 def project_groups(project: Json) -> Iterator[Group]:
     """What a project holds: its description, its instructions and its documents, as notes."""
     session, name = nonblank_text(project.get("uuid")), nonblank_text(project.get("name"))

@@ -175,9 +175,6 @@ def _written_time(front: FrontMatter, file: PurePath | None, changed_at: int | N
     return WrittenTime(changed_at, None, is_local=False) if named is None and changed_at is not None else named
 
 
-# --- sections --------------------------------------------------------------------------------------------------------
-
-
 def sections(text: str) -> Iterator[Section]:
     """Cut a text at its headings; what stands in a fence, a list or a quotation is no heading of its own.
 
@@ -243,9 +240,6 @@ def _cut(lines: list[str], begin: int, end: int, cuts: Sequence[int]) -> tuple[s
         size += length
     whole = (re.sub(r"\A(?:[ \t]*(?:\r\n|\r|\n))+", "", part).rstrip() for part in parts)
     return tuple(part for part in whole if part.strip())
-
-
-# --- front matter ----------------------------------------------------------------------------------------------------
 
 
 def split_front_matter(text: str) -> tuple[FrontMatter, str]:

@@ -165,8 +165,6 @@ def _named_shells(arguments: object) -> Iterator[str]:
         yield str(value)
 
 
-# --- commands that the user has the host run --------------------------------------------------------------------------
-
 _TYPED = re.compile(
     r"<bash-input>(?P<typed>(?:(?!</?bash-input>).)*)</bash-input>"
     r"|<(?P<channel>bash-stdout|bash-stderr)>(?P<printed>(?:(?!</?(?P=channel)>).)*)</(?P=channel)>"

@@ -46,9 +46,6 @@ def value_at(value: Any, path: Sequence[str | int]) -> Any:
     return value
 
 
-# --- JSON ------------------------------------------------------------------------------------------------------------
-
-
 def read_json(text: str, *, comments: bool = False, trailing_commas: bool = False) -> dict[str, Any]:
     """The object in a text; an empty text stands for one with nothing in it.
 
@@ -116,9 +113,6 @@ def _blank(comment: str) -> str:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
-
-
-# --- TOML ------------------------------------------------------------------------------------------------------------
 
 
 def read_toml(text: str) -> dict[str, Any]:

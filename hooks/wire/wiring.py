@@ -251,9 +251,6 @@ def read_text(file: FileEdits) -> str | None:
     return None if content is None else _text(content, file)
 
 
-# --- what a file holds -----------------------------------------------------------------------------------------------
-
-
 def _calls_home(host: Host, files: Iterable[FileEdits], wiring: Wiring) -> bool | None:
     """Whether what is in a host's files calls this home, not another; ``None`` where nothing of Mnemic's is there."""
     calls = []
@@ -289,9 +286,6 @@ def _without_edits(
 def _without_space(text: str, file: FileEdits) -> str:
     told = "".join(text.split())
     return "" if told == "{}" and file.format.startswith("json") else told
-
-
-# --- files -----------------------------------------------------------------------------------------------------------
 
 
 def _target(file: FileEdits) -> Path:

@@ -309,8 +309,6 @@ def read_secret_line() -> str | None:
     return line.rstrip("\r\n") or None
 
 
-# --- options ---------------------------------------------------------------------------------------------------------
-
 MANY_SCOPES: Mapping[str, Any] = {"default": (), "show_default": False, "more": "May be given again."}
 """How scopes are named; where none is, everything is meant."""
 FOLDER_SCOPE: Mapping[str, Any] = {

@@ -72,9 +72,6 @@ def _check_options(selection: Selection, reason: str, undo: bool, erase: bool) -
         raise click.UsageError("of what is erased nothing is kept, no --reason either")
 
 
-# --- hidden ----------------------------------------------------------------------------------------------------------
-
-
 def _forget(chosen: CommandContext, wanted: list[bytes], reason: str, undo: bool) -> None:
     """Hide memories that are named, or show them again."""
     from mnemic.actors.kernel.message import to_json
@@ -124,9 +121,6 @@ def swept_lines(view: dict[str, Any]) -> Iterator[Line]:
         yield pluralize(view["unchanged"], f"was {was}", f"were {was}")
     if view["undo"] is not None:
         yield f"to take it back: {view['undo']}"
-
-
-# --- erased ----------------------------------------------------------------------------------------------------------
 
 
 def _erase(chosen: CommandContext, selection: Selection, yes: bool) -> None:
@@ -190,9 +184,6 @@ def _copies_lines(lead: str, view: dict[str, Any]) -> Iterator[Line]:
     for one in view["copies"]:
         if not one["there"]:
             yield f"{one['what']} made at {one['path']}, {local_minute(one['at'])}: not there any more"
-
-
-# --- both ------------------------------------------------------------------------------------------------------------
 
 
 def _survey_view(seen: Surveyed) -> dict[str, Any]:

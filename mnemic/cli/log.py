@@ -156,9 +156,6 @@ def _closing_lines(view: dict[str, Any], what: str) -> Iterator[Line]:
         yield f"{what} is here{' that fits what was asked' if view['filtered'] else ''}"
 
 
-# --- the log ---------------------------------------------------------------------------------------------------------
-
-
 def log_lines(view: dict[str, Any]) -> Iterator[Line]:
     """A table as wide as the terminal; the texts are cut."""
     entries, width, headings = view["entries"], columns(), (view["by"].upper(), *_HEADINGS)
@@ -212,9 +209,6 @@ def _summary(entry: dict[str, Any]) -> str:
     return f"(replaced) {text}" if entry["replaced"] else text
 
 
-# --- what was given --------------------------------------------------------------------------------------------------
-
-
 def deliveries_lines(view: dict[str, Any]) -> Iterator[Line]:
     """A page of what was given."""
     for place, one in enumerate(view["entries"]):
@@ -252,9 +246,6 @@ def _barred(lead: str, text: str) -> Iterator[str]:
     first, *rest = text.split("\n")
     yield lead + first
     yield from (" " * len(lead) + line for line in rest)
-
-
-# --- one memory ------------------------------------------------------------------------------------------------------
 
 
 def memory_detail_lines(shown: dict[str, Any]) -> Iterator[Line]:

@@ -17,8 +17,6 @@ from mnemic.runtime.version import __version__
 
 _STATE_STYLES = {"ok": "green", "wrong": "bold red", "note": "yellow"}
 
-# --- status ----------------------------------------------------------------------------------------------------------
-
 
 @cli.command()
 @common_options
@@ -163,9 +161,6 @@ def _amount(use: dict[str, Any]) -> str:
     kept = f"{pluralize(use['memories'], 'memory')}, {format_size(use['text_bytes'])}"
     times = pluralize(use["given"], "time")
     return f"{kept}, {pluralize(use['tokens'], 'token')} given ({times})" if use["given"] else kept
-
-
-# --- doctor ----------------------------------------------------------------------------------------------------------
 
 
 @cli.command()

@@ -45,9 +45,6 @@ def _event(text: str, id: str, day: int, place: int, **more: Any) -> Event:
     return Event(text=text.encode(), source_id=id, **(about | more))
 
 
-# --- capacity --------------------------------------------------------------------------------------------------------
-
-
 _SYLLABLES = ("ba", "co", "du", "fe", "gi", "ho", "ka", "le", "mi", "no", "pu", "ra", "se", "ti", "vu", "za")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _NAME_SYLLABLES, _WRONG = 4, 2
@@ -127,8 +124,6 @@ def _expected(dimensions: int, wrong: str, name: str, count: int, seed: int) -> 
         found += weight * math.prod(0.5 * math.erfc(-(one + noise) / math.sqrt(2)) for one in near)
     return found / weights
 
-
-# --- practice --------------------------------------------------------------------------------------------------------
 
 PRACTICE_NIGHTS = (5, 12, 19)
 """Before these nights what is practised at intervals is asked; what is massed before the last alone, as often."""
@@ -258,9 +253,6 @@ class PavlikAnderson:
         return math.fsum(max(1.0, (at - one) / DAY_US) ** -decay for one, decay in zip(times, decays, strict=True))
 
 
-# --- interference ----------------------------------------------------------------------------------------------------
-
-
 def interference(options: Mapping[str, Any], seed: int) -> Life:
     """Cues with a first answer, and for half of them a second one later that contradicts nothing; asked is the first.
 
@@ -306,9 +298,6 @@ def _reciprocal(question: Question, answer: Any, kind: str) -> float | None:
         return None
     places = (1.0 / place for place, hit in enumerate(answer.hits, 1) if hit.source_id in question.gold)
     return next(places, 0.0)
-
-
-# --- ablation --------------------------------------------------------------------------------------------------------
 
 
 def no_statements(text: str, *given: Any, **named: Any) -> list[Any]:

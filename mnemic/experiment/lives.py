@@ -128,9 +128,6 @@ def load_object(file: SpecFile, where: str, name: str) -> Any:
     raise file.wrong(where, name, why, "package:object of an installed package")
 
 
-# --- kinds -----------------------------------------------------------------------------------------------------------
-
-
 def _generated(file: SpecFile, seed: int, home: Path) -> Life:
     size = file.spec.life.size
     made = made_lives(range(seed * size, (seed + 1) * size))
@@ -284,9 +281,6 @@ def _checked(file: SpecFile, life: Life) -> Life:
         at = at if one.said_at is None else one.said_at
         events.append(msgspec.structs.replace(one, said_at=at, source_id=one.source_id or one.host_id or f"#{number}"))
     return msgspec.structs.replace(life, events=tuple(sorted(events, key=lambda one: one.said_at or 0)))
-
-
-# --- questions -------------------------------------------------------------------------------------------------------
 
 
 class _Line(msgspec.Struct, forbid_unknown_fields=True):

@@ -95,9 +95,6 @@ class _Events:
         """Nothing is open."""
 
 
-# --- the part that all arms share ------------------------------------------------------------------------------------
-
-
 def shared_events(life: Life, share: float) -> int:
     """How many of a life's events come before the first night: whole days, up to that share of them."""
     most, known = round(share * len(life.events)), 0
@@ -146,9 +143,6 @@ def remove_left_homes() -> None:
         pid, started, _ = folder.name.removeprefix(_HOMES).split("-", 2)
         if pid.isdecimal() and process_start_time(int(pid)) != started:
             shutil.rmtree(folder, ignore_errors=True)  # somebody else's, or removed by another
-
-
-# --- an arm ----------------------------------------------------------------------------------------------------------
 
 
 def live_arm(job: ArmJob) -> ArmResult:

@@ -200,9 +200,6 @@ def comparison_lines(view: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-# --- the page --------------------------------------------------------------------------------------------------------
-
-
 def as_html(outcome: Outcome, report: Report, spec_text: str) -> str:
     """One page without anything from elsewhere."""
     manifest, spec = outcome.manifest, outcome.manifest.spec

@@ -246,9 +246,6 @@ def _night_count(spec: Spec, life: Life) -> int:
     return len({(one.said_at or 0) // 86_400_000_000 for one in life.events[lived:]}) + spec.nights.after
 
 
-# --- jobs ------------------------------------------------------------------------------------------------------------
-
-
 def _embed(
     folder: Path, cache: VectorCache, arms: Mapping[str, Settings], lives: Mapping[int, Life], told: Told
 ) -> None:

@@ -243,9 +243,6 @@ def _full_names(given: Mapping[str, Any], prefix: str) -> list[tuple[str, Any]]:
     ]
 
 
-# --- where something stands ------------------------------------------------------------------------------------------
-
-
 def _wrong(text: str, path: Path, where: str, value: Any, why: str, expected: str) -> InvalidValue:
     line = line_of(text, where)
     place = f"{path}, line {line}" if line else str(path)

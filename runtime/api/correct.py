@@ -128,8 +128,6 @@ class CorrectionVerbs(MindVerbs):
         answer = self._ask(FindScope(place=place))
         return answer.path
 
-    # --- scopes ------------------------------------------------------------------------------------------------------
-
     def scopes(self) -> ScopesListed:
         """Which scopes there are, by path, and what would take back the last change of them."""
         return self._ask(ListScopes())

@@ -46,9 +46,6 @@ class RekeyResult(msgspec.Struct, frozen=True, kw_only=True):
     """Backups that cannot be looked into, and so may be like that too."""
 
 
-# --- in the home's process -------------------------------------------------------------------------------------------
-
-
 def unlock(home: Path, mind: str, keys: Keys) -> dict[str, Any]:
     """Give a mind's keys to the home's process, started if need be, which holds them in memory; what it says of itself.
 
@@ -88,9 +85,6 @@ def _remote_system(home: Path, mind: str) -> RemoteActorSystem:
     from mnemic.runtime.client.client import RemoteActorSystem  # here: few need it
 
     return RemoteActorSystem(home, mind, False, _CLOCK)
-
-
-# --- another key -----------------------------------------------------------------------------------------------------
 
 
 def rekey(

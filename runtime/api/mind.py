@@ -75,8 +75,6 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
     ) -> None:
         self.close()
 
-    # --- verbs -------------------------------------------------------------------------------------------------------
-
     def get(self, ids: Iterable[MemoryId]) -> tuple[Memory, ...]:
         """Give memories whole, in the order asked for.
 
@@ -309,8 +307,6 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
             self._drain_warnings.append(f"{named}: {error} {error.remedy_text}")
             return self._drain_warnings[-1:]
         return []
-
-    # --- inside ------------------------------------------------------------------------------------------------------
 
     def _brief_after_drain(self, message: Brief) -> Briefed:
         clock = SystemClock()

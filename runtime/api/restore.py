@@ -220,9 +220,6 @@ def restore(
     )
 
 
-# --- what opens it ---------------------------------------------------------------------------------------------------
-
-
 def _open_backup(
     archive: BackupFile, folder: MindFolder, said: str | None, copy: Path | None, known: str | None
 ) -> _OpenedBackup:
@@ -327,9 +324,6 @@ def _try_secret(archive: BackupFile, folder: MindFolder, said: str) -> Keys:
         except WrongPassphrase:
             _log.debug("it is not the backup's own")
     return open_by_passphrase(cards[-1], said, named)
-
-
-# --- what is in it ---------------------------------------------------------------------------------------------------
 
 
 def _complete_store(

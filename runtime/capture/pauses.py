@@ -137,9 +137,6 @@ def session_notices(mind: Path, now: int, *, unkept: bool = False) -> tuple[str,
     return tuple(one for one in told if one is not None)
 
 
-# --- the file --------------------------------------------------------------------------------------------------------
-
-
 def _local_minute(at: int) -> str | None:
     """A time as its owner's clock shows it; as its number where no calendar holds it."""
     try:

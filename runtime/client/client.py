@@ -121,8 +121,6 @@ class RemoteActorSystem:
     def stop(self) -> None:
         """Nothing: the process goes on for whoever else needs it."""
 
-    # --- inside ------------------------------------------------------------------------------------------------------
-
     def _new_trace(self) -> str:
         with self._numbering:
             self._number += 1

@@ -108,8 +108,6 @@ class Pipe:
     def _timeout_error(self) -> NotServed:
         return not_served(self._home, f"it has answered nothing for {self._limit_s:g} s")
 
-    # --- from the assistant ------------------------------------------------------------------------------------------
-
     def _handle_client_line(self, line: bytes) -> None:
         request = _parse_json(line)
         if request is None:
@@ -154,8 +152,6 @@ class Pipe:
             connection.shutdown(how)
         except OSError as error:
             _log.info("the process went first (%s)", type(error).__name__)
-
-    # --- from the process --------------------------------------------------------------------------------------------
 
     def _read_servers(self) -> None:
         try:
@@ -214,8 +210,6 @@ class Pipe:
             self._unanswered.pop(key, None)
             self._state.notify_all()
 
-    # --- to the assistant --------------------------------------------------------------------------------------------
-
     def _write_to_client(self, line: bytes) -> None:
         with self._saying:
             try:
@@ -232,8 +226,6 @@ class Pipe:
         """Answer a request, or what is none, with an error."""
         error = {"jsonrpc": "2.0", "id": request, "error": {"code": code, "message": why}}
         self._write_to_client(json.dumps(error, separators=(",", ":")).encode() + b"\n")
-
-    # --- processes come and go ---------------------------------------------------------------------------------------
 
     def _connect(self, card: ServerInfo) -> socket.socket:
         """Connect to a process, and say to it what is not answered.

@@ -53,9 +53,6 @@ def check_trust(target: Target) -> Iterator[Check]:
     yield Check("trust", "ok", f"{pluralize(count, 'folder')} may name a scope by a file")
 
 
-# --- who may read ----------------------------------------------------------------------------------------------------
-
-
 def check_permissions(target: Target) -> Iterator[Check]:
     """Say whether nobody else may read or write what is the home's, and whether all of it is its owner's."""
     foreign = list(_foreign(target))
@@ -128,9 +125,6 @@ def _mode(path: Path) -> int:
     return 0
 
 
-# --- room ------------------------------------------------------------------------------------------------------------
-
-
 def check_drafts(target: Target) -> Iterator[Check]:
     """Whether there are drafts that nobody finished."""
     drafts = list(_drafts(target))
@@ -174,9 +168,6 @@ def check_disk(target: Target) -> Iterator[Check]:
         return
     low = free < _LOW_DISK_BYTES
     yield Check("disk", "wrong" if low else "ok", f"{free / 1e9:.1f} GB free", "Free some space." if low else "")
-
-
-# --- the machine -----------------------------------------------------------------------------------------------------
 
 
 def check_model(target: Target) -> Iterator[Check]:

@@ -50,9 +50,6 @@ _POLL_S = 0.1
 _REINDEX = "--repair makes the index again from the log."
 
 
-# --- the key ---------------------------------------------------------------------------------------------------------
-
-
 def check_key(target: Target) -> Iterator[Check]:
     """Whether key, key header and store belong together; finds the keys with which all others look at the store."""
     folder, said, target.keys = target.folder, target.keys, None
@@ -120,9 +117,6 @@ def _opens(path: Path, keys: Keys) -> bool:
             return int(connection.execute("PRAGMA user_version").get) > 0
     except apsw.Error:
         return False
-
-
-# --- the store -------------------------------------------------------------------------------------------------------
 
 
 def check_store(target: Target) -> Iterator[Check]:
@@ -251,9 +245,6 @@ def recapture_lost(target: Target) -> str:
     return f"took in {pluralize(again.new, 'memory')} again that the spool or a transcript held, and noted the loss"
 
 
-# --- meaning and shape -----------------------------------------------------------------------------------------------
-
-
 def check_embeddings(target: Target) -> Iterator[Check]:
     """How far meaning lags behind words, and, where a process is at it, whether it catches up."""
     if not target.readable:
@@ -361,9 +352,6 @@ def check_labels(target: Target) -> Iterator[Check]:
         return
     told = f"{pluralize(waiting, 'memory was', 'memories were')} kept before memories said whose words they hold"
     yield Check("labels", "advice", told, "The next night looks at them; `mnemic sleep --stage labels` does it now.")
-
-
-# --- nights ----------------------------------------------------------------------------------------------------------
 
 
 def check_nights(target: Target) -> Iterator[Check]:

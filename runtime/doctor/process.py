@@ -32,9 +32,6 @@ _OPENING_S = 60.0  # the first who asks about a mind waits until it is open: on 
 _LOST = (OSError, http.client.HTTPException)
 
 
-# --- the process -----------------------------------------------------------------------------------------------------
-
-
 def check_process(target: Target) -> Iterator[Check]:
     """Whether a process serves, and how it is; whether one left something behind."""
     run = target.run_dir
@@ -145,9 +142,6 @@ def _hold_lock(target: Target) -> Iterator[RunDir]:
         run.release_server_lock()
 
 
-# --- the engine ------------------------------------------------------------------------------------------------------
-
-
 def check_engine(target: Target) -> Iterator[Check]:
     """Whether the engine that the settings name can be had, and whether a Ray was left behind."""
     left = leftover_rays(target.home)
@@ -175,9 +169,6 @@ def end_ray(target: Target) -> str:
     """End the Ray that a dead process left, and remove its files; returns what was done."""
     clean_up_home(target.home)
     return "ended the Ray of a dead process"
-
-
-# --- its actors ------------------------------------------------------------------------------------------------------
 
 
 def check_actors(target: Target) -> Iterator[Check]:

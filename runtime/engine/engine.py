@@ -321,8 +321,6 @@ class _Mailbox:
             _log.error("%s did not stop within %g s", self._name, timeout_s)
             self._reject_all()
 
-    # --- in the actor's thread ---------------------------------------------------------------------------------------
-
     def _run(self) -> None:
         """Handle and answer one message after the other until the mailbox is stopped and empty."""
         while (letter := self._take()) is not None:
@@ -406,8 +404,6 @@ class _Mailbox:
                 close()
             except Exception as error:  # the new instance must not go without its turn: logged and counted there
                 self._overseer.close_failed(self._name, error)
-
-    # --- answers -----------------------------------------------------------------------------------------------------
 
     def _reject_all(self) -> None:
         """Answer all that is not answered yet."""

@@ -281,8 +281,6 @@ class SleepScheduler:
         if ExitProcess() in instructions and self._on_idle_exit is not None:
             self._on_idle_exit()
 
-    # --- inside ------------------------------------------------------------------------------------------------------
-
     def _checkpoint_if_due(self, busy: bool) -> None:
         """Have the store make a checkpoint, once in an idle spell, and wait for it."""
         with self._gate:

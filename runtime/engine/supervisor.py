@@ -113,8 +113,6 @@ class Supervisor:
             self._stop_actors()
             raise
 
-    # --- what faces call ---------------------------------------------------------------------------------------------
-
     def ask(
         self,
         message: Any,
@@ -223,8 +221,6 @@ class Supervisor:
             while self._started:
                 self._engine.stop(self._started.pop())
 
-    # --- what the engine calls ---------------------------------------------------------------------------------------
-
     def make_context(self, actor: str, envelope: Envelope) -> Context:
         """What an actor is given with a message."""
         state = self._actors[actor]
@@ -302,8 +298,6 @@ class Supervisor:
     def undelivered(self, actor: str, envelope: Envelope, error: MnemicError) -> None:
         """Keep a message that was told and not handled."""
         self._post.add_dead_letter(actor, envelope, error.code)
-
-    # --- inside ------------------------------------------------------------------------------------------------------
 
     def _health(self, name: str) -> ActorHealth:
         actor = self._actors[name]

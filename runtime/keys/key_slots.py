@@ -83,9 +83,6 @@ class KeyHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What opens it: a key file or a passphrase, and any number of recovery keys."""
 
 
-# --- cards -----------------------------------------------------------------------------------------------------------
-
-
 def parse_key_header(data: bytes, path: Path) -> KeyHeader:
     """Read a card.
 
@@ -191,9 +188,6 @@ def has_other_key(card: Path, keys: Keys) -> bool:
         return False
 
 
-# --- opening ---------------------------------------------------------------------------------------------------------
-
-
 def header_read_error(path: Path, error: OSError) -> DamagedStore | DiskFailed:
     """What a user is told where the file that says what opens a mind cannot be read."""
     if error.errno == errno.EIO:
@@ -282,9 +276,6 @@ def open_by_recovery(card: KeyHeader, said: str, path: Path) -> Keys:
     raise WrongRecoveryKey(what=mind, why="it is another mind's, or from before a rekey of this one")
 
 
-# --- what people say --------------------------------------------------------------------------------------------------
-
-
 def format_recovery_key(key: bytes) -> str:
     """A recovery key as it is printed: 14 groups of four letters and digits, the last of which tell a slip."""
     text = base64.b32encode(key + _checksum(key)).decode()
@@ -336,9 +327,6 @@ def _checksum(key: bytes) -> bytes:
 def _normalized_bytes(said: str) -> bytes:
     """The same bytes from every keyboard."""
     return unicodedata.normalize("NFC", said).encode("utf-8", "surrogatepass")
-
-
-# --- sealing ----------------------------------------------------------------------------------------------------------
 
 
 def _stretch_passphrase(slot: KeySlot, said: str, path: Path = Path("mind.json")) -> bytes:

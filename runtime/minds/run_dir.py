@@ -219,8 +219,6 @@ class RunDir:
             os.close(descriptor)
         return descriptor is None
 
-    # --- the process's own side --------------------------------------------------------------------------------------
-
     def acquire_server_lock(self) -> bool:
         """Become the one process of this home; returns whether nobody else is. What a dead one left is cleared."""
         self.prepare()

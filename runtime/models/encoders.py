@@ -181,8 +181,6 @@ def accelerator(devices: Path = Path("/dev")) -> str | None:
     return None
 
 
-# --- implementations -------------------------------------------------------------------------------------------------
-
 _Build = Callable[[BertConfig, Tensors], _Backend]
 
 

@@ -122,8 +122,6 @@ class DrainThread:
         self.has_polled = True
         return more
 
-    # --- inside ------------------------------------------------------------------------------------------------------
-
     def _poll_all(self) -> bool:
         try:
             names = self._mind_names()

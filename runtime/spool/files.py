@@ -141,8 +141,6 @@ def read_at(descriptor: int, position: int, length: int) -> bytes:
     return data
 
 
-# --- what waits, and what was lost -----------------------------------------------------------------------------------
-
 _LOSSES = struct.Struct("<QQQ")
 
 

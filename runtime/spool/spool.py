@@ -119,8 +119,6 @@ class Spool:
         gone = removed + [file for file in offsets if all_seen and file not in there and file not in removed]
         return gone if gone and self._sync_removals() else []
 
-    # --- reading -----------------------------------------------------------------------------------------------------
-
     def _find_waiting(self, offsets: Mapping[bytes, int]) -> list[tuple[int, str]]:
         """The files in which something waits, as a heap: the one whose unread bytes may be oldest is first.
 
@@ -189,8 +187,6 @@ class Spool:
         if is_held is None:  # whoever writes is done by then, or dead
             is_held = self._clock.now_us() / 1e6 - seen.st_mtime >= IDLE_S
         return seen.st_size, is_held
-
-    # --- keeping and removing ----------------------------------------------------------------------------------------
 
     def _quarantine(self, name: str, file: SpoolFile) -> None:
         """Give a file a second name, under which it stays."""

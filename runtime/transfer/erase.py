@@ -234,8 +234,6 @@ class _Eraser:
 
         return find_quotes(candidates(), lambda: (load_text(self._db, row) for row in own))
 
-    # --- table by table ----------------------------------------------------------------------------------------------
-
     def _erase_history(self, quoting: set[tuple[str, Any]]) -> None:
         """What assistants were given of them, and what was asked where one of them was found or is quoted."""
         emptied = (  # conversations of which nothing is left
@@ -358,9 +356,6 @@ class _Eraser:
             ):
                 self._db.execute("DELETE FROM projects WHERE scope = ?", (scope,))
                 self._db.execute("DELETE FROM scopes WHERE id = ?", (scope,))
-
-
-# --- the spool -------------------------------------------------------------------------------------------------------
 
 
 def wipe_consumed(folder: Path, offsets: Mapping[bytes, int], keys: frozenset[bytes]) -> int:

@@ -381,8 +381,6 @@ class HistoryImporter:
             if (line.path, line.what, line.size_bytes, line.at) not in there:
                 self._apply(line.at, RecordBackup(path=line.path, what=line.what, size_bytes=line.size_bytes))
 
-    # --- inside ------------------------------------------------------------------------------------------------------
-
     def _apply(self, at: int, *changes: Any, key: bytes | None = None, also: tuple[type, ...] = ()) -> Applied:
         key = f"{AUTHOR}/{self._run}/{next(self._numbers)}".encode() if key is None else key
         applied = self._apply_changes(changes, at=at, key=key, author=AUTHOR, run=self._run, also=also)

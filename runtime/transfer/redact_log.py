@@ -99,8 +99,6 @@ class LogRedactor:
         self._redact_answers()
         return self._relink()
 
-    # --- row by row --------------------------------------------------------------------------------------------------
-
     def _redact(self, row: int, change: Any, at: int) -> Any:
         """A change without what is erased; itself where it holds nothing of it."""
         match change:
@@ -153,8 +151,6 @@ class LogRedactor:
     def _write(self, row: int, change: Any) -> None:
         text = ", text = NULL" if isinstance(change, Tombstone | RedactedChange) else ""
         self._db.execute(f"UPDATE log SET change = ?{text} WHERE id = ?", (_encode(change), row))
-
-    # --- what replaces what ------------------------------------------------------------------------------------------
 
     def _relink(self) -> list[Relinked]:
         """Link what an erased memory stood between, from the moment at which both links were there."""
@@ -213,9 +209,6 @@ def _pages(connection: apsw.Connection, sql: str) -> Iterator[Any]:
     while page := connection.execute(sql, (after, _PAGE)).fetchall():
         yield from page
         after = page[-1][0]
-
-
-# --- what quotes them ------------------------------------------------------------------------------------------------
 
 
 def find_quotes(candidates: Iterable[tuple[Name, bytes]], gone: Callable[[], Iterable[bytes]]) -> set[Name]:

@@ -77,7 +77,7 @@ OTHER_PROGRAMS = {
 """Programs that the pages name and that are not run here, and why."""
 OTHER_TABLES = {"build-system": "what a package is built by", "mcp_servers": "settings of Codex"}
 """What a block of TOML begins with that is nothing of Mnemic's."""
-FRAGMENTS = {"CONTRIBUTING.md": ROOT / "actors" / "protocol" / "capture" / "messages.py"}
+FRAGMENTS = {"CONTRIBUTING.md": ROOT / "actors" / "capture" / "forget_messages.py"}
 """Pages whose Python is a part of a file."""
 
 

@@ -123,9 +123,6 @@ def entity(chosen: CommandContext, name: tuple[str, ...], scope: tuple[str, ...]
                 chosen.print_answer(_view(shown, looked, found), entity_lines)
 
 
-# --- lines -----------------------------------------------------------------------------------------------------------
-
-
 def fact_lines(view: dict[str, Any]) -> Iterator[Line]:
     """Facts, as `mnemic.runtime.api.views.knowledge_view` gives them."""
     yield _heading(view, "statement")

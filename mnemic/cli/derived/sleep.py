@@ -172,9 +172,6 @@ def profile(chosen: CommandContext, scope: tuple[str, ...], k: int) -> None:
         chosen.print_answer(view, profile_lines)
 
 
-# --- lines -----------------------------------------------------------------------------------------------------------
-
-
 def night_lines(view: dict[str, Any]) -> Iterator[str]:
     """What a night did, as it reports it."""
     changes = pluralize(view["changes"], "thing") if view["changes"] else "nothing"

@@ -254,9 +254,6 @@ def leave(chosen: CommandContext, erase: bool, yes: bool) -> None:
     exit_where_failed(left.wiring.has_failed or unstopped, done=True)
 
 
-# --- shared with `mnemic setup` --------------------------------------------------------------------------------------
-
-
 def allowed(named: tuple[str, ...]) -> tuple[str, ...] | None:
     """The rights that ``--allow`` names; ``None`` where they stay as they are."""
     return tuple(one for one in named if one != "nothing") if named else None

@@ -173,9 +173,6 @@ def short_path(path: str, width: int) -> str:
     return cut_front(shown, max(_SHORTEST_PATH, width))
 
 
-# --- transcripts from before -----------------------------------------------------------------------------------------
-
-
 def transcript_lines(transcripts: dict[str, Any]) -> Iterator[Line]:
     """What assistants have kept from before, an assistant a line."""
     for name, one in transcripts.items():
@@ -217,9 +214,6 @@ def backfill_lines(view: dict[str, Any]) -> Iterator[Line]:
         known = f", {taken['known']} were taken before" if taken["known"] else ""
         queued = pluralize(taken["queued"], "transcript")
         yield f"{queued} will be taken in, the newest first{known}; `mnemic status` tells"
-
-
-# --- how assistants are wired ----------------------------------------------------------------------------------------
 
 
 def status_lines(view: dict[str, Any]) -> Iterator[Line]:

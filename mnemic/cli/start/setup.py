@@ -181,9 +181,6 @@ def _reached(chosen: CommandContext, *, is_new: bool) -> str:
     return f"ended in the middle: {told}, and {wiring}"
 
 
-# --- lines -----------------------------------------------------------------------------------------------------------
-
-
 def stage_lines(view: dict[str, Any]) -> Iterator[Line]:
     """What there is to tell at a stage of it."""
     yield from _STAGES[view["stage"]](view)

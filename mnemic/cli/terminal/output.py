@@ -47,9 +47,6 @@ class OutputFailed(MnemicError):
     remedy = "Write it somewhere else; what was captured is kept."
 
 
-# --- lines -----------------------------------------------------------------------------------------------------------
-
-
 def print_lines(lines: Iterable[Line], *, marked: bool = False) -> None:
     """Print an answer. On a terminal what is longer than a line is continued below its own start, words whole.
 
@@ -153,9 +150,6 @@ def _written_out(letter: str) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-# --- parts of lines --------------------------------------------------------------------------------------------------
-
-
 def columns() -> int:
     """How many columns an answer is laid out for."""
     return max(40, shutil.get_terminal_size((PIPE_COLUMNS, 24)).columns)
@@ -229,9 +223,6 @@ def filled(text: str, width: int, lines: int) -> list[str]:
         rows.append(row)
         words = words[len(row) :].lstrip()
     return [*rows, cut(words, width)]
-
-
-# --- memories --------------------------------------------------------------------------------------------------------
 
 
 def who_label(memory: Mapping[str, Any]) -> str:
@@ -349,9 +340,6 @@ def memory_line(memory: dict[str, Any]) -> str:
     whole = len(first.encode("utf-8", "surrogatepass")) == memory["size_bytes"]
     lead = f"{short_id(memory['id'])} ({memory['kind']}, {memory['scope'] or 'no scope'}) "
     return lead + cut(first if whole else f"{first} …", max(20, columns() - len(lead) - 4))
-
-
-# --- progress --------------------------------------------------------------------------------------------------------
 
 
 @contextmanager

@@ -59,8 +59,6 @@ class Cluster:
             Worker
         )
 
-    # --- actors ------------------------------------------------------------------------------------------------------
-
     def spawn(
         self, name: str, namespace: str, recipe: MindSealRecipe, *, pinned: bool, gpus: float, timeout_s: float
     ) -> Any:
@@ -123,8 +121,6 @@ class Cluster:
         data: bytes = _ray.cloudpickle.dumps(thing)
         return data
 
-    # --- tasks -------------------------------------------------------------------------------------------------------
-
     def run_tasks(self, act: Callable[[Any], Any], jobs: Iterable[Any], at_once: int) -> Iterator[tuple[Any, Any]]:
         """Have each job done by a function in a process of its own; gives each with what came of it, as they end.
 
@@ -160,8 +156,6 @@ class Cluster:
     def cpus(self) -> int:
         """How many tasks can be under way."""
         return max(1, int(_ray.cluster_resources().get("CPU", 1)))
-
-    # --- nodes -------------------------------------------------------------------------------------------------------
 
     def gpus(self, *, pinned: bool) -> float:
         """How many GPUs the node has that has the most; the node of this process, where an actor must run there."""

@@ -262,8 +262,6 @@ class _RayInstance:
         if self._process is not None:
             self._cluster.kill(self._process)
 
-    # --- the conversation --------------------------------------------------------------------------------------------
-
     def _exchange(self, word: Call | Resume, context: Context) -> Step:
         if self._gone:
             raise InstanceDied("it is gone")

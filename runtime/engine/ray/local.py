@@ -168,9 +168,6 @@ def require_token(address: str) -> None:
         )
 
 
-# --- what is left behind ---------------------------------------------------------------------------------------------
-
-
 def leftover_rays(home: Path) -> list[Path]:
     """The files of a home that name a Ray whose process is gone."""
     found = []

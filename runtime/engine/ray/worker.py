@@ -76,8 +76,6 @@ class ActorThread:
         self._requests.put(sealed)
         return self._steps.get()
 
-    # --- in the actor's thread ---------------------------------------------------------------------------------------
-
     def _run(self) -> None:
         try:
             self._seal = self._recipe.make_seal()

@@ -153,8 +153,6 @@ class _BriefingQuery:
             profile=tuple(islice(self._profile(), _MAX_PERSONAL)),
         )
 
-    # --- what stands -------------------------------------------------------------------------------------------------
-
     def _standing(self, turns: list[Any]) -> list[Quote]:
         """Return what stands, as stretches of memories, what tells it most surely first."""
         heirs = self._heirs()
@@ -255,8 +253,6 @@ class _BriefingQuery:
                 text = text[:start] + b" " * (stop - start) + text[stop:]
         return text
 
-    # --- what is open ------------------------------------------------------------------------------------------------
-
     def _open(self, turns: list[Any], here: list[Any], newest: list[tuple[int, int]]) -> Iterator[Quote]:
         """Return what was left open in the last sessions and is not done, newest first.
 
@@ -280,8 +276,6 @@ class _BriefingQuery:
         spoken = [Turn(to_text(one.text), row[6], row[0] in ending) for row, one in zip(ordered, quotes, strict=True)]
         for item in open_work(spoken, _MAX_OPEN):
             yield _narrowed(quotes[item.turn], item.start, item.stop)
-
-    # --- the rest ----------------------------------------------------------------------------------------------------
 
     def _conflict(self) -> QuotedPair | None:
         """The newest pair that somebody should settle, of what is told to this session."""

@@ -29,8 +29,6 @@ from mnemic.runtime.store.apply_context import CHANGED, UNCHANGED, ApplyContext,
 from mnemic.runtime.store.capture.read import TOTALS_ROW, read_occurrences, read_transcript_state
 from mnemic.runtime.store.texts import drop_text_if_unused, store_text
 
-# --- the spool -------------------------------------------------------------------------------------------------------
-
 
 def _advance_spool(context: ApplyContext, change: AdvanceSpool, at: int) -> ChangeResult:
     found = context.db.execute("SELECT offset, records, torn FROM spool WHERE file = ?", (change.file,)).fetchone()
@@ -69,9 +67,6 @@ def _count_occurrences(context: ApplyContext, change: CountOccurrences, at: int)
     return result
 
 
-# --- what was not understood -----------------------------------------------------------------------------------------
-
-
 def _quarantine(context: ApplyContext, change: QuarantineRecord, at: int) -> ChangeResult:
     if context.db.execute("SELECT 1 FROM aside WHERE record = ?", (change.record,)).get is not None:
         return UNCHANGED
@@ -95,9 +90,6 @@ def _release(context: ApplyContext, change: ReleaseRecord, at: int) -> ChangeRes
     if waits[0] is not None:
         drop_text_if_unused(context.db, waits[0])
     return CHANGED
-
-
-# --- transcripts and conversations -----------------------------------------------------------------------------------
 
 
 def _queue_transcript(context: ApplyContext, change: QueueTranscript, at: int) -> ChangeResult:
@@ -149,9 +141,6 @@ def _set_session_mode(context: ApplyContext, change: SetSessionMode, at: int) ->
         (change.mode, change.assistant, change.session),
     )
     return ChangeResult(changed=bool(context.db.changes()))
-
-
-# --- beside memories -------------------------------------------------------------------------------------------------
 
 
 def _keep_original(context: ApplyContext, change: KeepOriginal, at: int) -> ChangeResult:

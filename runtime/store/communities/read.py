@@ -77,8 +77,6 @@ class CommunityQueries:
     _db: apsw.Connection
     vectors: Callable[[EncoderName, int], VectorBlock]
 
-    # --- the graph ---------------------------------------------------------------------------------------------------
-
     def boundaries(self, after: int) -> list[BoundaryRow]:
         found = self._db.execute(f"{_BOUNDARY} WHERE id > ? ORDER BY id", (after,)).fetchall()
         return [_boundary(one) for one in found]
@@ -174,8 +172,6 @@ class CommunityQueries:
             list(self._in_parts("SELECT memory, near, cosines FROM neighbours WHERE memory IN", sorted(rows)))
         )
 
-    # --- communities -------------------------------------------------------------------------------------------------
-
     def members(self) -> Members:
         found = self._db.execute(
             f"SELECT x.memory, x.topic, x.part, x.placed FROM {_LIVING}"
@@ -247,8 +243,6 @@ class CommunityQueries:
 
     def community_counts(self) -> int:
         return int(self._db.execute(f"SELECT count(*) FROM communities c WHERE {_ALIVE}").get)
-
-    # --- prototypes --------------------------------------------------------------------------------------------------
 
     def stale_prototypes(self, limit: int) -> list[int]:
         asked = "SELECT id FROM communities WHERE stale > 0 AND died IS NULL AND level = 0 ORDER BY id LIMIT ?"

@@ -116,8 +116,6 @@ class KnowledgeQueries:
         self._db = connection
         self._zone = zone
 
-    # --- what waits --------------------------------------------------------------------------------------------------
-
     def knowledge_reading(self) -> str:
         return str(self._db.execute("SELECT reading FROM knowledge").get)
 
@@ -149,8 +147,6 @@ class KnowledgeQueries:
     def knowledge_waiting(self) -> tuple[int, int]:
         unread, ungraded = (self._db.execute(f"SELECT count(*) FROM {one}").get for one in ("unread", "ungraded"))
         return int(unread), int(ungraded)
-
-    # --- statements --------------------------------------------------------------------------------------------------
 
     def statements_of(self, rows: Sequence[int]) -> list[StatementRecord]:
         return sorted(self._statements(f"{_FROM_STATEMENTS} WHERE x.memory IN", rows), key=lambda one: one.number)
@@ -278,8 +274,6 @@ class KnowledgeQueries:
             correction=None if by is None else Correction(bytes(by), int(corrected_at), texts[words]),
         )
 
-    # --- pairs -------------------------------------------------------------------------------------------------------
-
     def pairs_of(self, numbers: Collection[int]) -> list[PairRecord]:
         if not numbers:
             return []
@@ -298,8 +292,6 @@ class KnowledgeQueries:
         asked = _PAIR.format(graded="", settled="") + sort + within + newest
         found: list[Any] = self._db.execute(asked, values).fetchall()
         return [PairRecord(*one) for one in found]
-
-    # --- names -------------------------------------------------------------------------------------------------------
 
     def entities(self) -> list[EntityRecord]:
         return [EntityRecord(*one) for one in self._db.execute("SELECT id, key, name, mark FROM entities ORDER BY id")]

@@ -100,8 +100,6 @@ class LogQueries:
     @abstractmethod
     def _load_memories(self, rows: Sequence[int], text_bytes: int | None = None) -> list[Memory]: ...
 
-    # --- what was captured -------------------------------------------------------------------------------------------
-
     def list_memories(
         self, asked: ListMemories, scopes: Sequence[int] | None, sessions: Sequence[int] | None
     ) -> MemoriesListed:
@@ -143,8 +141,6 @@ class LogQueries:
             replaced=superseded_by is not None and current_successor(self._db, row) is not None,
             **dict(zip(_ENTRY_FIELDS, fields, strict=True)),
         )
-
-    # --- what was given ----------------------------------------------------------------------------------------------
 
     def list_deliveries(self, asked: ListDeliveries) -> DeliveriesListed:
         where: list[str] = [f"assistant {'=' if asked.own else '!='} ''"]
@@ -252,8 +248,6 @@ class LogQueries:
             projects=projects,
             told_twice=int(self._db.execute(_TOLD_TWICE).get),
         )
-
-    # --- one memory --------------------------------------------------------------------------------------------------
 
     def memory_details(self, row: int, context: int = 0) -> MemoryDetail:
         (memory,) = self._load_memories([row])

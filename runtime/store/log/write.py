@@ -259,9 +259,6 @@ def _next_memory_row(db: apsw.Connection) -> int:
     )
 
 
-# --- what was erased -------------------------------------------------------------------------------------------------
-
-
 def _add_tombstone(context: ApplyContext, change: Tombstone, at: int) -> ChangeResult:
     context.db.execute("INSERT OR IGNORE INTO erased(identity) VALUES(?)", (change.identity,))
     is_new = bool(context.db.changes())

@@ -106,9 +106,6 @@ def encoder_row(connection: apsw.Connection, name: EncoderName) -> int | None:
     return None if row is None else int(row)
 
 
-# --- hypervectors ----------------------------------------------------------------------------------------------------
-
-
 MEANING_HANDLERS: dict[type, Handler] = {
     AddEncoder: _add_encoder,
     DropEncoder: _drop_encoder,

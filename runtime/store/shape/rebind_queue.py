@@ -136,8 +136,6 @@ class RebindQueue:
         self._db.execute("DELETE FROM codes WHERE memory = ?", (row,))
         set_fillers(self._db, row, ())
 
-    # --- who is read for whom ----------------------------------------------------------------------------------------
-
     def take_neighbours(self) -> set[int]:
         """Take the memories, not forgotten, whose records say something of those that came, left or changed, by place.
 
@@ -189,8 +187,6 @@ class RebindQueue:
         )
         if kind in _KINDS:
             self._places[_KINDS[str(kind)]].add((int(session), int(at), row))
-
-    # --- marks -------------------------------------------------------------------------------------------------------
 
     def _enqueue_rows(self, rows: Iterable[int]) -> None:
         self._enqueue_where("m.id IN (SELECT value FROM json_each(?))", json.dumps(sorted(rows)))

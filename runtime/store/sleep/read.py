@@ -130,8 +130,6 @@ class SleepQueries:
         found: Any = self._db.execute(asked, (group, scope)).fetchall()
         return [row for (row,) in found]
 
-    # --- what nights do to recalls ------------------------------------------------------------------------------------
-
     def verdicts(self) -> dict[str, Verdict]:
         newest = "SELECT max(examined_in) FROM verdicts_of_stages v WHERE v.stage = o.stage"
         found: Any = self._db.execute(
