@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import TypeVar
 
 BOUND_S = 240.0
 """How long a test waits for what has to come, at most."""
 
 
-def until(condition: Callable[[], object], pause_s: float = 0.005) -> None:
-    """Wait for a condition that nothing signals."""
+T = TypeVar("T")
+
+
+def until(condition: Callable[[], T], pause_s: float = 0.005) -> T:
+    """Wait for a condition that nothing signals; returns what it gave."""
     pause = threading.Event()
     for _ in range(round(BOUND_S / pause_s)):
-        if condition():
-            return
+        if given := condition():
+            return given
         pause.wait(pause_s)
     raise AssertionError("it did not come to that")

@@ -354,6 +354,18 @@ def hook(home: Path, event: str, payload: bytes, *options: str) -> Outcome:
     return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
+def told_at_start(home: Path) -> Outcome:
+    """What a session's start is told where a process serves; a hook waits a second and is then silent."""
+
+    def answered() -> Outcome | None:
+        told = hook(home, "session-start", PAYLOAD, "--ask")
+        return told if told.out else None
+
+    told = until(answered)
+    assert told is not None
+    return told
+
+
 def said(number: int, text: str, session: str = "s1") -> bytes:
     return json.dumps({"session_id": session, "hook_event_name": "UserPromptSubmit", "prompt": text}).encode()
 
@@ -379,7 +391,7 @@ def test_a_session_s_start_is_told_that_the_memory_is_locked_with_a_process_and_
         return answer["hookSpecificOutput"]["additionalContext"], answer["systemMessage"]
 
     with serving(locked) if served else nullcontext():
-        told = hook(locked, "session-start", PAYLOAD, "--ask") if served else alone(locked, cwd="/", payload=PAYLOAD)
+        told = told_at_start(locked) if served else alone(locked, cwd="/", payload=PAYLOAD)
         if served:
             assert "locked" not in hook(locked, "prompt", said(2, "what swims?"), "--ask").out
     sentence = (
@@ -393,7 +405,7 @@ def test_a_session_s_start_is_told_that_the_memory_is_locked_with_a_process_and_
 def test_a_session_of_a_mind_that_is_locked_and_paused_is_shown_both(locked: Path, say: Say) -> None:
     paused = say("pause", "--home", locked, "--json").json["paused"]["told"]
     with serving(locked):
-        shown = hook(locked, "session-start", PAYLOAD, "--ask").json["systemMessage"]
+        shown = told_at_start(locked).json["systemMessage"]
     assert shown.startswith(f"Mnemic: {paused} Mnemic's memory is locked by its passphrase")
     assert "kept for later" not in shown
 

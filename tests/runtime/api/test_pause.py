@@ -22,7 +22,7 @@ from tests.paths import built_hook
 from tests.processes.faces import Outcome, git_project, lines, name_scope, run
 from tests.processes.hosted import tool_call
 from tests.processes.serving import Assistant, serving
-from tests.waiting import BOUND_S
+from tests.waiting import BOUND_S, until
 
 PAUSED = "The memory is paused, since "
 HEEDED = ("MNEMIC_OFF", "CLAUDE_CODE_ENTRYPOINT")
@@ -242,8 +242,8 @@ def context(printed: str) -> tuple[str, str]:
 
 
 def asked(home: Path, project: Path, **environment: str) -> tuple[str, str]:
-    """What a session's start is told where a process serves the home."""
-    return context(hook(home, "session-start", started(project), "--ask", **environment))
+    """What a session's start is told where a process serves the home; a hook waits a second and is then silent."""
+    return context(until(lambda: hook(home, "session-start", started(project), "--ask", **environment)))
 
 
 def alone(home: Path, project: Path, source: str = "startup", **more: str) -> str:
@@ -273,7 +273,7 @@ def test_the_start_of_a_session_says_so_with_a_process_and_without_and_the_same(
 
         def answer() -> str:
             if served:
-                return hook(made, "session-start", started(project), "--ask")
+                return until(lambda: hook(made, "session-start", started(project), "--ask"))
             given = json.dumps(started(project)).encode()
             return str(mind.hook_reply("claude-code", "session-start", str(project), given).decode())
 
