@@ -20,6 +20,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from itertools import chain, pairwise
+from math import fsum
 from typing import NamedTuple
 
 import Stemmer
@@ -288,9 +289,9 @@ def _told_by(words: Sequence[str], likely: Collection[Language] = ()) -> Languag
         for language in telling[word]:
             shared = _HOMOGRAPH if word in language.homographs else 1.0
             weights[language].append(shared / len(telling[word]))
-    best = max(WITH_SPACES, key=lambda language: sum(weights[language]))
+    best = max(WITH_SPACES, key=lambda language: fsum(weights[language]))  # exact: a set has no order
     has_word = any(len(word) > 1 and best in telling[word] for word in met)
-    is_clear = len(weights[best]) >= _LEAST_MET and sum(weights[best]) >= _LEAST_EVIDENCE
+    is_clear = len(weights[best]) >= _LEAST_MET and fsum(weights[best]) >= _LEAST_EVIDENCE
     return best if has_word and (is_clear or best in likely) else DEFAULT
 
 
