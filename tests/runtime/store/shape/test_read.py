@@ -104,7 +104,7 @@ def test_of_a_text_of_any_length_no_more_than_the_beginning_is_read(
 ) -> None:
     calls = dict.fromkeys((1, 3), "tool_call") | {2: "tool_result"}
     apply(store, *(added(n, b"%d " % n + b"x" * 10_000, kind=kind, said_at=n) for n, kind in calls.items()))
-    monkeypatch.setattr("mnemic.runtime.store.reader.load_text", pytest.fail)
+    monkeypatch.setattr(zlib, "decompress", pytest.fail)  # of a whole text, which was packed
     found = read(path, 100)
     assert [len(found[n].memory.data) for n in (1, 2, 3)] == [100, 100, 100]
     assert [len(one.text) for one in (*found[2].before, *found[2].after)] == [2048, 2048]
