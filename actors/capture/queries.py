@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
+
+import msgspec
 
 from mnemic.actors.capture.changes import MemoryLabels, OccurrenceCount, Relabel, TranscriptState
 from mnemic.actors.capture.forget_messages import Selection, Surveyed
 from mnemic.actors.capture.messages import CaptureProgress
 from mnemic.actors.log.queries import DocumentNote, KeptText
-
-if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
-    pass
-
-from typing import TYPE_CHECKING
-
-import msgspec
-
-if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
-    pass
 
 
 class QuarantinedRecord(msgspec.Struct, frozen=True):

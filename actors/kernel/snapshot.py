@@ -7,24 +7,19 @@ written meanwhile.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from mnemic.actors.brief.messages import Brief, BriefingSources
 from mnemic.actors.capture.queries import CaptureSnapshot
 from mnemic.actors.communities.queries import GraphSnapshot
 from mnemic.actors.knowledge.queries import KnowledgeSnapshot
-from mnemic.actors.log.queries import (
-    LogSnapshot,
-)
+from mnemic.actors.log.queries import LogSnapshot
 from mnemic.actors.meaning.changes import EncoderName
 from mnemic.actors.meaning.queries import MeaningSnapshot
 from mnemic.actors.scopes.queries import ScopeSnapshot
 from mnemic.actors.shape.queries import ShapeSnapshot
 from mnemic.actors.sleep.queries import SleepSnapshot
 from mnemic.actors.store.messages import Counts
-
-if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
-    pass
 
 
 class Snapshot(

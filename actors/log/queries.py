@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from mnemic.actors.capture.changes import MemoryLabels
+from mnemic.actors.kernel.times import MINUTE_US
 from mnemic.actors.recall.messages import Memory
 from mnemic.algorithms.retrieval.term_codes import TermTotals
 
@@ -22,50 +23,6 @@ if TYPE_CHECKING:  # what is told at the start of a session is told without NumP
         MemoryDetail,
         UseCounted,
     )
-
-from typing import TYPE_CHECKING, NamedTuple
-
-from mnemic.actors.kernel.times import MINUTE_US
-
-if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
-    import numpy as np
-    from numpy.typing import NDArray
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
-    import numpy as np
-    from numpy.typing import NDArray
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
-    import numpy as np
-    from numpy.typing import NDArray
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
-    import numpy as np
-    from numpy.typing import NDArray
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
-    import numpy as np
-    from numpy.typing import NDArray
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
-    import numpy as np
-    from numpy.typing import NDArray
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 class Columns(NamedTuple):

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
-
-from mnemic.actors.meaning.changes import EncoderName
-from mnemic.actors.meaning.messages import EmbedProgress
-
-if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
-    import numpy as np
-    from numpy.typing import NDArray
-
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
-if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
-    import numpy as np
-    from numpy.typing import NDArray
-
-from typing import TYPE_CHECKING
+from mnemic.actors.meaning.changes import EncoderName
+from mnemic.actors.meaning.messages import EmbedProgress
 
 if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
     import numpy as np

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from mnemic.actors.kernel.scope_paths import ScopeChange, ScopeRef
 from mnemic.actors.scopes.messages import ScopeInfo
-
-if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
-    pass
 
 
 class ScopeSnapshot(Protocol):

@@ -3,67 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Protocol
-
-from mnemic.actors.meaning.changes import EncoderName
-from mnemic.actors.recall.messages import Memory
-
-if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
-    import numpy as np
-    from numpy.typing import NDArray
-
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
-if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
-    import numpy as np
-    from numpy.typing import NDArray
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
-    import numpy as np
-    from numpy.typing import NDArray
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
-    import numpy as np
-    from numpy.typing import NDArray
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
-    import numpy as np
-    from numpy.typing import NDArray
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
-    import numpy as np
-    from numpy.typing import NDArray
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
-    import numpy as np
-    from numpy.typing import NDArray
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
-    import numpy as np
-    from numpy.typing import NDArray
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
-    import numpy as np
-    from numpy.typing import NDArray
-
-from typing import TYPE_CHECKING
+from mnemic.actors.meaning.changes import EncoderName
+from mnemic.actors.recall.messages import Memory
 
 if TYPE_CHECKING:  # what is told at the start of a session is told without NumPy, which takes 0.1 s to load
     import numpy as np
