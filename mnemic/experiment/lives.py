@@ -72,7 +72,7 @@ def load_life(file: SpecFile, seed: int, home: Path) -> Life:
         home: where the mind of a ``log`` is.
 
     Raises:
-        InvalidValue: there is none, or it is none; the line of the spec is named.
+        InvalidValue: there is none, or it is none; the key of the spec is named.
         SourceUnreadable, MindMissing, MindLocked, StoreError: it cannot be read.
     """
     spec = file.spec
@@ -116,7 +116,7 @@ def load_object(file: SpecFile, where: str, name: str) -> Any:
     """What ``package:object`` names.
 
     Raises:
-        InvalidValue: there is none; the line of the spec is named.
+        InvalidValue: there is none; the key of the spec is named.
     """
     module, colon, member = name.partition(":")
     why = "it names no object of a module"

@@ -36,7 +36,7 @@ def load_measures(file: SpecFile) -> dict[str, Measure]:
     """The measures of a spec, by name.
 
     Raises:
-        InvalidValue: there is none of that name; the line of the spec is named.
+        InvalidValue: there is none of that name; the key of the spec is named.
     """
     return {name: _load(file, name) for name in file.spec.measures}
 

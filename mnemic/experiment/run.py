@@ -182,7 +182,7 @@ def check_arms(file: SpecFile) -> dict[str, Settings]:
     """The settings of each arm, by its name.
 
     Raises:
-        InvalidValue: one cannot be; the line of the spec is named.
+        InvalidValue: one cannot be; the key of the spec is named.
     """
     found = {}
     for number, arm in enumerate(file.spec.arms):

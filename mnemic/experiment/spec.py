@@ -1,6 +1,6 @@
 """Reads what an experiment is: one life, arms, questions, measures and seeds, as TOML; refuses what cannot be.
 
-A refusal names the line and what would do, and comes before anything runs.
+A refusal names the key and what would do, and comes before anything runs.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ LIFE_KINDS = ("generated", "locomo", "transcripts", "log")
 """The lives there are; ``package:object`` names another one."""
 DEFAULT_MEASURES = ("mrr", "hit@1", "hit@10")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
-_TABLE = re.compile(r"\s*\[(\[?)\s*([^\]]+?)\s*\]?\]\s*(?:#.*)?")
-_KEY = re.compile(r"""\s*([A-Za-z0-9_.@"' -]+?)\s*=""")
 _AT = re.compile(r"^(.*) - at `\$(.*)`$", re.DOTALL)
 
 
@@ -122,12 +120,12 @@ class SpecFile(msgspec.Struct, frozen=True):
     """As it stands there."""
 
     def wrong(self, where: str, value: Any, why: str, expected: str) -> InvalidValue:
-        """An error of one value, which names its line.
+        """An error of one value, which names its key.
 
         Args:
             where: such as ``arms[1].settings.recall.k``.
         """
-        return _wrong(self.text, self.path, where, value, why, expected)
+        return _wrong(self.path, where, value, why, expected)
 
 
 def load_spec(path: Path) -> SpecFile:
@@ -136,7 +134,7 @@ def load_spec(path: Path) -> SpecFile:
     Raises:
         SourceUnreadable: there is no such file.
         BadSettings: it is no TOML.
-        InvalidValue: a value cannot be; the line is named.
+        InvalidValue: a value cannot be; its key is named.
     """
     try:
         text = path.read_text("utf-8")
@@ -157,7 +155,7 @@ def parse_spec(text: str, path: Path) -> SpecFile:
     version = document.get("version")
     if type(version) is not int or not 1 <= version <= VERSION:
         why = "it is missing" if version is None else "it is no version of specs that this Mnemic knows"
-        raise _wrong(text, path, "version", version, why, f"version = {VERSION}")
+        raise _wrong(path, "version", version, why, f"version = {VERSION}")
     _flatten_settings(document)
     try:
         spec = convert(document, Spec)
@@ -170,12 +168,12 @@ def parse_spec(text: str, path: Path) -> SpecFile:
         where = ".".join(one for one in (where, (missing or unknown or [None, ""])[1]) if one)
         expected = "what docs/experiments.md has there"
         if missing:
-            raise _wrong(text, path, where, "", "it is missing", expected) from error
+            raise _wrong(path, where, "", "it is missing", expected) from error
         if unknown:
             near = difflib.get_close_matches(unknown[1], known, n=1)
             expected = f"{near[0] if near else 'one of ' + ', '.join(known)}"
-            raise _wrong(text, path, where, _value_at(document, where), "there is no such key", expected) from error
-        raise _wrong(text, path, where or "the spec", _value_at(document, where), why, expected) from error
+            raise _wrong(path, where, _value_at(document, where), "there is no such key", expected) from error
+        raise _wrong(path, where or "the spec", _value_at(document, where), why, expected) from error
     file = SpecFile(spec, path, text)
     _check(file)
     return file
@@ -243,55 +241,13 @@ def _full_names(given: Mapping[str, Any], prefix: str) -> list[tuple[str, Any]]:
     ]
 
 
-def _wrong(text: str, path: Path, where: str, value: Any, why: str, expected: str) -> InvalidValue:
-    line = line_of(text, where)
-    place = f"{path}, line {line}" if line else str(path)
-    return InvalidValue(name=f"{where} in {place}", value=value, why=why, expected=expected)
-
-
-def line_of(text: str, where: str) -> int | None:
-    """The line, from 1, on which a key of a TOML document stands, or the table that it would be in; ``None`` where
-    neither is there.
-    """
-    keys, tables = _lines(text)
-    wanted = where
-    while wanted:
-        if wanted in keys:
-            return keys[wanted]
-        if wanted in tables:
-            return tables[wanted]
-        wanted = wanted.rpartition(".")[0] if "." in wanted else wanted.partition("[")[0] if "[" in wanted else ""
-    return None
-
-
-def _lines(text: str) -> tuple[dict[str, int], dict[str, int]]:
-    keys: dict[str, int] = {}
-    tables: dict[str, int] = {}
-    counts: dict[str, int] = {}
-    prefix = ""
-    for number, line in enumerate(text.splitlines(), 1):
-        if (found := _TABLE.fullmatch(line)) is not None:
-            name = _plain(found[2])
-            if found[1]:
-                counts[name] = counts.get(name, -1) + 1
-                tables.setdefault(name, number)
-                name = f"{name}[{counts[name]}]"
-            else:
-                first, _, rest = name.partition(".")
-                name = f"{first}[{counts[first]}].{rest}" if first in counts else name
-            tables[name], prefix = number, f"{name}."
-        elif (key := _KEY.match(line)) is not None:
-            keys.setdefault(prefix + _plain(key[1]), number)
-    return keys, tables
+def _wrong(path: Path, where: str, value: Any, why: str, expected: str) -> InvalidValue:
+    return InvalidValue(name=f"{where} in {path}", value=value, why=why, expected=expected)
 
 
 def _fields_at(where: str) -> tuple[str, ...]:
     kinds: dict[str, type[msgspec.Struct]] = {"": Spec, "life": LifeSpec, "nights": NightsSpec, "probes": ProbesSpec}
     return kinds.get(where, Arm).__struct_fields__
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"""["'\s]""", "", name)
 
 
 def _value_at(document: Any, where: str) -> Any:

@@ -49,5 +49,5 @@ def test_a_measure_of_ones_own_is_found_by_its_name() -> None:
     "name", ["hit", "hit@0", "hit@51", "recall", "tests.mnemic.experiment.made:START_US", "none:such"]
 )
 def test_what_is_no_measure_is_refused(name: str) -> None:
-    with pytest.raises(InvalidValue, match="line 4"):
+    with pytest.raises(InvalidValue, match="measures in"):
         measured(name, ASKED, answer())

@@ -97,11 +97,15 @@ def test_questions_may_be_asked_by_shape(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("settings = {", 'settings = {"recall.kk" = 3, ', "line 13 cannot be 3: there is no such setting"),
-        ("settings = {", 'settings = {"recall.k" = "many", ', "line 13 cannot be 'many': it is not a whole number"),
-        ("settings = {", 'settings = {"actors.consolidator" = "no_such:Class", ', "line 13 cannot be 'no_such:Class'"),
-        ("settings = {", 'settings = {"actors.consolidator" = "pathlib:Path", ', "line 13 cannot be 'pathlib:Path'"),
-        ('"fingerprints dup', '"fingerprints dups dup', "line 13 cannot be 'dups': there is none of that name"),
+        ("settings = {", 'settings = {"recall.kk" = 3, ', "made.toml cannot be 3: there is no such setting"),
+        ("settings = {", 'settings = {"recall.k" = "many", ', "made.toml cannot be 'many': it is not a whole number"),
+        (
+            "settings = {",
+            'settings = {"actors.consolidator" = "no_such:Class", ',
+            "cannot be 'no_such:Class'",
+        ),
+        ("settings = {", 'settings = {"actors.consolidator" = "pathlib:Path", ', "made.toml cannot be 'pathlib:Path'"),
+        ('"fingerprints dup', '"fingerprints dups dup', "made.toml cannot be 'dups': there is none of that name"),
         ("seeds = [1]", "seeds = [1]\nprobes = {at = [0, 9]}", "there are 1 nights"),
         ("seeds = [1]", 'seeds = [1]\nmeasures = ["luck"]', "there is no such measure"),
         ("settings = {", 'settings = {"capture.scrub" = false, ', "is captured once for all arms"),
