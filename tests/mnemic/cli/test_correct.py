@@ -157,24 +157,6 @@ def test_a_correction_of_what_is_corrected_already_says_what_it_replaces_too(
     assert best["text"] == "No token any more."
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["no id", "x"], "There is no memory 'no id'."),
-        (["019ab3c2-0000-7000-8000-000000000000", "x"], "There is no memory '019ab3c2-"),
-    ],
-)
-def test_a_correction_of_nothing_is_one_sentence(
-    command: Command, home: Path, project: Path, arguments: list[str], told: str
-) -> None:
-    command("remember", TOKEN, "--home", home)
-    ended = command("correct", *arguments, "--home", home)
-    assert (ended.code, ended.out) == (2, "")
-    assert told in ended.err
-    assert ended.err.count("\n") == 1
-    assert len(hits(command("recall", "token x", "--home", home, "--json"))) == 1
-
-
 def test_a_correction_that_was_forgotten_is_not_said_to_hold(command: Command, home: Path, project: Path) -> None:
     old = command("remember", TOKEN, "--home", home, "--json").json["id"]
     new = command("correct", old, SHORTER, "--home", home, "--json").json["id"]
@@ -303,27 +285,6 @@ def test_a_project_is_renamed_moved_merged_and_all_of_it_taken_back(
         story()
 
 
-def test_what_was_done_is_told_in_lines_with_the_way_back(command: Command, home: Path, project: Path) -> None:
-    command("remember", TOKEN, "--home", home)
-    command("remember", SHORTER, "--scope", "work/lamp", "--home", home)
-    out = command("scope", "rename", "work", "home", "--home", home).out
-    assert out.splitlines() == [
-        "renamed: work/lamp -> home/lamp (1 memory)",
-        "what names 'work/lamp' from now on, --scope or a .mnemic.toml, makes that scope anew",
-        f"to take it back: mnemic scope undo --home {home}",
-    ]
-    assert command("scope", "rename", "home", "home", "--home", home).out == "it is so already\n"
-    assert command("scope", "merge", "home/lamp", "slipway", "--home", home).out.splitlines()[0] == (
-        "merged: home/lamp -> slipway (1 memory)"
-    )
-    assert command("scope", "undo", "--home", home).out.splitlines() == [
-        "taken out again: slipway -> home/lamp (1 memory)",
-        f"to take back the change before it: mnemic scope undo --home {home}",
-    ]
-    command("scope", "undo", "--home", home)
-    assert command("scope", "undo", "--home", home).out == "nothing is left to take back\n"
-
-
 @pytest.fixture
 def keep(command: Command, home: Path, tmp_path: Path) -> Callable[[str, str], Outcome]:
     """Capture one turn in the repository of a name, which is made where it is not there."""
@@ -413,32 +374,6 @@ def test_after_a_merge_a_folder_that_is_gone_is_let_go_by_the_command_that_is_pr
         f"to take it back: mnemic scope undo --home {home}",
     ]
     assert command("scope", "move", "shelf", new, "--home", home).out == "it is so already\n"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["rename", "nowhere", "x"], "No memory is in the scope 'nowhere'"),
-        (["rename", "slipway", "work/lamp"], "something is there"),
-        (["rename", "slipway", "a//b"], "it is no path"),
-        (["merge", "work", "work/lamp"], "lies below 'work'"),
-        (["merge", "slipway", "nowhere"], "No memory is in the scope 'nowhere'"),
-        (["move", "slipway", "/no/where"], "no such folder"),
-        (["move", "/no/where", "."], "no project that is known here was in it"),
-        (["rename", "slipway"], "Missing argument 'NEW'"),
-    ],
-)
-def test_what_cannot_be_is_one_sentence_and_changes_nothing(
-    command: Command, home: Path, project: Path, arguments: list[str], told: str
-) -> None:
-    command("remember", TOKEN, "--home", home)
-    command("remember", SHORTER, "--scope", "work/lamp", "--home", home)
-    before = command("scope", "list", "--home", home).out
-    ended = command("scope", *arguments, "--home", home)
-    assert (ended.code, ended.out) == (2, "")
-    assert told in ended.err
-    assert ended.err.count("\n") == 1
-    assert command("scope", "list", "--home", home).out == before
 
 
 # --- by MCP ----------------------------------------------------------------------------------------------------------

@@ -138,34 +138,6 @@ def test_the_log_is_a_table_for_a_person_that_nothing_in_it_can_steer(
     assert all(len(line) <= 80 for line in shown)
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["-n", "0"], "the number of entries"),
-        (["--after", "there"], "the cursor"),
-        (["--since", "soon"], "soon"),
-        (["--since", "2026-11-02", "--until", "2026-11-01"], "until"),
-        (["--scope", "work/shelv"], "work/shelv"),
-        (["--scope", "a//b"], "a//b"),
-        (["--kind", "tale"], "tale"),
-        (["--injected", "--recalls"], "--injected"),
-        (["--injected", "--kind", "turn"], "--kind"),
-        (["--recalls", "--forgotten"], "--forgotten"),
-        (["--injected", "--by", "said"], "--by"),
-        (["--injected", "--after", "9"], "the cursor"),
-        (["--injected", "--scope", "work/shelv"], "Did you mean 'work/shelf'"),
-        (["--recalls", "--scope", "nowhere"], "No memory is in the scope 'nowhere'"),
-    ],
-)
-def test_what_cannot_be_listed_is_refused(command: Command, shelf: Path, options: list[str], said: str) -> None:
-    refused = command("log", *options, "--home", shelf)
-    assert refused.code == 2
-    assert refused.out == ""
-    assert refused.err.startswith("mnemic: ")
-    assert said in refused.err
-    assert json.loads(command("log", *options, "--home", shelf, "--json").out)["error"]
-
-
 def test_an_empty_mind_has_an_empty_log(command: Command, home: Path) -> None:
     assert command("init", "--home", home).code == 0
     assert command("log", "--home", home).out == "no memory is here\n"
@@ -264,13 +236,6 @@ def test_what_was_said_around_a_memory_is_shown_in_order_and_itself_is_marked(co
     refused = command("show", ids[1], "--context", "-1", "--home", shelf)
     assert (refused.code, refused.out) == (2, "")
     assert refused.err == "mnemic: the context cannot be -1: it is no such number. Give 0 to 100.\n"
-
-
-@pytest.mark.parametrize("given", ["not an id", "0199c82c-c3e8-7d04-8447-b63be0967784"])
-def test_a_memory_that_is_not_there_is_said_not_to_be(command: Command, shelf: Path, given: str) -> None:
-    refused = command("show", given, "--home", shelf)
-    assert (refused.code, refused.out) == (2, "")
-    assert given in refused.err
 
 
 # --- status ----------------------------------------------------------------------------------------------------------

@@ -204,16 +204,6 @@ def test_a_folder_that_names_its_scope_is_asked_for_that_unless_told_otherwise(
     assert (everything["scope_found"], everything["searched"]) == ("asked for", 10)
 
 
-def test_a_person_reads_answers_then_memories(command: Command, boat: Path) -> None:
-    asked = ("shape", "tool=pytest", "outcome=failed", "file=?", "-k", 1, "--full")
-    shown = command(*asked, "--home", boat).out.splitlines()
-    assert shown[0].startswith("1 memory, ")
-    assert " records looked through in everything, " in shown[0]
-    assert shown[1] == "file:"
-    assert shown[2].endswith("  tests/test_oars.py  (read from 2 memories: 1 …)")
-    assert any(line.startswith("    why: tool ") for line in shown)
-
-
 def test_the_roles_are_listed_with_what_fills_them_here(command: Command, boat: Path) -> None:
     listed = command("shape", "--roles", "--home", boat, "--json").json
     by_name = {role["name"]: role for role in listed["roles"]}
@@ -225,73 +215,6 @@ def test_the_roles_are_listed_with_what_fills_them_here(command: Command, boat: 
     shown = command("shape", "--roles", "--home", boat).out
     assert shown.endswith("10 memories have their hypervector\n")
     assert "not asked for with ?" in shown
-
-
-@pytest.mark.parametrize(
-    ("asked", "code", "said"),
-    [
-        ([], 2, "Nothing is asked for: give a role, such as file=?"),
-        (["--but", "tool=cargo", "tool=?"], 2, "--but says what is otherwise than in --like ID"),
-        (["--like", "tea"], 2, "There is no memory 'tea'"),
-        (["--like", "0" * 32], 2, "no memory in the scope looked through has this id"),
-        (["--like", "0" * 32, "--strict"], 2, "what is like something has more or less of it"),
-        (["--like", "0" * 32, "--analogy", "a", "b", "c"], 2, "these are two questions"),
-        (["--like", "0" * 32, "--but", "about=tea"], 2, "no text in its place"),
-        (["--roles", "file=?"], 2, "--roles lists what can be asked for"),
-        (["tool=pytest", "--analogy", "a", "b", "c"], 2, "are two questions"),
-        (["tool"], 2, "there is no = in it"),
-        (["fil=?"], 2, "fil"),
-        (["about=?"], 2, "about"),
-        (["subject=ida", "action=edit"], 2, "subject"),
-        (["--roles", "--scope", "work/boat"], 2, "--roles lists what can be asked for"),
-        (["--roles", "--session", "b"], 2, "--roles lists what can be asked for"),
-        (["--roles", "-k", "3"], 2, "--roles lists what can be asked for"),
-        (["--analogy", "a", "b"], 2, "and these are 2: a, b. Try 'mnemic shape --help'."),
-        (["--analogy", "a", "b", "c", "d"], 2, "and these are 4: a, b, c, d."),
-        (["--analogy"], 2, "--analogy takes three names, A is to B as C is to what?, and none is given."),
-        (["kind=bogus"], 2, "Give one of turn, tool_call, "),
-        (["worked=maybe"], 2, "Give one of yes, no."),
-        (["outcome=fail"], 2, "Give one of ok, failed."),
-        (["size=-3"], 2, "nothing is as short as that"),
-        (["flie=?"], 2, "Did you mean 'file'?"),
-        (["Who=ida"], 2, "Did you mean 'who'?"),
-        (["date=tomorrow"], 2, "Give a day, a month, or a range, such as 2026-05-01,"),
-        (["then=edit,test"], 2, "a comma stands between two"),
-        (["after=edit;test"], 2, "Give a comma between two steps"),
-        (["about=?!,."], 2, "there is no word in it"),
-        (["tool=pytest", "-k", "0"], 2, "less than 1"),
-        (["tool=pytest", "--scope", "cellar"], 2, "No memory is in the scope 'cellar'"),
-        (["tool=pytest", "--session", "nobody's"], 2, 'No memory of the conversation "nobody\'s" was found'),
-        (["tool=pytest", "--since", "2026-11-04", "--until", "2026-11-03"], 2, "until"),
-        (["tool=pytest", "--since", "soon"], 2, "soon"),
-    ],
-)
-def test_what_cannot_be_asked_is_refused_in_one_sentence(
-    command: Command, boat: Path, asked: list[str], code: int, said: str
-) -> None:
-    refused = command("shape", *asked, "--home", boat)
-    assert (refused.code, refused.out) == (code, "")
-    assert said in refused.err
-    assert refused.err.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("asked", "told"),
-    [
-        (["--since", "9999-12-31"], "time: no memory looked through was said in that time"),
-        (["--until", "1900-01-01"], "time: no memory looked through was said in that time"),
-        (["date=1990-01"], "date: no memory looked through was said on those days"),
-        (["date=3026-01-01"], "date: nothing that has the rest is near '3026-01-01'"),
-        (["size=100000000"], "size: nothing that has the rest is near '100000000'"),
-        (["hour=22", "--session", "b"], "hour: nothing that has the rest is near '22'"),
-    ],
-)
-def test_where_a_filter_leaves_nothing_or_nothing_is_near_that_is_said_and_nothing_is_claimed(
-    command: Command, boat: Path, asked: list[str], told: str
-) -> None:
-    found = shaped(command, boat, "who=?", *asked)
-    assert (found["hits"], found["answers"], found["degraded"]) == ([], [], [told])
-    assert f"degraded: {told}\n" in command("shape", "who=?", *asked, "--home", boat).out
 
 
 def test_of_a_conversation_that_was_forgotten_it_is_said_that_none_is_looked_through(
@@ -310,13 +233,6 @@ def test_what_is_given_by_mistake_is_quoted_by_its_beginning(command: Command, b
         assert (refused.code, refused.err.count("\n")) == (2, 1)
         assert len(refused.err) < 1_000
         assert len(command("shape", asked, "--home", boat, "--json").out) < 2_000
-
-
-def test_an_unknown_role_lists_those_there_are(command: Command, boat: Path) -> None:
-    refused = command("shape", "fil=?", "--home", boat, "--json")
-    assert refused.json["code"] == "unknown_role"
-    said = f"{refused.json['error']} {refused.json['remedy']}"
-    assert all(name in said for name in ROLES if name != "workspace")  # which is bound where a setting says so
 
 
 @pytest.mark.system
@@ -402,15 +318,6 @@ def test_several_scopes_are_looked_through_at_once_at_every_verb_that_takes_one(
         asked = command("log", "--recalls", "--scope", "garden", "--scope", scope, "--home", piers, "--json")
         assert len(asked.out.splitlines()) == count, scope
     assert ", in home, work/boat" in command("log", "--recalls", "--home", piers).out
-
-
-@pytest.mark.parametrize("verb", [("recall", "pier"), ("shape", "kind=turn"), ("log",), ("log", "--recalls")])
-def test_one_of_several_scopes_that_is_not_there_is_named_with_the_near_ones(
-    command: Command, piers: Path, verb: tuple[str, ...]
-) -> None:
-    refused = command(*verb, "--scope", "home", "--scope", "pier", "--home", piers)
-    assert refused.code == 2
-    assert "No memory is in the scope 'pier'. Did you mean 'work/pier'? " in refused.err
 
 
 def test_what_says_the_same_is_one_hit_that_names_the_others(command: Command, piers: Path) -> None:

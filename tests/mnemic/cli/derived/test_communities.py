@@ -133,21 +133,6 @@ def test_the_command_lists_and_shows_those_of_a_scope(command: Command, grouped:
     assert "2 communities of memories; `mnemic communities` lists them" in command("status", "--home", grouped).out
 
 
-def test_what_is_not_there_or_no_number_is_refused(command: Command, grouped: Path) -> None:
-    for number, scope in (("999", "*"), ("2", "shelf")):
-        refused = command("communities", number, "--scope", scope, "--home", grouped)
-        assert refused.code == 2
-        assert refused.err.startswith(
-            f"mnemic: There is no community {number}. Take its number from `mnemic communities`"
-        )
-    as_printed = command("communities", "#1", "--home", grouped)
-    one, other = (shown.out.splitlines()[0] for shown in (as_printed, command("communities", "1", "--home", grouped)))
-    assert (as_printed.code, one) == (0, other)  # what is below each is brought up to date meanwhile
-    wrong = command("communities", "abc", "--home", grouped)
-    assert wrong.code == 2
-    assert "'abc' is no number of a community" in wrong.err
-
-
 def test_what_waits_is_taken_up_before_the_list(
     command: Command, grouped: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -173,33 +173,6 @@ def known(home: Path, tmp_path: Path) -> Path:
     return home
 
 
-def test_facts_and_their_past_are_told_of_a_thing_in_a_scope(command: Command, known: Path) -> None:
-    now = command("facts", "database", "--scope", "boat", "--home", known)
-    assert (now.code, now.err) == (0, "")
-    first, fact, _memory = now.out.splitlines()
-    assert first == "1 statement about database in boat (named)"
-    assert fact == "  2026-11-05  Our database becomes Postgres 17  (user)"
-    past = command("facts", "database", "--history", "--scope", "boat", "--home", known).out
-    assert "replaced on 2026-11-05 by: Postgres 17" in past
-    then = command("facts", "database", "--at", "2026-11-02", "--scope", "boat", "--home", known, "--json").json
-    assert [one["value"] for one in then["facts"]] == ["SQLite"]
-    everything = command("facts", "--scope", "*", "-k", "2", "--home", known, "--json").json
-    assert ([one["value"] for one in everything["facts"]], everything["total"]) == (["MySQL", "Lisbon"], 4)
-    of_one = command("facts", "nadia", "--relation", "work in", "--scope", "*", "--home", known).out
-    assert "contradicting:\n" in of_one
-
-
-def test_a_timeline_is_the_history_in_order(command: Command, known: Path) -> None:
-    told = command("timeline", "database", "--scope", "boat", "--home", known).out.splitlines()
-    assert told == [
-        "2 statements about database in boat (named)",
-        "  2026-11-01 – 2026-11-05  Our database is SQLite  [replaced]",
-        "  2026-11-05 –             Our database becomes Postgres 17",
-    ]
-    view = command("timeline", "database", "--scope", "*", "-k", "1", "--home", known, "--json").json
-    assert (len(view["facts"]), view["total"]) == (1, 3)
-
-
 def test_a_timeline_follows_what_was_said_on_one_day_in_the_order_in_which_it_was_said(
     command: Command, home: Path, tmp_path: Path
 ) -> None:
@@ -255,40 +228,6 @@ def test_a_conflict_is_listed_settled_and_opened_again(command: Command, known: 
     assert command("conflicts", "--scope", "*", "--home", known, "--json").json["conflicts"] == [pair]
 
 
-def test_a_pair_that_is_not_there_or_a_verdict_that_is_none_is_refused(command: Command, known: Path) -> None:
-    (pair,) = command("conflicts", "--scope", "*", "--home", known, "--json").json["conflicts"]
-    for arguments in (("00000000", "newer"), (pair["id"], "newer", "--scope", "bank")):
-        refused = command("conflicts", *arguments, "--home", known)
-        assert refused.code == 2
-        assert refused.err.startswith(f"mnemic: There is no pair of statements {arguments[0]!r}")
-        assert "Take its eight characters from `mnemic conflicts`" in refused.err
-    unsaid = command("conflicts", pair["id"], "--home", known)
-    assert unsaid.code == 2
-    assert f"say what {pair['id']} is: newer, older, both, unrelated, open" in unsaid.err
-    assert command("conflicts", pair["id"], "maybe", "--home", known).code == 2
-
-
-def test_things_are_listed_and_one_is_shown_merged_and_split(command: Command, known: Path) -> None:
-    listed = command("entities", "--kind", "tool", "--scope", "boat", "--home", known).out.splitlines()
-    assert listed[0] == "2 things named in boat (named)"
-    assert {line.split(" (")[0].strip() for line in listed[1:]} == {"SQLite", "Postgres 17"}
-    shown = command("entity", "postgres", "17", "--scope", "boat", "--home", known)
-    assert shown.out.startswith("Postgres 17 (tool), 1 memory, last on 2026-11-05\n")
-    merged = command("entity", "merge", "SQLite", "Postgres 17", "--home", known)
-    assert merged.out.startswith("Postgres 17 (tool, also SQLite), 2 memories")
-    view = command("entity", "sqlite", "--scope", "*", "--home", known, "--json").json
-    assert [one["why"] for one in view["names"]] == ["", "you merged them"]
-    assert command("entity", "split", "SQLite", "--home", known).out.startswith("SQLite (tool), 1 memory")
-
-
-@pytest.mark.parametrize("asked", [("facts", "Zeppelin"), ("timeline", "Zeppelin"), ("entity", "Zeppelin")])
-def test_a_thing_that_nothing_names_is_refused(command: Command, known: Path, asked: tuple[str, ...]) -> None:
-    refused = command(*asked, "--scope", "bank", "--home", known)
-    assert refused.code == 2
-    assert refused.err.startswith("mnemic: No memory names 'Zeppelin' in bank. `mnemic entities` lists what is named")
-    assert command(*asked, "--scope", "bank", "--home", known, "--json").json["code"] == "unknown_entity"
-
-
 def test_what_waits_is_read_before_the_answer(command: Command, known: Path) -> None:
     with mnemic.open(known) as mind:
         mind.remember("Nadia likes tea.", scope="bank")
@@ -307,18 +246,3 @@ def test_where_reading_fails_that_is_said_and_what_is_known_is_told(
     assert (told.code, told.out.splitlines()[0]) == (0, "1 statement about database in bank (named)")
     assert told.err.startswith("mnemic: facts: ")
     assert "it fell over" in told.err
-
-
-def test_a_recall_tells_what_was_replaced_and_can_be_asked_of_a_day(command: Command, known: Path) -> None:
-    told = command("recall", "which database", "--scope", "boat", "--home", known).out
-    assert "    replaced since 2026-11-05 by: Postgres 17 (" in told
-    then = command("recall", "which database", "--at", "2026-11-02", "--scope", "boat", "--home", known, "--json")
-    assert then.json["hits"][0]["text"] == "Our database is SQLite."
-    assert then.json["held_on"] == "2026-11-02"
-    month = command("recall", "which database", "--at", "November 2026", "--scope", "boat", "--home", known).out
-    assert month.splitlines()[1] == "what held on 2026-11-01"  # of a month its first day
-    near = command("recall", "what was decided on 5 November 2026", "--scope", "boat", "--home", known)
-    assert near.out.splitlines()[1] == "what was said near 2026-11-05 counts more"
-    refused = command("recall", "which database", "--at", "soon", "--scope", "boat", "--home", known)
-    assert refused.code == 2
-    assert "'soon'" in refused.err

@@ -136,24 +136,6 @@ def test_what_a_stage_derived_is_told_in_its_words_or_else_in_those_it_points_to
     assert command(*asked, "--json").json["derived"][0]["night"] == 1
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        ("procedures",),
-        ("derived", "procedures"),
-        ("digest", "--of", "topic"),
-        *(("sleep", "--stage", one) for one in ("topic-digests", "session-steps", "procedures")),
-    ],
-)
-def test_what_shows_a_stage_of_another_package_says_which_one_brings_it_back(
-    command: Command, known: Path, asked: tuple[str, ...]
-) -> None:
-    ended = command(*asked, "--home", known)
-    assert ended.code == 2
-    assert "the package mnemic-more-stages has it, and is not installed." in ended.err
-    assert "Run `pip install ./examples/more_stages` in a copy of Mnemic's source" in ended.err
-
-
 def test_a_profile_is_told_a_line_each(command: Command, known: Path) -> None:
     one = {"at": "2026-11-01T10:00:00Z", "speaker": None, "text": "I hate\nbarrel files", "scope": "boat"}
     one |= {"memory": "01"}
@@ -170,31 +152,3 @@ def test_a_profile_is_told_a_line_each(command: Command, known: Path) -> None:
 def test_one_stage_alone_is_had(command: Command, known: Path) -> None:
     slept = command("sleep", "--stage", "session-digests", "--home", known, "--json").json
     assert [one["stage"] for one in slept["stages"]] == ["session-digests"]
-
-
-@pytest.mark.parametrize(
-    ("asked", "told"),
-    [
-        (("sleep", "dream"), "'dream' is nothing that sleep does"),
-        (("sleep", "undo", "x"), "'undo x' is nothing that sleep does"),
-        (("sleep", "undo", "7"), "There is no night 7 that stands"),
-        (("sleep", "undo", "0"), "There is no night 0 that stands"),
-        (("sleep", "undo"), "There is no night to take back"),
-        (("sleep", "undo", "--dry-run"), "`undo` takes none of them"),
-        (("sleep", "--stage", "dreams"), "a stage cannot be 'dreams': there is none of that name"),
-        (("derived", "dreams"), "a stage cannot be 'dreams': there is none of that name"),
-        (("derived", "no:such"), "a stage cannot be 'no:such': what it derived is not found so"),
-        (("nights", "x"), "'x' is no number of a night"),
-        (("nights", "9"), "There is no night 9"),
-        (("nights", "-k", "0"), "k cannot be 0"),
-        (("digest", "--of", "dream"), "dream"),
-        (("digest", "--scope", "nowhere"), "nowhere"),
-    ],
-)
-def test_what_cannot_be_is_refused_in_a_sentence(command: Command, known: Path, asked: Any, told: str) -> None:
-    before = command("nights", "--home", known, "--json").json
-    refused = command(*asked, "--home", known)
-    assert refused.code == 2
-    assert told in refused.err
-    assert "Traceback" not in refused.err
-    assert command("nights", "--home", known, "--json").json == before
