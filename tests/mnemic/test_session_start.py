@@ -206,9 +206,6 @@ def test_a_file_is_not_told_of_a_project_that_only_has_its_folders_name(example:
         "[brief]\nbudget_tokens = 0\n\n[",
         "brief = 0",
         "[brief]\nbudget_tokens = -1",
-        "[brief]\nbudget_tokens = 'x'",
-        "[brief]\nbudget_tokens = true",
-        "[brief]\nsubagents = 'no'",
     ],
 )
 def test_settings_that_cannot_be_read_tell_nothing_since_they_may_forbid_it(example: Path, settings: str) -> None:

@@ -246,14 +246,9 @@ def test_two_processes_capture_into_one_home_while_a_third_recalls(home: Path, t
 
 
 @pytest.mark.skipif(not NATIVE, reason="the native extension is not built")
-@pytest.mark.parametrize("name", ["init", "status", "capture", "recall", "shape", "forget", "doctor", "demo", "serve"])
-def test_an_instruction_set_that_cannot_be_is_one_sentence_from_every_command(tmp_path: Path, name: str) -> None:
-    given = {
-        "capture": [EXAMPLE],
-        "recall": ["otter"],
-        "shape": ["who=?"],
-        "forget": ["01a201d1-bc92-7222-ab36-f8a5fbca201c"],
-    }
+@pytest.mark.parametrize("name", ["capture", "recall", "doctor", "demo"])
+def test_an_instruction_set_that_cannot_be_is_one_sentence(tmp_path: Path, name: str) -> None:
+    given = {"capture": [EXAMPLE], "recall": ["otter"]}
     (tmp_path / "home").mkdir()
     home = [] if name == "demo" else ["--home", tmp_path / "home"]
     ended = run(name, *given.get(name, []), *home, env=os.environ | {"MNEMIC_INSTRUCTIONS": "sse9"})

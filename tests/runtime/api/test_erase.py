@@ -296,29 +296,6 @@ def test_whoever_sits_there_is_shown_what_goes_and_asked(
     assert len(left(command, filled)) == stays
 
 
-@pytest.mark.parametrize(
-    ("wrong", "why"),
-    [
-        ([], "say which"),
-        (["0" * 32, "--scope", "work"], "conditions do not go with them"),
-        (["--scope", "work", "--erase", "--undo"], "--undo does not go with --erase"),
-        (["--scope", "work", "--erase", "--reason", "x"], "nothing is kept"),
-        (["--scope", "nowhere", "--erase", "--yes"], "No memory is in the scope 'nowhere'"),
-        (["--session", "nobody", "--erase", "--yes"], "No memory of the conversation 'nobody' was found"),
-        (["--since", "2026-10-02", "--before", "2026-10-01", "--yes"], "--before cannot be"),
-        (["0" * 32, "--erase", "--yes"], "There is no memory"),
-        (["--before", "then"], "'then' is no time"),
-    ],
-)
-def test_what_cannot_be_meant_is_said_in_one_sentence(
-    command: Command, filled: Path, wrong: list[str], why: str
-) -> None:
-    told = command("forget", *wrong, "--home", filled)
-    assert told.code == 2
-    assert why in told.err
-    assert len(left(command, filled)) == 4
-
-
 def test_ids_alone_are_erased_and_are_no_memories_any_more(command: Command, filled: Path) -> None:
     (first,) = command("recall", "first", "--home", filled, "--json").json["hits"][:1]
     done = command("forget", first["id"], "--erase", "--yes", "--home", filled, "--json").json

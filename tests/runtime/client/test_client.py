@@ -368,10 +368,7 @@ def test_an_older_process_is_drained_and_replaced_once(home: Path) -> None:
     assert ready(home).pid == card.pid
 
 
-@pytest.mark.parametrize(
-    "said",
-    [b"no json", b"[]", b"7", b'{"type": []}', b'{"type": "Counts"}', b'{"type": "Rumour"}', b"\xff", b"[" * 9999],
-)
+@pytest.mark.parametrize("said", [b"[]", b'{"type": "Counts"}', b'{"type": "Rumour"}', b"\xff", b"[" * 9999])
 def test_what_no_process_answers_is_one_sentence(tmp_path: Path, said: bytes) -> None:
     meeting = RunDir(tmp_path)
     meeting.acquire_server_lock()
