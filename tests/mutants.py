@@ -5,6 +5,8 @@ hour); the second changes files in place, one at a time, and puts each back: run
 
     make test ARGS='--cov --cov-context=test --cov-report='
     .venv/bin/python -m tests.mutants --count 100 --seed 1 --json build/mutants.json
+
+With `--under mnemic/cli` both concern one folder: the first command then takes `--cov=mnemic/cli`, and its tests.
 """
 
 from __future__ import annotations
@@ -153,9 +155,9 @@ def judge(mutant: Mutant, data: coverage.CoverageData) -> dict[str, Any]:
     return {"place": place, "was": mutant.was, "becomes": mutant.becomes, "tests": len(tests), "killed_by": killed_by}
 
 
-def drawn(count: int, seed: int) -> list[Mutant]:
-    """So many mutants of the product, each as likely as any other."""
-    paths = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
+def drawn(count: int, seed: int, folders: Sequence[str] = FOLDERS) -> list[Mutant]:
+    """So many mutants of the product's folders, each as likely as any other."""
+    paths = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
     return random.Random(seed).sample([one for path in paths for one in mutants_of(path)], count)
 
 
@@ -165,13 +167,14 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--part", default="1/1", help="which part of them, as 1/2, where clones share the work")
+    parser.add_argument("--under", nargs="+", default=FOLDERS, metavar="FOLDER", help="draw from these folders alone")
     parser.add_argument("--json", type=Path, required=True, help="where what became of each is written")
     asked = parser.parse_args()
     data = coverage.CoverageData(str(ROOT / ".coverage"))
     data.read()
     part, parts = map(int, asked.part.split("/"))
     judged: list[dict[str, Any]] = []
-    for mutant in drawn(asked.count, asked.seed)[part - 1 :: parts]:
+    for mutant in drawn(asked.count, asked.seed, asked.under)[part - 1 :: parts]:
         judged.append(judge(mutant, data))
         asked.json.write_text(json.dumps(judged, indent=1, ensure_ascii=False) + "\n", "utf-8")
         print("dead " if judged[-1]["killed_by"] else "ALIVE", judged[-1]["place"], flush=True)
