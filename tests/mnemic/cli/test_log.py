@@ -79,9 +79,8 @@ def test_the_log_is_json_lines_for_a_program_newest_first(command: Command, shel
     }
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
+def test_the_log_is_asked_by_scope_session_date_and_kind(command: Command, shelf: Path) -> None:
+    asked: list[tuple[list[str], list[str]]] = [
         (["--scope", "work"], ["the pier is 40 m", "it has two doors", "the shelf holds nine books"]),
         (["--scope", "work/shelf", "--kind", "turn"], ["the shelf holds nine books"]),
         (["--by", "said", "--session", "p", "--until", "2026-11-04"], ["the pier is 40 m"]),
@@ -90,12 +89,9 @@ def test_the_log_is_json_lines_for_a_program_newest_first(command: Command, shel
         (["--kind", "decision"], ["it has two doors"]),
         (["--session", "nobody's"], []),
         (["--forgotten"], []),
-    ],
-)
-def test_the_log_is_asked_by_scope_session_date_and_kind(
-    command: Command, shelf: Path, options: list[str], expected: list[str]
-) -> None:
-    assert [one["text"] for one in entries(command("log", *options, "--home", shelf, "--json"))] == expected
+    ]
+    for options, expected in asked:
+        assert [one["text"] for one in entries(command("log", *options, "--home", shelf, "--json"))] == expected
 
 
 def test_what_was_captured_last_stands_first_however_old_it_is(command: Command, shelf: Path, tmp_path: Path) -> None:

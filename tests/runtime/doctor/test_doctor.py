@@ -239,9 +239,13 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_file_that_others_may_read_is_wrong_and_is_repaired(home: Home, name: str) -> None:
-    path = home.path / name
+def test_a_file_that_others_may_read_is_wrong_and_is_repaired(home: Home) -> None:
+    for name in NAMES:
+        found_and_repaired(home, home.path / name)
+
+
+def found_and_repaired(home: Home, path: Path) -> None:
+    """Check that a file of the home is found where others may read it, and that a repair takes that from them."""
     if not path.exists():
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.mkdir() if path.suffix == "" and "-" not in path.name else path.touch()

@@ -192,23 +192,28 @@ WRITES = ("capture-text", "forget", "recover", "settle-conflict")
 PLACE = {"path": "bank", "project": None, "found": "named"}
 
 
-@pytest.mark.parametrize("name", [*READS, *WRITES])
-def test_over_tcp_memories_of_all_projects_are_reached_only_where_their_owner_allows_it(home: Path, name: str) -> None:
-    right, other = ("read-all", "write-all") if name in READS else ("write-all", "read-all")
+def test_over_tcp_memories_of_all_projects_are_reached_only_where_their_owner_allows_it(home: Path) -> None:
     with listening(home) as faces:
-        for allowed in ((), (other,)):
-            faces.settings["mcp.allow"] = allowed
-            refused, said = posted(faces, f"/api/{name}")
-            assert (refused, said["code"]) == (403, "owners_choice")
-            assert said["error"].startswith(f"Over TCP /api/{name} reaches every project, and is not answered: ")
-            assert f'allow = ["{right}"]' in said["remedy"]
-            assert "hooks install" not in said["remedy"], "its rights are one assistant's, by MCP"
-        faces.settings["mcp.allow"] = (right,)
-        assert posted(faces, f"/api/{name}")[0] != 403
-        faces.settings["mcp.allow"] = ()
-        assert faces.post(f"/api/{name}", Mnemic_Create="1").status != 403
         for free in ("/mcp", "/api/report", "/api/describe-encoder"):
             assert status(faces, free) not in (403, 404)
+        for name in (*READS, *WRITES):
+            refused_unless_allowed(faces, name)
+
+
+def refused_unless_allowed(faces: Hosted, name: str) -> None:
+    """Check that a path is answered over TCP where the right that it needs is given, and only there."""
+    right, other = ("read-all", "write-all") if name in READS else ("write-all", "read-all")
+    for allowed in ((), (other,)):
+        faces.settings["mcp.allow"] = allowed
+        refused, said = posted(faces, f"/api/{name}")
+        assert (refused, said["code"]) == (403, "owners_choice")
+        assert said["error"].startswith(f"Over TCP /api/{name} reaches every project, and is not answered: ")
+        assert f'allow = ["{right}"]' in said["remedy"]
+        assert "hooks install" not in said["remedy"], "its rights are one assistant's, by MCP"
+    faces.settings["mcp.allow"] = (right,)
+    assert posted(faces, f"/api/{name}")[0] != 403
+    faces.settings["mcp.allow"] = ()
+    assert faces.post(f"/api/{name}", Mnemic_Create="1").status != 403
 
 
 @pytest.mark.parametrize("told", [{"assistant": "claude-code"}, {"assistant": "mcp:claude-code"}, {}])

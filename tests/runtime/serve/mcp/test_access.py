@@ -116,13 +116,13 @@ def test_what_is_kept_everywhere_is_told_to_all_and_kept_or_forgotten_by_none_wi
     assert done["scope"] == "everywhere"
 
 
-@pytest.mark.parametrize("scope", ["*", "bank", "/bank/", "shared/tastes", "bo", ""])
-def test_it_is_told_nothing_of_another_project(faces: Hosted, project: Path, scope: str) -> None:
-    refused = texts(faces, project, scope=scope)
-    assert refused.startswith("owners_choice: By MCP memories of other projects are not told")
-    assert 'allow = ["read-all"]' in refused
-    shaped = asked(faces, project, "memory_shape", pattern={"kind": "note"}, scope=scope)
-    assert shaped.startswith("owners_choice: ")
+def test_it_is_told_nothing_of_another_project(faces: Hosted, project: Path) -> None:
+    for scope in ("*", "bank", "/bank/", "shared/tastes", "bo", ""):
+        refused = texts(faces, project, scope=scope)
+        assert refused.startswith("owners_choice: By MCP memories of other projects are not told"), scope
+        assert 'allow = ["read-all"]' in refused
+        shaped = asked(faces, project, "memory_shape", pattern={"kind": "note"}, scope=scope)
+        assert shaped.startswith("owners_choice: "), scope
 
 
 def test_a_scope_that_is_not_there_tells_no_name_of_another_project(faces: Hosted, project: Path) -> None:
@@ -499,14 +499,11 @@ def test_it_is_told_the_communities_of_its_own_project_and_of_no_other(grouped: 
     assert {part.why for part in giving.parts} == {"it asked for community 1"}
 
 
-@pytest.mark.parametrize("number", ["2", "3", "-1", "²", "one", "9" * 30])
-def test_a_community_of_another_project_is_as_unknown_as_one_that_is_not_there(
-    grouped: Hosted, project: Path, number: str
-) -> None:
-    uri = f"mnemic://community/{quote(number)}"
-    assert read(grouped, project, uri) == f"unknown_community: There is no community {number}. {UNKNOWN_REMEDY}"
-    if number == "2":
-        assert read(grouped, project, uri, ("read-all",))["community"]["scope"] == "bank"
+def test_a_community_of_another_project_is_as_unknown_as_one_that_is_not_there(grouped: Hosted, project: Path) -> None:
+    for number in ("2", "3", "-1", "²", "one", "9" * 30):
+        told = read(grouped, project, f"mnemic://community/{quote(number)}")
+        assert told == f"unknown_community: There is no community {number}. {UNKNOWN_REMEDY}"
+    assert read(grouped, project, "mnemic://community/2", ("read-all",))["community"]["scope"] == "bank"
 
 
 def test_a_community_of_a_shared_project_is_shown(grouped: Hosted, project: Path) -> None:

@@ -137,14 +137,13 @@ def test_no_fact_conflict_or_name_of_another_project_is_told(faces: Hosted, proj
         assert "Marta" not in why
 
 
-@pytest.mark.parametrize("scope", ["*", "bank", "/bank/", "bo", ""])
-def test_facts_of_another_project_are_refused_unless_its_owner_allows_them(
-    faces: Hosted, project: Path, scope: str
-) -> None:
-    refused = asked(faces, project, "memory_facts", scope=scope)
-    assert refused.startswith("owners_choice: By MCP memories of other projects are not told")
-    assert asked(faces, project, "memory_facts", ("write-all",), scope=scope).startswith("owners_choice: ")
-    if scope in ("*", "bank"):
+def test_facts_of_another_project_are_refused_unless_its_owner_allows_them(faces: Hosted, project: Path) -> None:
+    for scope in ("*", "bank", "/bank/", "bo", ""):
+        refused = asked(faces, project, "memory_facts", scope=scope)
+        assert refused.startswith("owners_choice: By MCP memories of other projects are not told"), scope
+        refused = asked(faces, project, "memory_facts", ("write-all",), scope=scope)
+        assert refused.startswith("owners_choice: "), scope
+    for scope in ("*", "bank"):
         told = asked(faces, project, "memory_facts", ("read-all",), scope=scope)
         assert "Our database becomes Oracle" in str(told)
         assert [one.get("scope") for one in told["facts"]].count("bank") == (3 if scope == "*" else 0)
