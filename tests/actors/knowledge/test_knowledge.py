@@ -614,9 +614,10 @@ def test_a_scope_tells_no_names_of_another(mind: ActorHarness) -> None:
     assert "Siemens'" not in str(refused.value.remedy_text)
 
 
-@pytest.mark.parametrize(
-    ("asked", "error"),
-    [
+def test_what_is_not_there_is_refused(mind: ActorHarness) -> None:
+    say(mind, SQLITE)
+    read(mind)
+    cases: list[tuple[Any, ...]] = [
         (ListFacts(entity="nobody"), UnknownEntity),
         (ListFacts(scope="nowhere"), UnknownScope),
         (ListFacts(k=0), InvalidValue),
@@ -629,13 +630,10 @@ def test_a_scope_tells_no_names_of_another(mind: ActorHarness) -> None:
         (MergeNames(name="SQLite", into="sqlite"), InvalidValue),
         (SettleConflict(id="deadbeef", verdict="both", by=" "), InvalidValue),
         (SettleConflict(id="deadbeef", verdict="both", by="\ud800"), InvalidValue),
-    ],
-)
-def test_what_is_not_there_is_refused(mind: ActorHarness, asked: Any, error: type[Exception]) -> None:
-    say(mind, SQLITE)
-    read(mind)
-    with pytest.raises(error):
-        mind.ask(asked)
+    ]
+    for asked, error in cases:
+        with pytest.raises(error):
+            mind.ask(asked)
 
 
 def test_names_of_another_scope_or_of_what_is_forgotten_explain_nothing(mind: ActorHarness) -> None:

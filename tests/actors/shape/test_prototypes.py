@@ -366,10 +366,10 @@ def test_a_forgotten_member_answers_no_question(two: Two) -> None:
     assert shape(one, {"community": "1"}).hits == ()
 
 
-@pytest.mark.parametrize("number", ["tide", "0", "-1", "1.5", "9" * 19, "²"])
-def test_what_is_no_number_of_a_community_is_refused(two: Two, number: str) -> None:
-    with pytest.raises(InvalidValue, match="it is no number of a community"):
-        shape(two[0], {"community": number})
+def test_what_is_no_number_of_a_community_is_refused(two: Two) -> None:
+    for number in ["tide", "0", "-1", "1.5", "9" * 19, "²"]:
+        with pytest.raises(InvalidValue, match="it is no number of a community"):
+            shape(two[0], {"community": number})
 
 
 def _fails_on_apply(message: Any) -> Any:

@@ -49,19 +49,17 @@ def test_one_is_shown_with_its_members(mind: Mind) -> None:
     assert len(mind.community(2, k=1).members) == 1
 
 
-@pytest.mark.parametrize(
-    ("asked", "error"),
-    [
+def test_what_is_not_there_or_cannot_be_is_refused(mind: Mind) -> None:
+    cases: list[tuple[Any, ...]] = [
         ({"id": 2, "scope": "shelf"}, UnknownCommunity),
         ({"id": 9}, UnknownCommunity),
         ({"id": 1, "scope": "nowhere"}, UnknownScope),
         ({"id": 1 << 70}, InvalidValue),
         ({"id": 1, "k": 0}, InvalidValue),
-    ],
-)
-def test_what_is_not_there_or_cannot_be_is_refused(mind: Mind, asked: dict[str, Any], error: type[Exception]) -> None:
-    with pytest.raises(error):
-        mind.community(**asked)
+    ]
+    for asked, error in cases:
+        with pytest.raises(error):
+            mind.community(**asked)
 
 
 def test_the_views_have_the_promised_names(mind: Mind) -> None:

@@ -402,27 +402,23 @@ def test_a_scope_that_was_named_can_be_given_a_folder(mind: Mind, tmp_path: Path
     assert captured(mind, folder) == "work/shelf"
 
 
-@pytest.mark.parametrize(
-    ("what", "folder", "told"),
-    [
+def test_a_move_that_cannot_be_is_refused_with_a_sentence(mind: Mind, tmp_path: Path) -> None:
+    for scope in ("shelf", "work/lamp"):
+        mind.remember(TOKEN, scope=scope, session=scope, similar=False)
+    name_scope(tmp_path / "home", tmp_path / "named", "elsewhere")
+    before = mind.scopes()
+    cases: list[tuple[Any, ...]] = [
         ("shelf", "nowhere", "no such folder"),
         ("/no/where", ".", "no project that is known here was in it"),
         ("work", ".", "holds nothing itself"),
         ("boat", ".", "No memory is in the scope"),
         ("shelf", "named", "says that it is 'elsewhere'"),
-    ],
-)
-def test_a_move_that_cannot_be_is_refused_with_a_sentence(
-    mind: Mind, tmp_path: Path, what: str, folder: str, told: str
-) -> None:
-    for scope in ("shelf", "work/lamp"):
-        mind.remember(TOKEN, scope=scope, session=scope, similar=False)
-    name_scope(tmp_path / "home", tmp_path / "named", "elsewhere")
-    before = mind.scopes()
-    with pytest.raises(BadInput) as caught:
-        mind.move_scope(what, tmp_path / folder)
-    assert told in str(caught.value)
-    assert mind.scopes() == before
+    ]
+    for what, folder, told in cases:
+        with pytest.raises(BadInput) as caught:
+            mind.move_scope(what, tmp_path / folder)
+        assert told in str(caught.value)
+        assert mind.scopes() == before
 
 
 def test_memories_are_assigned_to_a_scope_with_what_corrections_link_and_back(mind: Mind) -> None:

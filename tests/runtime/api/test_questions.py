@@ -84,9 +84,8 @@ def test_filters_that_cannot_be_are_refused(mind: Mind) -> None:
         mind.shape({"tool": "yen"}, analogy=("a", "b", "c"))
 
 
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
+def test_what_python_gives_by_mistake_is_refused_by_what_is_wrong_with_it(mind: Mind) -> None:
+    cases: list[tuple[Any, ...]] = [
         ({"pattern": "who=maya"}, "the pattern cannot be 'who=maya': it is no mapping of roles to fillers"),
         ({"pattern": {}}, 'it asks for nothing. Give a pattern, such as {"file": "?"}.'),
         ({"pattern": {"who": None}}, "the role who cannot be None: it is no text"),
@@ -100,14 +99,11 @@ def test_filters_that_cannot_be_are_refused(mind: Mind) -> None:
         ({"pattern": {"tool": "yen"}, "until": b"x"}, "until cannot be \"b'x'\": it is no whole number"),
         ({"pattern": {"tool": "yen"}, "scope": 3}, "a scope cannot be 3: it is no text. Give names joined by '/'"),
         ({"pattern": {"tool": "yen"}, "session": 3}, "session cannot be 3: it is a whole number. Give a text."),
-    ],
-)
-def test_what_python_gives_by_mistake_is_refused_by_what_is_wrong_with_it(
-    mind: Mind, asked: dict[str, Any], said: str
-) -> None:
-    with pytest.raises(InvalidValue) as error:
-        mind.shape(**asked)
-    assert said in f"{error.value} {error.value.remedy_text}"
+    ]
+    for asked, said in cases:
+        with pytest.raises(InvalidValue) as error:
+            mind.shape(**asked)
+        assert said in f"{error.value} {error.value.remedy_text}"
 
 
 def test_times_that_no_store_can_tell_are_refused_by_every_verb_that_takes_them(mind: Mind) -> None:
