@@ -590,6 +590,7 @@ def test_a_process_that_had_it_unlocked_has_it_unlocked_after_a_rekey(locked: Pa
     assert say("unlock", "--home", locked, given=OTHER.encode()).code == 0
 
 
+@pytest.mark.system
 def test_rekey_on_a_terminal_asks_for_the_old_and_twice_for_the_new(locked: Path) -> None:
     done = on_a_terminal("rekey", "--home", locked, typed=(WORDS, OTHER, OTHER))
     assert done.code == 0, done

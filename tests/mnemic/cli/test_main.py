@@ -313,6 +313,8 @@ def test_where_nothing_is_likely_to_answer_that_is_said_first(command: Command, 
 
 
 def test_every_option_of_recall_narrows_what_is_found(command: Command, example_home: Path) -> None:
+    (example_home / "mnemic.toml").write_text('[embedder]\nmodel = "/no model"\n', "utf-8")  # it takes time to load
+
     def hits(*options: object) -> list[dict[str, Any]]:
         answer = command("recall", "session token tablet", "--home", example_home, "--json", *options)
         assert answer.code == 0, answer

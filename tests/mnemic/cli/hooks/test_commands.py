@@ -479,7 +479,7 @@ def test_on_a_terminal_it_asks_and_data_goes_only_by_a_typed_word(
     assert (home / "minds").exists() is not erased
 
 
-@pytest.mark.parametrize(("answer", "queued"), [("n", False), ("y", True)])
+@pytest.mark.parametrize(("answer", "queued"), [("n", False), pytest.param("y", True, marks=pytest.mark.system)])
 def test_on_a_terminal_an_install_asks_for_the_transcripts(
     command: Command, user: Path, home: Path, monkeypatch: pytest.MonkeyPatch, answer: str, queued: bool
 ) -> None:
