@@ -29,6 +29,7 @@ from mnemic.actors.brief.statement_cues import (
 from mnemic.actors.index.hits import densest_excerpt, excerpt, token_count
 from mnemic.actors.index.vocabulary import compounds
 from mnemic.algorithms.brief.sentences import told_sentences
+from mnemic.algorithms.brief.things import MAX_CHARS as MAX_SETTING_CHARS
 from mnemic.algorithms.brief.things import expires, read_sentence, sets_something
 from mnemic.algorithms.knowledge.answering import AnswerReading, asks, read_wanted
 from mnemic.algorithms.knowledge.asked_time import MAX_CHARS as MAX_ASKED_CHARS
@@ -192,6 +193,7 @@ READ_CHARS = {
     "holds_cue": MAX_STATEMENT_CHARS,
     "parse_commands": MAX_LINE_CHARS,
     "read_assertion": MAX_ASSERTION_CHARS,
+    "sets_something": MAX_SETTING_CHARS,
     "status": MAX_ASSERTION_CHARS,
 }
 """Of longer texts these read no more, or nothing."""

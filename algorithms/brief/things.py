@@ -46,7 +46,7 @@ _THINGS = {
 _THING_OF = {noun: thing for thing, nouns in _THINGS.items() for noun in nouns.split("|")}
 _SMALL = {word: n for n, word in enumerate(("one", "two", "three", "four", "five", "six", "seven", "eight", "nine"), 1)}
 _SMALL |= {"ten": 10, "twelve": 12}
-_MOST_CHARS = 600
+MAX_CHARS = 600
 """Of a longer sentence no more is read: it is mostly pasted."""
 _LEAST_WORDS = 2
 _SAYS_MORE = 5
@@ -203,7 +203,7 @@ _WORDS = re.compile(r"[a-z][\w-]*")
 def expires(text: str) -> list[tuple[int, int]]:
     """Month and day of each date that a text names as a time by which something is over or is to be done."""
     found = []
-    for match in _DATE.finditer(text[:_MOST_CHARS].lower()):
+    for match in _DATE.finditer(text[:MAX_CHARS].lower()):
         if not match["from"]:
             month = _MONTHS.index((match["month"] or match["then"])[:3]) + 1
             found.append((month, int(match["day"] or match["of"])))
@@ -252,7 +252,7 @@ def read_sentence(text: str, start: int = 0) -> Reading:
     Args:
         start: the character of its text where it begins.
     """
-    low = text[:_MOST_CHARS].lower()
+    low = text[:MAX_CHARS].lower()
     values, before = frozenset(_values(_BEFORE.sub(" ", low))), frozenset(_values(_FROM_TO.sub(r"\1 \2, \g<0>", low)))
     words = _WORDS.findall(low)
     spoken = [*words, *(f"{one} {other}" for one, other in pairwise(words))]
@@ -265,7 +265,7 @@ def read_sentence(text: str, start: int = 0) -> Reading:
     is_named = bool(values) or _NAME.search(text) is not None
     clauses = list(_STANDING.finditer(low))
     standing = clauses[0] if clauses else None
-    definite = _DEFINITE.match(text[:_MOST_CHARS])
+    definite = _DEFINITE.match(text[:MAX_CHARS])
     terms, over = frozenset(_terms(low)), frozenset(_over(low))
     return Reading(
         start=start,
@@ -289,7 +289,7 @@ def read_sentence(text: str, start: int = 0) -> Reading:
 
 def sets_something(text: str) -> bool:
     """Say whether a sentence may give a value, or tell a change or an end: a quick look before it is read."""
-    low = text[:_MOST_CHARS].lower()
+    low = text[:MAX_CHARS].lower()
     return _DIGIT.search(low) is not None or _CHANGE.search(low) is not None or _OVER.search(low) is not None
 
 
