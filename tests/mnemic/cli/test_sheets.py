@@ -44,7 +44,7 @@ SAID = [
     ("work/lamp", "2025-03-14", "the lamp is \x1b[2J red"),
 ]
 """Scope, day and text."""
-MEASURED = re.compile(r"\b\d+(?:\.\d+)? (ms|s)\b")
+MEASURED = re.compile(r"\b\d+(?:\.\d+)? (ms|s|kB|MB)\b")
 MEMORY_ID = re.compile(r"[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[\da-f]{4}-[\da-f]{12}")
 
 UNKNOWN = "0" * 32
@@ -221,6 +221,7 @@ SHEETS: dict[str, list[tuple[str, ...]]] = {
         ("--scope", "a/*", str(EXAMPLE / "call.jsonl")),
         (__file__, "--mind", "\udcff"),
     ],
+    "backup": [("kept.bak",), ("kept.bak",)],
     "lock": [()],
     "unlock": [(), ("--mind", "nobody")],
     "status": [("more",), ("--wrong",), ("--home", "/dev/null/x")],
@@ -291,7 +292,13 @@ def sheet(name: str, command: Command, home: Path) -> Iterator[str]:
 
 def settled(text: str, home: Path) -> str:
     """A text without what differs from run to run."""
-    text = text.replace(str(home), "HOME").replace(str(ROOT), "ROOT").encode("utf-8", "backslashreplace").decode()
+    text = (
+        text.replace(str(home), "HOME")
+        .replace(str(home.parent), "HERE")
+        .replace(str(ROOT), "ROOT")
+        .encode("utf-8", "backslashreplace")
+        .decode()
+    )
     text = re.sub(r"[^\n -~\xa0-\uffff]", lambda found: f"\\x{ord(found[0]):02x}", text)
     return MEMORY_ID.sub("ID", MEASURED.sub(r"… \1", text))
 
@@ -301,7 +308,7 @@ def test_a_command_prints_what_it_did(
     name: str, command: Command, told: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("COLUMNS", "90")
     home = Path(shutil.copytree(told, tmp_path / "home"))
     found, path = settled("\n".join(sheet(name, command, home)) + "\n", home), GOLDEN / f"{name}.txt"
     if os.environ.get("MNEMIC_GOLDEN") == "write":
