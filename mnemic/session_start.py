@@ -16,6 +16,7 @@ from pathlib import Path
 
 from mnemic.actors.brief.brief import BRIEFING_NOTE, BriefSettings, briefed, briefing_record, encode_note
 from mnemic.actors.brief.compose import compose_session_start
+from mnemic.actors.brief.gather import gather_sources
 from mnemic.actors.brief.messages import Brief, Briefed
 from mnemic.actors.brief.reasons import session_start_reasons
 from mnemic.actors.kernel.errors import BadSettings, MindLocked, MnemicError
@@ -26,9 +27,9 @@ from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.files.foreign import parse_toml
 from mnemic.runtime.minds.homes import is_locked_mind, mind_folder, mind_options, open_mind
 from mnemic.runtime.minds.projects import resolve_scope
-from mnemic.runtime.store.brief.read import read_briefing_sources
+from mnemic.runtime.store.brief.read import BriefReader
 from mnemic.runtime.store.schema import LATEST_SCHEMA, check_schema, connect, translate_errors
-from mnemic.runtime.store.scopes.read import has_project, scope_path_of
+from mnemic.runtime.store.scopes.read import has_project
 
 _LOCKED = (
     "Mnemic's memory is locked by its passphrase: nothing from before can be recalled here{kept}. Its owner opens it"
@@ -102,10 +103,11 @@ def brief_without_server(home: Path, mind: str, asked: Brief, noted: Note = lamb
         if check_schema(connection, folder.store) < LATEST_SCHEMA:  # the process that was started brings it up to date
             return _NOTHING
         clock = SystemClock()
-        material = read_briefing_sources(connection, asked, clock.now_us(), clock)
+        snapshot = BriefReader(connection, clock)
+        material = gather_sources(snapshot, asked, clock.now_us(), clock)
         text, parts = compose_session_start(material, budget, asked.notices, clock)
         if parts:
-            where = scope_path_of(connection, asked.place)
+            where = snapshot.scope_path_of(asked.place)
             noted(briefing_record(asked, where, text, parts, session_start_reasons(material, clock)))
         connection.execute("ROLLBACK")
     return briefed(text, parts)

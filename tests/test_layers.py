@@ -40,7 +40,7 @@ FEATURES: dict[str, set[str]] = {
     "communities": {"index"},
     "shape": {"index", "log"},
     "sleep": {"index", "knowledge"},
-    "brief": {"index", "knowledge", "shape"},
+    "brief": {"index", "knowledge", "shape", "sleep"},
     "capture": {"index", "brief", "scopes"},
     "recall": {"index", "log", "knowledge", "shape", "sleep", "brief", "capture"},
 }

@@ -26,6 +26,7 @@ from mnemic.actors.brief.compose import (
     compose_prompt,
     compose_session_start,
 )
+from mnemic.actors.brief.gather import gather_sources
 from mnemic.actors.brief.messages import Brief, Briefed, Quote, QuotedPair
 from mnemic.actors.brief.page import quote_inline
 from mnemic.actors.brief.reasons import session_start_reasons
@@ -109,7 +110,7 @@ def answer_brief(
     if asked.occasion == "session-start":
         with source.snapshot() as snapshot:
             scope = snapshot.scope_path_of(asked.place)
-            material = snapshot.briefing_sources(asked, context.clock.now_us())
+            material = gather_sources(snapshot, asked, context.clock.now_us(), context.clock)
         text, parts = compose_session_start(material, budget, asked.notices, context.clock)
         if _is_late(asked, context):
             return Briefed(text="", memories=(), tokens=0)

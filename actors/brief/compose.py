@@ -2,7 +2,7 @@
 
 The same material gives the same bytes, whoever composes it: the home's process, or a command of its own where none
 runs. A text is quoted on one line, so that nothing in it can look like a line of ours, and inside a frame that it
-cannot end. `mnemic.runtime.store.brief.read` gathers the material; `mnemic.actors.brief.brief` is above.
+cannot end. `mnemic.actors.brief.gather` gathers the material; `mnemic.actors.brief.brief` is above.
 
 Why each memory is told, in a few words for its owner, is kept beside what was told
 (`mnemic.actors.log.changes.RecordDelivery`); `mnemic log --injected` prints it.

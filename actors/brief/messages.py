@@ -1,7 +1,7 @@
 """Messages of automatic capture (draining the hooks' spool, queueing transcripts) and of session briefings.
 
 What a briefing is composed from is gathered by
-`mnemic.runtime.store.brief.read` and worded by `mnemic.actors.brief.compose`.
+`mnemic.actors.brief.gather` and worded by `mnemic.actors.brief.compose`.
 """
 
 from __future__ import annotations

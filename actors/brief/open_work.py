@@ -1,6 +1,6 @@
 """Finds what was left open in the last sessions, and is not done yet. Pure; English, by cues that a reader can check.
 
-Above stands `mnemic.runtime.store.brief.read`.
+Above stands `mnemic.actors.brief.gather`.
 """
 
 from __future__ import annotations

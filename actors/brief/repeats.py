@@ -1,6 +1,6 @@
 """Tells a statement once, however often it was said: equal ones, and ones of the same words, become one quote. Pure.
 
-`mnemic.runtime.store.brief.read` merges what holds so; `mnemic.actors.brief.compose` and `mnemic.actors.brief.brief`
+`mnemic.actors.brief.gather` merges what holds so; `mnemic.actors.brief.compose` and `mnemic.actors.brief.brief`
 keep what is told already from being told again. Which texts have the same words is `mnemic.algorithms.text.same_words`.
 """
 

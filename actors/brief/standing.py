@@ -3,7 +3,7 @@
 A sentence is taken where cues say that it sets something (`mnemic.algorithms.brief.things`), or where its memory was
 kept as a decision or a note. An older one is left out where a newer sentence tells that what it names is over, gives
 the thing another value, or says the same: too many are left out rather than too few, for a stale line is worse than
-none. Above stands `mnemic.runtime.store.brief.read`.
+none. Above stands `mnemic.actors.brief.gather`.
 """
 
 from __future__ import annotations

@@ -47,6 +47,7 @@ _ID_EXPECTED = "16 bytes, a uuid.UUID or its text"
 _Convert = Callable[[Any], Any]
 
 AnswerT = TypeVar("AnswerT")
+_FoundT_co = TypeVar("_FoundT_co", covariant=True)
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,6 +95,10 @@ class Verb(Request[AnswerT], frozen=True, kw_only=True):
     The HTTP API answers it under its name, the client carries it to the home's process, and what the Python method, the
     command and the MCP tool of the verb offer is built from it or held against it.
     """
+
+
+class Query(msgspec.Struct, Generic[_FoundT_co], frozen=True):
+    """What is asked of a snapshot, declared with the type of its answer; its handler stands beside the table."""
 
 
 def answer_type(kind: type[Request[Any]]) -> type[msgspec.Struct]:

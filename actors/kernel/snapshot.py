@@ -9,28 +9,23 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from mnemic.actors.brief.messages import Brief, BriefingSources
+from mnemic.actors.brief.queries import BriefSnapshot
 from mnemic.actors.capture.queries import CaptureSnapshot
 from mnemic.actors.communities.queries import GraphSnapshot
-from mnemic.actors.knowledge.queries import KnowledgeSnapshot
 from mnemic.actors.log.queries import LogSnapshot
 from mnemic.actors.meaning.changes import EncoderName
 from mnemic.actors.meaning.queries import MeaningSnapshot
-from mnemic.actors.scopes.queries import ScopeSnapshot
 from mnemic.actors.shape.queries import ShapeSnapshot
-from mnemic.actors.sleep.queries import SleepSnapshot
 from mnemic.actors.store.messages import Counts
 
 
 class Snapshot(
+    BriefSnapshot,
     LogSnapshot,
-    ScopeSnapshot,
     CaptureSnapshot,
     MeaningSnapshot,
     ShapeSnapshot,
     GraphSnapshot,
-    KnowledgeSnapshot,
-    SleepSnapshot,
     Protocol,
 ):
     """The state as of one `seq`."""
@@ -46,9 +41,6 @@ class Snapshot(
 
     def counts(self, encoder: EncoderName | None) -> Counts:
         """What is there; embedded by `encoder`, or by the newest where it is ``None``."""
-
-    def briefing_sources(self, asked: Brief, now_us: int) -> BriefingSources:
-        """What there is to tell an assistant at the start of a session."""
 
 
 class SnapshotSource(Protocol):

@@ -124,9 +124,6 @@ class StoreSnapshot(
         self.log_row = int(connection.execute("SELECT coalesce(max(id), 0) FROM log").get)
         self.generation = int(connection.execute("SELECT number FROM generation").get)
 
-    def scopes(self) -> dict[int, str]:
-        return dict(self._db.execute("SELECT id, path FROM scopes"))
-
     def counts(self, encoder: EncoderName | None) -> Counts:
         number = encoder_row(self._db, encoder) if encoder else self._db.execute("SELECT max(id) FROM encoders").get
         memories, retired = self._memory_counts()

@@ -22,6 +22,7 @@ import msgspec
 import numpy as np
 
 from mnemic.actors.brief.compose import BUDGET_TOKENS, compose_session_start
+from mnemic.actors.brief.gather import gather_sources
 from mnemic.actors.brief.messages import Brief, BriefingSources, Quote
 from mnemic.actors.kernel.ports import Encoder
 from mnemic.actors.kernel.scope_paths import ScopeRef
@@ -111,7 +112,8 @@ def _material(home: Path, scope: str) -> BriefingSources:
     reader = open_reader(folder.store, keys)
     try:
         with reader.snapshot() as snapshot:
-            return snapshot.briefing_sources(asked, SystemClock().now_us())
+            clock = SystemClock()
+            return gather_sources(snapshot, asked, clock.now_us(), clock)
     finally:
         reader.close()
 

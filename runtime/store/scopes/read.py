@@ -31,6 +31,9 @@ class ScopeQueries:
 
     _db: apsw.Connection
 
+    def scopes(self) -> dict[int, str]:
+        return dict(self._db.execute("SELECT id, path FROM scopes"))
+
     def scope_path_of(self, place: ScopeRef) -> str | None:
         return scope_path_of(self._db, place)
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import pytest
 
+from mnemic.actors.brief.gather import gather_sources
 from mnemic.actors.brief.messages import Brief
 from mnemic.actors.capture.forget_messages import Forget
 from mnemic.actors.kernel.contract import CONTRACT, Context, Setting
@@ -38,6 +39,7 @@ from tests.harness import START_US, ActorHarness
 from tests.waiting import until
 
 SHELF = ScopeRef(path="shelf", project=None, found="named")
+STARTS = Brief(occasion="session-start", place=SHELF)
 BOARD = ScopeRef(path="board", project=None, found="named")
 TALK = (
     "The booking API listens on port 8443 in production since Lukas moved it.",
@@ -366,7 +368,7 @@ def test_a_profile_tells_what_users_say_of_themselves_and_in_how_many_conversati
     assert (lives.text, lives.conversations, lives.scope) == ("I live in Lisbon", 1, "shelf")
     assert [one.text for one in mind.ask(ShowProfile(scope="shelf")).entries] == ["I hate barrel files", lives.text]
     assert sleep(mind, "second", stages=stages).changes == 0
-    told = mind.look(lambda now: now.briefing_sources(Brief(occasion="session-start", place=SHELF), START_US))
+    told = mind.look(lambda now: gather_sources(now, STARTS, START_US, mind.clock))
     assert [one.text for one in told.profile] == [b"I hate barrel files", b"I live in Lisbon"]
     mind.ask(Forget(ids=(lives.memory,), reason="test"))
     assert [one.text for one in mind.ask(ShowProfile()).entries] == [hated.text]
@@ -382,7 +384,7 @@ def test_a_digest_of_one_project_tells_nothing_of_another(mind: ActorHarness) ->
     say(mind, *TALK)
     say(mind, *(text.replace("booking", "billing") for text in TALK), session="t", place=BOARD)
     sleep(mind, "first")
-    told = mind.look(lambda now: now.briefing_sources(Brief(occasion="session-start", place=SHELF), START_US)).digest
+    told = mind.look(lambda now: gather_sources(now, STARTS, START_US, mind.clock)).digest
     assert told
     assert all(b"booking" in one.text for one in told)
     assert all("booking" in one for one in digests(mind, scope="shelf")[0])

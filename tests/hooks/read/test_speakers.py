@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mnemic.actors.brief.gather import gather_sources
 from mnemic.actors.brief.messages import Brief
 from mnemic.actors.kernel.events import Event, HookRecord, to_text
 from mnemic.actors.kernel.scope_paths import ScopeRef
@@ -379,7 +380,7 @@ def test_no_text_that_begins_with_a_tag_becomes_a_fact_a_profile_line_or_a_prote
         assert mind.look(lambda snapshot: snapshot.personal_statements(LASTING_VERBS)) == []
         place = ScopeRef(path=memories[0].scope, project=None, found="named")
         asked = Brief(occasion="session-start", assistant="claude-code", session="new", place=place)
-        told = mind.look(lambda snapshot: snapshot.briefing_sources(asked, START_US))
+        told = mind.look(lambda snapshot: gather_sources(snapshot, asked, START_US, mind.clock))
         assert (told.in_force, told.profile, told.last_session and told.last_session.prompt) == ((), (), None)
         client = Access(find_own=lambda: place.path, rights=(), is_shared=lambda _: False, is_there=lambda _: True)
         assert all(client.can_replace(one) for one in memories)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from mnemic.actors.brief.gather import gather_sources
 from mnemic.actors.brief.messages import NO_SOURCES, Brief, BriefingSources, LastSession
 from mnemic.actors.brief.statement_cues import directive_start
 from mnemic.actors.capture.forget_messages import Forget
@@ -56,7 +57,9 @@ def keep(actor_system: ActorHarness, *events: Event) -> None:
 
 def material(actor_system: ActorHarness, place: ScopeRef = PLACE, **fields: Any) -> BriefingSources:
     given = {"occasion": "session-start", "assistant": "claude-code", "session": "new", "place": place}
-    found = actor_system.look(lambda snapshot: snapshot.briefing_sources(Brief(**(given | fields)), START_US))
+    found = actor_system.look(
+        lambda snapshot: gather_sources(snapshot, Brief(**(given | fields)), START_US, actor_system.clock)
+    )
     assert isinstance(found, BriefingSources)
     return found
 
