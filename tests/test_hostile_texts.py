@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 import mnemic
+from mnemic.actors.brief.last_session import is_parting
 from mnemic.actors.brief.open_work import Turn, is_answered, open_work
 from mnemic.actors.brief.page import quote_inline
-from mnemic.actors.brief.partings import is_parting
 from mnemic.actors.brief.statement_cues import (
     MAX_STATEMENT_CHARS,
     directive_start,

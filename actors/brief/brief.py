@@ -209,7 +209,7 @@ def _relevant_memories(
         words = question_words(asked.prompt, snapshot, degraded) if scope else []
         if scope is None or not 0 < len(words) <= _MOST_TERMS:
             return None, {}, [], degraded
-        known = snapshot.delivered_ids(asked.assistant, asked.session)
+        known = snapshot.delivered_spans(asked.assistant, asked.session)
     distinct: dict[str, Hit] = {}
     for k in (_CANDIDATES, _CANDIDATES_OF_REPEATS):
         question = Recall(query=asked.prompt, k=k, scope=scope, signals=_SIGNALS, observe=False, trace=True)

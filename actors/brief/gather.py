@@ -13,20 +13,12 @@ from itertools import chain, islice
 
 import msgspec
 
+from mnemic.actors.brief import queries
 from mnemic.actors.brief.last_session import last_session
 from mnemic.actors.brief.memories import TOLD_AUTHORS, BriefMemories
 from mnemic.actors.brief.messages import NO_SOURCES, Brief, BriefingSources, Quote, QuotedPair
 from mnemic.actors.brief.open_work import Turn, open_work
-from mnemic.actors.brief.queries import (
-    BriefSnapshot,
-    CuedMemories,
-    KeptMemories,
-    MemoryRow,
-    SessionEnd,
-    SessionEnds,
-    SessionsNamed,
-    SessionTurns,
-)
+from mnemic.actors.brief.queries import BriefSnapshot, MemoryRow, SessionEnd
 from mnemic.actors.brief.repeats import Said, is_from_user, merge_repeats, share_places
 from mnemic.actors.brief.standing import Saying, standing_sentences
 from mnemic.actors.kernel.events import MCP_PREFIX, to_bytes, to_text
@@ -89,16 +81,16 @@ class _Gathering:
         self._snapshot = memories.snapshot
         self._over: dict[bytes, list[tuple[int, int]]] = {}  # by memory, what it states and does not hold
         self._kept = [
-            self._snapshot.ask(KeptMemories(memories.within, memories.everywhere, _MAX_SCANNED, author))
+            self._snapshot.ask(queries.KeptMemories(memories.within, memories.everywhere, _MAX_SCANNED, author))
             for author in TOLD_AUTHORS
         ]
 
     def collect(self) -> BriefingSources:
         """All of it."""
-        ends = self._snapshot.ask(SessionEnds(self._memories.in_project, _MAX_SESSIONS))
+        ends = self._snapshot.ask(queries.SessionEnds(self._memories.in_project, _MAX_SESSIONS))
         newest = [end for end in ends if not self._memories.session_kind(end.session)]
         turns = self._turns([end.session for end in newest])
-        here = self._turns(self._snapshot.ask(SessionsNamed(*self._memories.own)))
+        here = self._turns(self._snapshot.ask(queries.SessionsNamed(*self._memories.own)))
         kept = [one for one in self._kept[0] if one.kind != "turn"]
         conflict = self._conflict()
         return BriefingSources(
@@ -116,13 +108,15 @@ class _Gathering:
         for session in sessions:
             if len(found) < _MAX_TURNS:
                 left = _MAX_TURNS - len(found)
-                found += self._snapshot.ask(SessionTurns(session, self._memories.in_project, TOLD_AUTHORS, left))
+                found += self._snapshot.ask(
+                    queries.SessionTurns(session, self._memories.in_project, TOLD_AUTHORS, left)
+                )
         return found
 
     def _standing(self, turns: list[MemoryRow]) -> list[Quote]:
         """Return what stands, as stretches of memories, what tells it most surely first."""
         heirs, stating = self._heirs()
-        cued = self._snapshot.ask(CuedMemories(self._memories.within, self._memories.everywhere, _MAX_SCANNED))
+        cued = self._snapshot.ask(queries.CuedMemories(self._memories.within, self._memories.everywhere, _MAX_SCANNED))
         rows = [*self._kept, cued, self._memories.at(stating, ("owner",)), turns]
         merged = merge_repeats(chain.from_iterable(map(self._current, rows)))
         merged.reverse()  # of what was said at one time, the last comes last

@@ -1,21 +1,24 @@
 """Tells how the last session of a project ended: its last prompt, its last replies, and a call that failed.
 
-Below `mnemic.actors.brief.gather`; nothing is imported here that is slow to load.
+Prompts that only say goodbye are told apart in English and a little in German. Below `mnemic.actors.brief.gather`;
+nothing is imported here that is slow to load.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import msgspec
 
+from mnemic.actors.brief import queries
 from mnemic.actors.brief.memories import BriefMemories
 from mnemic.actors.brief.messages import LastSession, Quote, UnresolvedFailure
 from mnemic.actors.brief.open_work import is_answered
-from mnemic.actors.brief.partings import telling_prompt
-from mnemic.actors.brief.queries import Author, MemoryRow, SessionEnd, SessionSteps, SessionTurns
+from mnemic.actors.brief.queries import Author, MemoryRow, SessionEnd
 from mnemic.actors.brief.statement_cues import final_question
 from mnemic.actors.kernel.events import to_text
+from mnemic.algorithms.text.terms import telling_terms
 
 _PROMPTS = 8
 """So many of a session's last prompts are looked at for one that says more than goodbye."""
@@ -23,6 +26,22 @@ _REPLIES = 3
 """So many of a session's last replies may say what is left to do."""
 _STEPS = 200
 """So many of the last memories of a session are looked at for a call that failed."""
+_PARTING_CHARS = 160
+"""A longer prompt says more than goodbye."""
+_LEAST_TERMS = 2
+_TASK = re.compile(
+    r"\b(?:switch|rename|deploy|add|fix|change|use|make|run|write|update|remove|delete|create|set|move|please|merge|check|put"
+    r"|build|test|look|show|no|never|always|don['’]?t)\b",
+    re.IGNORECASE,
+)
+"""Words of one who wants something yet: ``thanks, now rename the flag``."""
+_PARTING = re.compile(
+    r"\b(?:bye|goodbye|good ?night|night|see (?:you|ya)|cheers|thanks|thank you|thx|that['’]?s (?:it|all)"
+    r"|done for (?:today|now)|(?:until|till) (?:tomorrow|monday|next)|have a (?:nice|good)|enjoy (?:the|your)"
+    r"|close the laptop|good work|well done|off to|stopping here|end of (?:the )?day|weekend|tschüss|danke"
+    r"|bis (?:dann|bald|morgen|später|\w+tag)|ciao|feierabend|schönes? \w+)\b",
+    re.IGNORECASE,
+)
 
 
 def last_session(
@@ -56,7 +75,7 @@ def last_session(
 
 
 def _last_said(session: int, author: Author, count: int, memories: BriefMemories) -> list[MemoryRow]:
-    return memories.snapshot.ask(SessionTurns(session, memories.in_project, (author,), count))
+    return memories.snapshot.ask(queries.SessionTurns(session, memories.in_project, (author,), count))
 
 
 def _last_quote(one: MemoryRow, memories: BriefMemories) -> Quote:
@@ -72,7 +91,7 @@ def _unresolved_failure(session: int, memories: BriefMemories) -> UnresolvedFail
     """
     calls: dict[str, list[MemoryRow]] = {}
     ended: list[tuple[MemoryRow, MemoryRow | None]] = []
-    for step in reversed(memories.snapshot.ask(SessionSteps(session, memories.in_project, _STEPS))):
+    for step in reversed(memories.snapshot.ask(queries.SessionSteps(session, memories.in_project, _STEPS))):
         if step.kind == "tool_call":
             calls.setdefault(step.tool or "", []).append(step)
         else:
@@ -103,3 +122,17 @@ def _call_target(call: bytes) -> str:
     while len(words) > 3 and words[0] == "cd" and words[2] == "&&":  # where it runs is not what runs
         words = words[3:]
     return next((word for word in words if "=" not in word), "")
+
+
+def is_parting(text: str) -> bool:
+    """Say whether a prompt says little more than goodbye, or yes."""
+    if len(text) > _PARTING_CHARS or text.rstrip().endswith("?"):
+        return False
+    rest = _PARTING.sub(" ", text)
+    return len(telling_terms(text)) < _LEAST_TERMS or (rest != text and _TASK.search(rest) is None)
+
+
+def telling_prompt(prompts: Sequence[Quote]) -> Quote | None:
+    """The first of some prompts that says something; the first of all where none does."""
+    telling = (one for one in prompts if not is_parting(to_text(one.text)))
+    return next(telling, prompts[0] if prompts else None)

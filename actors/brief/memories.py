@@ -10,17 +10,9 @@ from functools import cache
 
 import msgspec
 
+from mnemic.actors.brief import queries
 from mnemic.actors.brief.messages import Brief, Quote
-from mnemic.actors.brief.queries import (
-    Author,
-    BriefSnapshot,
-    IsReplaced,
-    MemoriesAt,
-    MemoryRow,
-    SessionName,
-    SessionsNamed,
-    TextStart,
-)
+from mnemic.actors.brief.queries import Author, BriefSnapshot, MemoryRow
 from mnemic.actors.kernel.events import COMMITS, escape_surrogates
 
 READ_BYTES = 16 << 10
@@ -46,10 +38,10 @@ class BriefMemories:
         """Host and name of the session that asks."""
         self._again = asked.repeat
         self.session_kind = cache(self._session_kind)
-        self.assistant_of = cache(lambda session: snapshot.ask(SessionName(session))[0])
+        self.assistant_of = cache(lambda session: snapshot.ask(queries.SessionName(session))[0])
 
     def is_current(self, one: MemoryRow) -> bool:
-        return one.superseded_by is None or not self.snapshot.ask(IsReplaced(one.row))
+        return one.superseded_by is None or not self.snapshot.ask(queries.IsReplaced(one.row))
 
     def is_briefable(self, session: int) -> bool:
         """Say whether what was said in a session is told: not a subagent's, and its own only where it has lost it."""
@@ -58,20 +50,22 @@ class BriefMemories:
 
     def _session_kind(self, session: int) -> str:
         """``own``, ``subagent``, or nothing for any other session."""
-        assistant, name = self.snapshot.ask(SessionName(session))
+        assistant, name = self.snapshot.ask(queries.SessionName(session))
         if (assistant, name) == self.own:
             return "own"
         parent = name.rpartition("/")[0]  # `<session>/<agent>`, as the adapters name them
-        is_known = parent and ((assistant, parent) == self.own or self.snapshot.ask(SessionsNamed(assistant, parent)))
+        is_known = parent and (
+            (assistant, parent) == self.own or self.snapshot.ask(queries.SessionsNamed(assistant, parent))
+        )
         return "subagent" if is_known else ""
 
     def at(self, rows: Sequence[int], authors: tuple[Author, ...] = TOLD_AUTHORS) -> list[MemoryRow]:
         """The memories of some rows whose words are told."""
-        return self.snapshot.ask(MemoriesAt(tuple(rows), self.within, authors))
+        return self.snapshot.ask(queries.MemoriesAt(tuple(rows), self.within, authors))
 
     def start_of(self, one: MemoryRow) -> tuple[bytes, int]:
         """As much of a text as is read, and how long the whole is."""
-        return self.snapshot.ask(TextStart(one.text, READ_BYTES))
+        return self.snapshot.ask(queries.TextStart(one.text, READ_BYTES))
 
     def quote(self, one: MemoryRow) -> Quote:
         text, size = self.start_of(one)

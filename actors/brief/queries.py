@@ -13,45 +13,34 @@ Author = Literal["owner", "assistant"]
 
 
 class MemoryRow(NamedTuple):
-    """A memory that is not retired, without its text."""
+    """A memory that is not retired, without its text; rows, sessions and scopes are numbers of the store."""
 
     row: int
-    """Its number."""
     id: bytes
-    """Its id."""
     text: int
     """Number of its text; `TextStart` reads it."""
     at: int
     """World time it was said, else kept, microseconds."""
     role: str
-    """Who it comes from."""
     kind: str
-    """What it is."""
     session: int
-    """Number of its session."""
     superseded_by: int | None
     """Number of the memory that replaced it; that one may be retired."""
     scope: int
-    """Number of its scope."""
     instant: int
     """World time it was said; a number of its own, below 0, where that is not known."""
     speaker: str | None
-    """The name of who said it."""
     tool: str | None
-    """The tool, of a call or its result."""
     outcome: str | None
-    """How the call ended."""
     corrects: int
     """1 where `KeptMemories` found that it replaces another memory."""
 
 
 class SessionEnd(NamedTuple):
-    """When something was said last in a session."""
+    """When something was said last in a session: world time, microseconds."""
 
     session: int
-    """Its number."""
     at: int
-    """World time, microseconds."""
 
 
 class CuedMemories(Query[list[MemoryRow]], frozen=True):

@@ -194,9 +194,6 @@ class LogSnapshot(Protocol):
     def delivered_spans(self, assistant: str, session: str) -> dict[bytes, list[tuple[int, int]]]:
         """By id the memories that a session was given, and which bytes of each."""
 
-    def delivered_ids(self, assistant: str, session: str) -> frozenset[bytes]:
-        """Ids of the memories that a session was given."""
-
     def list_memories(
         self, asked: ListMemories, scopes: Sequence[int] | None, sessions: Sequence[int] | None
     ) -> MemoriesListed:

@@ -51,7 +51,7 @@ def failure_hint(asked: Brief, failed: FailedCall, looking: ShapeSearch, columns
     if not found or found[0].probability < LEAST_PROBABLE:
         return None
     (memory,) = looking.snapshot.load_memories([int(looking.index.records["step"].row[found[0].place])])
-    if memory.id in looking.snapshot.delivered_ids(asked.assistant, asked.session):
+    if memory.id in looking.snapshot.delivered_spans(asked.assistant, asked.session):
         return None
     return FailureHint(_quote(memory), known, found[0])
 

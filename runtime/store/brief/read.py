@@ -11,20 +11,8 @@ from typing import Any
 
 import apsw
 
-from mnemic.actors.brief.queries import (
-    CuedMemories,
-    IsReplaced,
-    KeptMemories,
-    MemoriesAt,
-    MemoryRow,
-    SessionEnd,
-    SessionEnds,
-    SessionName,
-    SessionsNamed,
-    SessionSteps,
-    SessionTurns,
-    TextStart,
-)
+from mnemic.actors.brief import queries
+from mnemic.actors.brief.queries import MemoryRow, SessionEnd
 from mnemic.actors.kernel.events import MCP_PREFIX, escape_surrogates
 from mnemic.actors.kernel.message import AnswerT, Query
 from mnemic.runtime.store.knowledge.read import KnowledgeQueries
@@ -64,9 +52,6 @@ class BriefQueries:
         answer: AnswerT = _HANDLERS[type(query)](self._db, query)
         return answer
 
-    def delivered_ids(self, assistant: str, session: str) -> frozenset[bytes]:
-        return frozenset(self.delivered_spans(assistant, session))
-
     def delivered_spans(self, assistant: str, session: str) -> dict[bytes, list[tuple[int, int]]]:
         found: list[Any] = self._db.execute(
             "SELECT DISTINCT m.uuid, p.start, p.stop FROM givings g JOIN given_parts p ON p.giving = g.id"
@@ -85,32 +70,32 @@ class BriefReader(BriefQueries, ScopeQueries, KnowledgeQueries, SleepQueries):
     """As much of a snapshot as a session's start reads, for where no process runs."""
 
 
-def _kept(db: apsw.Connection, asked: KeptMemories) -> list[MemoryRow]:
+def _kept(db: apsw.Connection, asked: queries.KeptMemories) -> list[MemoryRow]:
     sql = _KEPT.format(within=_within(asked.scopes), first=_is_in(asked.first))
     return _rows(db, sql, (asked.author, asked.limit))
 
 
-def _cued(db: apsw.Connection, asked: CuedMemories) -> list[MemoryRow]:
+def _cued(db: apsw.Connection, asked: queries.CuedMemories) -> list[MemoryRow]:
     order = f"{_is_in(asked.first)} DESC, {_NEWEST}"
     return _rows(db, f"{_MEMORIES} m.cued = 1 AND {_within(asked.scopes)} ORDER BY {order}", (asked.limit,))
 
 
-def _turns(db: apsw.Connection, asked: SessionTurns) -> list[MemoryRow]:
+def _turns(db: apsw.Connection, asked: queries.SessionTurns) -> list[MemoryRow]:
     which = f"m.session = ? AND m.kind = 'turn' AND {_is_by(asked.authors)} AND {_within(asked.scopes)}"
     return _rows(db, f"{_MEMORIES} {which} ORDER BY {_NEWEST}", (asked.session, asked.limit))
 
 
-def _steps(db: apsw.Connection, asked: SessionSteps) -> list[MemoryRow]:
+def _steps(db: apsw.Connection, asked: queries.SessionSteps) -> list[MemoryRow]:
     which = f"m.session = ? AND m.kind IN ('tool_call', 'tool_result') AND {_within(asked.scopes)}"
     return _rows(db, f"{_MEMORIES} {which} ORDER BY {_NEWEST}", (asked.session, asked.limit))
 
 
-def _at(db: apsw.Connection, asked: MemoriesAt) -> list[MemoryRow]:
+def _at(db: apsw.Connection, asked: queries.MemoriesAt) -> list[MemoryRow]:
     sql = f"{_MEMORIES} m.id = ? AND {_within(asked.scopes)} AND {_is_by(asked.authors)}"
     return [one for row in asked.rows for one in _rows(db, sql, (row,))]
 
 
-def _ends(db: apsw.Connection, asked: SessionEnds) -> list[SessionEnd]:
+def _ends(db: apsw.Connection, asked: queries.SessionEnds) -> list[SessionEnd]:
     sql = _ENDS.format(within=_within(asked.scopes))
     return list(map(SessionEnd._make, db.execute(sql, (asked.limit,)).fetchall()))
 
@@ -119,12 +104,12 @@ def _rows(db: apsw.Connection, sql: str, values: tuple[Any, ...]) -> list[Memory
     return list(map(MemoryRow._make, db.execute(sql, values).fetchall()))
 
 
-def _session_name(db: apsw.Connection, asked: SessionName) -> tuple[str, str]:
+def _session_name(db: apsw.Connection, asked: queries.SessionName) -> tuple[str, str]:
     assistant, name = next(db.execute("SELECT assistant, name FROM sessions WHERE id = ?", (asked.session,)))
     return assistant, name
 
 
-def _sessions_named(db: apsw.Connection, asked: SessionsNamed) -> list[int]:
+def _sessions_named(db: apsw.Connection, asked: queries.SessionsNamed) -> list[int]:
     found: list[Any] = db.execute(
         "SELECT id FROM sessions WHERE assistant = ? AND name = ?", (asked.assistant, asked.name)
     ).fetchall()
@@ -144,14 +129,14 @@ def _is_by(authors: Iterable[str]) -> str:
 
 
 _HANDLERS: dict[type[Query[Any]], Callable[[apsw.Connection, Any], Any]] = {
-    KeptMemories: _kept,
-    CuedMemories: _cued,
-    SessionTurns: _turns,
-    SessionSteps: _steps,
-    MemoriesAt: _at,
-    SessionEnds: _ends,
-    SessionName: _session_name,
-    SessionsNamed: _sessions_named,
-    TextStart: lambda db, asked: text_prefix(db, asked.text, asked.most_bytes),
-    IsReplaced: lambda db, asked: current_successor(db, asked.row) is not None,
+    queries.KeptMemories: _kept,
+    queries.CuedMemories: _cued,
+    queries.SessionTurns: _turns,
+    queries.SessionSteps: _steps,
+    queries.MemoriesAt: _at,
+    queries.SessionEnds: _ends,
+    queries.SessionName: _session_name,
+    queries.SessionsNamed: _sessions_named,
+    queries.TextStart: lambda db, asked: text_prefix(db, asked.text, asked.most_bytes),
+    queries.IsReplaced: lambda db, asked: current_successor(db, asked.row) is not None,
 }

@@ -67,4 +67,4 @@ def test_it_is_in_the_log_when_it_is_taken_in_and_what_is_gone_since_is_left_out
     assert (giving.at, giving.assistant, giving.session) == (START_US - 5, "codex", "new\\ud800")
     assert (giving.scope, giving.tokens) == ("work/shelf", 9)
     assert [(part.id, part.why, part.data) for part in giving.parts] == [(kept, "a decision", b"books")]
-    assert actor_system.look(lambda snapshot: snapshot.delivered_ids("codex", "new\\ud800")) == {kept}
+    assert actor_system.look(lambda snapshot: snapshot.delivered_spans("codex", "new\\ud800")).keys() == {kept}

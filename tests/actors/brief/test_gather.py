@@ -487,9 +487,9 @@ def test_what_a_session_was_given_is_known_by_host_and_session(actor_system: Act
     parts = (DeliveredSpan(memory=kept.id, start=0, stop=1, why="near"),)
     given = RecordDelivery(assistant="codex", session="new", occasion="prompt", scope="", parts=parts, tokens=1)
     actor_system.ask(Apply(changes=(given,), key=b"given", author="test", run="test"))
-    assert actor_system.look(lambda snapshot: snapshot.delivered_ids("codex", "new")) == {kept.id}
-    assert actor_system.look(lambda snapshot: snapshot.delivered_ids("codex", "\ud800")) == frozenset()
-    assert actor_system.look(lambda snapshot: snapshot.delivered_ids("claude-code", "new")) == frozenset()
+    assert actor_system.look(lambda snapshot: snapshot.delivered_spans("codex", "new")).keys() == {kept.id}
+    assert actor_system.look(lambda snapshot: snapshot.delivered_spans("codex", "\ud800")) == {}
+    assert actor_system.look(lambda snapshot: snapshot.delivered_spans("claude-code", "new")) == {}
 
 
 def test_a_memory_that_only_an_answer_was_read_from_was_not_given(actor_system: ActorHarness) -> None:
@@ -502,7 +502,7 @@ def test_a_memory_that_only_an_answer_was_read_from_was_not_given(actor_system: 
         query="tool=pytest file=?", scope="*", assistant="codex", session="new", parts=parts, tokens=2
     )
     actor_system.ask(Apply(changes=(given,), key=b"given", author="test", run="test"))
-    assert actor_system.look(lambda snapshot: snapshot.delivered_ids("codex", "new")) == {hit.id}
+    assert actor_system.look(lambda snapshot: snapshot.delivered_spans("codex", "new")).keys() == {hit.id}
 
 
 # --- whose words they are --------------------------------------------------------------------------------------------

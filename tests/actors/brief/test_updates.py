@@ -38,7 +38,7 @@ def prompt(mind: ActorHarness, session: str, **fields: Any) -> Briefed:
 
 def wait_until_recorded(mind: ActorHarness, told: Briefed) -> None:
     """Wait until it is kept what the running session was told: whoever asks for updates alone is answered before."""
-    until(lambda: mind.look(lambda now: set(told.memories) <= now.delivered_ids("codex", "running")))
+    until(lambda: mind.look(lambda now: set(told.memories) <= now.delivered_spans("codex", "running").keys()))
 
 
 def holds(told: Briefed) -> str:

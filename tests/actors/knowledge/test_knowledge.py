@@ -714,7 +714,7 @@ def test_what_a_user_says_again_elsewhere_is_told_twice_unless_that_conversation
     assert told_twice(mind) == 1
     given = (DeliveredSpan(memory=first, start=0, stop=9, why="test"),)
     mind.supervisor.tell(NoteDelivery(assistant="t", session="five", parts=given))
-    until(lambda: mind.look(lambda now: now.delivered_ids("t", "five")))
+    until(lambda: mind.look(lambda now: now.delivered_spans("t", "five")))
     say(mind, "So our database is SQLite.", day=201, session="five")
     assert told_twice(mind) == 1, "it had been told"
     mind.ask(Forget(ids=(first,), reason="test"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from mnemic.actors.brief.last_session import is_parting, telling_prompt
 from mnemic.actors.brief.messages import Quote
-from mnemic.actors.brief.partings import is_parting, telling_prompt
 
 
 @pytest.mark.parametrize(
