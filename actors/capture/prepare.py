@@ -19,7 +19,7 @@ from mnemic.actors.kernel.events import MCP_PREFIX, Event, author_of, escape_sur
 from mnemic.actors.kernel.ports import Digest, ResolveScope, Scrub
 from mnemic.actors.kernel.scope_paths import ScopeRef
 from mnemic.actors.kernel.typed import convert
-from mnemic.actors.log.changes import AddMemory
+from mnemic.actors.log.changes import MEMORY_FIELDS, AddMemory
 from mnemic.actors.store.messages import Applied, Apply
 from mnemic.algorithms.secrets import private
 
@@ -113,6 +113,13 @@ class ChangeBuilder:
         scrubbed = self.scrub(event.text)
         if (scrubbed.found or not tells_without_text(event)) and _is_blank(scrubbed.text):
             return ()
+        fields = {name: escape_surrogates(getattr(event, name)) for name in MEMORY_FIELDS}
+        if not event.author:
+            is_agents = event.subagent and event.role == "user"
+            fields["author"] = "assistant" if is_agents else author_of(event.role)
+        if event.utc_offset_min is None:
+            said_at = context.now if event.said_at is None else event.said_at
+            fields["utc_offset_min"] = context.clock.utc_offset_min(said_at)
         memory = AddMemory(
             id=new_id(context, identity),
             identity=identity,
@@ -121,23 +128,12 @@ class ChangeBuilder:
             place=ScopeRef(
                 path=escape_surrogates(place.path), project=escape_surrogates(place.project), found=place.found
             ),
-            kind=event.kind,
-            role=event.role,
             text=scrubbed.text,
-            source_id=escape_surrogates(event.source_id),
-            speaker=escape_surrogates(event.speaker),
-            said_at=event.said_at,
-            branch=escape_surrogates(event.branch),
-            tool=escape_surrogates(event.tool),
-            outcome=event.outcome,
             files=tuple(escape_surrogates(file) for file in event.files),
             scrubbed=scrubbed.found,
-            author=event.author or ("assistant" if event.subagent and event.role == "user" else author_of(event.role)),
-            utc_offset_min=context.clock.utc_offset_min(context.now if event.said_at is None else event.said_at)
-            if event.utc_offset_min is None
-            else event.utc_offset_min,
             formerly=formerly,
             part_of=None if event.formerly_text is None else self.scrub(event.formerly_text).text,
+            **fields,
         )
         if not self._keep_originals or {kind for kind, _ in scrubbed.found} <= {"private"}:
             return (memory,)

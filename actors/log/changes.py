@@ -8,6 +8,12 @@ from mnemic.actors.kernel.events import Author, Kind, Outcome, Role
 from mnemic.actors.kernel.message import ChangeBase, Id
 from mnemic.actors.kernel.scope_paths import ScopeRef
 
+MEMORY_FIELDS = (
+    *("source_id", "kind", "role", "speaker", "said_at", "branch", "tool", "outcome", "author", "utc_offset_min"),
+)
+"""Fields that go by one name from `Event` and `AddMemory` through the column of ``memories`` to `Memory` and a line of
+an export. What passes them on reads this list."""
+
 
 class AddMemory(ChangeBase, frozen=True, kw_only=True, tag="add_memory"):
     """Keep one text for good. A memory of the same identity is kept once."""

@@ -9,6 +9,7 @@ import click
 
 from mnemic.actors.kernel.events import KINDS
 from mnemic.actors.kernel.scope_paths import asked_scopes
+from mnemic.actors.log.changes import MEMORY_FIELDS
 from mnemic.actors.log.messages import ListMemories, ShowMemories
 from mnemic.cli.context import MANY_SCOPES, CommandContext, cli, common_options, verb_options
 from mnemic.cli.terminal.output import (
@@ -49,6 +50,7 @@ _LET_IN_BY = {
     "mcp": "an assistant over MCP",
     "direct": "its owner",
 }
+_TOLD_APART = ("source_id", "kind", "role", "said_at", "author", "utc_offset_min")
 _KINDS = {"tool_call": "call", "tool_result": "result"}
 _HEADINGS = ("WHAT", "SCOPE", "TEXT", "ID")
 
@@ -295,9 +297,9 @@ def _source(shown: dict[str, Any]) -> Iterator[str]:
     yield shown["assistant"]
     mode = f" ({shown['mode']})" if shown["mode"] else ""
     yield f"session {shown['session'] or '-'}{mode}"
-    for name in ("speaker", "branch", "tool", "outcome"):
-        if shown[name]:
-            yield f"{name} {shown[name]}"
+    for name in MEMORY_FIELDS:
+        if shown[name] and name not in _TOLD_APART:
+            yield f"{name.replace('_', ' ')} {shown[name]}"
     if shown["files"]:
         yield f"files {' '.join(shown['files'])}"
     if shown["source_id"]:

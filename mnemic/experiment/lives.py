@@ -20,6 +20,7 @@ from mnemic.actors.kernel.errors import InvalidValue, MindMissing, MnemicError, 
 from mnemic.actors.kernel.events import Event, MalformedLine, in_world_time
 from mnemic.actors.kernel.message import Verb, format_id
 from mnemic.actors.kernel.times import UTC_ZONE
+from mnemic.actors.log.changes import MEMORY_FIELDS
 from mnemic.bench.quality.facts.change_sets import made_lives
 from mnemic.bench.quality.locomo import convert
 from mnemic.bench.quality.question_sets import locomo_set
@@ -195,24 +196,18 @@ def _log(file: SpecFile, seed: int, home: Path) -> Life:
         rows = [int(row) for row in snapshot.memory_columns(0).row]
         for start in range(0, len(rows), _BLOCK):
             for memory in snapshot.load_memories(rows[start : start + _BLOCK]):
-                id = format_id(memory.id)
+                id, said_at = format_id(memory.id), memory.recorded_at if memory.said_at is None else memory.said_at
+                fields = {name: getattr(memory, name) for name in MEMORY_FIELDS}
+                fields |= {"source_id": id, "said_at": said_at, "author": None}
                 events.append(
                     Event(
                         assistant=memory.assistant,
                         session=memory.session,
-                        kind=memory.kind,  # type: ignore[arg-type]
-                        role=memory.role,  # type: ignore[arg-type]
                         text=memory.data,
-                        source_id=id,
                         disambiguator=id,
-                        speaker=memory.speaker,
-                        said_at=memory.recorded_at if memory.said_at is None else memory.said_at,
-                        utc_offset_min=memory.utc_offset_min,
-                        branch=memory.branch,
                         scope=memory.scope or None,
-                        tool=memory.tool,
-                        outcome=memory.outcome,  # type: ignore[arg-type]
                         files=memory.files,
+                        **fields,
                     )
                 )
     return Life(events=tuple(events))

@@ -24,6 +24,7 @@ from mnemic.actors.kernel.errors import AlreadyThere
 from mnemic.actors.kernel.events import Event
 from mnemic.actors.kernel.ports import Digest
 from mnemic.actors.kernel.times import to_iso
+from mnemic.actors.log.changes import MEMORY_FIELDS
 from mnemic.runtime.files.atomic_replace import write_error
 from mnemic.runtime.keys.keys import Keys, write_private
 from mnemic.runtime.store.schema import translate_errors
@@ -54,10 +55,7 @@ from mnemic.runtime.transfer.export_format import (
 
 _encode = msgspec.json.Encoder().encode
 _PAGE = 1000
-_OWN_COLUMNS = (
-    *("kind", "role", "recorded_at", "said_at", "source_id", "speaker", "branch", "tool", "outcome"),
-    *("superseded_at", "retired_at", "author", "utc_offset_min"),
-)
+_OWN_COLUMNS = (*MEMORY_FIELDS, "recorded_at", "superseded_at", "retired_at")
 """Columns of ``memories`` that are fields of a line as they are."""
 
 

@@ -23,7 +23,7 @@ import msgspec
 from mnemic.actors.kernel.errors import InvalidValue, NotAnExport
 from mnemic.actors.kernel.scope_paths import ScopeRef, normalize_scope_path
 from mnemic.actors.kernel.times import is_ahead
-from mnemic.actors.log.changes import AddMemory, Retire, Supersede
+from mnemic.actors.log.changes import MEMORY_FIELDS, AddMemory, Retire, Supersede
 from mnemic.actors.scopes.changes import MergeScopes, SplitScope
 from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store.scopes.read import project_scope
@@ -178,19 +178,10 @@ class _Importer(HistoryImporter):
             assistant=line.assistant,
             session=line.session,
             place=ScopeRef(path=scope.path, project=scope.project, found=scope.found),
-            kind=line.kind,
-            role=line.role,
             text=text,
-            source_id=line.source_id,
-            speaker=line.speaker,
-            said_at=line.said_at,
-            branch=line.branch,
-            tool=line.tool,
-            outcome=line.outcome,
             files=line.files,
             scrubbed=line.scrubbed,
-            author=line.author,
-            utc_offset_min=line.utc_offset_min,
+            **{name: getattr(line, name) for name in MEMORY_FIELDS},
         )
 
     def _write_batch(self, batch: list[AddMemory], at: int) -> None:

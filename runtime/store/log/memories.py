@@ -17,23 +17,27 @@ from numpy.typing import NDArray
 from mnemic.actors.kernel.errors import NoSuchMemory
 from mnemic.actors.kernel.events import KINDS
 from mnemic.actors.kernel.times import DAY_US, Zone
+from mnemic.actors.log.changes import MEMORY_FIELDS
 from mnemic.actors.log.queries import Columns, MemoryAttributes, Retired, Superseded, TermBlock
 from mnemic.actors.recall.messages import Memory
 from mnemic.algorithms.retrieval.term_codes import TermTotals
 from mnemic.algorithms.text.languages.table import DEFAULT
 from mnemic.runtime.store.memory_terms import read_totals
 from mnemic.runtime.store.rows import AT_ONCE, int_columns
-from mnemic.runtime.store.schema import (
-    AUTHOR,
-    SAID_OR_KEPT,
-)
+from mnemic.runtime.store.schema import AUTHOR, SAID_OR_KEPT
 from mnemic.runtime.store.supersession import current_successor, superseded_ids
 from mnemic.runtime.store.texts import text_prefix, to_index_text
 
-_MEMORY_FIELDS = (
-    *("id", "source_id", "assistant", "session", "scope", "found", "kind", "role", "speaker", "branch", "tool"),
-    *("outcome", "said_at", "valid_from", "recorded_at", "retired_at", "retired_reason", "utc_offset_min", "author"),
-)
+_READ = {
+    "id": "m.uuid",
+    "assistant": "s.assistant",
+    "session": "s.name",
+    "scope": "c.path",
+    "found": "c.found",
+    **{name: f"m.{name}" for name in (*MEMORY_FIELDS, "valid_from", "recorded_at", "retired_at", "retired_reason")},
+    "author": AUTHOR,
+}
+"""Fields of a `Memory`, and what they are read from."""
 _NO_OFFSET = -10_000  # what stands for none; a day has 1,440 minutes
 _KIND_NUMBER = "CASE kind " + " ".join(f"WHEN '{kind}' THEN {n}" for n, kind in enumerate(KINDS)) + " END"
 
@@ -173,16 +177,14 @@ class MemoryQueries:
         }
         body = "t.packed, t.body" if text_bytes is None else "NULL, NULL"
         sql = (
-            f"SELECT m.id, m.text, {body}, m.files, m.superseded_by, m.uuid, m.source_id, s.assistant, s.name, c.path,"
-            " c.found, m.kind, m.role, m.speaker, m.branch, m.tool, m.outcome, m.said_at, m.valid_from, m.recorded_at,"
-            f" m.retired_at, m.retired_reason, m.utc_offset_min, {AUTHOR} FROM memories m"
-            " JOIN sessions s ON s.id = m.session"
+            f"SELECT m.id, m.text, {body}, m.files, m.superseded_by, {', '.join(_READ.values())}"
+            " FROM memories m JOIN sessions s ON s.id = m.session"
             f" JOIN scopes c ON c.id = m.scope {'JOIN texts t ON t.id = m.text ' if text_bytes is None else ''}"
             "WHERE m.id IN"
         )
         found = {}
         for row, text, packed, kept, files, superseded_by, *rest in self._select_rows(sql, rows):
-            fields = dict(zip(_MEMORY_FIELDS, rest, strict=True))
+            fields = dict(zip(_READ, rest, strict=True))
             if fields["utc_offset_min"] is None:
                 said_at = fields["recorded_at"] if fields["said_at"] is None else fields["said_at"]
                 fields["utc_offset_min"] = self._zone.utc_offset_min(said_at)

@@ -18,7 +18,7 @@ from mnemic.actors.capture.changes import MemoryLabels, Relabel
 from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.actors.kernel.events import author_of, to_text
 from mnemic.actors.kernel.scope_paths import ScopeRef
-from mnemic.actors.log.changes import AddMemory, Retire, Supersede, Unretire
+from mnemic.actors.log.changes import MEMORY_FIELDS, AddMemory, Retire, Supersede, Unretire
 from mnemic.actors.store.messages import AddOutcome
 from mnemic.actors.transfer.changes import RedactedChange, Tombstone
 from mnemic.runtime.store.apply_context import CHANGED, UNCHANGED, ApplyContext, ChangeResult, Handler
@@ -40,6 +40,11 @@ _KNOWN = (
     "SELECT m.id, m.uuid, t.digest, s.path, m.retired_at FROM memories m JOIN texts t ON t.id = m.text"
     " JOIN scopes s ON s.id = m.scope"
 )
+_INSERTED = (
+    *("id", "uuid", "identity", "session", "scope", "text", "words", "language", "cued", "files", "valid_from"),
+    *("recorded_at", *MEMORY_FIELDS),
+)
+_INSERT = f"INSERT INTO memories({', '.join(_INSERTED)}) VALUES({', '.join('?' * len(_INSERTED))})"
 _READ_KINDS = ("turn", "decision", "note")
 """Kinds that are read for what they state, unless they are nobody's word: see `IS_READ`."""
 
@@ -67,32 +72,21 @@ def _add_memory(context: ApplyContext, change: AddMemory, at: int) -> ChangeResu
     text = store_text(db, change.text, context.identity)
     terms, language = memory_terms(change.text, change.speaker)
     db.execute(
-        "INSERT INTO memories(id, uuid, identity, source_id, session, scope, kind, role, text, words, language, cued,"
-        " speaker, branch, tool, outcome, files, said_at, valid_from, recorded_at, author, utc_offset_min)"
-        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        _INSERT,
         (
             _next_memory_row(db),
             change.id,
             change.identity,
-            change.source_id,
             _session_row(db, change.assistant, change.session),
             scope,
-            change.kind,
-            change.role,
             text,
             terms.words,
             language.code,
             _is_cued(change.kind, change.role, change.author, change.text),
-            change.speaker,
-            change.branch,
-            change.tool,
-            change.outcome,
             json.dumps(change.files),
-            change.said_at,
             at if change.said_at is None else change.said_at,
             at,
-            change.author,
-            change.utc_offset_min,
+            *(getattr(change, name) for name in MEMORY_FIELDS),
         ),
     )
     row = db.last_insert_rowid()
