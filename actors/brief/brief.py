@@ -55,12 +55,7 @@ MOST_RECALLED = 3
 _CANDIDATES = 12
 _CANDIDATES_OF_REPEATS = 96  # where most of those say the same in the same words
 _HEARD_BYTES = 4_096  # of what a session was told; a longer text is known by its id alone
-_SIGNALS: tuple[SignalName, ...] = (
-    "dense",
-    "lexical",
-    "session",
-    "answer",
-)  # with these it was measured how often it is right
+_SIGNALS: tuple[SignalName, ...] = ("dense", "lexical", "session", "answer")  # it was measured how often they are right
 _MOST_TERMS = 96  # no stretch of so few bytes covers half of more
 _decode_note = msgspec.json.Decoder(RecordDelivery).decode
 _RECORD_TIMEOUT_S = 0.5  # an assistant waits for the answer, and it has one already
@@ -112,12 +107,10 @@ def answer_brief(
             scope = snapshot.scope_path_of(asked.place)
             material = gather_sources(snapshot, asked, context.clock.now_us(), context.clock)
         text, parts = compose_session_start(material, budget, asked.notices, context.clock)
-        if _is_late(asked, context):
-            return Briefed(text="", memories=(), tokens=0)
         why: Mapping[bytes, str] = session_start_reasons(material, context.clock)
     elif asked.occasion == "tool-failed":
         found = find_hint(asked, context)
-        if found is None or _is_late(asked, context):
+        if found is None:
             return Briefed(text="", memories=(), tokens=0)
         scope, hint = found
         tokens = min(budget, FAILURE_TOKENS)
@@ -130,10 +123,10 @@ def answer_brief(
             scope, why, quotes, degraded = _relevant_memories(asked, source, recall, count_memories, context)
         scope, updates = _updates(asked, scope, source, context) if habits.updates else (scope, [])
         text, parts = compose_prompt(quotes, budget, updates, context.clock)
-        if _is_late(asked, context):
-            return Briefed(text="", memories=(), tokens=0)
         why |= {pair.older.id: "this session was told so, and it holds no more" for pair in updates}
         why |= {pair.newer.id: "it replaces what this session was told" for pair in updates}
+    if asked.answer_by is not None and context.clock.now_us() > asked.answer_by:  # nobody waits for it any longer
+        return Briefed(text="", memories=(), tokens=0)
     if parts:
         change = briefing_record(asked, scope, text, parts, why)
         if asked.updates_only:  # whoever asks waits no longer than it takes to answer
@@ -141,11 +134,6 @@ def answer_brief(
         else:
             degraded += _record(change, asked, context)
     return briefed(text, parts, degraded)
-
-
-def _is_late(asked: Brief, context: Context) -> bool:
-    """Say whether whoever asks waits no longer."""
-    return asked.answer_by is not None and context.clock.now_us() > asked.answer_by
 
 
 def _updates(
@@ -247,21 +235,11 @@ def _relevant_memories(
                 continue
             why[hit.id] = reason
             part, first = densest_excerpt(hit.data, RECALLED_BYTES, rarities)
+            first += hit.start_byte
             (whole,) = snapshot.load_memories(snapshot.rows_of([hit.id]))
-            quotes.append(
-                Quote(
-                    id=hit.id,
-                    author=whole.author,
-                    speaker=hit.speaker,
-                    text=part,
-                    start_byte=hit.start_byte + first,
-                    size_bytes=hit.size_bytes,
-                    at=hit.said_at,
-                    role=hit.role,
-                    kind=hit.kind,
-                    assistant=hit.assistant,
-                )
-            )
+            quote = Quote.of(whole, first, first + len(part))
+            who = {"author": whole.author, "speaker": whole.speaker}
+            quotes.append(msgspec.structs.replace(quote, size_bytes=hit.size_bytes, **who))
     return scope, why, quotes, [*degraded, *found.degraded]
 
 

@@ -90,7 +90,8 @@ class _Gathering:
         ends = self._snapshot.ask(queries.SessionEnds(self._memories.in_project, _MAX_SESSIONS))
         newest = [end for end in ends if not self._memories.session_kind(end.session)]
         turns = self._turns([end.session for end in newest])
-        here = self._turns(self._snapshot.ask(queries.SessionsNamed(*self._memories.own)))
+        own = self._snapshot.ask(queries.SessionNamed(*self._memories.own))
+        here = [] if own is None else self._turns([own])
         kept = [one for one in self._kept[0] if one.kind != "turn"]
         conflict = self._conflict()
         return BriefingSources(
@@ -106,11 +107,8 @@ class _Gathering:
         """What was said in some sessions, from the newest on."""
         found: list[MemoryRow] = []
         for session in sessions:
-            if len(found) < _MAX_TURNS:
-                left = _MAX_TURNS - len(found)
-                found += self._snapshot.ask(
-                    queries.SessionTurns(session, self._memories.in_project, TOLD_AUTHORS, left)
-                )
+            left = _MAX_TURNS - len(found)
+            found += self._snapshot.ask(queries.SessionTurns(session, self._memories.in_project, TOLD_AUTHORS, left))
         return found
 
     def _standing(self, turns: list[MemoryRow]) -> list[Quote]:
@@ -142,20 +140,16 @@ class _Gathering:
 
     def _heirs(self) -> tuple[dict[bytes, list[int]], list[int]]:
         """By memory, where it states what stands for something that was replaced; and the rows of these memories."""
-        pairs = self._snapshot.pairs(self._memories.within, is_open=False)
-        over = replacements(pairs[:_MAX_PAIRS])
+        over = replacements(self._snapshot.pairs(self._memories.within, is_open=False)[:_MAX_PAIRS])
         numbers = {pair.heir for pairs in over.values() for pair in pairs} - over.keys()
         found: dict[bytes, list[int]] = {}
-        rows: dict[bytes, int] = {}
-        for one in self._snapshot.heirs(sorted(numbers)):
+        stating = self._snapshot.heirs(sorted(numbers))
+        for one in stating:
             found.setdefault(one.memory, []).append(one.said.clause[0])
-            rows[one.memory] = one.row
-        return found, [rows[memory] for memory in sorted(rows)]
+        return found, [row for _, row in sorted({(one.memory, one.row) for one in stating})]
 
     def _current(self, found: list[MemoryRow]) -> Iterator[Said]:
-        """Of each text the first memory, where that holds: one that was replaced brings back no other of the same
-        text.
-        """
+        """Of each text the first memory, where it holds: a replaced one brings back no other of the same text."""
         equal: dict[tuple[int, str, bool], list[MemoryRow]] = {}
         for one in found:
             if self._memories.is_briefable(one.session):

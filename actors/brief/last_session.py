@@ -55,7 +55,7 @@ def last_session(
     """
     prompts = _last_said(end.session, "owner", _PROMPTS, memories)
     replies = _last_said(end.session, "assistant", _REPLIES, memories)
-    answered = not prompts or (bool(replies) and _sort_key(replies[0]) > _sort_key(prompts[0]))
+    answered = not prompts or (bool(replies) and (replies[0].at, replies[0].row) > (prompts[0].at, prompts[0].row))
     quotes = [_last_quote(prompt, memories) for prompt in prompts]
     prompt = telling_prompt(quotes)
     last = [_last_quote(reply, memories) for reply in replies]
@@ -106,11 +106,6 @@ def _unresolved_failure(session: int, memories: BriefMemories) -> UnresolvedFail
             quote = None if call is None else memories.quote(call)
             return UnresolvedFailure(tool=result.tool or "a tool", call=quote, answer=result.id)
     return None
-
-
-def _sort_key(one: MemoryRow) -> tuple[int, int]:
-    """Greater of what came later."""
-    return one.at, one.row
 
 
 def _call_target(call: bytes) -> str:

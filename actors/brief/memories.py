@@ -54,9 +54,8 @@ class BriefMemories:
         if (assistant, name) == self.own:
             return "own"
         parent = name.rpartition("/")[0]  # `<session>/<agent>`, as the adapters name them
-        is_known = parent and (
-            (assistant, parent) == self.own or self.snapshot.ask(queries.SessionsNamed(assistant, parent))
-        )
+        named = queries.SessionNamed(assistant, parent)
+        is_known = parent and ((assistant, parent) == self.own or self.snapshot.ask(named) is not None)
         return "subagent" if is_known else ""
 
     def at(self, rows: Sequence[int], authors: tuple[Author, ...] = TOLD_AUTHORS) -> list[MemoryRow]:

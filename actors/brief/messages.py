@@ -12,6 +12,7 @@ import msgspec
 
 from mnemic.actors.kernel.message import Id, Message, Time, Verb
 from mnemic.actors.kernel.scope_paths import ScopeRef
+from mnemic.actors.recall.messages import Memory
 
 Occasion = Literal["session-start", "prompt", "tool-failed"]
 
@@ -102,6 +103,20 @@ class Quote(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it is kept for every project."""
     times: int = 1
     """How often it was said; `at` is the last time."""
+
+    @classmethod
+    def of(cls, memory: Memory, start: int, stop: int) -> Quote:
+        """A stretch of a memory, from one byte to another, quoted as if it were all of it."""
+        return cls(
+            id=memory.id,
+            text=memory.data[start:stop],
+            start_byte=start,
+            size_bytes=stop - start,
+            at=memory.said_at,
+            role=memory.role,
+            kind=memory.kind,
+            assistant=memory.assistant,
+        )
 
 
 class UnresolvedFailure(msgspec.Struct, frozen=True, kw_only=True):

@@ -96,8 +96,8 @@ class SessionName(Query[tuple[str, str]], frozen=True):
     session: int
 
 
-class SessionsNamed(Query[list[int]], frozen=True):
-    """Numbers of the sessions of a host that have a name: one or none."""
+class SessionNamed(Query[int | None], frozen=True):
+    """Number of the session of a host that has a name; ``None`` where there is none."""
 
     assistant: str
     name: str

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
+import msgspec
+
 from mnemic.actors.brief.messages import Quote, QuotedPair
 from mnemic.actors.kernel.events import to_text
 from mnemic.actors.kernel.snapshot import Snapshot
@@ -59,16 +61,7 @@ def _corrected(
 
 def _start(memory: Memory) -> Quote:
     """Tell how a memory begins, as it is quoted."""
-    return Quote(
-        id=memory.id,
-        text=memory.data[:_START_BYTES],
-        start_byte=0,
-        size_bytes=len(memory.data),
-        at=memory.said_at,
-        role=memory.role,
-        kind=memory.kind,
-        assistant=memory.assistant,
-    )
+    return msgspec.structs.replace(Quote.of(memory, 0, _START_BYTES), size_bytes=len(memory.data))
 
 
 def _replaced(
@@ -103,14 +96,4 @@ def _words(one: StatementRecord) -> str:
 
 def _clause(one: StatementRecord, memory: Memory) -> Quote:
     """The clause of a statement, as it is quoted."""
-    start, stop = one.said.clause
-    return Quote(
-        id=one.memory,
-        text=one.text[start:stop],
-        start_byte=start,
-        size_bytes=stop - start,
-        at=one.said_at,
-        role=one.role,
-        kind=memory.kind,
-        assistant=memory.assistant,
-    )
+    return msgspec.structs.replace(Quote.of(memory, *one.said.clause), at=one.said_at, role=one.role)

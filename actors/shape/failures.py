@@ -58,14 +58,4 @@ def failure_hint(asked: Brief, failed: FailedCall, looking: ShapeSearch, columns
 
 def _quote(memory: Memory) -> Quote:
     """A call as it is quoted: of a shell's the line that it was given, of others how they begin."""
-    start, stop = line_span(memory.tool or "", to_text(memory.data))
-    return Quote(
-        id=memory.id,
-        text=memory.data[start:stop],
-        start_byte=start,
-        size_bytes=stop - start,
-        at=memory.said_at,
-        role=memory.role,
-        kind=memory.kind,
-        assistant=memory.assistant,
-    )
+    return Quote.of(memory, *line_span(memory.tool or "", to_text(memory.data)))

@@ -24,11 +24,7 @@ from mnemic.runtime.store.log.memories import MemoryQueries
 from mnemic.runtime.store.log.read import LogQueries
 from mnemic.runtime.store.meaning.read import MeaningQueries
 from mnemic.runtime.store.meaning.write import encoder_row
-from mnemic.runtime.store.schema import (
-    check_schema,
-    connect,
-    translate_errors,
-)
+from mnemic.runtime.store.schema import check_schema, connect, translate_errors
 from mnemic.runtime.store.scopes.read import ScopeQueries
 from mnemic.runtime.store.shape.read import CodeQueries
 from mnemic.runtime.store.shape.rebind_queue import BINDING_FAILED

@@ -35,6 +35,9 @@ _KEPT = (
     f" ORDER BY {{first}} DESC, m.kind != 'decision' AND NOT kept.corrects, {_NEWEST}"
 )
 _MEMORIES = f"SELECT {_ROW}, 0 FROM memories m WHERE"
+_IS_STEP = "m.session = ? AND m.kind IN ('tool_call', 'tool_result')"
+_NAME = "SELECT assistant, name FROM sessions WHERE id = ?"
+_NAMED = "SELECT id FROM sessions WHERE assistant = ? AND name = ?"
 _ENDS = (
     f"WITH ends(id, at) AS MATERIALIZED (SELECT s.id, (SELECT max({SAID_OR_KEPT}) FROM memories m"
     " WHERE m.session = s.id AND m.kind = 'turn' AND {within}) FROM sessions s"
@@ -70,50 +73,32 @@ class BriefReader(BriefQueries, ScopeQueries, KnowledgeQueries, SleepQueries):
     """As much of a snapshot as a session's start reads, for where no process runs."""
 
 
+def _newest(db: apsw.Connection, asked: Any, which: str, *values: Any, first: str = "") -> list[MemoryRow]:
+    """The newest memories of some scopes that a condition holds for."""
+    sql = f"{_MEMORIES} {which} AND {_within(asked.scopes)} ORDER BY {first}{_NEWEST}"
+    return _rows(db, sql, *values, asked.limit)
+
+
+def _rows(db: apsw.Connection, sql: str, *values: Any) -> list[MemoryRow]:
+    return list(map(MemoryRow._make, db.execute(sql, values).fetchall()))
+
+
 def _kept(db: apsw.Connection, asked: queries.KeptMemories) -> list[MemoryRow]:
-    sql = _KEPT.format(within=_within(asked.scopes), first=_is_in(asked.first))
-    return _rows(db, sql, (asked.author, asked.limit))
-
-
-def _cued(db: apsw.Connection, asked: queries.CuedMemories) -> list[MemoryRow]:
-    order = f"{_is_in(asked.first)} DESC, {_NEWEST}"
-    return _rows(db, f"{_MEMORIES} m.cued = 1 AND {_within(asked.scopes)} ORDER BY {order}", (asked.limit,))
+    return _rows(db, _KEPT.format(within=_within(asked.scopes), first=_is_in(asked.first)), asked.author, asked.limit)
 
 
 def _turns(db: apsw.Connection, asked: queries.SessionTurns) -> list[MemoryRow]:
-    which = f"m.session = ? AND m.kind = 'turn' AND {_is_by(asked.authors)} AND {_within(asked.scopes)}"
-    return _rows(db, f"{_MEMORIES} {which} ORDER BY {_NEWEST}", (asked.session, asked.limit))
-
-
-def _steps(db: apsw.Connection, asked: queries.SessionSteps) -> list[MemoryRow]:
-    which = f"m.session = ? AND m.kind IN ('tool_call', 'tool_result') AND {_within(asked.scopes)}"
-    return _rows(db, f"{_MEMORIES} {which} ORDER BY {_NEWEST}", (asked.session, asked.limit))
+    return _newest(db, asked, f"m.session = ? AND m.kind = 'turn' AND {_is_by(asked.authors)}", asked.session)
 
 
 def _at(db: apsw.Connection, asked: queries.MemoriesAt) -> list[MemoryRow]:
     sql = f"{_MEMORIES} m.id = ? AND {_within(asked.scopes)} AND {_is_by(asked.authors)}"
-    return [one for row in asked.rows for one in _rows(db, sql, (row,))]
+    return [one for row in asked.rows for one in _rows(db, sql, row)]
 
 
 def _ends(db: apsw.Connection, asked: queries.SessionEnds) -> list[SessionEnd]:
-    sql = _ENDS.format(within=_within(asked.scopes))
-    return list(map(SessionEnd._make, db.execute(sql, (asked.limit,)).fetchall()))
-
-
-def _rows(db: apsw.Connection, sql: str, values: tuple[Any, ...]) -> list[MemoryRow]:
-    return list(map(MemoryRow._make, db.execute(sql, values).fetchall()))
-
-
-def _session_name(db: apsw.Connection, asked: queries.SessionName) -> tuple[str, str]:
-    assistant, name = next(db.execute("SELECT assistant, name FROM sessions WHERE id = ?", (asked.session,)))
-    return assistant, name
-
-
-def _sessions_named(db: apsw.Connection, asked: queries.SessionsNamed) -> list[int]:
-    found: list[Any] = db.execute(
-        "SELECT id FROM sessions WHERE assistant = ? AND name = ?", (asked.assistant, asked.name)
-    ).fetchall()
-    return [number for (number,) in found]
+    found = db.execute(_ENDS.format(within=_within(asked.scopes)), (asked.limit,)).fetchall()
+    return list(map(SessionEnd._make, found))
 
 
 def _is_in(scopes: Iterable[int]) -> str:
@@ -130,13 +115,13 @@ def _is_by(authors: Iterable[str]) -> str:
 
 _HANDLERS: dict[type[Query[Any]], Callable[[apsw.Connection, Any], Any]] = {
     queries.KeptMemories: _kept,
-    queries.CuedMemories: _cued,
+    queries.CuedMemories: lambda db, asked: _newest(db, asked, "m.cued = 1", first=f"{_is_in(asked.first)} DESC, "),
     queries.SessionTurns: _turns,
-    queries.SessionSteps: _steps,
+    queries.SessionSteps: lambda db, asked: _newest(db, asked, _IS_STEP, asked.session),
     queries.MemoriesAt: _at,
     queries.SessionEnds: _ends,
-    queries.SessionName: _session_name,
-    queries.SessionsNamed: _sessions_named,
+    queries.SessionName: lambda db, asked: next(db.execute(_NAME, (asked.session,))),
+    queries.SessionNamed: lambda db, asked: db.execute(_NAMED, (asked.assistant, asked.name)).get,
     queries.TextStart: lambda db, asked: text_prefix(db, asked.text, asked.most_bytes),
     queries.IsReplaced: lambda db, asked: current_successor(db, asked.row) is not None,
 }

@@ -144,9 +144,6 @@ class MemoryQueries:
             found[row] = speaker or "", start
         return found
 
-    def load_memories(self, rows: Sequence[int]) -> list[Memory]:
-        return self._load_memories(rows)
-
     def ids_of(self, rows: Sequence[int]) -> list[bytes]:
         found = dict(self._select_rows("SELECT id, uuid FROM memories WHERE id IN", rows))
         return [bytes(found[row]) for row in rows]
@@ -165,7 +162,7 @@ class MemoryQueries:
         retired = "SELECT count(*) FROM memories WHERE retired_at IS NOT NULL"
         return int(self._db.execute("SELECT count(*) FROM memories").get), int(self._db.execute(retired).get)
 
-    def _load_memories(self, rows: Sequence[int], text_bytes: int | None = None) -> list[Memory]:
+    def load_memories(self, rows: Sequence[int], text_bytes: int | None = None) -> list[Memory]:
         """Memories; with `text_bytes` no more of a longer text than so much of its start."""
         replacing = {
             row

@@ -98,7 +98,7 @@ class LogQueries:
     _zone: Zone
 
     @abstractmethod
-    def _load_memories(self, rows: Sequence[int], text_bytes: int | None = None) -> list[Memory]: ...
+    def load_memories(self, rows: Sequence[int], text_bytes: int | None = None) -> list[Memory]: ...
 
     def list_memories(
         self, asked: ListMemories, scopes: Sequence[int] | None, sessions: Sequence[int] | None
@@ -250,7 +250,7 @@ class LogQueries:
         )
 
     def memory_details(self, row: int, context: int = 0) -> MemoryDetail:
-        (memory,) = self._load_memories([row])
+        (memory,) = self.load_memories([row])
         session, at, text, mode = next(
             self._db.execute(
                 f"SELECT m.session, {SAID_OR_KEPT}, m.text, s.mode"

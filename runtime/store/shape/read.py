@@ -43,7 +43,7 @@ class CodeQueries:
     _db: apsw.Connection
 
     @abstractmethod
-    def _load_memories(self, rows: Sequence[int], text_bytes: int | None = None) -> list[Memory]: ...
+    def load_memories(self, rows: Sequence[int], text_bytes: int | None = None) -> list[Memory]: ...
 
     def space(self) -> SpaceRow | None:
         newest = newest_space_id(self._db)
@@ -168,7 +168,7 @@ class CodeQueries:
             (*values, after_row, limit),
         ).fetchall()
         batch = _BindingBatch(self._db, 0 if encoder is None else encoder_row(self._db, encoder) or 0)
-        memories = self._load_memories([row for (row,) in rows], text_bytes)
+        memories = self.load_memories([row for (row,) in rows], text_bytes)
         return [batch.unbound(row, memory) for (row,), memory in zip(rows, memories, strict=True)]
 
     def _pending_condition(self, encoder: EncoderName | None, waiting: bool) -> tuple[str, tuple[int, ...]]:
