@@ -52,7 +52,10 @@ HEAVY = {
     "uvicorn",
 }
 TOGETHER = {
-    "mcp": {f"runtime/serve/mcp/{part}.py" for part in ("http", "session_prompt", "stream", "tool_schemas", "tools")},
+    "mcp": {
+        f"runtime/serve/mcp/{part}.py"
+        for part in ("http", "resources", "session_prompt", "stream", "tool_schemas", "tools")
+    },
     "torch": {"algorithms/text/torch_bert.py", "hd/torch_algebra.py"},
 }
 """Modules that share a heavy package: those of MCP are never loaded without each other, and each of torch's two is

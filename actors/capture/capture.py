@@ -15,8 +15,7 @@ import msgspec
 from mnemic.actors.capture.capture_filter import SETTINGS as LEFT_OUT
 from mnemic.actors.capture.capture_filter import CaptureFilter
 from mnemic.actors.capture.drain import SpoolIntake
-from mnemic.actors.capture.forget import forget, forget_selection, undo_nights
-from mnemic.actors.capture.forget_messages import Forget, ForgetSelection, Recover
+from mnemic.actors.capture.forget import FORGET_MESSAGES
 from mnemic.actors.capture.gone_folders import GoneFolders
 from mnemic.actors.capture.labels import mend_labels
 from mnemic.actors.capture.messages import (
@@ -43,7 +42,6 @@ from mnemic.actors.kernel.times import MINUTES_A_DAY
 from mnemic.actors.log.changes import Supersede
 from mnemic.actors.scopes.messages import ChangeScopes
 from mnemic.actors.scopes.rescope import apply_scope_changes
-from mnemic.actors.sleep.messages import UndoNights
 from mnemic.actors.store.messages import BackupNoted, NoteBackup
 from mnemic.actors.transfer.changes import RecordBackup
 
@@ -59,16 +57,13 @@ class CaptureActor:
     takes: ClassVar[tuple[type, ...]] = (
         CaptureTranscript,
         CaptureText,
-        Forget,
-        Recover,
+        *FORGET_MESSAGES,
         DrainSpool,
         QueueTranscripts,
         GetCaptureProgress,
         RetryQuarantined,
         ChangeScopes,
-        ForgetSelection,
         NoteBackup,
-        UndoNights,
         MendLabels,
     )
     settings: ClassVar[tuple[Setting, ...]] = (
@@ -144,15 +139,12 @@ class CaptureActor:
         """
         self._keeping.clear_cache()
         self._leaving_out.clear_cache()
+        answer = FORGET_MESSAGES.get(type(message))
+        if answer is not None:
+            return answer(message, self._snapshots, context)
         match message:
-            case Forget() | Recover():
-                return forget(message, context)
-            case UndoNights():
-                return undo_nights(message, self._snapshots, context)
             case MendLabels():
                 return mend_labels(message, self._snapshots, self._is_own_echo, context)
-            case ForgetSelection():
-                return forget_selection(message, self._snapshots, context)
             case NoteBackup():
                 return _record_backup(message, context)
             case CaptureText():

@@ -8,7 +8,8 @@ goes by that time, and leaves alone what was forgotten before.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from mnemic.actors.capture.forget_messages import (
     Forget,
@@ -26,7 +27,7 @@ from mnemic.actors.kernel.changes import Change
 from mnemic.actors.kernel.contract import Context
 from mnemic.actors.kernel.errors import InvalidValue, UnknownNight
 from mnemic.actors.kernel.events import escape_surrogates
-from mnemic.actors.kernel.message import idempotency_key
+from mnemic.actors.kernel.message import Message, idempotency_key
 from mnemic.actors.kernel.snapshot import SnapshotSource
 from mnemic.actors.log.changes import Retire, Unretire
 from mnemic.actors.recall.messages import GetMemories, Memory
@@ -40,7 +41,7 @@ _SHOWN_BYTES = 200
 _NIGHTS = 1_000
 
 
-def forget(message: Forget | Recover, context: Context) -> Forgotten:
+def forget(message: Forget | Recover, _: SnapshotSource, context: Context) -> Forgotten:
     """Hide memories, or show them again: all that are named, or none.
 
     Raises:
@@ -134,3 +135,12 @@ def forget_selection(message: ForgetSelection, snapshots: SnapshotSource, contex
         with snapshots.snapshot() as snapshot:
             at = snapshot.survey(Selection(ids=(one,)), 1).first[0].retired_at
     return SelectionForgotten(changed=sum(changed), unchanged=len(changed) - sum(changed), at=at)
+
+
+FORGET_MESSAGES: Mapping[type, Callable[[Any, SnapshotSource, Context], Message]] = {
+    Forget: forget,
+    Recover: forget,
+    ForgetSelection: forget_selection,
+    UndoNights: undo_nights,
+}
+"""The messages that are handled here, with what answers each."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, get_args
 
 from mnemic.actors.index.query import asked_scope_numbers
 from mnemic.actors.index.validate import check_count
+from mnemic.actors.kernel.contract import Clock
 from mnemic.actors.kernel.errors import InvalidValue, UnknownEntity
 from mnemic.actors.kernel.scope_paths import did_you_mean
 from mnemic.actors.kernel.snapshot import Snapshot
@@ -182,7 +183,7 @@ class EntityNames:
         return did_you_mean(here[one] for one in get_close_matches(key, here, _MOST_NEAR))
 
 
-def list_entities(asked: ListEntities, snapshot: Snapshot, names: EntityNames) -> EntitiesListed:
+def list_entities(asked: ListEntities, snapshot: Snapshot, names: EntityNames, _: Clock) -> EntitiesListed:
     """List what is named, most often first.
 
     Raises:

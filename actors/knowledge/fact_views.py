@@ -7,19 +7,21 @@ words say of days counts from these. Below `mnemic.actors.knowledge.knowledge`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from mnemic.actors.index.query import asked_scope_numbers, where_asked
 from mnemic.actors.index.validate import check_count
+from mnemic.actors.kernel.contract import Clock
 from mnemic.actors.kernel.errors import InvalidValue, UnknownConflict, UnknownEntity
 from mnemic.actors.kernel.events import to_text
+from mnemic.actors.kernel.message import Message
 from mnemic.actors.kernel.snapshot import Snapshot
-from mnemic.actors.kernel.times import Zone, day_end, local_day
+from mnemic.actors.kernel.times import day_end, local_day
 from mnemic.actors.knowledge.changes import SettleStatements
-from mnemic.actors.knowledge.entity_views import EntityNames, neighbours
+from mnemic.actors.knowledge.entity_views import EntityNames, list_entities, neighbours
 from mnemic.actors.knowledge.facts import make_facts, open_pairs, pair_id
 from mnemic.actors.knowledge.messages import (
     Conflict,
@@ -30,6 +32,7 @@ from mnemic.actors.knowledge.messages import (
     FactsListed,
     FactState,
     ListConflicts,
+    ListEntities,
     ListFacts,
     SettleConflict,
     ShowEntity,
@@ -48,18 +51,15 @@ _CURRENT: tuple[FactState, ...] = ("holds",)
 _NUMBERED = re.compile(r"^(?:port|version|number) (?=\d)")  # "on port 8000" and "on 8000" are one
 
 
-def list_facts(asked: ListFacts, snapshot: Snapshot, names: EntityNames, now_us: int, zone: Zone) -> FactsListed:
-    """List what holds, and on request what held.
-
-    Args:
-        zone: of whoever asks: the day asked for is one of its days.
+def list_facts(asked: ListFacts, snapshot: Snapshot, names: EntityNames, clock: Clock) -> FactsListed:
+    """List what holds, and on request what held. The day asked for is one of the clock's zone.
 
     Raises:
         UnknownScope, UnknownEntity, InvalidValue: what was asked for cannot be.
     """
     check_count(asked.k)
     within = asked_scope_numbers(asked.scope, snapshot)
-    at = now_us if asked.at is None else day_end(local_day(asked.at, zone), zone) - 1
+    at = clock.now_us() if asked.at is None else day_end(local_day(asked.at, clock), clock) - 1
     relation = asked.relation.strip().casefold()
     entity, also = "", tuple[str, ...]()
     if not asked.entity:
@@ -189,7 +189,7 @@ def statements_naming(
     return sorted(found.values(), key=lambda one: (one.said_at, one.number), reverse=True)
 
 
-def show_entity(asked: ShowEntity, snapshot: Snapshot, names: EntityNames, now_us: int) -> EntityShown:
+def show_entity(asked: ShowEntity, snapshot: Snapshot, names: EntityNames, clock: Clock) -> EntityShown:
     """Show a thing with all that is known of it.
 
     Raises:
@@ -199,7 +199,7 @@ def show_entity(asked: ShowEntity, snapshot: Snapshot, names: EntityNames, now_u
     within = asked_scope_numbers(asked.scope, snapshot)
     thing = names.find(asked.name, within, snapshot, where_asked(asked.scope))
     found = statements_naming(thing.numbers, within, "", snapshot)
-    facts = [one for one in _told_once(found, now_us, snapshot) if one.state not in _CURRENT or _is_listed(one)]
+    facts = [one for one in _told_once(found, clock.now_us(), snapshot) if one.state not in _CURRENT or _is_listed(one)]
     facts.sort(key=lambda one: one.state not in _CURRENT)  # the newest first, each
     return EntityShown(
         entity=thing.entity,
@@ -210,7 +210,7 @@ def show_entity(asked: ShowEntity, snapshot: Snapshot, names: EntityNames, now_u
     )
 
 
-def list_conflicts(asked: ListConflicts, snapshot: Snapshot, now_us: int) -> ConflictsListed:
+def list_conflicts(asked: ListConflicts, snapshot: Snapshot, _: EntityNames, clock: Clock) -> ConflictsListed:
     """List what a person should settle, or what was settled.
 
     Raises:
@@ -221,10 +221,19 @@ def list_conflicts(asked: ListConflicts, snapshot: Snapshot, now_us: int) -> Con
     if not asked.replaced:
         pairs = open_pairs(pairs, snapshot)
     return ConflictsListed(
-        conflicts=tuple(_conflicts(pairs[: asked.k], now_us, snapshot)),
+        conflicts=tuple(_conflicts(pairs[: asked.k], clock.now_us(), snapshot)),
         total=len(pairs),
         waiting=snapshot.knowledge_waiting()[0],
     )
+
+
+FACT_QUESTIONS: Mapping[type, Callable[[Any, Snapshot, EntityNames, Clock], Message]] = {
+    ListFacts: list_facts,
+    ListConflicts: list_conflicts,
+    ListEntities: list_entities,
+    ShowEntity: show_entity,
+}
+"""The messages that only ask, with what answers each."""
 
 
 def settle(asked: SettleConflict, snapshot: Snapshot) -> tuple[SettleStatements, PairRecord]:

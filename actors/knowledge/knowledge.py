@@ -17,26 +17,18 @@ import msgspec
 from mnemic.actors.kernel.background import BackgroundWorker, MindOpened, WorkOn
 from mnemic.actors.kernel.changes import Change
 from mnemic.actors.kernel.contract import CONTRACT, Context, Setting
-from mnemic.actors.kernel.message import check_fields, idempotency_key
+from mnemic.actors.kernel.message import Message, check_fields, idempotency_key
 from mnemic.actors.kernel.ports import Ports
 from mnemic.actors.kernel.snapshot import Snapshot
 from mnemic.actors.knowledge.changes import AddStatements, GradedPair, GradeStatements
-from mnemic.actors.knowledge.entity_views import EntityNames, list_entities, merge_names
-from mnemic.actors.knowledge.fact_views import list_conflicts, list_facts, settle, settled, show_entity
+from mnemic.actors.knowledge.entity_views import EntityNames, merge_names
+from mnemic.actors.knowledge.fact_views import FACT_QUESTIONS, settle, settled
 from mnemic.actors.knowledge.messages import (
     ConflictSettled,
-    ConflictsListed,
-    EntitiesListed,
-    EntityShown,
-    FactsListed,
     FactsProgress,
-    ListConflicts,
-    ListEntities,
-    ListFacts,
     MergeNames,
     NamesMerged,
     SettleConflict,
-    ShowEntity,
     UpdateFacts,
 )
 from mnemic.actors.knowledge.queries import READ_BYTES, StatementExtractor, StatementRecord
@@ -57,12 +49,9 @@ class KnowledgeActor:
 
     contract: ClassVar[int] = CONTRACT
     takes: ClassVar[tuple[type, ...]] = (
+        *FACT_QUESTIONS,
         UpdateFacts,
-        ListFacts,
-        ListConflicts,
         SettleConflict,
-        ListEntities,
-        ShowEntity,
         MergeNames,
         Committed,
         MindOpened,
@@ -92,34 +81,17 @@ class KnowledgeActor:
         """Open the store for reading."""
         return cls(ports)
 
-    def handle(
-        self, message: Any, context: Context
-    ) -> (
-        FactsListed
-        | ConflictsListed
-        | ConflictSettled
-        | EntitiesListed
-        | EntityShown
-        | NamesMerged
-        | FactsProgress
-        | None
-    ):
+    def handle(self, message: Any, context: Context) -> Message | None:
         """Answer what holds, settle what contradicts, take one step, or follow the log in the background.
 
         Raises:
             UnknownScope, UnknownEntity, UnknownConflict, InvalidValue: what was asked for cannot be.
         """
-        if isinstance(message, ListFacts | ListConflicts | ListEntities | ShowEntity):
+        question = FACT_QUESTIONS.get(type(message))
+        if question is not None:
             check_fields(message)
             with self._source.snapshot() as snapshot:
-                now_us = context.clock.now_us()
-                if isinstance(message, ListFacts):
-                    return list_facts(message, snapshot, self._names, now_us, context.clock)
-                if isinstance(message, ListConflicts):
-                    return list_conflicts(message, snapshot, now_us)
-                if isinstance(message, ListEntities):
-                    return list_entities(message, snapshot, self._names)
-                return show_entity(message, snapshot, self._names, now_us)
+                return question(message, snapshot, self._names, context.clock)
         if isinstance(message, SettleConflict | MergeNames):
             check_fields(message)
             return self._decide(message, context)

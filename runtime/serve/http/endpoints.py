@@ -22,19 +22,19 @@ Access = Literal["socket", "anyone", "token", "read-all", "write-all"]
 shows it where the owner has allowed a right, one of `mnemic.actors.kernel.scope_paths.MCP_RIGHTS`."""
 
 
-class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
+class Endpoint(msgspec.Struct, frozen=True):
     """One path and the method that it takes."""
 
     path: str
     """The path."""
-    method: str = "POST"
-    """``GET`` or ``POST``."""
     does: str
     """What it does: a sentence, and what else there is to say on lines of its own."""
     room: str
     """What it has to do with."""
     access: Access = "socket"
     """Who is answered over TCP."""
+    method: str = "POST"
+    """``GET`` or ``POST``."""
     takes: Any = None
     """The body: a struct, or a JSON Schema; absent where there is none."""
     gives: Any = None
@@ -91,68 +91,50 @@ def _object(**properties: Any) -> dict[str, Any]:
 _RPC = {"type": "object", "description": "A message of JSON-RPC 2.0, as MCP defines it."}
 
 PAGES = (
-    Endpoint(path="/", method="GET", does="Lead to `/docs`.", room="reading", access="anyone", media="text/html"),
+    Endpoint("/", "Lead to `/docs`.", "reading", "anyone", method="GET", media="text/html"),
+    Endpoint("/docs", "This page: what can be asked.", "reading", "anyone", method="GET", media="text/html"),
     Endpoint(
-        path="/docs",
+        "/openapi.json",
+        "The same for programs: an OpenAPI 3.1 document.",
+        "reading",
+        "anyone",
         method="GET",
-        does="This page: what can be asked.",
-        room="reading",
-        access="anyone",
-        media="text/html",
-    ),
-    Endpoint(
-        path="/openapi.json",
-        method="GET",
-        does="The same for programs: an OpenAPI 3.1 document.",
-        room="reading",
-        access="anyone",
         gives={"type": "object"},
     ),
 )
 _PROCESS = (
     Endpoint(
-        path="/healthz",
+        "/healthz",
+        "What the process says of itself; 503 once it is leaving.",
+        "process",
+        "anyone",
         method="GET",
-        does="What the process says of itself; 503 once it is leaving.",
-        room="process",
-        access="anyone",
         gives=ProcessState,
     ),
     Endpoint(
-        path="/metrics",
-        method="GET",
-        does="Counters and latencies, for Prometheus.",
-        room="process",
-        access="token",
-        media="text/plain",
+        "/metrics", "Counters and latencies, for Prometheus.", "process", "token", method="GET", media="text/plain"
     ),
     Endpoint(
-        path="/api/report",
+        "/api/report",
+        "How the actors of a mind are.",
+        "process",
+        "token",
         method="GET",
-        does="How the actors of a mind are.",
-        room="process",
-        access="token",
         gives=ActorSystemReport,
         of_mind=True,
     ),
+    Endpoint("/api/replay", "Send dead letters again.", "process", gives=_object(replayed=_NUMBER), of_mind=True),
     Endpoint(
-        path="/api/replay",
-        does="Send dead letters again.",
-        room="process",
-        gives=_object(replayed=_NUMBER),
-        of_mind=True,
-    ),
-    Endpoint(
-        path="/api/release",
-        does="Make quarantined actors anew.",
-        room="process",
+        "/api/release",
+        "Make quarantined actors anew.",
+        "process",
         gives=_object(released={"type": "array", "items": _TEXT}),
         of_mind=True,
     ),
     Endpoint(
-        path="/api/drain",
-        does="Finish, and leave.",
-        room="process",
+        "/api/drain",
+        "Finish, and leave.",
+        "process",
         takes={
             "type": "object",
             "properties": {
@@ -163,41 +145,41 @@ _PROCESS = (
         gives=ProcessState,
     ),
     Endpoint(
-        path="/api/unlock",
-        does="Hold a locked mind's secrets in memory.",
-        room="process",
+        "/api/unlock",
+        "Hold a locked mind's secrets in memory.",
+        "process",
         takes={"type": "object", "description": "The secrets, as a client makes them of a passphrase."},
         gives=ProcessState,
         of_mind=True,
     ),
     Endpoint(
-        path="/api/lock",
-        does="Forget the secrets of a mind that is unlocked.",
-        room="process",
+        "/api/lock",
+        "Forget the secrets of a mind that is unlocked.",
+        "process",
         gives=_object(unlocked={"type": "boolean", "description": "Whether it was unlocked."}),
         of_mind=True,
     ),
     Endpoint(
-        path="/api/let-go",
-        does="Keep a mind closed for as long as the connection stays open; a line says so once it is.",
-        room="process",
+        "/api/let-go",
+        "Keep a mind closed for as long as the connection stays open; a line says so once it is.",
+        "process",
         gives={"type": "object", "description": "A line: `free`, or `error`."},
         media=NDJSON,
         of_mind=True,
     ),
     Endpoint(
-        path="/api/hook",
-        does="Say what an assistant's hook is to print; see docs/http.md.",
-        room="assistants",
+        "/api/hook",
+        "Say what an assistant's hook is to print; see docs/http.md.",
+        "assistants",
         takes={"description": "What the host gave its hook, byte for byte."},
         gives={"description": "The bytes for the hook's standard output; there may be none."},
         of_mind=True,
     ),
     Endpoint(
-        path="/mcp",
-        does="MCP by streamable HTTP, without sessions; see docs/mcp.md.",
-        room="assistants",
-        access="token",
+        "/mcp",
+        "MCP by streamable HTTP, without sessions; see docs/mcp.md.",
+        "assistants",
+        "token",
         takes=_RPC,
         gives=_RPC,
     ),
@@ -229,10 +211,10 @@ def _room(kind: type) -> str:
 ENDPOINTS: tuple[Endpoint, ...] = (
     *(
         Endpoint(
-            path=f"/api/{name}",
-            does=documentation(kind),
-            room=_room(kind),
-            access=_MESSAGE_ACCESS.get(name, "socket"),
+            f"/api/{name}",
+            documentation(kind),
+            _room(kind),
+            _MESSAGE_ACCESS.get(name, "socket"),
             takes=kind,
             gives=answer_type(kind),
             of_mind=True,
@@ -241,12 +223,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     ),
     *(
         Endpoint(
-            path=f"/api/tell/{name}",
-            does=documentation(kind),
-            room=_room(kind),
-            takes=kind,
-            gives={"type": "null"},
-            of_mind=True,
+            f"/api/tell/{name}", documentation(kind), _room(kind), takes=kind, gives={"type": "null"}, of_mind=True
         )
         for name, kind in TELL_MESSAGES.items()
     ),

@@ -11,6 +11,7 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -75,6 +76,162 @@ LockedHookReply = Callable[[str, str, str, str | None, bytes, bool], bytes]
 whether its shell has switched the capture off."""
 
 
+class _Api:
+    """Answers requests."""
+
+    def __init__(
+        self, minds: OpenMinds, door: ServerControl, unlocked: UnlockedKeys, locked_answer: LockedHookReply
+    ) -> None:
+        self._minds = minds
+        self._door = door
+        self._unlocked = unlocked
+        self._locked_answer = locked_answer
+
+    async def ask(self, rights: Callable[[], Collection[str]], request: Request) -> Response:
+        """Answer a message, if the caller has the right to ask it."""
+        path, asked = request.path_params["message"], parse_headers(request.headers)
+        kind = ASK_MESSAGES.get(path)
+        if kind is None:
+            _check_method(request)
+            return not_found(path, ASK_MESSAGES)
+        if _over_tcp(request):
+            _check_allowed(f"/api/{path}", rights())
+        body = await read_body(request)
+
+        def verb(progress: Progress | None) -> bytes:
+            with self._door.track_request(path, asked.trace, idle=asked.idle):
+                message = decode_message(kind, body, _CLOCK)
+                if _over_tcp(request):
+                    message = _as_told(message)
+                _check_message(message)
+                with self._minds.use(asked.mind, asked.create) as mind:
+                    answer = mind.actor_system.ask(message, asked.timeout_s, progress, asked.trace, idle=asked.idle)
+                return encode(answer)
+
+        if NDJSON in request.headers.get("accept", ""):
+            return ProgressStream(verb, path, asked.trace)
+        return Response(await run_in_thread(verb), media_type=JSON)
+
+    async def tell(self, request: Request) -> Response:
+        path = request.path_params["message"]
+        kind = TELL_MESSAGES.get(path)
+        if kind is None:
+            return not_found(path, TELL_MESSAGES)
+        body = await read_body(request)
+
+        def told(mind: Mind, trace: str | None) -> None:
+            mind.actor_system.tell(decode_message(kind, body, _CLOCK), trace=trace)
+
+        return await self._of_mind(request, path, told)
+
+    async def about(self, name: str, of: Callable[[ActorSystemPort], Any], request: Request) -> Response:
+        """Look after the actors of a mind, which is nobody's wish."""
+        return await self._of_mind(request, name, lambda mind, _: of(mind.actor_system), idle=True)
+
+    async def _of_mind(
+        self, request: Request, name: str, verb: Callable[[Mind, str | None], Any], idle: bool = False
+    ) -> Response:
+        """Answer with what a verb gives of the mind that a request names."""
+        asked = parse_headers(request.headers)
+
+        def held(_: Progress | None) -> Any:
+            tracked = self._door.track_request(name, asked.trace, idle=idle)
+            with tracked, self._minds.use(asked.mind, asked.create) as mind:
+                return msgspec.to_builtins(verb(mind, asked.trace))
+
+        return json_response(await run_in_thread(held))
+
+    async def hook(self, request: Request) -> Response:
+        """Answer with what a hook prints; whatever is wrong is logged and not told: an assistant must never see it."""
+        came_us = _CLOCK.now_us()  # it may wait for a thread, and for its mind
+        said = {name: request.headers.get(f"mnemic-{name}") for name in ("assistant", "event", "cwd")}
+        assistant, event, cwd = (None if one is None else os.fsdecode(unquote_to_bytes(one)) for one in said.values())
+        try:
+            asked, payload = parse_headers(request.headers), await read_body(request)
+
+            def verb(_: Progress | None) -> bytes:
+                given = (assistant or "", event or "", cwd, payload, request.headers.get("mnemic-off") == "capture")
+                updates_only = request.headers.get("mnemic-updates") == "1"
+                try:
+                    tracked = self._door.track_request("hook", asked.trace)
+                    with tracked, self._minds.use(asked.mind, create=False) as mind:
+                        return mind.hook_reply(*given, updates_only, came_us)
+                except MindLocked:
+                    return self._locked_answer(asked.mind, *given)
+
+            return Response(await run_in_thread(verb), media_type=JSON)
+        except MnemicError as error:
+            _log.warning("a hook was told nothing: %s", error.code, extra={"code": error.code})
+            return Response(media_type=JSON)
+
+    async def unlock(self, request: Request) -> Response:
+        asked, secrets = parse_headers(request.headers), await read_body(request)
+
+        def verb(_: Progress | None) -> None:
+            with self._door.track_request("unlock", asked.trace):
+                self._unlocked.add(asked.mind, secrets)
+
+        await run_in_thread(verb)
+        return json_response(self._door.server_info())
+
+    async def lock(self, request: Request) -> Response:
+        asked = parse_headers(request.headers)
+
+        def verb(_: Progress | None) -> bool:
+            with self._door.track_request("lock", asked.trace):
+                taken = self._unlocked.remove(asked.mind)
+                if taken:  # first, so that nobody opens it again; then whoever has it open is done
+                    with self._minds.release_mind(asked.mind, _RELEASE_TIMEOUT_S):
+                        _log.info("locked a mind")
+                return taken
+
+        return json_response({"unlocked": await run_in_thread(verb)})
+
+    async def let_go(self, request: Request) -> Response:
+        """Keep a mind closed while the caller wants it."""
+        asked = parse_headers(request.headers)
+
+        @contextmanager
+        def held() -> Iterator[None]:
+            tracked = self._door.track_request("let-go", asked.trace)
+            with tracked, self._minds.release_mind(asked.mind, _RELEASE_TIMEOUT_S):
+                yield
+
+        return ReleaseMindResponse(held)
+
+    async def drain(self, request: Request) -> Response:
+        given = _parse_drain_request(await read_body(request))
+        await run_in_thread(lambda _: self._door.drain(*given))
+        return json_response(self._door.server_info())
+
+    async def healthz(self, request: Request) -> Response:
+        refusal, card = draining_error(self._door), self._door.server_info()
+        if _over_tcp(request):  # there anybody may ask, without a token
+            card = {name: card[name] for name in ("protocol", "version", "state")}
+        if "since_us" in card:
+            card |= {"since": to_iso(card["since_us"])}
+        return json_response(card) if refusal is None else json_response(refusal | card, 503, {"Retry-After": "1"})
+
+
+async def _lead_to_docs(_: Request) -> Response:
+    return RedirectResponse("/docs", 307)
+
+
+async def _docs(request: Request) -> Response:
+    page = await run_in_thread(lambda _: docs_page(_over_tcp(request)))
+    return Response(page, media_type="text/html", headers=PAGE_HEADERS)
+
+
+async def _openapi(request: Request) -> Response:
+    made = await run_in_thread(lambda _: document(_over_tcp(request)))
+    return Response(indented(json.dumps(made, separators=(",", ":")).encode()), media_type=JSON)
+
+
+async def _show_metrics(metrics: Callable[[], tuple[str, bytes]], _: Request) -> Response:
+    kind, text = await run_in_thread(lambda _: metrics())
+    return Response(text, headers={"Content-Type": kind})
+
+
 def make_app(
     minds: OpenMinds,
     door: ServerControl,
@@ -92,148 +249,28 @@ def make_app(
         unlocked: holds the keys of minds that somebody unlocks.
         setting: the value of one, as it is in force.
     """
-
-    async def ask(request: Request) -> Response:
-        path, asked = request.path_params["message"], parse_headers(request.headers)
-        kind = ASK_MESSAGES.get(path)
-        if kind is None:
-            _check_method(request)
-            return not_found(path, ASK_MESSAGES)
-        if _over_tcp(request):
-            _check_allowed(f"/api/{path}", setting("mcp.allow"))
-        body = await read_body(request)
-
-        def verb(progress: Progress | None) -> bytes:
-            with door.track_request(path, asked.trace, idle=asked.idle):
-                message = decode_message(kind, body, _CLOCK)
-                if _over_tcp(request):
-                    message = _as_told(message)
-                _check_message(message)
-                with minds.use(asked.mind, asked.create) as mind:
-                    answer = mind.actor_system.ask(message, asked.timeout_s, progress, asked.trace, idle=asked.idle)
-                return encode(answer)
-
-        if NDJSON in request.headers.get("accept", ""):
-            return ProgressStream(verb, path, asked.trace)
-        return Response(await run_in_thread(verb), media_type=JSON)
-
-    async def tell(request: Request) -> Response:
-        path = request.path_params["message"]
-        kind = TELL_MESSAGES.get(path)
-        if kind is None:
-            return not_found(path, TELL_MESSAGES)
-        body = await read_body(request)
-
-        def told(mind: Mind, trace: str | None) -> None:
-            mind.actor_system.tell(decode_message(kind, body, _CLOCK), trace=trace)
-
-        return await of_mind(request, path, told)
-
-    async def of_mind(
-        request: Request, name: str, verb: Callable[[Mind, str | None], Any], idle: bool = False
-    ) -> Response:
-        """Answer with what a verb gives of the mind that a request names."""
-        asked = parse_headers(request.headers)
-
-        def held(_: Progress | None) -> Any:
-            with door.track_request(name, asked.trace, idle=idle), minds.use(asked.mind, asked.create) as mind:
-                return msgspec.to_builtins(verb(mind, asked.trace))
-
-        return json_response(await run_in_thread(held))
-
-    def about(name: str, of: Callable[[ActorSystemPort], Any]) -> Handler:
-        """A look after the actors of a mind, which is nobody's wish."""
-
-        async def endpoint(request: Request) -> Response:
-            return await of_mind(request, name, lambda mind, _: of(mind.actor_system), idle=True)
-
-        return endpoint
-
-    async def hook(request: Request) -> Response:
-        return Response(await _hook_reply(request, minds, door, locked_answer), media_type=JSON)
-
-    async def unlock(request: Request) -> Response:
-        asked, secrets = parse_headers(request.headers), await read_body(request)
-
-        def verb(_: Progress | None) -> None:
-            with door.track_request("unlock", asked.trace):
-                unlocked.add(asked.mind, secrets)
-
-        await run_in_thread(verb)
-        return json_response(door.server_info())
-
-    async def lock(request: Request) -> Response:
-        asked = parse_headers(request.headers)
-
-        def verb(_: Progress | None) -> bool:
-            with door.track_request("lock", asked.trace):
-                taken = unlocked.remove(asked.mind)
-                if taken:  # first, so that nobody opens it again; then whoever has it open is done
-                    with minds.release_mind(asked.mind, _RELEASE_TIMEOUT_S):
-                        _log.info("locked a mind")
-                return taken
-
-        return json_response({"unlocked": await run_in_thread(verb)})
-
-    async def let_go(request: Request) -> Response:
-        asked = parse_headers(request.headers)
-
-        @contextmanager
-        def held() -> Iterator[None]:
-            with door.track_request("let-go", asked.trace), minds.release_mind(asked.mind, _RELEASE_TIMEOUT_S):
-                yield
-
-        return ReleaseMindResponse(held)
-
-    async def drain(request: Request) -> Response:
-        given = _parse_drain_request(await read_body(request))
-        await run_in_thread(lambda _: door.drain(*given))
-        return json_response(door.server_info())
-
-    async def healthz(request: Request) -> Response:
-        refusal, card = draining_error(door), door.server_info()
-        if _over_tcp(request):  # there anybody may ask, without a token
-            card = {name: card[name] for name in ("protocol", "version", "state")}
-        if "since_us" in card:
-            card |= {"since": to_iso(card["since_us"])}
-        return json_response(card) if refusal is None else json_response(refusal | card, 503, {"Retry-After": "1"})
-
-    async def show_metrics(_: Request) -> Response:
-        kind, text = await run_in_thread(lambda _: metrics())
-        return Response(text, headers={"Content-Type": kind})
-
-    async def lead_to_docs(_: Request) -> Response:
-        return RedirectResponse("/docs", 307)
-
-    async def openapi(request: Request) -> Response:
-        made = await run_in_thread(lambda _: document(_over_tcp(request)))
-        return Response(indented(json.dumps(made, separators=(",", ":")).encode()), media_type=JSON)
-
-    async def docs(request: Request) -> Response:
-        page = await run_in_thread(lambda _: docs_page(_over_tcp(request)))
-        return Response(page, media_type="text/html", headers=PAGE_HEADERS)
-
+    api = _Api(minds, door, unlocked, locked_answer)
     handlers: dict[str, Handler | McpHttp] = {
-        "/": lead_to_docs,
-        "/docs": docs,
-        "/openapi.json": openapi,
-        "/healthz": healthz,
-        "/metrics": show_metrics,
-        "/api/report": about("report", lambda actors: actors.report()),
-        "/api/replay": about("replay", lambda actors: {"replayed": actors.replay_dead_letters()}),
-        "/api/release": about("release", lambda actors: {"released": actors.release_quarantined()}),
-        "/api/drain": drain,
-        "/api/let-go": let_go,
-        "/api/unlock": unlock,
-        "/api/lock": lock,
-        "/api/hook": hook,
+        "/": _lead_to_docs,
+        "/docs": _docs,
+        "/openapi.json": _openapi,
+        "/healthz": api.healthz,
+        "/metrics": partial(_show_metrics, metrics),
+        "/api/report": partial(api.about, "report", lambda actors: actors.report()),
+        "/api/replay": partial(api.about, "replay", lambda actors: {"replayed": actors.replay_dead_letters()}),
+        "/api/release": partial(api.about, "release", lambda actors: {"released": actors.release_quarantined()}),
+        "/api/drain": api.drain,
+        "/api/let-go": api.let_go,
+        "/api/unlock": api.unlock,
+        "/api/lock": api.lock,
+        "/api/hook": api.hook,
         "/mcp": mcp,
     }
     app = Router(  # and no `Starlette`: that one has an answer of its own to an error
         routes=[
             *(Route(one.path, handlers[one.path], methods=[one.method]) for one in FIXED),
-            Route("/api/tell/{message}", tell, methods=["POST"]),
-            Route("/api/{message}", ask, methods=["POST"]),
+            Route("/api/tell/{message}", api.tell, methods=["POST"]),
+            Route("/api/{message}", partial(api.ask, lambda: setting("mcp.allow")), methods=["POST"]),
         ],
         lifespan=lambda _: mcp.lifespan(),
     )
@@ -284,29 +321,6 @@ class _Middleware:
         if theirs is not None:
             check_protocol(theirs, self._door)
         return None
-
-
-async def _hook_reply(request: Request, minds: OpenMinds, door: ServerControl, locked_answer: LockedHookReply) -> bytes:
-    """What a hook prints. Whatever is wrong is logged, and the hook told nothing: an assistant must never see it."""
-    came_us = _CLOCK.now_us()  # it may wait for a thread, and for its mind
-    said = {name: request.headers.get(f"mnemic-{name}") for name in ("assistant", "event", "cwd")}
-    assistant, event, cwd = (None if value is None else os.fsdecode(unquote_to_bytes(value)) for value in said.values())
-    try:
-        asked, payload = parse_headers(request.headers), await read_body(request)
-
-        def verb(_: Progress | None) -> bytes:
-            given = (assistant or "", event or "", cwd, payload, request.headers.get("mnemic-off") == "capture")
-            updates_only = request.headers.get("mnemic-updates") == "1"
-            try:
-                with door.track_request("hook", asked.trace), minds.use(asked.mind, create=False) as mind:
-                    return mind.hook_reply(*given, updates_only, came_us)
-            except MindLocked:
-                return locked_answer(asked.mind, *given)
-
-        return await run_in_thread(verb)
-    except MnemicError as error:
-        _log.warning("a hook was told nothing: %s", error.code, extra={"code": error.code})
-        return b""
 
 
 def _check_method(request: Request) -> None:

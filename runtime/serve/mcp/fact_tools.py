@@ -12,12 +12,12 @@ from mnemic.actors.kernel.errors import OwnersChoice, UnknownEntity
 from mnemic.actors.kernel.events import MCP_PREFIX
 from mnemic.actors.kernel.scope_paths import Scopes
 from mnemic.actors.knowledge.changes import Verdict
-from mnemic.actors.knowledge.messages import Conflict, Fact, FactsListed
+from mnemic.actors.knowledge.messages import Conflict, Fact, FactsListed, ListFacts, SettleConflict
 from mnemic.actors.log.changes import DeliveredSpan
 from mnemic.actors.recall.messages import FactRef
-from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import knowledge_view, seconds
-from mnemic.runtime.serve.mcp.access import Access
+from mnemic.runtime.serve.mcp.calls import Call
+from mnemic.runtime.serve.mcp.tool_schemas import IDEMPOTENT_ADD, READ_ONLY, SCOPE, ToolRow
 
 _FACT = ("memory", "text", "state", "said_at", "holds_from", "holds_to", "replaced_by", "speaker", "role", "scope")
 _REF = ("memory", "value", "at", "why", "id")
@@ -25,67 +25,45 @@ _ALL = 1 << 31
 _CONFLICT = ("id", "older", "newer", "grade", "probability", "why", "verdict", "by")
 
 
-def deliver_facts(
-    mind: Mind,
-    assistant: str,
-    session: str,
-    asked: dict[str, Any],
-    scope: Scopes,
-    found: str,
-    unknown: str | None,
-) -> dict[str, Any]:
-    """What holds in a scope that the caller may read, and that it was given is kept.
-
-    Args:
-        unknown: what is said where nothing is known of the caller's project.
-    """
-    if unknown is not None:
-        listed = FactsListed(facts=(), total=0, waiting=0)
-        return _slim(knowledge_view(listed, strict=True, scope=scope, found=found)) | {"degraded": [unknown]}
-    try:
-        listed = mind.facts(scope=scope, **asked)
-    except UnknownEntity as error:
-        listed = FactsListed(facts=(), total=0, waiting=0)
-        said = f"{error} {error.remedy_text}"
-        return _slim(knowledge_view(listed, strict=True, scope=scope, found=found)) | {"degraded": [said]}
-    _note(mind, assistant, session, listed.facts, listed.conflicts)
-    return _slim(knowledge_view(listed, strict=True, scope=scope, found=found))
+def memory_facts(call: Call, *, scope: str | None = None, **asked: Any) -> dict[str, Any]:
+    """What holds, of a thing or all. at: a day. history: what held, too."""
+    path, found, unknown = call.resolve_scope(scope)
+    listed = FactsListed(facts=(), total=0, waiting=0)
+    if unknown is None:
+        try:
+            listed = call.mind.facts(scope=path, **asked)
+        except UnknownEntity as error:
+            unknown = f"{error} {error.remedy_text}"
+    _note(call, listed.facts, listed.conflicts)
+    told = _slim(knowledge_view(listed, strict=True, scope=path, found=found))
+    return told if unknown is None else told | {"degraded": [unknown]}
 
 
-def settle_conflict(
-    mind: Mind, assistant: str, session: str, access: Access, id: str, verdict: Verdict, scope: Scopes, now: int
-) -> dict[str, Any]:
-    """Settle a pair of statements of a scope that the caller may write to, as its word.
-
-    Raises:
-        UnknownConflict: there is no such pair there.
-        OwnersChoice: it may not write there, or its user has settled it.
-    """
-    for path in [scope] if isinstance(scope, str) else scope:
-        access.check_write(path, now=now)
-    settled = () if "write-all" in access.rights else mind.conflicts(replaced=True, scope=scope, k=_ALL).conflicts
+def memory_settle(call: Call, *, id: str, verdict: Verdict, scope: str | None = None) -> dict[str, Any]:
+    """Settle a conflict as the user said."""
+    path = call.resolve_scope(scope)[0]
+    for one in [path] if isinstance(path, str) else path:
+        call.access.check_write(one, now=call.clock.now_us())
+    may_change_all = "write-all" in call.access.rights
+    settled = () if may_change_all else call.mind.conflicts(replaced=True, scope=path, k=_ALL).conflicts
     if any(one.id == id.strip().casefold() and one.by and not one.by.startswith(MCP_PREFIX) for one in settled):
-        command = mind.command("conflicts", id, verdict)
+        command = call.mind.command("conflicts", id, verdict)
         what = f"By MCP nothing is settled that its user settled (who may, by `{command}`)"
         raise OwnersChoice(what=what, right="write-all")
-    kept = mind.settle(id, verdict, scope=scope, by=f"{MCP_PREFIX}{assistant}")
-    _note(mind, assistant, session, (), (kept.conflict,))
-    view = knowledge_view(kept, strict=True, scope=scope, found="")
-    return {
-        "conflict": _conflict(view["conflict"], scope),
-        "changed": view["changed"],
-        "undo": mind.command("conflicts", id, "open"),
-    }
+    kept = call.mind.settle(id, verdict, scope=path, by=f"{MCP_PREFIX}{call.assistant}")
+    _note(call, (), (kept.conflict,))
+    view = knowledge_view(kept, strict=True, scope=path, found="")
+    undo = call.mind.command("conflicts", id, "open")
+    return {"conflict": _conflict(view["conflict"], path), "changed": view["changed"], "undo": undo}
 
 
-def _note(mind: Mind, assistant: str, session: str, facts: tuple[Fact, ...], conflicts: tuple[Conflict, ...]) -> None:
+def _note(call: Call, facts: tuple[Fact, ...], conflicts: tuple[Conflict, ...]) -> None:
     told = [*facts, *(one for pair in conflicts for one in (pair.older, pair.newer))]
     spans = [_span(one.memory, one.text_byte, one.text, "it asked for what holds") for one in told]
     refs: list[FactRef] = [one.replaced_by for one in facts if one.replaced_by is not None]
     spans += [_span(one.memory, one.start_byte, one.value, "it stands for what was asked for") for one in refs]
     unique = {(one.memory, one.start): one for one in spans}
-    if unique:
-        mind.note_delivery(assistant, session, list(unique.values()))
+    call.note_delivery(list(unique.values()))
 
 
 def _span(memory: bytes, start: int, value: bytes, why: str) -> DeliveredSpan:
@@ -118,3 +96,9 @@ def _fact(view: dict[str, Any], scope: Scopes) -> dict[str, Any]:
 def _conflict(view: dict[str, Any], scope: Scopes) -> dict[str, Any]:
     told = {name: view[name] for name in _CONFLICT if view[name] != ""}
     return told | {name: _fact(view[name], scope) for name in ("older", "newer")}
+
+
+FACT_TOOLS = (
+    ToolRow(memory_facts, READ_ONLY, ListFacts, "entity at history scope", {"scope": SCOPE}),
+    ToolRow(memory_settle, IDEMPOTENT_ADD, SettleConflict, "id verdict scope", {"scope": SCOPE}),
+)

@@ -25,7 +25,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from mnemic.actors.kernel.events import escape_surrogates
 from mnemic.runtime.serve.http.responses import BODY_BYTES, read_body
-from mnemic.runtime.serve.mcp.tools import CURRENT_CALLER, Caller
+from mnemic.runtime.serve.mcp.calls import CURRENT_CALLER, Caller
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 

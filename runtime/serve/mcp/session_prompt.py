@@ -7,7 +7,6 @@ is `mnemic.runtime.serve.mcp.tools`.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 from mcp import MCPError
@@ -17,9 +16,9 @@ from mcp.types import INTERNAL_ERROR, INVALID_PARAMS
 from pydantic import Field
 
 from mnemic.actors.kernel.errors import BadInput, MnemicError
-from mnemic.actors.kernel.scope_paths import ScopeRef
-from mnemic.runtime.api.mind import Mind
-from mnemic.runtime.serve.mcp.tool_schemas import error_text, find_unknown
+from mnemic.runtime.minds.projects import resolve_scope
+from mnemic.runtime.serve.mcp.calls import Answerer, Call
+from mnemic.runtime.serve.mcp.tool_schemas import assistant_name, error_text, find_unknown
 
 _DESCRIPTION = "What this project's memory has from earlier sessions: where it was left off, and what holds"
 _NOTHING = "Mnemic has nothing to tell at the start of a session here"
@@ -36,16 +35,12 @@ class _Prompt(Prompt):
         return await super().render(arguments, context)
 
 
-def session_prompt(tell: Callable[[Context[Any, Any], str | None], Awaitable[str]]) -> Prompt:
-    """The prompt.
-
-    Args:
-        tell: says it, given the scope that was named; it may raise `MnemicError`.
-    """
+def session_prompt(calls: Answerer) -> Prompt:
+    """The prompt."""
 
     async def session_context(context: Context[Any, Any], scope: _Scope = None) -> str:
         try:
-            return await tell(context, scope)
+            return await calls.answer("session_context", lambda call: _tell(call, scope), assistant_name(context))
         except MnemicError as error:
             code = INVALID_PARAMS if isinstance(error, BadInput) else INTERNAL_ERROR
             raise MCPError(code, error_text(error)) from error
@@ -53,15 +48,14 @@ def session_prompt(tell: Callable[[Context[Any, Any], str | None], Awaitable[str
     return _Prompt.from_function(session_context, title="Session context", description=_DESCRIPTION)
 
 
-def tell_session(mind: Mind, assistant: str, session: str, place: ScopeRef | None, unkept: bool, unknown: str) -> str:
-    """What the start hook of a session would tell in a project, or a sentence that there is nothing.
-
-    Args:
-        place: the project; ``None`` where none is known.
-        unkept: whether the capture is switched off where the assistant was started.
-        unknown: why nothing is known of the project, where that is so.
-    """
+def _tell(call: Call, scope: str | None) -> str:
+    """What the start hook of a session would tell in a project, or a sentence that there is nothing."""
+    unknown, folder = call.resolve_scope(scope)[2], call.caller.folder
+    place = None if folder is None else call.mind.folder_place(folder)
+    if scope is not None:
+        place = resolve_scope(scope, None)
     told = ""
     if place is not None:
-        told = mind.session_briefing(place, assistant=assistant, session=session, unkept=unkept).text
+        asking = {"assistant": call.assistant, "session": call.caller.session}
+        told = call.mind.session_briefing(place, **asking, unkept=call.is_private).text
     return told or f"{_NOTHING}{f': {unknown}' if unknown else ''}."

@@ -38,8 +38,8 @@ from mnemic.runtime.engine.engine import safe_cause
 from mnemic.runtime.keys.keys import random_id
 from mnemic.runtime.minds.run_dir import LINE_BYTES, OLDEST_PIPE, PROTOCOL
 from mnemic.runtime.serve.http.responses import check_protocol, draining_error
+from mnemic.runtime.serve.mcp.calls import CURRENT_CALLER, Caller
 from mnemic.runtime.serve.mcp.http import escape_line_surrogates
-from mnemic.runtime.serve.mcp.tools import CURRENT_CALLER, Caller
 from mnemic.runtime.serve.server_control import ServerControl
 
 _log = logging.getLogger("mnemic.mcp")

@@ -1,12 +1,13 @@
-"""Builds MCP tools with compact JSON schemas and uniform error results; their parameters are those of the verb."""
+"""Makes MCP tools of rows, with compact JSON schemas and uniform errors; their parameters are those of the verb."""
 
 from __future__ import annotations
 
 import difflib
 import inspect
 import types
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple, Union, get_args, get_origin
 
 import msgspec
 from mcp.server.mcpserver import Context
@@ -16,50 +17,79 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import ValidationError
 
 from mnemic.actors.kernel.errors import BadInput, InvalidValue, MissingArgument, MnemicError, UnknownArgument
-from mnemic.actors.kernel.message import Id, Text, Time, from_json, safe_operand
+from mnemic.actors.kernel.message import Id, Message, Text, Time, from_json, safe_operand
 from mnemic.actors.kernel.times import UTC_ZONE, Zone
-
-T = TypeVar("T")
 
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 """A tool that changes nothing."""
 IDEMPOTENT_ADD = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
-"""A tool that adds, and adds the same thing once."""
-IDEMPOTENT_HIDE = ToolAnnotations(
-    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-)
-"""A tool that hides, once, what a command shows again: nothing is destroyed."""
-
+"""A tool that adds, or hides what a command shows again, and does so once: nothing is destroyed."""
 
 _JSON_TYPES: dict[Any, Any] = {Id: str, Text: str, Time: str}
 """How a model writes what a verb takes; all else as it is."""
 
 
-def takes(
-    verb: type[msgspec.Struct], *names: str, **unlike: tuple[Any, Any]
-) -> Callable[[Callable[..., Awaitable[T]]], Callable[..., Awaitable[T]]]:
-    """Give a tool's function, which takes ``(context, **given)``, the parameters of fields of a verb.
+def read_arguments(verb: type[msgspec.Struct], given: dict[str, Any], zone: Zone = UTC_ZONE) -> dict[str, Any]:
+    """What was given of a verb's fields, as its Python method takes it; whatever else was given stays as it is.
 
     Args:
-        names: of the fields, and of what the tool alone takes, in the order of the schema.
-        unlike: type and default of what the tool alone takes, or offers otherwise than the verb.
+        zone: that a time without an offset is in.
+
+    Raises:
+        NoSuchMemory, BadTime: an id or a time is none.
     """
-    fields = {field.name: field for field in msgspec.structs.fields(verb)}
-    kept = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Context[Any, Any])
+    return from_json(verb, {name: value for name, value in given.items() if value is not None}, zone)
 
-    def with_parameters(function: Callable[..., Awaitable[T]]) -> Callable[..., Awaitable[T]]:
-        parameters = [kept]
-        for name in names:
-            hint, default = unlike.get(name) or _json_parameter(fields[name])
-            parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=hint, default=default))
-        answer = get_type_hints(function)["return"]
-        function.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": answer}
-        function.__signature__ = inspect.Signature(parameters, return_annotation=answer)  # type: ignore[attr-defined]
-        return function
 
-    return with_parameters
+_NAME_CHARS = 64
+
+SCOPE = (str | None, None)
+"""Type and default of a parameter that names a project; absent, it is the caller's own."""
+SCOPES = (str | list[str] | None, None)
+"""The same of one that may name several."""
+
+
+class ToolRow(NamedTuple):
+    """One tool."""
+
+    answer: Callable[..., dict[str, Any]]
+    """Answers a call, given the arguments; its name is the tool's, and its docstring the description."""
+    annotations: ToolAnnotations
+    """What it does to the memory."""
+    verb: type[msgspec.Struct] = Message
+    """Has the fields that are its parameters."""
+    parameters: str = ""
+    """Names of the fields, and of what the tool alone takes, in the order of the schema."""
+    unlike: Mapping[str, tuple[Any, Any]] = MappingProxyType({})
+    """Type and default of what the tool alone takes, or offers otherwise than the verb."""
+    answered: str = ""
+    """What is always in its answer, which is all that its schema says: a value tells the rest itself."""
+    read: Callable[[type[msgspec.Struct], dict[str, Any], Zone], dict[str, Any]] = read_arguments
+    """Reads the arguments, before the mind is opened."""
+
+
+def make_tool(row: ToolRow, answer: Callable[[ToolRow, Context[Any, Any], dict[str, Any]], Awaitable[Any]]) -> Tool:
+    """A tool, answered by `answer`, which is given what the model gave."""
+
+    async def run(context: Context[Any, Any], **given: Any) -> dict[str, Any]:
+        told: dict[str, Any] = await answer(row, context, given)
+        return told
+
+    fields = {field.name: field for field in msgspec.structs.fields(row.verb)}
+    parameters = [inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Context[Any, Any])]
+    for name in row.parameters.split():
+        hint, default = row.unlike.get(name) or _json_parameter(fields[name])
+        parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=hint, default=default))
+    run.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": dict[str, Any]}
+    run.__signature__ = inspect.Signature(parameters, return_annotation=dict[str, Any])  # type: ignore[attr-defined]
+    description = " ".join((row.answer.__doc__ or "").split())
+    made = _Tool.from_function(run, name=row.answer.__name__, description=description, annotations=row.annotations)
+    # That nothing else is taken is told to who tries, and not in each session.
+    made.parameters = _slim_schema(made.parameters)
+    made.fn_metadata.output_schema = {"type": "object"} | ({"required": row.answered.split()} if row.answered else {})
+    return made
 
 
 def _json_parameter(field: msgspec.structs.FieldInfo) -> tuple[Any, Any]:
@@ -69,18 +99,6 @@ def _json_parameter(field: msgspec.structs.FieldInfo) -> tuple[Any, Any]:
         (hint,) = (part for part in get_args(hint) if part is not type(None))
     hint = list[str] if get_origin(hint) is tuple else _JSON_TYPES.get(hint, hint)
     return (hint, inspect.Parameter.empty) if field.required else (hint | None, None)
-
-
-def read_arguments(verb: type[msgspec.Struct], given: dict[str, Any], zone: Zone = UTC_ZONE) -> dict[str, Any]:
-    """What was given of a verb's fields, as its Python method takes it.
-
-    Args:
-        zone: that a time without an offset is in.
-
-    Raises:
-        NoSuchMemory, BadTime: an id or a time is none.
-    """
-    return from_json(verb, {name: value for name, value in given.items() if value is not None}, zone)
 
 
 class _Tool(Tool):
@@ -103,20 +121,6 @@ class _Tool(Tool):
             return _error_result(cause)
 
 
-def tool(verb: Callable[..., Awaitable[Any]], annotations: ToolAnnotations, *answered: str) -> Tool:
-    """A tool of the function's name; its docstring is the description.
-
-    Args:
-        answered: what is always in its answer, which is all that its schema says: a value tells the rest itself.
-    """
-    made = _Tool.from_function(verb, description=" ".join((verb.__doc__ or "").split()), annotations=annotations)
-    made.parameters = _slim_schema(
-        made.parameters
-    )  # that nothing else is taken is told to who tries, and not in each session
-    made.fn_metadata.output_schema = {"type": "object"} | ({"required": list(answered)} if answered else {})
-    return made
-
-
 def find_unknown(tool: str, given: Iterable[str], known: Sequence[str]) -> UnknownArgument | None:
     """The error about the first argument that a tool or a prompt does not take; ``None`` where it takes all."""
     stray = next((name for name in given if name not in known), None)
@@ -125,6 +129,13 @@ def find_unknown(tool: str, given: Iterable[str], known: Sequence[str]) -> Unkno
     near = difflib.get_close_matches(stray, known, n=1)
     hint = f"Did you mean {near[0]!r}? " if near else ""
     return UnknownArgument(tool=tool, name=stray, near=hint, known=", ".join(known) or "nothing")
+
+
+def assistant_name(context: Context[Any, Any]) -> str:
+    """What the assistant calls itself."""
+    told = context.session.client_params
+    name = told.client_info.name if told is not None else ""
+    return "".join(letter for letter in name if letter.isprintable())[:_NAME_CHARS] or "mcp"
 
 
 def error_text(error: MnemicError) -> str:

@@ -18,7 +18,9 @@ from mcp import ClientSession, MCPError
 from mcp.types import TextContent, TextResourceContents
 
 import mnemic
-from mnemic.runtime.serve.mcp.tools import HIT_BYTES, INSTRUCTIONS, PAGE_BYTES
+from mnemic.runtime.serve.mcp.memory_tools import PAGE_BYTES
+from mnemic.runtime.serve.mcp.recall_tools import HIT_BYTES
+from mnemic.runtime.serve.mcp.tools import INSTRUCTIONS
 from tests.paths import ROOT
 from tests.processes.faces import claude_turn, git_project, lines, turn
 from tests.processes.hosted import Hosted, hosted
