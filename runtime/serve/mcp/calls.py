@@ -24,11 +24,9 @@ from mnemic.runtime.serve.mcp.access import Access
 from mnemic.runtime.serve.open_minds import OpenMinds
 from mnemic.runtime.serve.server_control import ServerControl, run_in_thread
 
-_CAPTURE_TOOLS = ("memory_capture",)
-_RECALL_TOOLS = (
-    *("memory_recall", "memory_shape", "memory_get", "memory_facts", "memory_settle", "memory"),
-    *("communities", "community", "night", "session_context"),
-)
+_CAPTURES = ("memory_capture",)
+_TELLS_NOTHING = ("memory_forget", "memory_sleep", "memory_status", "status")
+"""Tools and resources that tell no memory; all others are refused where recall is switched off."""
 _UNKNOWN_SCOPE = "no memory is in this folder's project ({path}) yet"
 """The first time that the store can tell: no memory was said before it."""
 _UNKNOWN_DEFAULT = (
@@ -216,7 +214,7 @@ def _check_switched_off(name: str, off: str) -> None:
     Raises:
         SwitchedOff: that is it.
     """
-    if name in _CAPTURE_TOOLS and off in ("capture", "both"):
+    if name in _CAPTURES and off in ("capture", "both"):
         raise SwitchedOff(what="nothing of it is captured")
-    if name in _RECALL_TOOLS and off in ("recall", "both"):
+    if name not in (*_CAPTURES, *_TELLS_NOTHING) and off in ("recall", "both"):
         raise SwitchedOff(what="nothing is told to it")

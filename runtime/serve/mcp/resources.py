@@ -95,8 +95,9 @@ def _spans(listed: NightListed, why: str) -> Iterator[DeliveredSpan]:
     if isinstance(listed, DerivedListed):  # no word of them is given
         yield from (DeliveredSpan(memory=id, start=0, stop=0, why=why) for one in listed.derived for id in one.memories)
         return
-    parts = [listed.entries] if isinstance(listed, ProfileShown) else [digest.sentences for digest in listed.digests]
-    for one in chain.from_iterable(parts):
+    digests = listed.digests if isinstance(listed, DigestsListed) else ()
+    entries = listed.entries if isinstance(listed, ProfileShown) else ()
+    for one in (*entries, *chain.from_iterable(digest.sentences for digest in digests)):
         yield DeliveredSpan(memory=one.memory, start=one.start_byte, stop=one.start_byte + len(one.data), why=why)
 
 
