@@ -7,44 +7,28 @@ from importlib import import_module
 
 import click
 
-SUBJECTS: dict[str, tuple[str, ...]] = {
-    "Start": ("setup", "demo", "status", "doctor", "completions", "help"),
-    "Ask": ("recall", "shape", "show", "log"),
-    "Keep": ("capture", "remember", "correct", "forget", "scope", "pause", "resume"),
+_COMMANDS: dict[str, str] = {
+    "Start": "start.setup:setup processes:demo status:status,doctor start.completions:completions start.help:help",
+    "Ask": "recall:recall,shape log:show,log",
+    "Keep": "capture:capture correct:remember,correct forget:forget scope:scope capture:pause,resume",
     "What is known": (
-        *("facts", "timeline", "entities", "entity", "conflicts", "communities"),
-        *("digest", "procedures", "profile"),
+        "derived.facts:facts,timeline,entities,entity,conflicts derived.communities:communities"
+        " derived.sleep:digest,procedures,profile"
     ),
-    "Nights": ("sleep", "nights", "derived"),
-    "Assistants": ("hooks", "mcp", "serve", "service", "uninstall"),
-    "Keys and copies": ("init", "minds", "unlock", "lock", "rekey", "backup", "restore", "export", "import"),
-    "Research": ("experiment",),
+    "Nights": "derived.sleep:sleep,nights,derived",
+    "Assistants": "hooks.commands:hooks processes:mcp,serve service:service hooks.commands:uninstall",
+    "Keys and copies": "keys:init minds:minds keys:unlock,lock,rekey move:backup,restore,export,import",
+    "Research": "experiment:experiment",
 }
+"""By subject the modules of `mnemic.cli`, each with the commands that it adds. To load all of them took a quarter of
+the time of a recall."""
+_MODULES: dict[str, str] = {}
+SUBJECTS: dict[str, tuple[str, ...]] = {}
 """Each command stands in one of them."""
-_COMMANDS: dict[str, tuple[str, ...]] = {
-    "capture": ("capture", "pause", "resume"),
-    "correct": ("remember", "correct"),
-    "derived.communities": ("communities",),
-    "derived.facts": ("facts", "timeline", "conflicts", "entities", "entity"),
-    "derived.sleep": ("sleep", "nights", "derived", "digest", "procedures", "profile"),
-    "experiment": ("experiment",),
-    "forget": ("forget",),
-    "hooks.commands": ("hooks", "uninstall"),
-    "keys": ("init", "unlock", "lock", "rekey"),
-    "log": ("log", "show"),
-    "minds": ("minds",),
-    "move": ("backup", "restore", "export", "import"),
-    "processes": ("serve", "mcp", "demo"),
-    "recall": ("recall", "shape"),
-    "scope": ("scope",),
-    "service": ("service",),
-    "start.completions": ("completions",),
-    "start.help": ("help",),
-    "start.setup": ("setup",),
-    "status": ("status", "doctor"),
-}
-"""By module of `mnemic.cli` the commands that it adds. To load all of them took a quarter of the time of a recall."""
-_MODULES = {name: f"mnemic.cli.{module}" for module, names in _COMMANDS.items() for name in names}
+for _subject, _parts in _COMMANDS.items():
+    _pairs = [part.split(":") for part in _parts.split()]
+    SUBJECTS[_subject] = tuple(name for _, names in _pairs for name in names.split(","))
+    _MODULES |= {name: f"mnemic.cli.{module}" for module, names in _pairs for name in names.split(",")}
 
 
 class SubjectGroup(click.Group):

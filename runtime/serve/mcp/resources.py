@@ -8,7 +8,7 @@ nights, what concerns the caller's own project is told. What was given of memori
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -95,9 +95,9 @@ def _spans(listed: NightListed, why: str) -> Iterator[DeliveredSpan]:
     if isinstance(listed, DerivedListed):  # no word of them is given
         yield from (DeliveredSpan(memory=id, start=0, stop=0, why=why) for one in listed.derived for id in one.memories)
         return
-    digests = listed.digests if isinstance(listed, DigestsListed) else ()
-    entries = listed.entries if isinstance(listed, ProfileShown) else ()
-    for one in (*entries, *chain.from_iterable(digest.sentences for digest in digests)):
+    parts: list[Sequence[Any]] = [listed.entries] if isinstance(listed, ProfileShown) else []
+    parts += [digest.sentences for digest in listed.digests] if isinstance(listed, DigestsListed) else []
+    for one in chain.from_iterable(parts):
         yield DeliveredSpan(memory=one.memory, start=one.start_byte, stop=one.start_byte + len(one.data), why=why)
 
 
