@@ -24,13 +24,7 @@ from mnemic.actors.recall.messages import GetMemories, Memory
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.views import memory_view, similar_view
 from mnemic.runtime.serve.mcp.calls import Call
-from mnemic.runtime.serve.mcp.tool_schemas import (
-    IDEMPOTENT_ADD,
-    READ_ONLY,
-    SCOPE,
-    ToolRow,
-    read_arguments,
-)
+from mnemic.runtime.serve.mcp.tool_schemas import IDEMPOTENT_ADD, READ_ONLY, SCOPE, ToolRow, read_arguments
 
 PAGE_BYTES = 256 << 10
 _USERS_OWN = "{id} stands: its user said or kept it, and replaces it by `{command}`"

@@ -27,6 +27,7 @@ IDEMPOTENT_ADD = ToolAnnotations(
 )
 """A tool that adds, or hides what a command shows again, and does so once: nothing is destroyed."""
 
+_NAME_CHARS = 64
 _JSON_TYPES: dict[Any, Any] = {Id: str, Text: str, Time: str}
 """How a model writes what a verb takes; all else as it is."""
 
@@ -42,8 +43,6 @@ def read_arguments(verb: type[msgspec.Struct], given: dict[str, Any], zone: Zone
     """
     return from_json(verb, {name: value for name, value in given.items() if value is not None}, zone)
 
-
-_NAME_CHARS = 64
 
 SCOPE = (str | None, None)
 """Type and default of a parameter that names a project; absent, it is the caller's own."""
