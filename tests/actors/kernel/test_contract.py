@@ -64,7 +64,7 @@ def test_every_message_an_actor_takes_is_named_where_it_handles_them_or_is_the_o
     (handle,) = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == "handle")
     names = {node.id for node in ast.walk(handle) if isinstance(node, ast.Name)}
     module = vars(inspect.getmodule(actor))
-    several = {message for name in names if isinstance(module.get(name), tuple) for message in module[name]}
+    several = {message for name in names if isinstance(module.get(name), tuple | dict) for message in module[name]}
     unnamed = {message for message in actor.takes if message.__name__ not in names} - several
     assert len(unnamed) <= 1, "one may be what is left"
 
