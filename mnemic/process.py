@@ -57,7 +57,7 @@ def serve_embedded(
     home: Path,
     card: ServerInfo,
     clock: Clock,
-    meeting: RunDir,
+    run_dir: RunDir,
     sockets: Sequence[socket.socket],
     tcp: TcpListener | None,
     release: Callable[[], None],
@@ -71,15 +71,15 @@ def serve_embedded(
     def make_engine(folder: MindFolder, keys: Keys) -> Engine:
         return EmbeddedEngine(clock, stop_timeout_s=_ACTOR_STOP_S)
 
-    process = ServerProcess(home, card, clock, meeting, make_engine, release=release)
-    return process.run(sockets, tcp, vanish=meeting.unpublish)
+    process = ServerProcess(home, card, clock, run_dir, make_engine, release=release)
+    return process.run(sockets, tcp, vanish=run_dir.unpublish)
 
 
 def serve_on_ray(
     home: Path,
     card: ServerInfo,
     clock: Clock,
-    meeting: RunDir,
+    run_dir: RunDir,
     sockets: Sequence[socket.socket],
     tcp: TcpListener | None,
     address: str | None,
@@ -99,20 +99,20 @@ def serve_on_ray(
     try:
         make_engine = ray_engine_factory(cluster, clock, stop_timeout_s=_ACTOR_STOP_S)
         lost = cluster.lost_reason if local is None else local.lost_reason
-        return ServerProcess(home, card, clock, meeting, make_engine, lost).run(sockets, tcp, vanish=meeting.unpublish)
+        return ServerProcess(home, card, clock, run_dir, make_engine, lost).run(sockets, tcp, vanish=run_dir.unpublish)
     finally:
         (cluster.close if local is None else local.stop)()
 
 
 class ServerProcess:
-    """The home's process; the door that its faces ask about it."""
+    """The home's process; its faces ask it about its state."""
 
     def __init__(
         self,
         home: Path,
         card: ServerInfo,
         clock: Clock,
-        meeting: RunDir,
+        run_dir: RunDir,
         make_engine: EngineFactory,
         lost: Callable[[], str | None] = lambda: None,
         release: Callable[[], None] = lambda: None,
@@ -128,7 +128,7 @@ class ServerProcess:
         self._home = home
         self._card = msgspec.structs.replace(card, settings=settings_digest(home))  # an edit from now on is one
         self._clock = clock
-        self._meeting = meeting
+        self._run_dir = run_dir
         self._lost = lost
         self._release = release
         self._settings_error = ""
@@ -302,7 +302,7 @@ class ServerProcess:
         set_level(self._actor_systems.settings["runtime.log_level"])
         self._card = msgspec.structs.replace(self._card, settings=read)
         try:
-            self._meeting.publish(self._card)
+            self._run_dir.publish(self._card)
         except (StoreReadOnly, DiskFull) as error:
             # It serves on: only `doctor` does not see yet that they are in force.
             _log.warning("the card was not written: %s", error.code)
@@ -327,11 +327,11 @@ class ServerProcess:
         self._is_replaced, self._leave_reason = True, f"the settings name the engine {engine}"
 
     def _publish_state(self, state: str, cause: str = "") -> None:
-        written = self._meeting.read_info() or self._card
+        written = self._run_dir.read_info() or self._card
         self._card = msgspec.structs.replace(
             self._card, state=state, cause=cause or written.cause, restarts=written.restarts
         )
-        self._meeting.publish(self._card)
+        self._run_dir.publish(self._card)
 
     def _faces(self, http: socket.socket, mcp: socket.socket, tcp: TcpListener | None) -> FaceServer:
         def setting(name: str) -> Any:

@@ -100,8 +100,8 @@ def _serve_once(home: Path, options: ServeOptions, clock: Clock, say: Callable[[
             _require_ray(options.address)
         if options.on_demand and _service_serves(home, clock):
             return 0
-        meeting = acquire_home(home, clock, foreground=not options.on_demand)
-        return 0 if meeting is None else _serve_locked(home, options, clock, say, meeting, engine, release)
+        run_dir = acquire_home(home, clock, foreground=not options.on_demand)
+        return 0 if run_dir is None else _serve_locked(home, options, clock, say, run_dir, engine, release)
 
 
 def _serve_locked(
@@ -109,7 +109,7 @@ def _serve_locked(
     options: ServeOptions,
     clock: Clock,
     say: Callable[[str], None],
-    meeting: RunDir,
+    run_dir: RunDir,
     engine: str,
     release: Callable[[], None],
 ) -> int:
@@ -123,7 +123,7 @@ def _serve_locked(
         _clean_up_ray(home)
         tcp = _bind_tcp(home, options, say)
         sockets += [] if tcp is None else [tcp.listening]
-        folder, http, mcp = meeting.bind_sockets()
+        folder, http, mcp = run_dir.bind_sockets()
         sockets[:0] = [http, mcp]
         card = ServerInfo(
             protocol=PROTOCOL,
@@ -137,7 +137,7 @@ def _serve_locked(
             tcp=None if tcp is None else _address(tcp.listening),
             started_in="" if options.on_demand else _working_folder(),
         )
-        meeting.publish(card)
+        run_dir.publish(card)
         release()
         serving = _serving_text(home, card, tcp)
         if engine == "ray":
@@ -145,7 +145,7 @@ def _serve_locked(
             with log_to(log_path(home), rotate=False):
                 try:
                     return DriverParent(
-                        meeting, card, clock, card.pid, ready=lambda: _say_if_heard(say, serving), release=release
+                        run_dir, card, clock, card.pid, ready=lambda: _say_if_heard(say, serving), release=release
                     ).run(lambda numbers: _child_command(home, options, numbers), sockets)
                 finally:
                     _clean_up_ray(home)  # a child that was killed has left it
@@ -153,12 +153,12 @@ def _serve_locked(
         with log_to(log_path(home)):
             from mnemic.process import serve_embedded  # here: it loads all there is, and clients may knock by now
 
-            return serve_embedded(home, card, clock, meeting, sockets, tcp, release)
+            return serve_embedded(home, card, clock, run_dir, sockets, tcp, release)
     finally:
-        meeting.unpublish()
+        run_dir.unpublish()
         for one in sockets:
             one.close()
-        meeting.release_server_lock()
+        run_dir.release_server_lock()
 
 
 def acquire_home(home: Path, clock: Clock, *, foreground: bool) -> RunDir | None:
@@ -168,13 +168,13 @@ def acquire_home(home: Path, clock: Clock, *, foreground: bool) -> RunDir | None
         AlreadyServed: another one was started in the foreground.
         NotServed: another one does not leave.
     """
-    meeting = RunDir(home)
-    meeting.prepare()
+    run_dir = RunDir(home)
+    run_dir.prepare()
     until = clock.monotonic_s() + _LOCK_TIMEOUT_S
     pause = threading.Event()
     asked: set[tuple[int, str]] = set()
-    while not meeting.acquire_server_lock():
-        card = meeting.read_info()
+    while not run_dir.acquire_server_lock():
+        card = run_dir.read_info()
         if card is not None and card.state != "draining" and card.is_alive():
             if not foreground:
                 return None
@@ -186,18 +186,18 @@ def acquire_home(home: Path, clock: Clock, *, foreground: bool) -> RunDir | None
         if clock.monotonic_s() > until:
             raise not_served(home, "another process holds its lock")
         pause.wait(0.05)
-    return meeting
+    return run_dir
 
 
 def _service_serves(home: Path, clock: Clock) -> bool:
     """Have the home's service started, where there is one and nobody serves; returns whether it serves now."""
-    meeting = RunDir(home)
-    card = meeting.read_info()
+    run_dir = RunDir(home)
+    card = run_dir.read_info()
     if card is not None and card.is_alive() and card.state != "draining":
         return False  # somebody else was quicker
-    if not wake_service(meeting.folder):
+    if not wake_service(run_dir.folder):
         return False
-    card = meeting.read_info()
+    card = run_dir.read_info()
     if card is not None and card.protocol < PROTOCOL:  # the service is another installation's: it is of no use here
         request_drain(card, "an older service")
         wait_exited(card, clock, _LOCK_TIMEOUT_S)
@@ -306,8 +306,8 @@ def _run_ray_child(home: Path, options: ServeOptions, clock: Clock, numbers: Seq
         os.set_inheritable(number, False)
     *listening, life = numbers
     sockets = [socket.socket(fileno=number) for number in listening]
-    meeting = RunDir(home)
-    card = meeting.read_info()
+    run_dir = RunDir(home)
+    card = run_dir.read_info()
     if card is None:
         raise not_served(home, "its parent went before it began")
     threading.Thread(target=_exit_with_parent, args=(life,), daemon=True, name="mnemic-parent").start()
@@ -316,7 +316,7 @@ def _run_ray_child(home: Path, options: ServeOptions, clock: Clock, numbers: Seq
         from mnemic.runtime.serve.http.tcp import tcp_listener
 
         tcp = tcp_listener(str(options.http), sockets[2], **_tcp_options(home, options)) if sockets[2:] else None
-        return serve_on_ray(home, card, clock, meeting, sockets, tcp, options.address)
+        return serve_on_ray(home, card, clock, run_dir, sockets, tcp, options.address)
 
 
 def _exit_with_parent(life: int) -> None:

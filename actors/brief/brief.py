@@ -84,7 +84,7 @@ CountMemories = Callable[[Sequence[Sequence[str]]], tuple[int, list[int]]]
 
 def answer_brief(
     asked: Brief,
-    habits: BriefSettings,
+    settings: BriefSettings,
     source: SnapshotSource,
     recall: Callable[[Recall, Context], Recalled],
     count_memories: CountMemories,
@@ -98,7 +98,7 @@ def answer_brief(
         find_hint: finds what helped against a failure before, and the scope where that was.
         count_memories: as of the last recall.
     """
-    budget = habits.budget(asked)
+    budget = settings.budget(asked)
     if not budget:
         return Briefed(text="", memories=(), tokens=0)
     degraded: list[str] = []
@@ -121,7 +121,7 @@ def answer_brief(
         scope, why = None, {}
         if not asked.updates_only:
             scope, why, quotes, degraded = _relevant_memories(asked, source, recall, count_memories, context)
-        scope, updates = _updates(asked, scope, source, context) if habits.updates else (scope, [])
+        scope, updates = _updates(asked, scope, source, context) if settings.updates else (scope, [])
         text, parts = compose_prompt(quotes, budget, updates, context.clock)
         why |= {pair.older.id: "this session was told so, and it holds no more" for pair in updates}
         why |= {pair.newer.id: "it replaces what this session was told" for pair in updates}

@@ -81,22 +81,22 @@ class CaptureFilter:
         self,
         snapshots: SnapshotSource,
         pauses: Callable[[], Sequence[PauseSpan]],
-        silenced: Callable[[str | None], bool],
-        admitted: Callable[[Sequence[str], Sequence[str]], bool],
+        is_ignored_folder: Callable[[str | None], bool],
+        is_allowed: Callable[[Sequence[str], Sequence[str]], bool],
         settings: Mapping[str, Any],
     ) -> None:
         """Leave nothing out yet.
 
         Args:
             pauses: reads all pauses of the mind, or raises `PausesUnreadable`; not asked before it matters.
-            silenced: whether the project of a folder has asked that nothing of it be remembered by itself.
-            admitted: whether the settings let a project in, by its scopes and by its folders.
+            is_ignored_folder: whether the project of a folder has asked that nothing of it be remembered by itself.
+            is_allowed: whether the settings let a project in, by its scopes and by its folders.
             settings: those in force.
         """
         self._snapshots = snapshots
         self._pauses = pauses
-        self._is_ignored_folder = silenced
-        self._is_allowed = admitted
+        self._is_ignored_folder = is_ignored_folder
+        self._is_allowed = is_allowed
         self._kinds = frozenset(settings["capture.leave_out"])
         self._names_projects = bool(settings["capture.allow"] or settings["capture.deny"])
         self.rule_texts = describe_rules(settings)

@@ -98,7 +98,7 @@ class QuarantineRecord(ChangeBase, frozen=True, kw_only=True, tag="quarantine"):
     """Keep a record that could not be understood, out of the way."""
 
     record: bytes
-    """Its id; one that is aside already stays as it is."""
+    """Its id; one that is quarantined already stays as it is."""
     assistant: str
     """The host it comes from."""
     event: str
@@ -116,12 +116,12 @@ class QuarantineRecord(ChangeBase, frozen=True, kw_only=True, tag="quarantine"):
 
 
 class ReleaseRecord(ChangeBase, frozen=True, kw_only=True, tag="readmit"):
-    """Say that a record that was set aside has been understood after all; goes with the memories that were in it. Its
+    """Say that a quarantined record has been understood after all; goes with the memories that were in it. Its
     payload is let go of.
     """
 
     record: bytes
-    """Its id; one that is not aside, or was readmitted before, stays as it is."""
+    """Its id; one that is not quarantined, or was readmitted before, stays as it is."""
 
 
 class QueueTranscript(ChangeBase, frozen=True, kw_only=True, tag="queue_transcript"):

@@ -115,7 +115,7 @@ class SpoolIntake:
         return self._spool
 
     def retry_quarantined(self, message: RetryQuarantined, context: Context) -> QuarantineRetried:
-        """Try again what was set aside: the next few records, each for itself; then transcripts that failed."""
+        """Try again what is quarantined: the next few records, each for itself; then transcripts that failed."""
         with self._snapshots.snapshot() as snapshot:
             waiting = snapshot.quarantined_records(message.after, _RETRY_BATCH_RECORDS)
         self._folders = self._gone_folders()
@@ -144,7 +144,7 @@ class SpoolIntake:
                     "hook",
                 )
             except _REJECTIONS as error:
-                _log.warning("a record that was set aside was refused again: %s", error.code)
+                _log.warning("a quarantined record was refused again: %s", error.code)
             else:
                 readmitted += 1
         if len(waiting) == _RETRY_BATCH_RECORDS:
@@ -160,7 +160,7 @@ class SpoolIntake:
     def _capture_part(self, part: SpoolBatch, start: int, tears: int, context: Context) -> Drained:
         self._folders = self._gone_folders()
         understood: list[_Interpretation] = []
-        aside: list[Change] = []
+        quarantined: list[Change] = []
         left_out = 0
         for record in part.records:
             found = record.why if isinstance(record, UndecodedRecord) else self._interpret(record)
@@ -168,19 +168,19 @@ class SpoolIntake:
                 understood.append(found)
                 left_out += found.left_out
             else:
-                aside.append(quarantine_change(record, found, self._keeping.scrub))
+                quarantined.append(quarantine_change(record, found, self._keeping.scrub))
         changes = self._changes(understood, context)
         if isinstance(changes, str):
             if len(part.records) > 1:  # one of them is at fault: they come again, each for itself
                 return self._one_by_one(len(part.records))
-            aside, changes = [quarantine_change(part.records[0], changes, self._keeping.scrub)], []
+            quarantined, changes = [quarantine_change(part.records[0], changes, self._keeping.scrub)], []
         advance = AdvanceSpool(file=part.file, offset=part.offset, records=len(part.records), torn=part.torn)
         # A power cut may take back what was read; what comes then at the same place is another part, one tear later.
         key = idempotency_key("drain", "spool", part.file, b"%d" % start, b"%d" % tears)
         if key in self._keys:  # it was forgotten, and is here again: a copy was put back
             key = idempotency_key("again", context.trace, key)
         try:
-            kept = apply_changes([*changes, *aside, advance], key, context, "hook").kept
+            kept = apply_changes([*changes, *quarantined, advance], key, context, "hook").kept
         except _REJECTIONS as error:
             if not part.records:
                 raise
@@ -188,15 +188,15 @@ class SpoolIntake:
                 return self._one_by_one(len(part.records))
             _log.error("the store refused a record of %s: %s", _assistant(part.records[0]), error.code)
             why = f"the store refused it ({error.code})"
-            kept, aside = (), [quarantine_change(part.records[0], why, self._keeping.scrub)]
-            apply_changes([*aside, advance], key, context)
+            kept, quarantined = (), [quarantine_change(part.records[0], why, self._keeping.scrub)]
+            apply_changes([*quarantined, advance], key, context)
         self._keys.add(key)
         self._single_records_left = max(0, self._single_records_left - len(part.records))
         return Drained(
             records=len(part.records),
             new=sum(one.created for one in kept),
             known=sum(not one.created for one in kept),
-            quarantined=len(aside),
+            quarantined=len(quarantined),
             left_out=left_out,
             torn=part.torn,
             more=bool(part.records) or part.offset != start,

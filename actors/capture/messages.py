@@ -187,7 +187,7 @@ class Queued(Message, frozen=True, kw_only=True):
 
 
 class RetryQuarantined(Verb["QuarantineRetried"], frozen=True, kw_only=True):
-    """Try again what was set aside, the next few records; after the last ones, the transcripts that could not be read.
+    """Try again what is quarantined, the next few records; after the last ones, the transcripts that could not be read.
 
     A newer version may understand them, or what was in the way is mended.
     """

@@ -1,4 +1,4 @@
-"""What is read of capture: records that were set aside."""
+"""What is read of capture: quarantined records."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mnemic.actors.log.queries import DocumentNote, KeptText
 
 
 class QuarantinedRecord(msgspec.Struct, frozen=True):
-    """A record that could not be understood, and is kept aside; see
+    """A record that could not be understood, and is quarantined; see
     `mnemic.actors.capture.changes.QuarantineRecord`.
     """
 
@@ -92,7 +92,7 @@ class CaptureSnapshot(Protocol):
         """Whether a conversation was to be left alone."""
 
     def quarantined_records(self, after_row: int, limit: int) -> list[QuarantinedRecord]:
-        """Records that are set aside, of rows after one."""
+        """Quarantined records, of rows after one."""
 
     def capture_progress(self, now: int) -> CaptureProgress:
         """What became of what was captured by itself; `now` is system time, microseconds."""

@@ -116,7 +116,7 @@ class TranscriptCapture:
         """Take in the next part.
 
         Args:
-            by_itself: whether nobody asked for it: then what was said in a silenced folder, in a pause, or in a session
+            by_itself: whether nobody asked for it: then what was said in an ignored folder, in a pause, or in a session
                 that was to be left alone is passed over.
 
         Raises:

@@ -36,7 +36,7 @@ class BackgroundWorker:
       So a stop or a kill costs that work and loses nothing: the next instance does what is left.
     * A step that raises an error of `mnemic.actors.kernel.errors` ends the work until the next event; its message
       becomes a dead letter, which says why. After any other exception the supervisor makes a new instance, which goes
-      on; it sets aside an actor that fails again and again, with the reason.
+      on; it quarantines an actor that fails again and again, with the reason.
     """
 
     def __init__(self, actor: str, step: Callable[[Context], bool], *, leaves_to_caller: bool = False) -> None:

@@ -66,7 +66,7 @@ class TierRecords:
             (self._alive, np.ones(len(block.row), np.bool_)),
         ):
             growing.append(more)
-        self._post(block.row, block.ends, block.terms)
+        self._add_postings(block.row, block.ends, block.terms)
         if len(block.number):
             self.last = int(block.number[-1])
             self._count += len(block.number)
@@ -85,7 +85,7 @@ class TierRecords:
                 growing.select(kept)
             self._ends.view()[:] = np.cumsum(np.bincount(which, minlength=len(kept)))
             self._postings = make_inverted_index()
-            self._post(self.row, self._ends.view(), terms)
+            self._add_postings(self.row, self._ends.view(), terms)
 
     def visible(self, memories: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Which records are of the memories looked through, ``(v,) int64``, ascending."""
@@ -117,7 +117,7 @@ class TierRecords:
         self._codes.append(codes)
         self.last_coded = self.last
 
-    def _post(self, rows: NDArray[np.int64], ends: NDArray[np.int64], terms: NDArray[np.uint32]) -> None:
+    def _add_postings(self, rows: NDArray[np.int64], ends: NDArray[np.int64], terms: NDArray[np.uint32]) -> None:
         """Index terms, each once."""
         codes = np.zeros((len(terms), CODE_BYTES), np.uint8)
         codes[:, :4] = terms.astype("<u4").view(np.uint8).reshape(-1, 4)

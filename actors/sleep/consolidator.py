@@ -4,7 +4,7 @@ A night derives what its stages make of memories that came or changed (`mnemic.a
 actors go on with their own work. Each request does a bounded while of it, so that whoever wakes the mind waits for that
 alone; what is kept is kept step by step, and a night that was broken off goes on where it was, since only what differs
 from what stands is derived. A night that changes nothing leaves nothing. A stage that fails does not keep others from
-their work; one that has failed in three nights is set aside until somebody clears it.
+their work; one that has failed in three nights is quarantined until somebody clears it.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ from mnemic.actors.sleep.stages import (
 from mnemic.actors.store.messages import Apply
 
 FAILURES_ALLOWED = 3
-"""A stage that failed in so many nights, one after the other, is set aside."""
+"""A stage that failed in so many nights, one after the other, is quarantined."""
 _SLICE_S = 0.1  # of work for one request: who wakes the mind waits so long
 _ITEMS_AT_ONCE = 32  # kept in one transaction
 _HELD = "the last nights were taken back, and nothing was captured since"
-_SET_ASIDE = f"set aside: it failed in {FAILURES_ALLOWED} nights; `mnemic doctor --repair` has it tried again"
+_QUARANTINED = f"set aside: it failed in {FAILURES_ALLOWED} nights; `mnemic doctor --repair` has it tried again"
 _SHARE_USED = "half of the time that was left is used up: the next night goes on"
 _log = logging.getLogger("mnemic.nights")
 
@@ -219,8 +219,8 @@ class _Night:
         changes, note, is_done, state = 0, "", True, "done"
         failed: Exception | None = None
         try:
-            if self._is_set_aside(stage):
-                note, state = _SET_ASIDE, ""
+            if self._is_quarantined(stage):
+                note, state = _QUARANTINED, ""
             elif isinstance(stage, DerivingStage):
                 changes, is_done, note = self._derive(stage, context)
                 failed = self._key_error if is_done else None
@@ -252,7 +252,7 @@ class _Night:
             self._behind = 0
         return changes
 
-    def _is_set_aside(self, stage: Stage) -> bool:
+    def _is_quarantined(self, stage: Stage) -> bool:
         if self._is_begun:
             return False
         with self._source.snapshot() as snapshot:

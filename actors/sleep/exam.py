@@ -47,11 +47,11 @@ def past_exam_questions(snapshot: Snapshot) -> list[ExamQuestion]:
     """The newest questions whose hits were of use, the oldest first."""
     useful: dict[int, set[int]] = defaultdict(set)
     for row, use in uses_of(snapshot.derived(Uses.name)):
-        useful[use.giving].add(row)
+        useful[use.delivery].add(row)
     asked = sorted(snapshot.past_questions(list(useful)).items())[-MOST_QUESTIONS:]
     found = []
-    for giving, question in asked:
-        memories = snapshot.load_memories(sorted(useful[giving]))
+    for delivery, question in asked:
+        memories = snapshot.load_memories(sorted(useful[delivery]))
         found.append(ExamQuestion(question, {one.id: _said(one) for one in memories}))
     return found
 

@@ -126,7 +126,7 @@ class DeliveryBlock(NamedTuple):
 class GivenPart(NamedTuple):
     """A stretch of a memory that a conversation was given."""
 
-    giving: int
+    delivery: int
     """Number of the delivery."""
     at: int
     """System time of that, microseconds."""
@@ -241,5 +241,5 @@ class SleepSnapshot(Protocol):
         conversation, or where no memory is of that, what was said in its project within a quarter of an hour.
         """
 
-    def past_questions(self, givings: Sequence[int]) -> dict[int, PastQuestion]:
+    def past_questions(self, deliveries: Sequence[int]) -> dict[int, PastQuestion]:
         """What was asked in some deliveries, by their numbers; what is not kept is left out."""

@@ -38,7 +38,7 @@ _BLOCK = 1024  # rows
 class MemoryUse(msgspec.Struct, frozen=True, array_like=True):
     """One use; its memory is the source of the same place."""
 
-    giving: int
+    delivery: int
     """Number of the delivery."""
     kind: UseKind
     """What it was of use for."""
@@ -56,9 +56,9 @@ def uses_of(items: Sequence[DerivedRecord]) -> Iterator[tuple[int, MemoryUse]]:
     for item in items:
         for span, use in zip(item.sources, _decode(item.value), strict=True):
             if use.kind == "opened":  # page by page, or again, it is one use
-                if (span.row, use.giving) in opened:
+                if (span.row, use.delivery) in opened:
                     continue
-                opened.add((span.row, use.giving))
+                opened.add((span.row, use.delivery))
             yield span.row, use
 
 
@@ -116,12 +116,12 @@ class Uses:
                 continue
             at = _taken_up_at(part, state)
             if at is not None:
-                found.add((part.giving, part.row, "quoted", at))
+                found.add((part.delivery, part.row, "quoted", at))
             if part.corrected_at is not None and 0 <= part.corrected_at - part.at <= _CORRECTED_WITHIN_US:
-                found.add((part.giving, part.row, "corrected", part.corrected_at))
+                found.add((part.delivery, part.row, "corrected", part.corrected_at))
         ordered = sorted(found)
         return Derivation(
-            _encode(tuple(MemoryUse(giving, kind, at) for giving, _, kind, at in ordered)),
+            _encode(tuple(MemoryUse(delivery, kind, at) for delivery, _, kind, at in ordered)),
             tuple(SourceSpan(row, 0, 0) for _, row, _, _ in ordered),
         )
 

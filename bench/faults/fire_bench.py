@@ -117,7 +117,7 @@ def run_campaign(home: Path, rounds: int, seed: int) -> Row:
         "lost": missing,
         "doubled": [text for text, count in kept.items() if 0 < said[text] < count],
         "altered": [text for text in kept if text not in said],
-        "left": ["something waits"] if more else list(losses.aside),
+        "left": ["something waits"] if more else list(losses.quarantined),
     }
     check = quick_check(home)
     return {
@@ -183,7 +183,7 @@ class Campaign:
         self.acknowledged.update(shot.text for shot in ended if shot not in doubtful)
 
     def drain_all(self) -> tuple[bool, int, int]:
-        """Have everything taken in; returns whether more is left, what was set aside, and torn places."""
+        """Have everything taken in; returns whether more is left, what was quarantined, and torn places."""
         self.kill_draining()
         process = self._start_draining()
         printed, _ = process.communicate(timeout=10 * _BACK_S)

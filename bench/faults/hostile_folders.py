@@ -147,7 +147,7 @@ def attacks(base: Base, work: Path) -> Iterator[Attack]:
             yield from in_parallel(one, range(1, len(makers) + 1) if at is None else [at])
 
         def one(number: int) -> Case:
-            return _visit(base(), work, number, makers[number - 1], silenced=name == ".mnemicignore")
+            return _visit(base(), work, number, makers[number - 1], ignored=name == ".mnemicignore")
 
         return run
 
@@ -155,7 +155,7 @@ def attacks(base: Base, work: Path) -> Iterator[Attack]:
         yield Attack(name=f"folder/{name}", run=runner(name, list(makers.values())))
 
 
-def _visit(base: Path, work: Path, number: int, make: Callable[[Path, Path], None], *, silenced: bool) -> Case:
+def _visit(base: Path, work: Path, number: int, make: Callable[[Path, Path], None], *, ignored: bool) -> Case:
     """Work in a hostile folder as an assistant does, beside a neighbour's project."""
     with tempfile.TemporaryDirectory(dir=work) as beside:
         folder = Path(shutil.copytree(base, Path(beside) / "case"))
@@ -175,10 +175,10 @@ def _visit(base: Path, work: Path, number: int, make: Callable[[Path, Path], Non
         scopes = {one["text"]: one["scope"] for one in _log(home)}
         if scopes.get(_SECRET) != "neighbour":
             flaws.append(Flaw("lost", f"the neighbour's memory is in {scopes.get(_SECRET)!r}"))
-        if recalled.code == 0 and not silenced and _SECRET in recalled.out:
+        if recalled.code == 0 and not ignored and _SECRET in recalled.out:
             flaws.append(Flaw("silent", "a recall from there gave what is the neighbour's"))
-        if silenced:
-            flaws += [Flaw("silent", "it was kept though the folder is silenced")] if said in scopes else []
+        if ignored:
+            flaws += [Flaw("silent", "it was kept though the folder is ignored")] if said in scopes else []
         elif said not in scopes:
             flaws.append(Flaw("lost", said))
         elif scopes[said] != "hostile":

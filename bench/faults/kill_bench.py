@@ -109,8 +109,9 @@ def kill_repeatedly(
         A row for each kind of process: how long until the service was back. In the last one ``lost`` counts texts that
         were acknowledged and are not in the store, ``doubled`` those that are there more than once; ``left`` names
         processes of dead sessions that still run, ``broken`` what ended a client; of these there may be none.
-        ``refused`` is what clients were told instead of an answer, by code, ``released`` how many actors were set aside
-        for failing too often, and released by the bench, ``restarted`` how often `mnemic serve` was started again.
+        ``refused`` is what clients were told instead of an answer, by code, ``released`` how many actors were
+        quarantined for failing too often, and released by the bench, ``restarted`` how often the service
+        was started again.
 
     Raises:
         TimeoutError: the service did not come back.
@@ -257,7 +258,7 @@ class Campaign:
         self._home = home
         self._engine = engine
         self._random = random.Random(seed)
-        self._meeting = RunDir(home)
+        self._run_dir = RunDir(home)
         self._census = ProcessCensus()
         self._actor_system = RemoteActorSystem(home, MIND_NAME, True, SystemClock())
         self._rest = threading.Event()
@@ -277,7 +278,7 @@ class Campaign:
             return card is not None and card.engine == self._engine and card.pid == self._process.pid
 
         wait_until(serves, "the start of mnemic serve", _RECOVERY_TIMEOUT_S)
-        card = self._meeting.read_info()
+        card = self._run_dir.read_info()
         assert card is not None
         return card
 
@@ -302,7 +303,7 @@ class Campaign:
             wait_until(lambda: self._replaced(kind, card, victim), f"a new {kind}", _RECOVERY_TIMEOUT_S)
         self.probe(f"kill {number}", load, started + _RECOVERY_TIMEOUT_S)
         self.back_s[kind].append(time.monotonic() - started)
-        found = self._meeting.read_info()
+        found = self._run_dir.read_info()
         if found is not None:
             self._census.record_family(found.pid)
 
@@ -333,7 +334,7 @@ class Campaign:
 
     def stop(self) -> list[str]:
         """End whatever serves the home; returns who is left."""
-        card = self._meeting.read_info()
+        card = self._run_dir.read_info()
         if card is not None and card.is_alive():
             self._census.record_family(card.pid)
             served_by = psutil.Process(card.pid)

@@ -219,28 +219,28 @@ def deliveries_lines(view: dict[str, Any]) -> Iterator[Line]:
     yield from _closing_lines(view, "nothing that was given")
 
 
-def delivery_lines(giving: dict[str, Any]) -> Iterator[Line]:
+def delivery_lines(view: dict[str, Any]) -> Iterator[Line]:
     """What was given at one time, as `mnemic.runtime.api.views.delivery_view` gives it: word for word, each line of it
     behind a bar.
     """
-    who = f"to {giving['assistant']}" if giving["assistant"] else "to you"
-    session = f", session {giving['session']}" if giving["session"] else ""
-    occasion = _OCCASIONS.get(giving["occasion"], giving["occasion"]) if giving["assistant"] else giving["occasion"]
-    scope = giving["scope"] if isinstance(giving["scope"], str) else ", ".join(giving["scope"])
+    who = f"to {view['assistant']}" if view["assistant"] else "to you"
+    session = f", session {view['session']}" if view["session"] else ""
+    occasion = _OCCASIONS.get(view["occasion"], view["occasion"]) if view["assistant"] else view["occasion"]
+    scope = view["scope"] if isinstance(view["scope"], str) else ", ".join(view["scope"])
     where = {"*": ", of everything", "": ""}.get(scope, f", in {scope}")
-    yield f"{local_minute(giving['at'])}  {who}{session}: {occasion}{where}, {pluralize(giving['tokens'], 'token')}"
-    if giving["query"]:
-        yield from _barred("  asked: ", giving["query"])
-    for one in giving["memories"]:
+    yield f"{local_minute(view['at'])}  {who}{session}: {occasion}{where}, {pluralize(view['tokens'], 'token')}"
+    if view["query"]:
+        yield from _barred("  asked: ", view["query"])
+    for one in view["memories"]:
         yield [("  ", ""), (short_id(one["id"]), "cyan"), (f"  {one['why']}", "")]
         if one["text"]:
             size = len(one["text"].encode("utf-8", "surrogatepass"))
             if size < one["size_bytes"]:
                 yield f"    bytes {one['start_byte']} to {one['start_byte'] + size} of {one['size_bytes']}"
             yield from (f"    | {line}" for line in one["text"].split("\n"))
-    if giving["erased"]:
-        yield f"  {'the rest of it' if giving['memories'] else 'what was given'} was erased since"
-    elif not giving["memories"]:
+    if view["erased"]:
+        yield f"  {'the rest of it' if view['memories'] else 'what was given'} was erased since"
+    elif not view["memories"]:
         yield "  nothing was found"
 
 

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 _SWEEP_S = 3600.0
 
 
-class CopyHolders(msgspec.Struct, frozen=True, kw_only=True):
+class CopyHolders(msgspec.Struct, frozen=True, kw_only=True, rename={"quarantined": "aside"}):
     """What holds memories beside the store: what goes with them, and what does not."""
 
     migration_copies: tuple[str, ...]
     """Copies of the store from before a migration, in the mind's folder; erasing removes them."""
-    aside: tuple[str, ...]
+    quarantined: tuple[str, ...]
     """Spool files that are kept because they hold what could not be opened; erasing removes them."""
     minds: tuple[str, ...]
     """Other minds of the home that are copies of this one; they are left alone."""
@@ -80,7 +80,7 @@ class ErasureVerbs(CaptureVerbs):
         folder = mind_folder(self._home, self._name)
         return CopyHolders(
             migration_copies=tuple(migration_copies(folder)),
-            aside=tuple(quarantined_files(folder.spool)),
+            quarantined=tuple(quarantined_files(folder.spool)),
             minds=tuple(_copies_of(self._home, self._name)),
         )
 

@@ -141,7 +141,7 @@ class CaptureStatus(msgspec.Struct, kw_only=True):
     torn: int
     """Places of the spool that held no whole record."""
     quarantined: int
-    """Records that could not be understood, and are kept aside."""
+    """Records that could not be understood, and are quarantined."""
     scrubbed: dict[str, int]
     """Secrets taken out of texts, by type."""
     left_out: tuple[str, ...] = ()
@@ -181,7 +181,7 @@ class CaptureStatus(msgspec.Struct, kw_only=True):
             yield f"hooks: {pluralize(self.losses.lost, 'event')} could not be written and were lost{when}"
         for files, what in (
             (self.losses.foreign, "of another key, not taken in"),
-            (self.losses.aside, "held what cannot be opened"),
+            (self.losses.quarantined, "held what cannot be opened"),
             (self.backlog.unreadable, "cannot be read"),
         ):
             if files:

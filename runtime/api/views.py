@@ -208,9 +208,9 @@ def _shortened(view: Any) -> Any:
     return [_shortened(one) for one in view] if isinstance(view, list) else view
 
 
-def delivery_view(giving: Delivery) -> dict[str, Any]:
+def delivery_view(delivery: Delivery) -> dict[str, Any]:
     """What was given at one time."""
-    view = to_json(giving)
+    view = to_json(delivery)
     return view | {"memories": view.pop("parts")}
 
 

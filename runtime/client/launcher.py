@@ -51,16 +51,16 @@ def ensure_running(home: Path, clock: Clock, *, start: bool = True) -> ServerInf
     Raises:
         NotServed: there is none, or none could be started.
     """
-    meeting = RunDir(home)
-    card = _find_listening(meeting)
+    run_dir = RunDir(home)
+    card = _find_listening(run_dir)
     if card is None and not start:
         raise not_served(home, "none is running")
-    return card or _start(meeting, clock)
+    return card or _start(run_dir, clock)
 
 
-def _find_listening(meeting: RunDir) -> ServerInfo | None:
+def _find_listening(run_dir: RunDir) -> ServerInfo | None:
     """The card of a process that takes connections."""
-    card = meeting.read_info()
+    card = run_dir.read_info()
     if card is None:
         return None
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as probe:
@@ -71,19 +71,19 @@ def _find_listening(meeting: RunDir) -> ServerInfo | None:
     return card
 
 
-def _start(meeting: RunDir, clock: Clock) -> ServerInfo:
+def _start(run_dir: RunDir, clock: Clock) -> ServerInfo:
     """Start the process; of many who do so at once, one does, and the others find it."""
-    meeting.prepare()
-    lock = meeting.acquire_lock("start.lock", wait=True)
+    run_dir.prepare()
+    lock = run_dir.acquire_lock("start.lock", wait=True)
     assert lock is not None
     try:
-        return _find_listening(meeting) or _start_alone(meeting, clock)
+        return _find_listening(run_dir) or _start_alone(run_dir, clock)
     finally:
         os.close(lock)
 
 
-def _start_alone(meeting: RunDir, clock: Clock) -> ServerInfo:
-    process = _spawn(meeting)
+def _start_alone(run_dir: RunDir, clock: Clock) -> ServerInfo:
+    process = _spawn(run_dir)
     # A pipe may outlive the process by days: it must not keep its remains.
     threading.Thread(target=process.wait, daemon=True, name="mnemic-started").start()
     found: ServerInfo | None = None
@@ -91,23 +91,23 @@ def _start_alone(meeting: RunDir, clock: Clock) -> ServerInfo:
     def up_or_ended() -> bool:
         nonlocal found
         ended = process.poll() is not None  # first: it ends by itself where somebody else serves
-        found = _find_listening(meeting)
+        found = _find_listening(run_dir)
         return ended or found is not None
 
     if not _wait_until(up_or_ended, clock, _START_TIMEOUT_S):
         process.kill()
     if found is not None:
         return found
-    said = startup_error(meeting) or unwritable_reason(meeting.home)  # where that is so, it cannot say so itself
-    raise not_served(meeting.home, f"it does not start: {said}" if said else "it was started and did not come up")
+    said = startup_error(run_dir) or unwritable_reason(run_dir.home)  # where that is so, it cannot say so itself
+    raise not_served(run_dir.home, f"it does not start: {said}" if said else "it was started and did not come up")
 
 
-def _spawn(meeting: RunDir) -> subprocess.Popen[bytes]:
+def _spawn(run_dir: RunDir) -> subprocess.Popen[bytes]:
     try:
-        meeting.errors_path.unlink(missing_ok=True)  # whoever leaves may still write into the one before
-        with open(os.open(meeting.errors_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as errors:
+        run_dir.errors_path.unlink(missing_ok=True)  # whoever leaves may still write into the one before
+        with open(os.open(run_dir.errors_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as errors:
             return subprocess.Popen(
-                [*_COMMAND, "--home", str(meeting.home)],
+                [*_COMMAND, "--home", str(run_dir.home)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
@@ -115,13 +115,13 @@ def _spawn(meeting: RunDir) -> subprocess.Popen[bytes]:
                 cwd="/",
             )
     except OSError as error:
-        raise write_error(meeting.errors_path, error) from error
+        raise write_error(run_dir.errors_path, error) from error
 
 
-def startup_error(meeting: RunDir) -> str:
+def startup_error(run_dir: RunDir) -> str:
     """What a process that was started on demand said last of what went wrong, without the full stop."""
     try:
-        lines = meeting.errors_path.read_text("utf-8", "replace").strip().splitlines()
+        lines = run_dir.errors_path.read_text("utf-8", "replace").strip().splitlines()
     except OSError:
         return ""
     return (lines[-1] if lines else "").removeprefix(_ERROR_PREFIX).removesuffix(".")

@@ -121,8 +121,8 @@ def _unreadable_files(folder: MindFolder, waiting: Backlog, lost: Losses) -> Che
     if lost.foreign:
         told = f"{_names(lost.foreign)} in {folder.spool} is sealed to another key, or by a newer version"
         return Check("strange", "wrong", told, "A newer Mnemic or the key of before opens them; nobody removes them.")
-    if lost.aside:
-        files = f"{pluralize(len(lost.aside), 'file')} ({format_size(lost.aside_bytes)})"
+    if lost.quarantined:
+        files = f"{pluralize(len(lost.quarantined), 'file')} ({format_size(lost.quarantined_bytes)})"
         told = f"{files} held what cannot be opened, and is kept"
         remedy = f"They lie in {folder.spool / QUARANTINE}; remove them once you looked."
         return Check("strange", "advice", told, remedy)

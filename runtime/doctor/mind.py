@@ -381,7 +381,7 @@ def check_nights(target: Target) -> Iterator[Check]:
 
 
 def retry_stages(target: Target) -> str:
-    """Have stages that were set aside tried again; says so."""
+    """Have quarantined stages tried again; says so."""
     assert target.keys is not None, "it was looked at with them"
     with closing(Store.open(target.folder.store, target.keys)) as store:
         store.retry_stages()

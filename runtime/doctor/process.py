@@ -172,7 +172,7 @@ def end_ray(target: Target) -> str:
 
 
 def check_actors(target: Target) -> Iterator[Check]:
-    """Whether an actor was set aside, whether messages wait to be sent again, and how the last night was."""
+    """Whether an actor is quarantined, whether messages wait to be sent again, and how the last night was."""
     info = target.run_dir.read_info()
     if not target.readable or target.states.get("process") == "wrong" or info is None:
         return
@@ -190,7 +190,7 @@ def check_actors(target: Target) -> Iterator[Check]:
 
 
 def release_actors(target: Target) -> str:
-    """Have actors that were set aside made anew; returns what was done."""
+    """Have quarantined actors made anew; returns what was done."""
     return f"released {', '.join(_ask(target, 'release')['released']) or 'nobody'}"
 
 
@@ -217,11 +217,11 @@ def actor_checks(report: ActorSystemReport, log: Path) -> Iterator[Check]:
     Args:
         log: the file that says more.
     """
-    aside = [one for one in report.actors if one.quarantined]
+    quarantined = [one for one in report.actors if one.quarantined]
     failed = [one for one in report.actors if one.failures]
-    if aside:
+    if quarantined:
         told = "; ".join(
-            f"{one.actor} was set aside after {pluralize(one.failures, 'failure')}: {one.cause}" for one in aside
+            f"{one.actor} was set aside after {pluralize(one.failures, 'failure')}: {one.cause}" for one in quarantined
         )
         yield Check("actors", "wrong", told, "Mend the cause; --repair has them made anew.", True)
     elif failed:

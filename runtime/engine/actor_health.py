@@ -1,7 +1,7 @@
 """What becomes of an actor that fails: pure functions from an event to an instruction.
 
 One for one: only the actor that failed is made anew, after a delay that doubles with each failure; one that fails too
-often within a window is set aside with its reason, until somebody releases it. Chance is an argument: it shortens
+often within a window is quarantined with its reason, until somebody releases it. Chance is an argument: it shortens
 delays a little, so that actors that failed together do not come back together. Above stand
 `mnemic.runtime.engine.supervisor` and the parent of the process that drives Ray, which carry the instructions out.
 """
@@ -38,7 +38,7 @@ class FailureHistory(msgspec.Struct, frozen=True):
     cause: str = ""
     """The last one, as a kind of error and a place in the code; never a text."""
     quarantined: bool = False
-    """Whether it was set aside."""
+    """Whether it is quarantined."""
 
 
 class Restart(msgspec.Struct, frozen=True):

@@ -213,7 +213,7 @@ def start_actor_system(
         seed=keys.seed if seed is None else seed,
         run=random_id(),
         observer=observer,
-        habits=idle_policy_from(settings.values()),
+        idle_policy=idle_policy_from(settings.values()),
         ask_timeout_s=settings["runtime.ask_timeout_s"],
     )
 

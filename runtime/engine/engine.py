@@ -1,4 +1,4 @@
-"""Actor engines: what starts actors, delivers messages to them, makes them anew and sets them aside.
+"""Actor engines: what starts actors, delivers messages to them, makes them anew and quarantines them.
 
 Above them stands the supervisor, which decides. `EmbeddedEngine` runs actors in threads of this process,
 `mnemic.runtime.engine.ray.engine` in processes of their own, here or on other machines; one contract suite runs against
@@ -307,7 +307,7 @@ class _Mailbox:
         return PendingReply(letter.answer, self._name, message, timeout_s)
 
     def renew(self, delay_s: float, quarantine: Quarantined | None) -> None:
-        """Have the instance go before the next message, and a new one made after a rest, unless it is set aside."""
+        """Have the instance go before the next message, and a new one made after a rest, unless it is quarantined."""
         self._restart_delay_s = delay_s
         self._quarantine_error = quarantine
         self._stale = True
@@ -387,9 +387,9 @@ class _Mailbox:
             self._close_actor()
         if self._actor is None and self._quarantine_error is None:
             self._stopping.wait(self._restart_delay_s)
-        set_aside = self._quarantine_error  # read once: `end_quarantine` may come at any moment
-        if set_aside is not None:
-            raise Quarantined(**set_aside.operands)
+        quarantined = self._quarantine_error  # read once: `end_quarantine` may come at any moment
+        if quarantined is not None:
+            raise Quarantined(**quarantined.operands)
         if envelope.deadline is not None and self._clock.monotonic_s() > envelope.deadline:
             raise DeadlineExceeded(actor=self._name, message=type(envelope.message).__name__, timeout_s=0.0)
         if self._actor is None:

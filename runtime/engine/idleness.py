@@ -59,7 +59,7 @@ class IdlePolicy(msgspec.Struct, frozen=True):
 
 
 def idle_policy_from(settings: Mapping[str, Any]) -> IdlePolicy:
-    """The habits that settings name."""
+    """The idle policy that settings name."""
     return IdlePolicy(**{name: settings[f"runtime.{name}"] for name in IdlePolicy.__struct_fields__})
 
 
@@ -122,7 +122,7 @@ def on_answer(state: IdleState, now_s: float) -> IdleState:
     )
 
 
-def on_tick(state: IdleState, now_s: float, habits: IdlePolicy, *, busy: bool, run: str) -> Decision:
+def on_tick(state: IdleState, now_s: float, policy: IdlePolicy, *, busy: bool, run: str) -> Decision:
     """Time has passed.
 
     Args:
@@ -132,20 +132,20 @@ def on_tick(state: IdleState, now_s: float, habits: IdlePolicy, *, busy: bool, r
     if state.active_run:
         if now_s < state.run_deadline_s:
             return state, (StartSleep(state.active_run, state.run_deadline_s - now_s),)
-        return _end_run(state, now_s + habits.sleep_after_s), (StopSleep(state.active_run),)
-    if should_sleep(state, now_s, habits, busy=busy) and run:
-        ends_s = now_s + habits.sleep_budget_s
+        return _end_run(state, now_s + policy.sleep_after_s), (StopSleep(state.active_run),)
+    if should_sleep(state, now_s, policy, busy=busy) and run:
+        ends_s = now_s + policy.sleep_budget_s
         return msgspec.structs.replace(state, active_run=run, run_deadline_s=ends_s), (
-            StartSleep(run, habits.sleep_budget_s),
+            StartSleep(run, policy.sleep_budget_s),
         )
-    leaves = not busy and idle_s(state, now_s) >= habits.idle_exit_s
+    leaves = not busy and idle_s(state, now_s) >= policy.idle_exit_s
     return state, (ExitProcess(),) if leaves else ()
 
 
-def should_sleep(state: IdleState, now_s: float, habits: IdlePolicy, *, busy: bool) -> bool:
+def should_sleep(state: IdleState, now_s: float, policy: IdlePolicy, *, busy: bool) -> bool:
     """Whether a night is to begin now."""
     waits = busy or state.open_requests or state.active_run or state.slept or now_s < state.not_before_s
-    return not waits and idle_s(state, now_s) >= habits.sleep_after_s
+    return not waits and idle_s(state, now_s) >= policy.sleep_after_s
 
 
 def should_checkpoint(state: IdleState, now_s: float, *, busy: bool) -> bool:
@@ -155,7 +155,7 @@ def should_checkpoint(state: IdleState, now_s: float, *, busy: bool) -> bool:
 
 
 def on_sleep_report(
-    state: IdleState, run: str, now_s: float, habits: IdlePolicy, *, finished: bool | None
+    state: IdleState, run: str, now_s: float, policy: IdlePolicy, *, finished: bool | None
 ) -> IdleState:
     """A night has said how far it is.
 
@@ -165,13 +165,13 @@ def on_sleep_report(
     if run != state.active_run:  # it was woken meanwhile, and says so late
         return state
     if finished is None:
-        return _end_run(state, now_s + habits.sleep_after_s)
+        return _end_run(state, now_s + policy.sleep_after_s)
     return _end_run(msgspec.structs.replace(state, slept=True), 0.0) if finished else state
 
 
-def postpone_sleep(state: IdleState, now_s: float, habits: IdlePolicy) -> IdleState:
+def postpone_sleep(state: IdleState, now_s: float, policy: IdlePolicy) -> IdleState:
     """A night could not begin: try again as late as after one that failed."""
-    return msgspec.structs.replace(state, not_before_s=now_s + habits.sleep_after_s)
+    return msgspec.structs.replace(state, not_before_s=now_s + policy.sleep_after_s)
 
 
 def idle_s(state: IdleState, now_s: float) -> float:
@@ -201,18 +201,18 @@ def _end_run(state: IdleState, not_before_s: float) -> IdleState:
 class SleepScheduler:
     """One actor system's  Any thread may tell it what happens; one at a time may tick."""
 
-    def __init__(self, post: Router, busy: Callable[[], bool], clock: Clock, seed: bytes, habits: IdlePolicy) -> None:
+    def __init__(self, router: Router, busy: Callable[[], bool], clock: Clock, seed: bytes, policy: IdlePolicy) -> None:
         """Begin an idle spell.
 
         Args:
             busy: tells whether an actor works, or has something to do.
             seed: the mind's seed.
         """
-        self._post = post
+        self._router = router
         self._busy = busy
         self._clock = clock
         self._seed = seed
-        self._habits = habits
+        self._policy = policy
         self._gate = threading.RLock()  # over the state, and over the order of what is sent because of it
         self._state = IdleState(quiet_since_s=clock.monotonic_s())
         self._ticking = threading.Lock()
@@ -274,7 +274,7 @@ class SleepScheduler:
             run = self._next_run(busy)
             with self._gate:
                 now_s = self._clock.monotonic_s()
-                self._state, instructions = on_tick(self._state, now_s, self._habits, busy=busy, run=run)
+                self._state, instructions = on_tick(self._state, now_s, self._policy, busy=busy, run=run)
                 begun = self._carry_out(instructions)
             if begun is not None:
                 self._wait_report(*begun)
@@ -287,10 +287,10 @@ class SleepScheduler:
             if not should_checkpoint(self._state, self._clock.monotonic_s(), busy=busy):
                 return
             self._state = msgspec.structs.replace(self._state, checkpointed=True)
-        if not self._post.has_route(Checkpoint):  # somebody's own Store need not take it
+        if not self._router.has_route(Checkpoint):  # somebody's own Store need not take it
             return
         try:
-            self._post.send(Checkpoint(), _CHECKPOINT_S, trace=self._post.new_id("t")).get()
+            self._router.send(Checkpoint(), _CHECKPOINT_S, trace=self._router.new_id("t")).get()
             self.log_damage = None
         except MnemicError as error:  # what was committed stands in the log as before
             self.log_damage = error if isinstance(error, DamagedStore) else None
@@ -298,18 +298,18 @@ class SleepScheduler:
 
     def _next_run(self, busy: bool) -> str:
         """The name of the night that is due; empty where none is, where nobody sleeps, or where it cannot be named."""
-        if not self._post.has_route(Sleep):
+        if not self._router.has_route(Sleep):
             return ""
         with self._gate:
             now_s = self._clock.monotonic_s()
-            if not should_sleep(self._state, now_s, self._habits, busy=busy):
+            if not should_sleep(self._state, now_s, self._policy, busy=busy):
                 return ""
         try:
-            counts = self._post.send(Count(), _COUNT_S, trace=self._post.new_id("t")).get()
+            counts = self._router.send(Count(), _COUNT_S, trace=self._router.new_id("t")).get()
         except MnemicError as error:
             _log.warning("no night can begin: %s", error.code, extra={"code": error.code})
             with self._gate:
-                self._state = postpone_sleep(self._state, self._clock.monotonic_s(), self._habits)
+                self._state = postpone_sleep(self._state, self._clock.monotonic_s(), self._policy)
             return ""
         return sleep_run_name(self._seed, counts.seq)
 
@@ -318,13 +318,13 @@ class SleepScheduler:
         for instruction in instructions:
             if isinstance(instruction, StopSleep):
                 self._woken = instruction.run
-                self._post.tell(Preempt(run=instruction.run), trace=instruction.run)
+                self._router.tell(Preempt(run=instruction.run), trace=instruction.run)
             elif isinstance(instruction, StartSleep):
                 run, budget_s = instruction.run, instruction.budget_s
                 self._woken = "" if self._woken == run else self._woken  # it goes on under its name
                 message = Sleep(run=run, seed=sleep_run_seed(self._seed, run), budget_s=budget_s)
                 try:
-                    return run, self._post.send(message, budget_s + _STEP_GRACE_S, trace=run)
+                    return run, self._router.send(message, budget_s + _STEP_GRACE_S, trace=run)
                 except MnemicError as error:
                     self._record_outcome(run, None, error.code)
         return None
@@ -335,7 +335,7 @@ class SleepScheduler:
             report = reply.get()
         except MnemicError as error:
             if isinstance(error, DeadlineExceeded):  # it may go on all the same
-                self._post.tell(Preempt(run=run), trace=run)
+                self._router.tell(Preempt(run=run), trace=run)
             self._record_outcome(run, None, error.code)
             return
         if isinstance(report, NightReport):
@@ -349,7 +349,7 @@ class SleepScheduler:
 
     def _record_outcome(self, run: str, finished: bool | None, code: str) -> None:
         with self._gate:
-            self._state = on_sleep_report(self._state, run, self._clock.monotonic_s(), self._habits, finished=finished)
+            self._state = on_sleep_report(self._state, run, self._clock.monotonic_s(), self._policy, finished=finished)
         if finished is not False:  # and not at each while of it
             level = logging.WARNING if finished is None else logging.INFO
             _log.log(level, "night %s: %s", run, code, extra={"trace": run, "code": code})

@@ -31,7 +31,7 @@ class ActorHealth(msgspec.Struct, frozen=True):
     cause: str
     """The last failure: a kind of error and a place in the code."""
     quarantined: bool
-    """Whether it was set aside."""
+    """Whether it is quarantined."""
     state: ActorState = "running"
     """``resting``: it failed, and is made anew before its next message."""
     handled: int = 0

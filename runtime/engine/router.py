@@ -81,7 +81,7 @@ def _is_small(message: Any) -> bool:
         return True
 
 
-_log = logging.getLogger("mnemic.post")
+_log = logging.getLogger("mnemic.router")
 
 TRACE_PREFIX: ContextVar[str] = ContextVar("ORIGIN", default="")
 """What the traces start with that are made in this context: the request's name, and a dot."""

@@ -69,7 +69,7 @@ class Supervisor:
         seed: bytes,
         run: str,
         policy: RestartPolicy | None = None,
-        habits: IdlePolicy | None = None,
+        idle_policy: IdlePolicy | None = None,
         observer: Observer | None = None,
         ask_timeout_s: float = 60.0,
     ) -> None:
@@ -79,7 +79,7 @@ class Supervisor:
             seed: the mind's seed; what actors draw by chance depends on it.
             run: a name that no other run of a process has; traces start with it.
             policy: when to give up an actor that fails.
-            habits: when to sleep, and when to leave.
+            idle_policy: when to sleep, and when to leave.
             observer: told what happens.
             ask_timeout_s: how long who asks waits for an answer, unless he says.
 
@@ -103,8 +103,8 @@ class Supervisor:
         self._random = random.Random(hashlib.sha256(seed + run.encode()).digest())
         # A decision and what is done about it are one: the engine was told last what the history says.
         self._deciding = threading.Lock()
-        self._post = Router(engine, routes, clock, run, self._observer)
-        self._nights = SleepScheduler(self._post, self.is_busy, clock, seed, habits or IdlePolicy())
+        self._router = Router(engine, routes, clock, run, self._observer)
+        self._nights = SleepScheduler(self._router, self.is_busy, clock, seed, idle_policy or IdlePolicy())
         try:
             for spec in specs:
                 engine.start(spec.name, spec.make, spec.capacity, self, spec.placement)
@@ -133,14 +133,14 @@ class Supervisor:
         Raises: the error of `mnemic.errors` that the actor answers with, or that says why there is no answer;
             `InvalidValue` where no actor or more than one takes the message.
         """
-        trace = trace or self._post.new_trace()
+        trace = trace or self._router.new_trace()
         if progress is not None:
             self._listeners[trace] = progress
         if not idle:
             self._nights.request_started()
         limit_s = self._ask_timeout_s if timeout_s is None else timeout_s
         try:
-            return self._post.send(message, limit_s, trace=trace).get()
+            return self._router.send(message, limit_s, trace=trace).get()
         except RuntimeFault as error:
             kind = type(message).__name__
             extra = {"trace": trace, "message_type": kind, "code": error.code}
@@ -155,11 +155,11 @@ class Supervisor:
     def tell(self, message: Any, trace: str | None = None) -> None:
         """Send a message to all actors that take it; `trace` as in `ask`."""
         self._nights.request_started()
-        self._post.tell(message, trace=trace or self._post.new_trace())
+        self._router.tell(message, trace=trace or self._router.new_trace())
         self._nights.request_ended()
 
     def release_quarantined(self) -> list[str]:
-        """Have all actors that were set aside made anew before their next messages; returns their names."""
+        """Have all quarantined actors made anew before their next messages; returns their names."""
         with self._deciding:
             released = [name for name, actor in self._actors.items() if actor.history.quarantined]
             for name in released:
@@ -174,15 +174,15 @@ class Supervisor:
 
         Returns how many found their way into a mailbox.
         """
-        return self._post.replay_dead_letters()
+        return self._router.replay_dead_letters()
 
     def report(self) -> ActorSystemReport:
         """How the actor system is; it costs no actor anything."""
         return ActorSystemReport(
             engine=self._engine.name,
             actors=[self._health(name) for name in tuple(self._started)],
-            dead_letters=self._post.dead_letters.count,
-            last_dead_letters=list(self._post.dead_letters.summaries()[-_REPORTED_DEAD_LETTERS:]),
+            dead_letters=self._router.dead_letters.count,
+            last_dead_letters=list(self._router.dead_letters.summaries()[-_REPORTED_DEAD_LETTERS:]),
             night=self._nights.last_report,
             log_damage="" if (damage := self._nights.log_damage) is None else f"{damage} {damage.remedy_text}",
             idle_s=self._nights.idle_s,
@@ -229,7 +229,7 @@ class Supervisor:
         def ask(message: Any, timeout_s: float) -> Any:
             if envelope.deadline is not None:
                 timeout_s = min(timeout_s, envelope.deadline - self._clock.monotonic_s())
-            return self._post.send(message, timeout_s, trace=envelope.trace, now=envelope.now).get()
+            return self._router.send(message, timeout_s, trace=envelope.trace, now=envelope.now).get()
 
         def progress(done: int, total: int | None) -> None:
             listener = self._listeners.get(envelope.trace)
@@ -250,7 +250,7 @@ class Supervisor:
             clock=self._clock,
             seed=hashlib.sha256(b"\0".join((self._seed, actor.encode(), kind.encode()))).digest(),
             ask=ask,
-            tell=lambda message: self._post.tell(message, trace=envelope.trace, now=envelope.now, sender=actor),
+            tell=lambda message: self._router.tell(message, trace=envelope.trace, now=envelope.now, sender=actor),
             progress=progress,
             cancelled=lambda: self._stopping.is_set() or self._nights.is_woken(envelope.message),
         )
@@ -277,8 +277,8 @@ class Supervisor:
             now_s, draw = self._clock.monotonic_s(), self._random.random()
             state.history, instruction = on_failure(state.history, now_s, cause, self._policy, draw)
             if isinstance(instruction, Quarantine):
-                set_aside = Quarantined(actor=actor, failures=state.history.failures, cause=cause)
-                self._engine.quarantine(actor, set_aside)
+                quarantined = Quarantined(actor=actor, failures=state.history.failures, cause=cause)
+                self._engine.quarantine(actor, quarantined)
             else:
                 self._engine.restart(actor, instruction.delay_s)
         if not isinstance(instruction, Quarantine):
@@ -297,7 +297,7 @@ class Supervisor:
 
     def undelivered(self, actor: str, envelope: Envelope, error: MnemicError) -> None:
         """Keep a message that was told and not handled."""
-        self._post.add_dead_letter(actor, envelope, error.code)
+        self._router.add_dead_letter(actor, envelope, error.code)
 
     def _health(self, name: str) -> ActorHealth:
         actor = self._actors[name]

@@ -306,9 +306,9 @@ IGNORE_FILE = ".mnemicignore"
 
 
 def is_ignored(folder: str | None) -> bool:
-    """Whether a folder is silenced now, there or not: the file may have been made a moment ago.
+    """Whether a folder is ignored now, there or not: the file may have been made a moment ago.
 
-    A folder that is no absolute path is of another machine: it is not silenced.
+    A folder that is no absolute path is of another machine: it is not ignored.
     """
     if folder is None or not os.path.isabs(folder):
         return False

@@ -148,7 +148,7 @@ def newer_process(home: Path, card: ServerInfo) -> NewerProcess:
 
 
 class RunDir:
-    """The meeting place of one home."""
+    """The run folder of one home."""
 
     def __init__(self, home: Path) -> None:
         self.home = home.absolute()

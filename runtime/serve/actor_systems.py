@@ -125,7 +125,7 @@ class ActorSystems:
         if len(self.open_minds.open_minds()) < 2:
             return
         if any(actor.quarantined for actor in report.actors):
-            return  # why an actor was set aside would go with the mind
+            return  # why an actor is quarantined would go with the mind
 
         def idle() -> bool:  # asked once nobody can come or go: of two that look at once, one stays
             return len(self.open_minds.open_minds()) > 1 and mind.actor_system.report().requests == requests

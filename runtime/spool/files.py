@@ -158,7 +158,7 @@ class Backlog(msgspec.Struct, frozen=True, kw_only=True):
     """Files that cannot be opened, or whose header is damaged, by name."""
 
 
-class Losses(msgspec.Struct, frozen=True, kw_only=True):
+class Losses(msgspec.Struct, frozen=True, kw_only=True, rename=lambda name: name.replace("quarantined", "aside")):
     """What will not be taken in."""
 
     lost: int
@@ -171,9 +171,9 @@ class Losses(msgspec.Struct, frozen=True, kw_only=True):
     """Files that are sealed to another key, or written by a newer version; by name."""
     foreign_bytes: int
     """How long they are together."""
-    aside: tuple[str, ...]
+    quarantined: tuple[str, ...]
     """Files that are damaged or hold what could not be opened, and are kept; by name."""
-    aside_bytes: int
+    quarantined_bytes: int
     """How long they are together."""
 
 
@@ -207,7 +207,7 @@ def measure_backlog(folder: Path, offsets: Mapping[bytes, int], opener: FrameDec
 
 
 def read_losses(folder: Path) -> Losses:
-    """Say what of a spool was lost, is another key's, or is kept aside."""
+    """Say what of a spool was lost, is another key's, or is quarantined."""
     own = _own_key_ids(folder)
     foreign, foreign_bytes = [], 0
     for name in spool_files(folder):
@@ -226,8 +226,8 @@ def read_losses(folder: Path) -> Losses:
         lost_at=lost_at if lost else None,
         foreign=tuple(foreign),
         foreign_bytes=foreign_bytes,
-        aside=tuple(kept),
-        aside_bytes=sum(kept.values()),
+        quarantined=tuple(kept),
+        quarantined_bytes=sum(kept.values()),
     )
 
 

@@ -131,7 +131,7 @@ class Spool:
                     if file is None:
                         continue
                     if file.is_damaged() or (file.is_cut() and file.id in offsets):
-                        self._move_aside(name, file)
+                        self._move_to_quarantine(name, file)
                     elif file.is_cut():
                         waiting.append((os.fstat(file.descriptor).st_mtime_ns // 1000, name))
                     elif file.is_readable(self._opener.key_ids) and file.size() != file.unread_from(offsets):
@@ -190,10 +190,10 @@ class Spool:
 
     def _quarantine(self, name: str, file: SpoolFile) -> None:
         """Give a file a second name, under which it stays."""
-        aside = self._folder / QUARANTINE
-        aside.mkdir(mode=0o700, exist_ok=True)
+        quarantine = self._folder / QUARANTINE
+        quarantine.mkdir(mode=0o700, exist_ok=True)
         for number in itertools.count():  # damaged headers may be the same bytes, such as zeros
-            kept = aside / f"{file.id.hex()}{f'.{number}' if number else ''}{SUFFIX}"
+            kept = quarantine / f"{file.id.hex()}{f'.{number}' if number else ''}{SUFFIX}"
             try:
                 os.link(self._folder / name, kept, follow_symlinks=False)
                 break
@@ -205,7 +205,7 @@ class Spool:
             raise FileNotFoundError(errno.ENOENT, "it was replaced", name)
         _log.warning("a spool file holds what cannot be opened, and is kept as %s", kept)
 
-    def _move_aside(self, name: str, file: SpoolFile) -> None:
+    def _move_to_quarantine(self, name: str, file: SpoolFile) -> None:
         """Keep a file under its second name alone, unless somebody is writing to it now."""
         with try_lock(file.descriptor, fcntl.LOCK_EX) as is_held:
             if is_held:

@@ -52,7 +52,7 @@ Progress = Callable[[str, int, int | None], None]
 """Told what is being done, how much of it is done, and how much there is."""
 
 
-class Erasure(msgspec.Struct, frozen=True, kw_only=True):
+class Erasure(msgspec.Struct, frozen=True, kw_only=True, rename={"quarantined": "aside"}):
     """What was erased."""
 
     memories: int
@@ -67,7 +67,7 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
     """Questions, reasons, and records that nobody understood, which quoted them and lost their words."""
     spool_files: int
     """Files of the spool from which what was taken in is wiped."""
-    aside: tuple[str, ...]
+    quarantined: tuple[str, ...]
     """Files that were kept beside the spool because they held what could not be opened, and are removed."""
     migration_copies: tuple[str, ...]
     """Copies of the store from before a migration, which are removed."""
@@ -122,8 +122,8 @@ def erase(folder: MindFolder, keys: Keys, selection: Selection, seen: Surveyed, 
             done = _Eraser(connection, keys, selection, seen, progress).run()
             offsets = spool_offsets(connection)
         copies = migration_copies(folder)
-        aside = quarantined_files(folder.spool)
-        for name in (*copies, *(f"{folder.spool.name}/{one}" for one in aside)):
+        quarantined = quarantined_files(folder.spool)
+        for name in (*copies, *(f"{folder.spool.name}/{one}" for one in quarantined)):
             draft.remove(name)
         # What is taken in is in the store, whichever of the two it will be: it need not wait for the moment of change.
         wiped = _wipe_spool(folder, keys, offsets)
@@ -135,7 +135,7 @@ def erase(folder: MindFolder, keys: Keys, selection: Selection, seen: Surveyed, 
         after_bytes=after,
         quoted=done[2],
         spool_files=wiped,
-        aside=tuple(aside),
+        quarantined=tuple(quarantined),
         migration_copies=tuple(copies),
     )
 

@@ -172,7 +172,7 @@ class ExportedQuarantined(_WithText, frozen=True, kw_only=True):
     why: str
     """What is wrong with it."""
     recorded_at: StoreInteger
-    """When it was set aside."""
+    """When it was quarantined."""
     at: StoreInteger = 0
     """When it was written."""
     cwd: str | None = None

@@ -134,9 +134,9 @@ def test_no_file_of_a_project_stops_the_capture_of_any(
 
 def test_a_command_waits_for_nobody_who_drains_at_this_moment(made: Path, project: Path) -> None:
     prompt(made, "the otter is well", project)
-    meeting = RunDir(made)
-    meeting.prepare()
-    held = meeting.acquire_lock("drain.lock")
+    run_dir = RunDir(made)
+    run_dir.prepare()
+    held = run_dir.acquire_lock("drain.lock")
     assert held is not None
     try:
         assert found(made, "otter") == []

@@ -131,15 +131,15 @@ def test_it_writes_nothing_but_a_sealed_note_of_what_it_told(example: Path) -> N
     with mnemic.open(example) as mind:
         assert mind.log_given().deliveries == ()
         mind.catch_up("spool", lambda: True)
-        (giving,) = mind.log_given(scope="slipway", session="new").deliveries
+        (delivery,) = mind.log_given(scope="slipway", session="new").deliveries
         again = mind.brief(scope="slipway", assistant="claude-code", session="another")
         first, second = mind.log_given().deliveries
-    assert giving.parts
-    assert all(" ".join(part.text.split())[:30] in told for part in giving.parts)
-    assert (giving.occasion, giving.assistant, giving.tokens) == ("session-start", "claude-code", again.tokens)
-    assert [(part.id, part.why) for part in giving.parts] == [(part.id, part.why) for part in first.parts]
-    assert second == giving
-    assert giving.at < first.at
+    assert delivery.parts
+    assert all(" ".join(part.text.split())[:30] in told for part in delivery.parts)
+    assert (delivery.occasion, delivery.assistant, delivery.tokens) == ("session-start", "claude-code", again.tokens)
+    assert [(part.id, part.why) for part in delivery.parts] == [(part.id, part.why) for part in first.parts]
+    assert second == delivery
+    assert delivery.at < first.at
     alone(example, cwd="/home/ines/elsewhere")
     assert {path for path in files(example) if path.endswith(".spool")} <= {str(note)}
     assert not (example / "run").exists() or not list((example / "run").glob("serve.json"))

@@ -1,4 +1,4 @@
-"""The faces as a home's process hosts them, in a thread of the test: real minds, real sockets, a door that is noted."""
+"""The faces as a home's process hosts them, in a thread of the test: real minds and sockets, a recorded control."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class OpenMinds:
             mind.close()
 
 
-class NotedDoor:
-    """A door that says what a test wants and keeps what it is told."""
+class RecordingServerControl:
+    """A server control that says what a test wants and keeps what it is told."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -108,7 +108,7 @@ class Hosted:
         self,
         home: Path,
         minds: Any,
-        door: NotedDoor,
+        server_control: RecordingServerControl,
         folder: Path,
         tcp: TcpListener | None,
         clock: Clock,
@@ -116,7 +116,7 @@ class Hosted:
     ) -> None:
         self.home = home
         self.minds = minds
-        self.door = door
+        self.server_control = server_control
         self.http = folder / "http.sock"
         self.mcp = folder / "mcp.sock"
         self.tcp = None if tcp is None else tcp.listening.getsockname()
@@ -129,17 +129,17 @@ class Hosted:
             return self.settings[name]
 
         self.server = make_server(
-            minds, door, clock, mnemic.__version__, setting, lambda name: self.allowed.get(name, ())
+            minds, server_control, clock, mnemic.__version__, setting, lambda name: self.allowed.get(name, ())
         )
         app = make_app(
             minds,
-            door,
+            server_control,
             metrics=lambda: ("text/plain; version=9", b"mnemic_up 1\n"),
             mcp=McpHttp(self.server, started_in),
             unlocked=UnlockedKeys(home),
             setting=setting,
         )
-        self.stream = McpSocketServer(self.server, door, mnemic.__version__)
+        self.stream = McpSocketServer(self.server, server_control, mnemic.__version__)
         self.faces = FaceServer(app, self.stream, bound(self.http), bound(self.mcp), tcp)
         self.thread = threading.Thread(target=self.faces.run, name="faces")
 
@@ -249,7 +249,7 @@ def hosted(home: Path, tcp: TcpListener | None = None, minds: Any = None, starte
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(uvicorn.server, "asyncio", _ShortPauses())
         patch.setattr(Tool, "from_function", classmethod(_tool_once))
-        faces = Hosted(home, minds, NotedDoor(home), folder, tcp, SystemClock(), started_in)
+        faces = Hosted(home, minds, RecordingServerControl(home), folder, tcp, SystemClock(), started_in)
         faces.thread.start()
         try:
             assert faces.faces.ready.wait(BOUND_S)

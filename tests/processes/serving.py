@@ -22,7 +22,7 @@ from tests.processes.hosted import HELLO
 from tests.waiting import BOUND_S, until
 
 OTHER = (
-    "import mnemic.runtime.minds.run_dir as meeting; meeting.PROTOCOL = {}; from mnemic.cli.main import main; main()"
+    "import mnemic.runtime.minds.run_dir as run_dir; run_dir.PROTOCOL = {}; from mnemic.cli.main import main; main()"
 )
 """A Mnemic of another protocol: what the processes say to each other is read from one place when they start."""
 

@@ -145,27 +145,27 @@ def uninstall_home(home: Path, environment: Mapping[str, str], clock: Clock, *, 
 
 def _stop_server(home: Path, clock: Clock) -> str:
     """Have the process that serves leave, one too that is just starting; says what became of it."""
-    meeting, pause, told = RunDir(home), threading.Event(), "no process serves"
+    run_dir, pause, told = RunDir(home), threading.Event(), "no process serves"
     until = clock.monotonic_s() + _STOP_TIMEOUT_S
     while clock.monotonic_s() < until:
-        card = meeting.read_info()
+        card = run_dir.read_info()
         if card is not None and card.is_alive():
             request_drain(card, "mnemic uninstall")
             gone = wait_unpublished(home, card, clock)
-            (meeting.folder / "hook-start").unlink(missing_ok=True)  # it is this one that was started
+            (run_dir.folder / "hook-start").unlink(missing_ok=True)  # it is this one that was started
             told = f"process {card.pid} has left" if gone else f"process {card.pid} has not left: kill {card.pid}"
             if not gone:
                 return told
-        if not meeting.is_server_locked() and not _is_starting(meeting, clock):
+        if not run_dir.is_server_locked() and not _is_starting(run_dir, clock):
             return told
         pause.wait(_POLL_S)
     return "a process holds this home's lock and does not say which it is"
 
 
-def _is_starting(meeting: RunDir, clock: Clock) -> bool:
+def _is_starting(run_dir: RunDir, clock: Clock) -> bool:
     """Whether a hook started a process so lately that it may not have the home's lock yet."""
     try:
-        stamp = (meeting.folder / "hook-start").stat().st_mtime
+        stamp = (run_dir.folder / "hook-start").stat().st_mtime
     except OSError:
         return False
     return 0 <= clock.now_us() / 1e6 - stamp < _STARTUP_S

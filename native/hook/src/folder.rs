@@ -7,15 +7,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-const SILENCE: &str = ".mnemicignore";
+const IGNORE_FILE: &str = ".mnemicignore";
 const LINE_BYTES: u64 = 4096;
 /// What systems take at most: `PATH_MAX` counts a NUL.
 const PATH_BYTES: usize = 4095;
 const COMMIT_DIGITS: usize = 40;
 
 /// Whether a folder, or any folder above it, holds a `.mnemicignore`.
-pub fn silenced(folder: &Path) -> bool {
-    upwards(folder).any(|place| fs::symlink_metadata(place.join(SILENCE)).is_ok())
+pub fn is_ignored(folder: &Path) -> bool {
+    upwards(folder).any(|place| fs::symlink_metadata(place.join(IGNORE_FILE)).is_ok())
 }
 
 /// The branch that is checked out in a folder, as its bytes; none outside of a repository, and where no branch is.

@@ -50,7 +50,7 @@ pub fn run(command: Command) -> io::Result<()> {
     let read = input::read_stdin(|piece| payload.extend_from_slice(piece));
     let routing = Routing::of(&payload);
     let cwd = working_folder(routing.cwd.as_deref());
-    if is_foreign(&mind) || cwd.as_deref().is_some_and(folder::silenced) {
+    if is_foreign(&mind) || cwd.as_deref().is_some_and(folder::is_ignored) {
         stake(None);
         return Ok(());
     }
@@ -128,7 +128,7 @@ fn keep(
 /// Leave the name of a session of which nothing is kept, where one has to be left.
 fn leave_mark(command: &Command, mind: &Path, routing: &Routing, at_us: u64) -> io::Result<()> {
     let Some(payload) = quiet::mark(&command.event, &routing.session) else { return Ok(()) };
-    let (assistant, event) = (&command.assistant, quiet::SILENCED);
+    let (assistant, event) = (&command.assistant, quiet::IGNORED_SESSION);
     seal(mind, routing, &Seen { assistant, event, at_us, ..Seen::default() }, &payload)
 }
 

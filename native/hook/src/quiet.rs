@@ -12,7 +12,7 @@ use crate::record::written_out;
 const VARIABLE: &str = "MNEMIC_OFF";
 const PAUSES: &str = "pauses";
 /// What the record is called that only says which session is not to be read from its transcript either.
-pub const SILENCED: &[u8] = b"silenced";
+pub const IGNORED_SESSION: &[u8] = b"silenced";
 /// The events at which that is said: a session that has anything to keep has one of them.
 const SAID_AT: [&[u8]; 3] = [b"session-start", b"prompt", b"session-end"];
 

@@ -8,7 +8,7 @@ use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use common::Folder;
-use mnemic_hook::folder::{branch, main_folder, silenced};
+use mnemic_hook::folder::{branch, is_ignored, main_folder};
 
 #[test]
 fn a_branch_is_the_one_of_the_repository_around_a_folder() -> io::Result<()> {
@@ -104,7 +104,7 @@ fn a_mark_silences_its_folder_and_all_below() -> io::Result<()> {
     symlink("nowhere", folder.0.join("linked/.mnemicignore"))?;
     for (name, expected) in [("quiet", true), ("quiet/a/b", true), ("linked", true), ("heard", false), ("gone", false)]
     {
-        assert_eq!(silenced(&folder.0.join(name)), expected, "{name}");
+        assert_eq!(is_ignored(&folder.0.join(name)), expected, "{name}");
     }
     Ok(())
 }
@@ -115,7 +115,7 @@ fn of_a_name_that_no_system_takes_what_is_above_it_holds() -> io::Result<()> {
     folder.write("repo/.git/HEAD", "ref: refs/heads/main\n")?;
     folder.write("quiet/.mnemicignore", "")?;
     assert_eq!(branch(&folder.0.join("repo").join("a/".repeat(10_000))), Some(b"main".to_vec()));
-    assert!(silenced(&folder.0.join("quiet").join("a/".repeat(10_000))));
-    assert!(!silenced(&folder.0.join("repo").join("a/".repeat(10_000))));
+    assert!(is_ignored(&folder.0.join("quiet").join("a/".repeat(10_000))));
+    assert!(!is_ignored(&folder.0.join("repo").join("a/".repeat(10_000))));
     Ok(())
 }

@@ -225,7 +225,7 @@ class _RayInstance:
                 ),
                 context,
             )
-            while step.kind in ("ask", "post"):
+            while step.kind in ("ask", "output"):
                 outcome = _ask(context, *step.value) if step.kind == "ask" else Resume(None, None, context.cancelled())
                 step = self._exchange(outcome, context)
         except BaseException:  # the conversation broke off, and the actor may wait for a word that does not come

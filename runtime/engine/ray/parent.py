@@ -39,7 +39,7 @@ class DriverParent:
 
     def __init__(
         self,
-        meeting: RunDir,
+        run_dir: RunDir,
         card: ServerInfo,
         clock: Clock,
         seed: int,
@@ -54,7 +54,7 @@ class DriverParent:
             ready: called once, as soon as a child answers.
             release: lets those go who wait at the service's socket; called again and again.
         """
-        self._meeting = meeting
+        self._run_dir = run_dir
         self._card = card
         self._clock = clock
         self._generator = random.Random(seed)
@@ -82,7 +82,7 @@ class DriverParent:
         signal.signal(signal.SIGHUP, self._forward_signal)
         while True:
             code = self._run_child(command, sockets)
-            said = self._meeting.read_info()
+            said = self._run_dir.read_info()
             if self._ended.is_set() and said is not None and said.state in ("starting", "restarting"):
                 return 0  # told to leave before it could: what Ray does with a signal then is no failure
             if self._ended.is_set() or code == 0 or said is None:  # without a card, it was leaving
@@ -122,7 +122,7 @@ class DriverParent:
     def _poll_child(self, child: subprocess.Popen[bytes]) -> None:
         """Wait a moment; a child that was told to end is given the time for it."""
         if self._ready is not None:
-            said = self._meeting.read_info()
+            said = self._run_dir.read_info()
             if said is not None and said.state == "ready":
                 self._ready()
                 self._ready = None
@@ -149,10 +149,10 @@ class DriverParent:
             self._child.send_signal(number)
 
     def _not_served(self, why: str) -> NotServed:
-        return not_served(self._meeting.home, why)
+        return not_served(self._run_dir.home, why)
 
     def _exit_cause(self, code: int) -> str:
-        said = self._meeting.read_info()
+        said = self._run_dir.read_info()
         if code == ENGINE_LOST and said is not None and said.cause:
             return said.cause
         return f"killed by signal {-code}" if code < 0 else f"exit code {code}"
@@ -160,7 +160,7 @@ class DriverParent:
     def _publish_state(self, state: str, cause: str) -> None:
         restarts = self._health.failures
         self._card = msgspec.structs.replace(self._card, state=state, cause=cause, restarts=restarts)
-        self._meeting.publish(self._card)
+        self._run_dir.publish(self._card)
 
 
 def kill_session(session: int) -> None:

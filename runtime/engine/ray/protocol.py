@@ -25,7 +25,7 @@ FROM_WORKER = b"from worker"
 _NONCE_BYTES = 12
 _COUNTER_BYTES = 4
 
-Kind = Literal["answer", "ask", "error", "post"]
+Kind = Literal["answer", "ask", "error", "output"]
 """Of a step: an answer, a question (message and seconds), what was raised (a `MnemicError`, or a `RemoteFailure`, whose
 text stays where it was raised), or nothing but its outputs.
 """

@@ -156,7 +156,7 @@ class ActorThread:
 
     def _flush_if_due(self) -> None:
         if self._clock.monotonic_s() - self._crossed_s >= _FLUSH_EVERY_S:
-            self._ask_driver("post", None)
+            self._ask_driver("output", None)
 
     def _ask_driver(self, kind: Kind, value: Any) -> Resume:
         """Let the driver know, and wait until it says to go on."""
@@ -178,10 +178,10 @@ class ActorThread:
         return pickle.loads(self._seal.open(sealed, TO_WORKER))
 
     def _sealed(self, kind: Kind, value: Any) -> bytes:
-        post = tuple(self._outputs)
+        outputs = tuple(self._outputs)
         late = () if self._last_progress is None else (self._last_progress,)
-        data = pickle.dumps(Step(kind, value, (*post, *late)), pickle.HIGHEST_PROTOCOL)  # raises: nothing is lost
-        del self._outputs[: len(post)]
+        data = pickle.dumps(Step(kind, value, (*outputs, *late)), pickle.HIGHEST_PROTOCOL)  # raises: nothing is lost
+        del self._outputs[: len(outputs)]
         self._last_progress = None
         self._crossed_s = self._clock.monotonic_s()
         return self._seal.seal(data, FROM_WORKER)
@@ -205,14 +205,14 @@ class Worker(ActorThread):
 
 
 class _LogForwarder(logging.Handler):
-    """Puts lines into the post: Mnemic's own, and of anybody else's where they come from and no word.
+    """Puts lines among the outputs: Mnemic's own, and of anybody else's where they come from and no word.
 
     What a line says of an exception stays here, since that may quote a memory.
     """
 
-    def __init__(self, post: list[ToldMessage | LogLine | ProgressReport]) -> None:
+    def __init__(self, outputs: list[ToldMessage | LogLine | ProgressReport]) -> None:
         super().__init__()
-        self._lines = post
+        self._lines = outputs
 
     def emit(self, record: logging.LogRecord) -> None:
         try:

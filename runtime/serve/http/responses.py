@@ -95,7 +95,7 @@ def _parse_timeout_s(text: str) -> float:
     return seconds
 
 
-def check_protocol(theirs: object, door: ServerControl, oldest: int = PROTOCOL) -> None:
+def check_protocol(theirs: object, server_control: ServerControl, oldest: int = PROTOCOL) -> None:
     """Refuse a caller of another protocol.
 
     Args:
@@ -110,7 +110,7 @@ def check_protocol(theirs: object, door: ServerControl, oldest: int = PROTOCOL) 
         version = int(str(theirs))
     except ValueError:
         raise InvalidValue(name="the protocol", value=theirs, why="it is no number", expected=str(PROTOCOL)) from None
-    card = door.server_info()
+    card = server_control.server_info()
     if version > PROTOCOL:
         raise OlderProcess(
             home=card.get("home", "this home"),
@@ -130,9 +130,9 @@ def check_protocol(theirs: object, door: ServerControl, oldest: int = PROTOCOL) 
         )
 
 
-def draining_error(door: ServerControl) -> dict[str, Any] | None:
+def draining_error(server_control: ServerControl) -> dict[str, Any] | None:
     """What a process that is leaving answers, so that the caller asks the next one; ``None`` while it stays."""
-    card = door.server_info()
+    card = server_control.server_info()
     if card.get("state") != "draining":
         return None
     home = card.get("home", "this home")

@@ -234,7 +234,7 @@ async def _show_metrics(metrics: Callable[[], tuple[str, bytes]], _: Request) ->
 
 def make_app(
     minds: OpenMinds,
-    door: ServerControl,
+    server_control: ServerControl,
     *,
     metrics: Callable[[], tuple[str, bytes]],
     mcp: McpHttp,
@@ -274,15 +274,15 @@ def make_app(
         ],
         lifespan=lambda _: mcp.lifespan(),
     )
-    return _Middleware(app, door)
+    return _Middleware(app, server_control)
 
 
 class _Middleware:
     """What holds for every request: versions fit, the process is not leaving, and every failure has an answer."""
 
-    def __init__(self, app: ASGIApp, door: ServerControl) -> None:
+    def __init__(self, app: ASGIApp, server_control: ServerControl) -> None:
         self._app = app
-        self._door = door
+        self._server_control = server_control
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -314,12 +314,12 @@ class _Middleware:
         path = scope["path"]
         if path in ("/healthz", "/metrics", "/api/drain", *(one.path for one in PAGES)):
             return None
-        refusal = draining_error(self._door)
+        refusal = draining_error(self._server_control)
         if refusal is not None:
             return json_response(refusal, 503, {"Retry-After": "1"})
         theirs = Headers(scope=scope).get(PROTOCOL_HEADER)
         if theirs is not None:
-            check_protocol(theirs, self._door)
+            check_protocol(theirs, self._server_control)
         return None
 
 

@@ -55,9 +55,9 @@ _FLUSH_TIMEOUT_S = 0.5  # for what the SDK still says to a client whose requests
 class McpSocketServer:
     """Serves MCP on a socket, to many connections at once."""
 
-    def __init__(self, server: MCPServer[Any], door: ServerControl, version: str) -> None:
+    def __init__(self, server: MCPServer[Any], server_control: ServerControl, version: str) -> None:
         self._server = server
-        self._door = door
+        self._server_control = server_control
         self._version = version
         self._listening: asyncio.Server | None = None
         self._connections: dict[_Connection, asyncio.Task[Any]] = {}
@@ -123,8 +123,8 @@ class McpSocketServer:
         if not line:  # somebody looked whether anybody is here
             return None
         try:
-            refusal = draining_error(self._door)
-            caller = _parse_caller(line, self._door)
+            refusal = draining_error(self._server_control)
+            caller = _parse_caller(line, self._server_control)
         except MnemicError as error:
             refusal = encode_error(error)
         if refusal is not None:
@@ -257,7 +257,7 @@ def _is_shutdown_error(answer: dict[str, Any]) -> bool:
     return any(str(part.get("text", "")).startswith(_SHUTDOWN_CODES) for part in result.get("content", ()))
 
 
-def _parse_caller(line: bytes, door: ServerControl) -> Caller:
+def _parse_caller(line: bytes, server_control: ServerControl) -> Caller:
     """Who calls.
 
     Raises:
@@ -269,7 +269,7 @@ def _parse_caller(line: bytes, door: ServerControl) -> Caller:
     except (ValueError, RecursionError):
         preface = None
     if isinstance(preface, dict):
-        check_protocol(preface.get("protocol", PROTOCOL), door, OLDEST_PIPE)
+        check_protocol(preface.get("protocol", PROTOCOL), server_control, OLDEST_PIPE)
         mind, off = preface.get("mind", Caller().mind), preface.get("off", Caller().switched_off)
         folder, session = preface.get("folder"), preface.get("session")
         wired = preface.get("assistant", Caller().wired)

@@ -35,7 +35,7 @@ TOOLS = (*RECALL_TOOLS, *MEMORY_TOOLS, *FACT_TOOLS, *STATUS_TOOLS)
 
 def make_server(
     minds: OpenMinds,
-    door: ServerControl,
+    server_control: ServerControl,
     clock: Clock,
     version: str,
     setting: Callable[[str], Any],

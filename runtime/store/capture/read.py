@@ -217,7 +217,7 @@ def capture_progress(connection: apsw.Connection, now: int) -> CaptureProgress:
         now: system time, microseconds: what of the transcripts is due by then counts as waiting.
     """
     records, torn = next(connection.execute("SELECT coalesce(sum(records), 0), coalesce(sum(torn), 0) FROM spool"))
-    aside: list[Any] = connection.execute(
+    quarantined: list[Any] = connection.execute(
         "SELECT assistant, event, why FROM aside WHERE readmitted_at IS NULL ORDER BY id DESC LIMIT ?", (_SHOWN,)
     ).fetchall()
     failed: list[Any] = connection.execute(
@@ -227,7 +227,7 @@ def capture_progress(connection: apsw.Connection, now: int) -> CaptureProgress:
         offsets=spool_offsets(connection),
         records=int(records),
         torn=int(torn),
-        quarantined=tuple((assistant, event, why) for assistant, event, why in aside),
+        quarantined=tuple((assistant, event, why) for assistant, event, why in quarantined),
         quarantined_count=int(connection.execute("SELECT count(*) FROM aside WHERE readmitted_at IS NULL").get),
         scrubbed=_pairs(connection, "SELECT type, sum(count) FROM scrubbed GROUP BY type ORDER BY type"),
         transcripts=int(connection.execute("SELECT count(*) FROM transcripts WHERE due_at <= ?", (now,)).get),

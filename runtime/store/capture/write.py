@@ -159,11 +159,11 @@ def _record_delivery(context: ApplyContext, change: RecordDelivery, at: int) -> 
         " VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
         (context.seq, at if change.at is None else change.at, *about),
     )
-    giving = context.db.last_insert_rowid()
+    delivery = context.db.last_insert_rowid()
     for place, part in enumerate(change.parts):
         context.db.execute(
             "INSERT INTO given_parts(giving, place, memory, start, stop, why) VALUES(?, ?, ?, ?, ?, ?)",
-            (giving, place, context.memory_row(part.memory), part.start, part.stop, part.why),
+            (delivery, place, context.memory_row(part.memory), part.start, part.stop, part.why),
         )
     return CHANGED
 

@@ -128,8 +128,8 @@ class CommunityQueries:
             " WHERE g.seq > ? AND g.seq <= ? AND g.occasion IN ('recall', 'shape') ORDER BY p.giving, p.place",
             (after_seq, until_seq),
         ).fetchall()
-        for giving, row in found:
-            given.setdefault(giving, []).append(row)
+        for delivery, row in found:
+            given.setdefault(delivery, []).append(row)
         return [list(dict.fromkeys(rows)) for rows in given.values()]
 
     def mean_vectors(

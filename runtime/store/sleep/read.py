@@ -228,14 +228,12 @@ class SleepQueries:
             found += part if order == "ASC" else reversed(part)
         return [SaidTurn(row, said_at, bool(is_reply)) for row, said_at, is_reply in found]
 
-    def past_questions(self, givings: Sequence[int]) -> dict[int, PastQuestion]:
+    def past_questions(self, deliveries: Sequence[int]) -> dict[int, PastQuestion]:
         asked = (
             "SELECT at, scope, query FROM givings WHERE id = ? AND occasion = 'recall' AND query != '' AND NOT erased"
         )
-        each = ((giving, self._db.execute(asked, (giving,)).fetchone()) for giving in sorted(set(givings)))
-        return {
-            giving: PastQuestion(one[0], tuple(one[1].split("\n")), one[2]) for giving, one in each if one is not None
-        }
+        each = ((row, self._db.execute(asked, (row,)).fetchone()) for row in sorted(set(deliveries)))
+        return {row: PastQuestion(one[0], tuple(one[1].split("\n")), one[2]) for row, one in each if one is not None}
 
     def _items(self, found: Sequence[Any]) -> list[DerivedRecord]:
         return [DerivedRecord._make((*one, sources_of(self._db, one[0]))) for one in found]

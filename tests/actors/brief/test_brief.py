@@ -100,7 +100,7 @@ def test_what_was_told_is_read_again_from_the_memory(actor_system: ActorHarness)
     assert prompted(actor_system).memories == (lantern,)
     listed = actor_system.ask(ListDeliveries())
     assert isinstance(listed, DeliveriesListed)
-    ((part,),) = (giving.parts for giving in listed.deliveries)
+    ((part,),) = (delivery.parts for delivery in listed.deliveries)
     assert part.text == (before + LANTERN)[part.start_byte :][: len(part.data)]
     assert LANTERN in part.text
     assert part.start_byte > 0

@@ -63,8 +63,8 @@ def test_it_is_in_the_log_when_it_is_taken_in_and_what_is_gone_since_is_left_out
     assert (drained.records, drained.new, drained.quarantined) == (2, 0, 1)
     listed = actor_system.ask(ListDeliveries())
     assert isinstance(listed, DeliveriesListed)
-    (giving,) = listed.deliveries
-    assert (giving.at, giving.assistant, giving.session) == (START_US - 5, "codex", "new\\ud800")
-    assert (giving.scope, giving.tokens) == ("work/shelf", 9)
-    assert [(part.id, part.why, part.data) for part in giving.parts] == [(kept, "a decision", b"books")]
+    (delivery,) = listed.deliveries
+    assert (delivery.at, delivery.assistant, delivery.session) == (START_US - 5, "codex", "new\\ud800")
+    assert (delivery.scope, delivery.tokens) == ("work/shelf", 9)
+    assert [(part.id, part.why, part.data) for part in delivery.parts] == [(kept, "a decision", b"books")]
     assert actor_system.look(lambda snapshot: snapshot.delivered_spans("codex", "new\\ud800")).keys() == {kept}

@@ -1,4 +1,4 @@
-"""What hooks kept becomes memories exactly once, whoever is killed when; what is not understood is set aside, whole."""
+"""What hooks kept becomes memories exactly once, whoever is killed when; what is odd is quarantined, whole."""
 
 from __future__ import annotations
 
@@ -283,10 +283,10 @@ def test_a_copy_of_a_file_that_was_forgotten_keeps_nobody_waiting(tmp_path: Path
         assert actor_system.spool.files == {}
 
 
-# --- set aside -------------------------------------------------------------------------------------------------------
+# --- quarantine ------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_not_understood_is_set_aside_whole_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_what_is_not_understood_is_quarantined_whole_and_the_rest_goes_on(tmp_path: Path) -> None:
     with opened(tmp_path) as actor_system:
         odd = UndecodedRecord(id=bytes(16), why="its meta is no JSON", body=b"\0\0")
         actor_system.spool.write(record(["one"]), record([{"raise": "unreadable"}]), odd, record([{"raise": "defect"}]))
@@ -313,7 +313,9 @@ def test_what_is_not_understood_is_set_aside_whole_and_the_rest_goes_on(tmp_path
         {"text": 5},
     ],
 )
-def test_an_event_that_no_store_can_keep_is_set_aside_and_no_actor_fails(tmp_path: Path, event: dict[str, Any]) -> None:
+def test_an_event_that_no_store_can_keep_is_quarantined_and_no_actor_fails(
+    tmp_path: Path, event: dict[str, Any]
+) -> None:
     with opened(tmp_path) as actor_system:
         actor_system.spool.write(record(["one"]), record([event]), record(["two"]))
         answer = drained(actor_system)
@@ -323,7 +325,7 @@ def test_an_event_that_no_store_can_keep_is_set_aside_and_no_actor_fails(tmp_pat
 
 
 @pytest.mark.parametrize("port", ["resolve_scope", "scrub", "identity", "stat_file"])
-def test_whatever_a_record_raises_sets_it_aside_and_no_actor_fails(tmp_path: Path, port: str) -> None:
+def test_whatever_a_record_raises_quarantines_it_and_no_actor_fails(tmp_path: Path, port: str) -> None:
     def poisoned(honest: Callable[..., Any]) -> Callable[..., Any]:
         def call(*given: Any, **more: Any) -> Any:
             if any(word in str(given) for word in ("poison", "transcript.jsonl")):
@@ -349,7 +351,7 @@ def test_whatever_a_record_raises_sets_it_aside_and_no_actor_fails(tmp_path: Pat
         assert not any(actor.failures for actor in actor_system.supervisor.report().actors)
 
 
-def test_a_record_that_the_store_refuses_is_found_one_by_one_and_set_aside(tmp_path: Path) -> None:
+def test_a_record_that_the_store_refuses_is_found_one_by_one_and_quarantined(tmp_path: Path) -> None:
     with opened(tmp_path) as actor_system:
         texts = ["one", "poison", "two", "one"]
         actor_system.spool.write(*(record([text]) for text in texts))
@@ -366,15 +368,15 @@ def test_a_record_that_the_store_refuses_is_found_one_by_one_and_set_aside(tmp_p
 
 
 @pytest.mark.parametrize("at", [START_US, 0])  # 0: of a machine whose clock stood before 1970
-def test_what_was_set_aside_is_read_again_once_it_is_understood_and_then_let_go_of(tmp_path: Path, at: int) -> None:
+def test_what_was_quarantined_is_read_again_once_it_is_understood_and_then_let_go_of(tmp_path: Path, at: int) -> None:
     with opened(tmp_path) as actor_system:
         actor_system.scrub = hide
         odd = f"the key is hunter2 {MINE}and that is all \ud800"
         actor_system.spool.write(record([{"raise": "unreadable", "text": odd}], at=at), record(["no"]))
         assert drained(actor_system).quarantined == 1
         assert actor_system.ask(RetryQuarantined()) == QuarantineRetried(readmitted=0, after=1, queued=0, more=False)
-        (aside,) = actor_system.look(lambda snapshot: snapshot.quarantined_records(0, 9))
-        assert json.loads(aside.payload)[0]["text"] == "the key is [token] and that is all \ud800"
+        (quarantined,) = actor_system.look(lambda snapshot: snapshot.quarantined_records(0, 9))
+        assert json.loads(quarantined.payload)[0]["text"] == "the key is [token] and that is all \ud800"
         actor_system.read_record = lambda one: turns(said["text"] for said in json.loads(one.payload))
         assert actor_system.ask(RetryQuarantined()).readmitted == 1
         assert actor_system.texts() == [b"no", to_bytes("the key is [token] and that is all \ud800")]

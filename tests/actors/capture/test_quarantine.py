@@ -1,4 +1,4 @@
-"""What is set aside holds no secret and nothing private, and what was JSON can be read again."""
+"""What is quarantined holds no secret and nothing private, and what was JSON can be read again."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ def test_a_relative_path_is_refused_and_nothing_is_queued(tmp_path: Path) -> Non
         assert waiting(actor_system).transcripts == 0
 
 
-def test_what_is_silenced_between_two_takings_is_passed_over_from_then_on(tmp_path: Path) -> None:
+def test_what_is_ignored_between_two_takings_is_passed_over_from_then_on(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     inside, outside = turns(["one", "two"], cwd=str(project)), turns(["three"], cwd=str(tmp_path))

@@ -149,20 +149,20 @@ def test_what_an_assistant_asked_for_is_listed_word_for_word_with_the_reasons(ac
     recalled = actor_system.recall("heron", scope="work/shelf", observe=True, assistant="codex", asking_session="mcp-1")
     actor_system.recall("my own question", observe=True)
     actor_system.ask(ListMemories())
-    giving = recorded(actor_system, 1).deliveries[0]
-    assert (giving.occasion, giving.assistant, giving.session) == ("recall", "codex", "mcp-1")
-    assert (giving.scope, giving.query, giving.tokens) == (
+    delivery = recorded(actor_system, 1).deliveries[0]
+    assert (delivery.occasion, delivery.assistant, delivery.session) == ("recall", "codex", "mcp-1")
+    assert (delivery.scope, delivery.query, delivery.tokens) == (
         "work/shelf",
         "heron",
         sum(-(-len(hit.data) // 4) for hit in recalled.hits),
     )
-    (part,), (hit,) = giving.parts, recalled.hits
+    (part,), (hit,) = delivery.parts, recalled.hits
     assert (part.id, part.data, part.start_byte, part.size_bytes) == (kept, hit.data, hit.start_byte, len(long))
     assert 0 < len(hit.data) < len(long)
     assert part.why == ", ".join(f"{name} {share:.2f}" for name, share in hit.why.items())
     (own,) = recorded(actor_system, 1, own=True).deliveries
     assert (own.assistant, own.query) == ("", "my own question")
-    assert recorded(actor_system, 1).deliveries == (giving,)
+    assert recorded(actor_system, 1).deliveries == (delivery,)
 
 
 def test_what_an_assistant_named_is_noted(actor_system: ActorHarness) -> None:
@@ -172,9 +172,9 @@ def test_what_an_assistant_named_is_noted(actor_system: ActorHarness) -> None:
             assistant="a\ud800", session="mcp-1", parts=(DeliveredSpan(memory=kept, start=4, stop=9, why="by its id"),)
         )
     )
-    (giving,) = recorded(actor_system, 1, session="mcp-1").deliveries
-    assert (giving.occasion, giving.assistant, giving.tokens) == ("get", "a\\ud800", 2)
-    assert [(part.data, part.why) for part in giving.parts] == [(b"heron", "by its id")]
+    (delivery,) = recorded(actor_system, 1, session="mcp-1").deliveries
+    assert (delivery.occasion, delivery.assistant, delivery.tokens) == ("get", "a\\ud800", 2)
+    assert [(part.data, part.why) for part in delivery.parts] == [(b"heron", "by its id")]
 
 
 def test_what_was_given_is_filtered_and_paged(actor_system: ActorHarness) -> None:

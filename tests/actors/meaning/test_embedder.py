@@ -144,7 +144,7 @@ def test_whoever_waits_for_the_backlog_does_not_wait_for_what_was_forgotten_mean
 def test_whoever_waits_comes_to_an_end_though_the_last_that_was_counted_was_forgotten(tmp_path: Path) -> None:
     with ActorHarness(tmp_path, sources={"a": turns(["the tide is high"])}) as actor_system:
         actor_system.take_quietly("a")
-        ask = actor_system.supervisor._post.send
+        ask = actor_system.supervisor._router.send
 
         def keep_another(message: Any, *args: Any, **options: Any) -> Any:
             answer = ask(message, *args, **options)
@@ -154,7 +154,7 @@ def test_whoever_waits_comes_to_an_end_though_the_last_that_was_counted_was_forg
                     apply(other, added(7))
             return answer
 
-        actor_system.supervisor._post.send = keep_another  # type: ignore[method-assign]
+        actor_system.supervisor._router.send = keep_another  # type: ignore[method-assign]
         answer = actor_system.ask(EmbedPending())
         assert (answer.done, answer.pending) == (1, 1)
         actor_system.ask(Forget(ids=(id_of(7),)))
@@ -435,14 +435,14 @@ def test_a_bundle_that_the_store_refuses_is_kept_the_next_time(tmp_path: Path) -
     refusals = [StoreBusy(path="x", waited_s=1.0)] * 2
     with ActorHarness(tmp_path, sources={"a": turns([f"text {n}" for n in range(70)])}) as actor_system:
         actor_system.take_quietly("a")
-        ask = actor_system.supervisor._post.send
+        ask = actor_system.supervisor._router.send
 
         def refuse(message: Any, *args: Any, **options: Any) -> Any:
             if isinstance(message, Apply) and message.author == "embedder" and refusals:
                 raise refusals.pop()
             return ask(message, *args, **options)
 
-        actor_system.supervisor._post.send = refuse  # type: ignore[method-assign]
+        actor_system.supervisor._router.send = refuse  # type: ignore[method-assign]
         for _ in range(2):
             with pytest.raises(StoreBusy):
                 actor_system.embed()
@@ -466,14 +466,14 @@ def test_vectors_that_are_kept_just_after_all_were_given_up_find_room(tmp_path: 
     with ActorHarness(tmp_path, sources={"a": turns(["one", "two"])}) as actor_system:
         actor_system.take_quietly("a")
         actor_system.embed()
-        ask, rebuilt = actor_system.supervisor._post.send, []
+        ask, rebuilt = actor_system.supervisor._router.send, []
 
         def give_up_first(message: Any, *args: Any, **options: Any) -> Any:
             if isinstance(message, Apply) and message.author == "embedder" and not rebuilt:
                 rebuilt.append(ask(Rebuild(meaning=True), *args, **options).get())
             return ask(message, *args, **options)
 
-        actor_system.supervisor._post.send = give_up_first  # type: ignore[method-assign]
+        actor_system.supervisor._router.send = give_up_first  # type: ignore[method-assign]
         actor_system.keep("three")
         idle(actor_system)
         assert len(rebuilt) == 1
@@ -709,7 +709,7 @@ def test_a_question_that_the_model_fails_on_is_answered_by_words_and_is_no_failu
         assert actor_system.supervisor.report().actors[1].failures == 0
 
 
-def test_a_model_that_keeps_dying_is_set_aside_with_its_reason_and_words_go_on(tmp_path: Path) -> None:
+def test_a_model_that_keeps_dying_is_quarantined_with_its_reason_and_words_go_on(tmp_path: Path) -> None:
     policy = RestartPolicy(failures=3, first_delay_s=0.0)
     with ActorHarness(tmp_path, sources={"a": turns(["the kettle is on"])}, policy=policy) as actor_system:
         actor_system.encoder.chokes_on = lambda text: RuntimeError("the tea is in the blue tin")

@@ -629,14 +629,14 @@ def test_a_recall_that_is_observed_is_kept_with_exactly_what_was_asked_and_given
     actor_system.embed()
     bind(actor_system)
     sent: list[Apply] = []
-    send = actor_system.supervisor._post.tell
+    send = actor_system.supervisor._router.tell
 
     def spy(message: Any, **options: Any) -> None:
         if isinstance(message, Apply) and message.author == "retriever":
             sent.append(message)
         send(message, **options)
 
-    actor_system.supervisor._post.tell = spy  # type: ignore[method-assign]
+    actor_system.supervisor._router.tell = spy  # type: ignore[method-assign]
     before = actor_system.ask(Count()).seq
     recalled = actor_system.recall(
         "kettle \udc80", observe=True, scope="home", k=1, assistant="a \udc80", asking_session="mcp-1"

@@ -377,7 +377,7 @@ def bind_and_die(home: str, steps: str) -> None:
     """In a process: bind, and be killed as soon as the store has carried out so many of its changes."""
     with actor_system(Path(home)) as one:
         left = int(steps)
-        carried = one.supervisor._post.send
+        carried = one.supervisor._router.send
 
         def send(message: Any, timeout_s: float, **more: Any) -> Any:
             nonlocal left
@@ -389,7 +389,7 @@ def bind_and_die(home: str, steps: str) -> None:
                     os.kill(os.getpid(), signal.SIGKILL)
             return reply
 
-        one.supervisor._post.send = send  # type: ignore[method-assign]
+        one.supervisor._router.send = send  # type: ignore[method-assign]
         settled(one)
 
 

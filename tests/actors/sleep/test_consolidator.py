@@ -301,7 +301,7 @@ def test_whoever_wakes_a_night_has_it_end_and_say_so(busy: ActorHarness) -> None
     assert "done" not in {one.state for one in night.stages if one.stage == "project-digests"}
 
 
-def test_a_stage_that_fails_keeps_no_other_from_its_work_and_is_set_aside_after_three_nights(
+def test_a_stage_that_fails_keeps_no_other_from_its_work_and_is_quarantined_after_three_nights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Failing, "tried", 0)

@@ -7,9 +7,9 @@ import pytest
 from mnemic.bench.harness.measure import goal, quantiles, take_turns, time_each, verdict
 
 
-@pytest.mark.parametrize("flaw", [{"lost": ["a text"]}, {"set_aside": 1}, {"check": "page 3"}])
+@pytest.mark.parametrize("flaw", [{"lost": ["a text"]}, {"quarantined": 1}, {"check": "page 3"}])
 def test_one_flaw_is_enough_to_fail(flaw: dict[str, object]) -> None:
-    whole: dict[str, object] = {"lost": [], "set_aside": 0, "check": ""}
+    whole: dict[str, object] = {"lost": [], "quarantined": 0, "check": ""}
     assert verdict(**whole) == {"state": "ok"}
     ((name, what),) = flaw.items()
     assert verdict(**whole | flaw) == {"state": "failed", "why": f"{name}: {what}"}

@@ -1,4 +1,4 @@
-"""Records of hooks: every one is understood, known to be nothing, or set aside with a reason that quotes nothing."""
+"""Records of hooks: every one is understood, known to be nothing, or quarantined with a reason that quotes nothing."""
 
 from __future__ import annotations
 

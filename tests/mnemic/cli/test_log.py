@@ -179,12 +179,12 @@ def test_a_hook_that_told_something_is_in_the_log_of_what_was_given(home: Path, 
     payload = json.dumps({"session_id": "new", "source": "startup", "hook_event_name": "SessionStart"}).encode()
     with mnemic.open(home) as mind:
         told = json.loads(mind.hook_reply("claude-code", "session-start", "/home/ines/slipway", payload))
-    (giving,) = entries(command("log", "--injected", "--home", home, "--json"))
+    (delivery,) = entries(command("log", "--injected", "--home", home, "--json"))
     text = told["hookSpecificOutput"]["additionalContext"]
-    assert all(" ".join(one["text"].split())[:30] in text for one in giving["memories"])
-    assert (giving["assistant"], giving["session"], giving["scope"]) == ("claude-code", "new", "slipway")
-    assert giving["tokens"] == -(-len(text.encode()) // 4)
-    assert all(one["why"] for one in giving["memories"])
+    assert all(" ".join(one["text"].split())[:30] in text for one in delivery["memories"])
+    assert (delivery["assistant"], delivery["session"], delivery["scope"]) == ("claude-code", "new", "slipway")
+    assert delivery["tokens"] == -(-len(text.encode()) // 4)
+    assert all(one["why"] for one in delivery["memories"])
 
 
 # --- show ------------------------------------------------------------------------------------------------------------

@@ -49,8 +49,8 @@ def log_lines(entries: list[dict[str, Any]], width: int) -> list[str]:
         return [plain(line) for line in log.log_lines(view)]
 
 
-def delivery_lines(giving: dict[str, Any]) -> list[str]:
-    return [plain(line) for line in log.delivery_lines(giving)]
+def delivery_lines(delivery: dict[str, Any]) -> list[str]:
+    return [plain(line) for line in log.delivery_lines(delivery)]
 
 
 def columns(line: str) -> int:
@@ -123,7 +123,7 @@ def test_no_line_is_wider_than_the_terminal(entries: list[tuple[str, str, str]],
     assert sum(line.endswith(ID[-8:]) for line in shown) == len(rows)
 
 
-GIVING: dict[str, Any] = {
+DELIVERY: dict[str, Any] = {
     "cursor": "1-1",
     "at": "2026-11-21T14:05:00Z",
     "occasion": "session-start",
@@ -138,14 +138,14 @@ GIVING: dict[str, Any] = {
 
 
 def test_what_was_told_is_printed_word_for_word_with_who_when_how_much_and_why() -> None:
-    lines = delivery_lines(GIVING)
+    lines = delivery_lines(DELIVERY)
     assert lines[0] == ("2026-11-21 14:05  to codex, session s: at the start of its session, in work/shelf, 9 tokens")
     assert lines[1:] == [f"  {ID[-8:]}  a decision", "    | nine books  "]
 
 
 def test_what_was_asked_for_is_printed_memory_by_memory() -> None:
     part = {"id": ID, "why": "lexical 1.00", "start_byte": 3, "text": "nine\n books", "size_bytes": 40}
-    asked = GIVING | {"occasion": "recall", "scope": "*", "query": "how\nmany?", "tokens": 1}
+    asked = DELIVERY | {"occasion": "recall", "scope": "*", "query": "how\nmany?", "tokens": 1}
     assert (delivery_lines(asked | {"memories": [part], "session": ""})) == [
         "2026-11-21 14:05  to codex: as it asked, of everything, 1 token",
         "  asked: how",
@@ -161,7 +161,7 @@ def test_what_was_asked_for_is_printed_memory_by_memory() -> None:
 def test_an_answer_stands_beside_what_it_was_read_from_without_a_word_of_that() -> None:
     hit = {"id": ID, "why": "tool 1.00", "start_byte": 0, "text": "nine books", "size_bytes": 10}
     answer = hit | {"why": "file: a.py 0.97", "text": ""}
-    asked = GIVING | {"occasion": "shape", "query": "tool=pytest file=?", "tokens": 3}
+    asked = DELIVERY | {"occasion": "shape", "query": "tool=pytest file=?", "tokens": 3}
     assert (delivery_lines(asked | {"memories": [hit, answer]})) == [
         "2026-11-21 14:05  to codex, session s: as it asked by structure, in work/shelf, 3 tokens",
         "  asked: tool=pytest file=?",
@@ -172,9 +172,9 @@ def test_an_answer_stands_beside_what_it_was_read_from_without_a_word_of_that() 
 
 
 def test_what_was_erased_since_is_said_to_have_been_and_not_that_nothing_was_found() -> None:
-    assert (delivery_lines(GIVING))[-1] == "    | nine books  "
-    assert (delivery_lines(GIVING | {"erased": 1}))[-1] == "  the rest of it was erased since"
-    gone = GIVING | {"erased": 2, "memories": []}
+    assert (delivery_lines(DELIVERY))[-1] == "    | nine books  "
+    assert (delivery_lines(DELIVERY | {"erased": 1}))[-1] == "  the rest of it was erased since"
+    gone = DELIVERY | {"erased": 2, "memories": []}
     assert (delivery_lines(gone))[1:] == ["  what was given was erased since"]
 
 

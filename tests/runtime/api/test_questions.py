@@ -176,8 +176,8 @@ def test_what_is_not_observed_leaves_no_trace_and_what_is_private_no_question(mi
     mind.shape({"tool": "yen"}, observe=False)
     mind.shape({"tool": "yen"}, private=True, assistant="codex", asking_session="abc")
     until(lambda: bool(mind.log_given().deliveries))
-    (giving,) = mind.log_given().deliveries
-    assert (giving.occasion, giving.assistant, giving.session, giving.query) == ("shape", "codex", "abc", "")
+    (delivery,) = mind.log_given().deliveries
+    assert (delivery.occasion, delivery.assistant, delivery.session, delivery.query) == ("shape", "codex", "abc", "")
     assert mind.log_given(own=True).deliveries == ()
 
 
@@ -190,7 +190,7 @@ def test_what_was_erased_is_no_answer_any_more_and_is_in_no_log(mind: Mind, home
     after = mind.shape(asked, observe=False)
     assert after.answers == ()
     assert all(hit.scope != "japan" for hit in after.hits)
-    assert [giving.parts for giving in mind.log_given().deliveries] == [()]
+    assert [delivery.parts for delivery in mind.log_given().deliveries] == [()]
     assert all("tokyo.txt" not in role.samples for role in mind.roles().roles)
 
 

@@ -79,9 +79,9 @@ def test_what_was_not_understood_is_a_complaint(tmp_path: Path, fields: dict[str
 def test_what_was_lost_and_what_lies_there_unread_are_complaints(tmp_path: Path) -> None:
     (tmp_path / "losses").write_bytes(struct.pack("<QQQ", 3, NOW_US, 2_000).ljust(64, b"\0"))
     spooling.write(tmp_path / "aside", "a", *spooling.frames(spooling.record(1)))
-    lost, aside = seen(tmp_path).warnings()
+    lost, quarantined = seen(tmp_path).warnings()
     assert lost.startswith("hooks: 3 events could not be written and were lost, the last at 20")
-    assert aside == "hooks: 1 spool file held what cannot be opened"
+    assert quarantined == "hooks: 1 spool file held what cannot be opened"
 
 
 def test_the_rest_is_told_where_there_is_something_to_tell(tmp_path: Path) -> None:

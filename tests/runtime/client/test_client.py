@@ -95,14 +95,14 @@ def test_a_process_is_only_started_where_that_is_wanted(home: Path) -> None:
 
 
 def test_a_stale_card_whose_number_another_process_has_hinders_nobody(home: Path) -> None:
-    meeting = RunDir(home)
-    meeting.acquire_server_lock()
-    folder, *sockets = meeting.bind_sockets()
-    meeting.publish(ServerInfo(protocol=PROTOCOL, pid=os.getpid(), started="1", folder=folder, mode="foreground"))
+    run_dir = RunDir(home)
+    run_dir.acquire_server_lock()
+    folder, *sockets = run_dir.bind_sockets()
+    run_dir.publish(ServerInfo(protocol=PROTOCOL, pid=os.getpid(), started="1", folder=folder, mode="foreground"))
     for one in sockets:
         assert isinstance(one, socket.socket)
         one.close()
-    meeting.release_server_lock()
+    run_dir.release_server_lock()
     with pytest.raises(NotServed):
         ensure_running(home, CLOCK, start=False)
     assert ensure_running(home, CLOCK).pid != os.getpid()
@@ -252,7 +252,7 @@ def test_standard_input_is_captured_here_while_a_process_serves(shared: Path) ->
 @contextmanager
 def losing(home: Path, answers: int) -> Iterator[ServerInfo]:
     """Stand between the clients of a home and its process, and lose so many answers after they were given."""
-    real, meeting = ready(home), RunDir(home)
+    real, run_dir = ready(home), RunDir(home)
     folder = Path(tempfile.mkdtemp(prefix="mnemic-", dir="/tmp"))
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listening.bind(str(folder / "http.sock"))
@@ -287,11 +287,11 @@ def losing(home: Path, answers: int) -> Iterator[ServerInfo]:
 
     thread = threading.Thread(target=relay)
     thread.start()
-    meeting.publish(msgspec.structs.replace(real, folder=str(folder)))
+    run_dir.publish(msgspec.structs.replace(real, folder=str(folder)))
     try:
         yield real
     finally:
-        meeting.publish(real)
+        run_dir.publish(real)
         listening.shutdown(socket.SHUT_RDWR)
         listening.close()
         thread.join()
@@ -370,10 +370,10 @@ def test_an_older_process_is_drained_and_replaced_once(home: Path) -> None:
 
 @pytest.mark.parametrize("said", [b"[]", b'{"type": "Counts"}', b'{"type": "Rumour"}', b"\xff", b"[" * 9999])
 def test_what_no_process_answers_is_one_sentence(tmp_path: Path, said: bytes) -> None:
-    meeting = RunDir(tmp_path)
-    meeting.acquire_server_lock()
-    folder, listening, other = meeting.bind_sockets()
-    meeting.publish(ServerInfo(protocol=PROTOCOL, pid=os.getpid(), started="1", folder=folder, state="ready"))
+    run_dir = RunDir(tmp_path)
+    run_dir.acquire_server_lock()
+    folder, listening, other = run_dir.bind_sockets()
+    run_dir.publish(ServerInfo(protocol=PROTOCOL, pid=os.getpid(), started="1", folder=folder, state="ready"))
 
     def answer() -> None:
         while True:
@@ -410,8 +410,8 @@ def test_what_no_process_answers_is_one_sentence(tmp_path: Path, said: bytes) ->
         thread.join()
         listening.close()
         other.close()
-        meeting.unpublish()
-        meeting.release_server_lock()
+        run_dir.unpublish()
+        run_dir.release_server_lock()
 
 
 @pytest.mark.system

@@ -59,10 +59,10 @@ class Process:
     """A home's process that lives as a test says, one connection after the other."""
 
     def __init__(self, home: Path, lives: list[Life]) -> None:
-        self.meeting = RunDir(home)
-        assert self.meeting.acquire_server_lock()
-        folder, self._http, self._mcp = self.meeting.bind_sockets()
-        self.meeting.publish(ServerInfo(protocol=PROTOCOL, pid=os.getpid(), started="-", folder=folder, state="ready"))
+        self.run_dir = RunDir(home)
+        assert self.run_dir.acquire_server_lock()
+        folder, self._http, self._mcp = self.run_dir.bind_sockets()
+        self.run_dir.publish(ServerInfo(protocol=PROTOCOL, pid=os.getpid(), started="-", folder=folder, state="ready"))
         self.prefaces: list[Any] = []
         self.failed: list[BaseException] = []
         self._lives = lives
@@ -90,8 +90,8 @@ class Process:
         self._thread.join(BOUND_S)
         for one in (self._http, self._mcp):
             one.close()
-        self.meeting.unpublish()
-        self.meeting.release_server_lock()
+        self.run_dir.unpublish()
+        self.run_dir.release_server_lock()
         assert not self._thread.is_alive()
         if self.failed:
             raise self.failed[0]
@@ -257,10 +257,10 @@ def test_one_who_dies_before_it_greets_counts_as_well(begin: Any) -> None:
 
 def test_a_process_that_is_leaving_is_waited_out(begin: Any, tmp_path: Path) -> None:
     def leaving(connection: Connection) -> None:
-        meeting = RunDir(tmp_path)
-        card = meeting.read_info()
+        run_dir = RunDir(tmp_path)
+        card = run_dir.read_info()
         assert card is not None
-        meeting.publish(msgspec.structs.replace(card, pid=1))  # the next one's
+        run_dir.publish(msgspec.structs.replace(card, pid=1))  # the next one's
         connection.say({"error": {"code": "draining", "error": "It is leaving.", "remedy": "Wait."}})
 
     host, _ = begin(leaving, echo)

@@ -89,7 +89,7 @@ def test_a_file_of_another_key_is_named(examined: Examined) -> None:
     assert (check.state, "strange.spool" in check.detail) == ("wrong", True)
 
 
-def test_a_file_that_is_kept_aside_is_told_of(examined: Examined) -> None:
+def test_a_quarantined_file_is_told_of(examined: Examined) -> None:
     (examined.folder.spool / "aside").mkdir()
     examined.write("a", b"x")
     (examined.folder.spool / "a.spool").rename(examined.folder.spool / "aside" / "a.spool")
@@ -97,13 +97,13 @@ def test_a_file_that_is_kept_aside_is_told_of(examined: Examined) -> None:
 
 
 def test_records_that_were_not_understood_are_shown_with_host_event_and_reason(examined: Examined) -> None:
-    asides = [
+    quarantined = [
         QuarantineRecord(
             record=bytes([n]) * 16, assistant="codex", event="prompt", why=f"reason {n}\nand more", text=b"secret"
         )
         for n in range(5)
     ]
-    examined.apply(*asides, AdvanceSpool(file=bytes(16), offset=9, torn=2))
+    examined.apply(*quarantined, AdvanceSpool(file=bytes(16), offset=9, torn=2))
     check = examined.checks()["records"]
     assert (check.state, check.repairable) == ("wrong", True)
     assert check.detail.startswith("5 records could not be understood (codex prompt: reason 4 and more; codex prompt:")

@@ -556,7 +556,7 @@ def test_the_command_says_what_it_mended_and_what_it_could_not(
     assert command("doctor", "--repair", "--home", home.path, "--json").json["repaired"] == []
 
 
-def test_a_stage_that_fails_is_told_and_one_that_is_set_aside_is_tried_again_once_repaired(home: Home) -> None:
+def test_a_stage_that_fails_is_told_and_one_that_is_quarantined_is_tried_again_once_repaired(home: Home) -> None:
     def fail(run: str) -> None:
         told = StageReport(stage="dreams", note="it is stuck", state="failed")
         with closing(Store.open(home.folder.store, home.keys)) as store:

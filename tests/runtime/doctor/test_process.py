@@ -85,8 +85,8 @@ def card_of(home: Path, **fields: Any) -> ServerInfo:
 
 
 @pytest.fixture
-def meeting(home: Path) -> Iterator[RunDir]:
-    """The meeting place of a home with a mind; whoever takes it lets go at the end."""
+def run_dir(home: Path) -> Iterator[RunDir]:
+    """The run folder of a home with a mind; whoever takes it lets go at the end."""
     create_mind(home, "default", SystemClock())
     place = RunDir(home)
     place.prepare()
@@ -170,8 +170,8 @@ def test_a_process_that_serves_is_shown_and_goes_on_whatever_is_mended(
         assert look(home)["process"].state == "ok"
 
 
-def test_sockets_without_a_card_and_a_card_that_cannot_be_read_are_cleared(home: Path, meeting: RunDir) -> None:
-    for path in (meeting.folder / "mcp.sock", meeting.info_path):
+def test_sockets_without_a_card_and_a_card_that_cannot_be_read_are_cleared(home: Path, run_dir: RunDir) -> None:
+    for path in (run_dir.folder / "mcp.sock", run_dir.info_path):
         path.touch(0o600)
         check = look(home)["process"]
         assert (check.state, check.repairable) == ("wrong", True)
@@ -180,9 +180,9 @@ def test_sockets_without_a_card_and_a_card_that_cannot_be_read_are_cleared(home:
 
 
 def test_a_socket_at_which_nobody_answers_is_cleared_only_where_nobody_holds_the_lock(
-    home: Path, meeting: RunDir
+    home: Path, run_dir: RunDir
 ) -> None:
-    meeting.publish(card_of(home))
+    run_dir.publish(card_of(home))
     assert (look(home)["process"].state, look(home)["process"].repairable) == ("wrong", True)
     holder = RunDir(home)
     held = holder.acquire_lock("serve.lock")
@@ -193,17 +193,17 @@ def test_a_socket_at_which_nobody_answers_is_cleared_only_where_nobody_holds_the
         assert check.remedy == f"End it: kill {os.getpid()}; the next command starts another one."
         with pytest.raises(NotServed):
             process_checks.remove_stale_files(target_of(home))
-        assert meeting.info_path.exists()
+        assert run_dir.info_path.exists()
     finally:
         os.close(held)
     assert mend(home)["process"].succeeded
-    assert not meeting.info_path.exists()
+    assert not run_dir.info_path.exists()
 
 
-def test_a_process_that_is_just_starting_is_left_alone(home: Path, meeting: RunDir) -> None:
-    assert meeting.acquire_server_lock()
+def test_a_process_that_is_just_starting_is_left_alone(home: Path, run_dir: RunDir) -> None:
+    assert run_dir.acquire_server_lock()
     assert look(home)["process"].detail == "a process is just starting or leaving"
-    meeting.publish(card_of(home, pid=2**22 + 1, started="1.00"))
+    run_dir.publish(card_of(home, pid=2**22 + 1, started="1.00"))
     assert look(home)["process"].state == "ok"
 
 
@@ -253,17 +253,17 @@ def test_a_process_that_starts_is_well_until_it_takes_too_long(home: Path, tmp_p
 
 
 @pytest.mark.parametrize(("protocol", "state"), [(PROTOCOL - 1, "advice"), (PROTOCOL + 1, "wrong")])
-def test_a_process_of_another_protocol_is_named(home: Path, meeting: RunDir, protocol: int, state: str) -> None:
-    meeting.publish(card_of(home, protocol=protocol))
+def test_a_process_of_another_protocol_is_named(home: Path, run_dir: RunDir, protocol: int, state: str) -> None:
+    run_dir.publish(card_of(home, protocol=protocol))
     check = look(home)["process"]
     assert (check.state, check.repairable) == (state, False)
     assert f"speaks protocol {protocol}, this command {PROTOCOL}" in check.detail
 
 
-def test_a_process_of_another_version_that_is_understood_is_named_with_one_remedy(home: Path, meeting: RunDir) -> None:
+def test_a_process_of_another_version_that_is_understood_is_named_with_one_remedy(home: Path, run_dir: RunDir) -> None:
     for mode, again in (("on-demand", "; the next command starts this one."), ("foreground", "serve` again.")):
         with hosted(home) as running:
-            meeting.publish(card_of(home, version="0.1.9", mode=mode, folder=str(running.http.parent)))
+            run_dir.publish(card_of(home, version="0.1.9", mode=mode, folder=str(running.http.parent)))
             check = look(home)["process"]
         assert check.state == "advice"
         assert f"Mnemic 0.1.9; this command is Mnemic {__version__}" in check.detail
@@ -271,32 +271,32 @@ def test_a_process_of_another_version_that_is_understood_is_named_with_one_remed
         assert check.remedy.endswith(again)
 
 
-def test_an_engine_that_is_brought_back_is_wrong_and_one_that_was_is_advice(home: Path, meeting: RunDir) -> None:
-    meeting.publish(card_of(home, state="restarting", restarts=2, cause="process 7 of Ray died"))
+def test_an_engine_that_is_brought_back_is_wrong_and_one_that_was_is_advice(home: Path, run_dir: RunDir) -> None:
+    run_dir.publish(card_of(home, state="restarting", restarts=2, cause="process 7 of Ray died"))
     seen = look(home)
     assert seen["process"].state == "wrong"
     assert "is bringing its engine back (restart 2: process 7 of Ray died)" in seen["process"].detail
     assert "actors" not in seen
     with hosted(home) as faces:
-        meeting.publish(card_of(home, folder=str(faces.http.parent), restarts=1, cause="process 7 of Ray died"))
+        run_dir.publish(card_of(home, folder=str(faces.http.parent), restarts=1, cause="process 7 of Ray died"))
         check = look(home)["process"]
     assert check.state == "advice"
     assert check.detail.endswith("; its engine was brought back 1 time, last because: process 7 of Ray died")
 
 
-def test_a_process_that_is_leaving_is_well(home: Path, meeting: RunDir) -> None:
+def test_a_process_that_is_leaving_is_well(home: Path, run_dir: RunDir) -> None:
     with hosted(home) as faces:
-        meeting.publish(card_of(home, folder=str(faces.http.parent)))
-        faces.door.state = "draining"
+        run_dir.publish(card_of(home, folder=str(faces.http.parent)))
+        faces.server_control.state = "draining"
         seen = look(home)
     assert seen["process"].detail == f"process {os.getpid()} is leaving"
 
 
-def test_sockets_that_lie_elsewhere_are_to_be_the_users_alone_too(home: Path, meeting: RunDir, tmp_path: Path) -> None:
+def test_sockets_that_lie_elsewhere_are_to_be_the_users_alone_too(home: Path, run_dir: RunDir, tmp_path: Path) -> None:
     elsewhere = tmp_path / "short"
     elsewhere.mkdir(mode=0o755)
     (elsewhere / "http.sock").touch(0o644)
-    meeting.publish(card_of(home, folder=str(elsewhere)))
+    run_dir.publish(card_of(home, folder=str(elsewhere)))
     assert f"{elsewhere} has mode 0755, and 1 more" in look(home)["permissions"].detail
     assert mend(home)["permissions"].succeeded
     assert stat.S_IMODE(elsewhere.stat().st_mode) == 0o700
@@ -305,16 +305,16 @@ def test_sockets_that_lie_elsewhere_are_to_be_the_users_alone_too(home: Path, me
 # --- the engine ------------------------------------------------------------------------------------------------------
 
 
-def test_a_ray_that_a_dead_process_left_is_ended_and_one_that_serves_is_not(home: Path, meeting: RunDir) -> None:
+def test_a_ray_that_a_dead_process_left_is_ended_and_one_that_serves_is_not(home: Path, run_dir: RunDir) -> None:
     place = Path(tempfile.mkdtemp(prefix="mnemic-ray-", dir="/tmp"))
     left = subprocess.Popen([sys.executable, "-c", "input()", f"{place}/r/session"], stdin=subprocess.PIPE)
-    living = meeting.folder / f"ray-{os.getpid()}-{process_start_time(os.getpid())}-x"
+    living = run_dir.folder / f"ray-{os.getpid()}-{process_start_time(os.getpid())}-x"
     write_private(living, os.fsencode(place))
     try:
         assert look(home)["engine"].state == "ok"
         process_checks.end_ray(target_of(home))
         assert place.exists()
-        living.rename(meeting.folder / f"ray-{os.getpid()}-1-x")
+        living.rename(run_dir.folder / f"ray-{os.getpid()}-1-x")
         check = look(home)["engine"]
         assert (check.state, check.repairable) == ("wrong", True)
         assert mend(home)["engine"].succeeded
@@ -339,8 +339,8 @@ def test_a_missing_ray_is_wrong_only_where_the_settings_name_it(home: Path, monk
     assert look(home)["engine"].state == "advice", "what is wrong in them is said once"
 
 
-def test_an_engine_that_serves_and_is_not_the_one_of_the_settings_is_named(home: Path, meeting: RunDir) -> None:
-    meeting.publish(card_of(home, engine="ray"))
+def test_an_engine_that_serves_and_is_not_the_one_of_the_settings_is_named(home: Path, run_dir: RunDir) -> None:
+    run_dir.publish(card_of(home, engine="ray"))
     told = f"embedded, as the settings name it; process {os.getpid()} serves on ray"
     assert look(home)["engine"].detail.startswith(told)
 
@@ -349,16 +349,16 @@ def test_an_engine_that_serves_and_is_not_the_one_of_the_settings_is_named(home:
 
 
 @pytest.fixture
-def faces(home: Path, meeting: RunDir) -> Iterator[Hosted]:
+def faces(home: Path, run_dir: RunDir) -> Iterator[Hosted]:
     """Real faces over real actors, in this process, whose card is there."""
     minds = OpenMinds(home)
     with hosted(home, minds=minds) as running:
-        meeting.publish(card_of(home, folder=str(running.http.parent)))
+        run_dir.publish(card_of(home, folder=str(running.http.parent)))
         yield running
     minds.close()
 
 
-def test_an_actor_that_was_set_aside_is_named_and_made_anew_and_gets_its_letters(
+def test_a_quarantined_actor_is_named_and_made_anew_and_gets_its_letters(
     home: Path, faces: Hosted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(self: object, message: object, context: object) -> None:
@@ -390,13 +390,13 @@ def test_an_actor_that_was_set_aside_is_named_and_made_anew_and_gets_its_letters
     assert "Committed" not in after["letters"].detail
 
 
-def test_a_process_that_cannot_open_the_mind_is_said(home: Path, meeting: RunDir) -> None:
+def test_a_process_that_cannot_open_the_mind_is_said(home: Path, run_dir: RunDir) -> None:
     class NoMinds:
         def use(self, name: str, create: bool) -> Any:
             raise NotServed(home="h", why="it cannot", log="the log")
 
     with hosted(home, minds=NoMinds()) as running:
-        meeting.publish(card_of(home, folder=str(running.http.parent)))
+        run_dir.publish(card_of(home, folder=str(running.http.parent)))
         seen = look(home)
     assert seen["process"].state == "ok"
     assert seen["actors"].state == "wrong"
@@ -437,7 +437,7 @@ def test_the_last_night_is_shown_and_one_that_is_not_finished_is_advice() -> Non
 
 
 def test_meaning_that_lags_is_advice_while_it_moves_and_wrong_when_it_does_not(
-    home: Path, meeting: RunDir, monkeypatch: pytest.MonkeyPatch
+    home: Path, run_dir: RunDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, keys = open_mind(home, "default")
     target = target_of(home, keys=keys, able=True, serving=True, states={"store": "ok"})

@@ -49,7 +49,7 @@ def test_a_policy_of_one_failure_means_quarantine_at_once() -> None:
     assert on_failure(FailureHistory(), 0.0, "a", RestartPolicy(failures=1), 0.0)[1] == Quarantine("a")
 
 
-def test_whoever_is_set_aside_stays_so_and_whoever_is_released_starts_over_with_his_total() -> None:
+def test_whoever_is_quarantined_stays_so_and_whoever_is_released_starts_over_with_his_total() -> None:
     health = FailureHistory(quarantined=True, failures=5, cause="a")
     after, instruction = on_failure(health, 1e6, "b", POLICY, 0.0)
     assert after.quarantined
@@ -81,7 +81,7 @@ class Failing(RuleBasedStateMachine):
         self.total = 0
         self.times: list[float] = []  # since the last release
         self.now = 0.0
-        self.set_aside = False
+        self.quarantined = False
 
     @rule(seconds=st.sampled_from([0.0, 0.5, 1.0, 9.0, 10.5]))
     def wait(self, seconds: float) -> None:
@@ -92,9 +92,9 @@ class Failing(RuleBasedStateMachine):
         self.times.append(self.now)
         self.total += 1
         recent = sum(self.now - time <= self.policy.window_s for time in self.times)
-        self.set_aside = self.set_aside or recent >= self.policy.failures
+        self.quarantined = self.quarantined or recent >= self.policy.failures
         self.health, instruction = on_failure(self.health, self.now, cause, self.policy, draw)
-        if self.set_aside:
+        if self.quarantined:
             assert instruction == Quarantine(cause)
         else:
             assert isinstance(instruction, Restart)
@@ -107,13 +107,13 @@ class Failing(RuleBasedStateMachine):
     @rule()
     def release(self) -> None:
         self.health = on_release(self.health)
-        self.times, self.set_aside = [], False
+        self.times, self.quarantined = [], False
 
     @invariant()
     def health_tells_the_truth(self) -> None:
         self.before = self.health
         assert self.health.failures == self.total
-        assert self.health.quarantined == self.set_aside
+        assert self.health.quarantined == self.quarantined
         assert len(self.health.failed_at_s) <= len(self.times)
 
 

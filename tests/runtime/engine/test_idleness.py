@@ -30,18 +30,18 @@ from mnemic.runtime.engine.idleness import (
 )
 from mnemic.runtime.engine.settings import Settings
 
-HABITS = IdlePolicy(sleep_after_s=300.0, sleep_budget_s=60.0, idle_exit_s=900.0)
+IDLE_POLICY = IdlePolicy(sleep_after_s=300.0, sleep_budget_s=60.0, idle_exit_s=900.0)
 START = IdleState(quiet_since_s=0.0)
 
 
 def tick(
     state: IdleState, now_s: float, *, busy: bool = False, run: str = "n"
 ) -> tuple[IdleState, tuple[Instruction, ...]]:
-    return on_tick(state, now_s, HABITS, busy=busy, run=run)
+    return on_tick(state, now_s, IDLE_POLICY, busy=busy, run=run)
 
 
 def report(state: IdleState, run: str, now_s: float, finished: bool | None) -> IdleState:
-    return on_sleep_report(state, run, now_s, HABITS, finished=finished)
+    return on_sleep_report(state, run, now_s, IDLE_POLICY, finished=finished)
 
 
 def test_a_night_begins_once_nobody_has_wanted_anything_for_long_enough() -> None:
@@ -88,13 +88,13 @@ def test_a_night_that_is_not_finished_goes_on_under_its_name_until_its_time_is_u
 def test_after_a_finished_night_none_begins_until_somebody_wants_something() -> None:
     state, _ = tick(START, 300.0)
     state = report(state, "n", 301.0, finished=True)
-    assert not should_sleep(state, 1e9, HABITS, busy=False)
+    assert not should_sleep(state, 1e9, IDLE_POLICY, busy=False)
     state = on_answer(on_request(state, 2000.0)[0], 2000.0)
     assert tick(state, 2300.0)[1] == (StartSleep("n", 60.0),)
 
 
 def test_a_night_that_failed_or_could_not_begin_is_tried_again_only_after_another_spell() -> None:
-    for state in (report(tick(START, 300.0)[0], "n", 310.0, None), postpone_sleep(START, 310.0, HABITS)):
+    for state in (report(tick(START, 300.0)[0], "n", 310.0, None), postpone_sleep(START, 310.0, IDLE_POLICY)):
         assert tick(state, 609.0)[1] == ()
         assert tick(state, 610.0)[1] == (StartSleep("n", 60.0),)
 
@@ -118,8 +118,8 @@ def test_the_process_may_leave_until_somebody_wants_something_and_not_while_ther
 def test_a_process_that_stays_goes_on_with_what_its_nights_left_over() -> None:
     state = report(tick(START, 300.0)[0], "n", 359.0, finished=None)
     assert tick(state, 658.0)[1] == ()
-    assert tick(postpone_sleep(START, 800.0, HABITS), 901.0)[1] == (ExitProcess(),)
-    assert tick(postpone_sleep(START, 800.0, HABITS), 1100.0)[1] == (StartSleep("n", 60.0),)
+    assert tick(postpone_sleep(START, 800.0, IDLE_POLICY), 901.0)[1] == (ExitProcess(),)
+    assert tick(postpone_sleep(START, 800.0, IDLE_POLICY), 1100.0)[1] == (StartSleep("n", 60.0),)
 
 
 def test_where_no_night_can_be_named_none_begins() -> None:
@@ -145,7 +145,7 @@ def test_the_log_is_taken_over_once_in_an_idle_spell_and_again_after_a_night() -
     assert should_checkpoint(report(night, "n", 320.0, finished=True), 320.0, busy=False)
 
 
-def test_the_habits_are_what_the_settings_say() -> None:
+def test_the_idle_policy_is_what_the_settings_say() -> None:
     assert idle_policy_from(Settings().values()) == IdlePolicy()
     assert {setting.name for setting in SETTINGS} == {f"runtime.{name}" for name in IdlePolicy.__struct_fields__}
     changed = Settings({"runtime.sleep_after_s": 1.0, "runtime.sleep_budget_s": 2.0, "runtime.idle_exit_s": 3.0})
@@ -170,7 +170,7 @@ class Living(RuleBasedStateMachine):
 
     @initialize(after_s=st.sampled_from([1.0, 5.0]), exit_s=st.sampled_from([0.5, 5.0, 20.0]))
     def begin(self, after_s: float, exit_s: float) -> None:
-        self.habits = IdlePolicy(sleep_after_s=after_s, sleep_budget_s=2.0, idle_exit_s=exit_s)
+        self.idle_policy = IdlePolicy(sleep_after_s=after_s, sleep_budget_s=2.0, idle_exit_s=exit_s)
         self.state = IdleState(quiet_since_s=0.0)
         self.now = 0.0
         self.open = 0
@@ -207,7 +207,7 @@ class Living(RuleBasedStateMachine):
         run = "an older night" if late else self.night
         if not run:
             return
-        self.state = on_sleep_report(self.state, run, self.now, self.habits, finished=finished)
+        self.state = on_sleep_report(self.state, run, self.now, self.idle_policy, finished=finished)
         if not late and finished is not False:
             self.night, self.finished = "", bool(finished)
             self.ended = None if finished else self.now
@@ -215,30 +215,30 @@ class Living(RuleBasedStateMachine):
     @rule(busy=st.booleans(), named=st.booleans())
     def tick(self, busy: bool, named: bool) -> None:
         run = f"night {self.nights}" if named else ""
-        self.state, instructions = on_tick(self.state, self.now, self.habits, busy=busy, run=run)
+        self.state, instructions = on_tick(self.state, self.now, self.idle_policy, busy=busy, run=run)
         quiet_s = self.now - self.touched
         for instruction in instructions:
             if instruction == ExitProcess():
                 assert not self.open
                 assert not self.night
                 assert not busy
-                assert quiet_s >= self.habits.idle_exit_s
+                assert quiet_s >= self.idle_policy.idle_exit_s
             elif isinstance(instruction, StartSleep):
                 assert not self.open
-                assert 0 < instruction.budget_s <= self.habits.sleep_budget_s
+                assert 0 < instruction.budget_s <= self.idle_policy.sleep_budget_s
                 if self.night:
                     assert instruction.run == self.night
-                    assert instruction.budget_s == self.began + self.habits.sleep_budget_s - self.now
+                    assert instruction.budget_s == self.began + self.idle_policy.sleep_budget_s - self.now
                 else:
                     assert not busy
                     assert not self.finished
-                    assert quiet_s >= self.habits.sleep_after_s
-                    assert self.ended is None or self.now - self.ended >= self.habits.sleep_after_s
+                    assert quiet_s >= self.idle_policy.sleep_after_s
+                    assert self.ended is None or self.now - self.ended >= self.idle_policy.sleep_after_s
                     self.night, self.began = instruction.run, self.now
                     self.nights += 1
             else:
                 assert instruction == StopSleep(self.night)
-                assert self.now >= self.began + self.habits.sleep_budget_s
+                assert self.now >= self.began + self.idle_policy.sleep_budget_s
                 self.night, self.ended = "", self.now
         assert len(instructions) <= 1
 

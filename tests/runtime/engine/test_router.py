@@ -55,7 +55,7 @@ def engine() -> Engine:
 
 
 @pytest.fixture
-def post(engine: Engine) -> Router:
+def router(engine: Engine) -> Router:
     clock = ManualClock(1_000_000)
     clock.advance(2)
     return Router(engine, ROUTES, clock, "run", Observer())  # type: ignore[arg-type]
@@ -71,51 +71,51 @@ def test_what_is_asked_has_a_deadline_and_never_less_than_no_time(timeout_s: flo
 
 
 @pytest.mark.parametrize(("message", "takers"), [(Nobody(), 0), (Two(), 2)])
-def test_only_what_one_actor_takes_can_be_asked(post: Router, engine: Engine, message: Any, takers: int) -> None:
+def test_only_what_one_actor_takes_can_be_asked(router: Router, engine: Engine, message: Any, takers: int) -> None:
     with pytest.raises(InvalidValue, match=f"{takers} actors take it"):
-        post.send(message, 1.0, trace="t")
+        router.send(message, 1.0, trace="t")
     assert engine.sent == []
 
 
 def test_what_has_an_actor_work_on_goes_to_its_sender_alone_and_is_dead_where_that_does_not_take_it(
-    post: Router, engine: Engine
+    router: Router, engine: Engine
 ) -> None:
     engine.full = {"left", "right"}
-    post.tell(WorkOn(), trace="t", sender="right")
+    router.tell(WorkOn(), trace="t", sender="right")
     assert [(name, own) for name, _, _, own in engine.sent] == [("right", True)]
-    post.tell(WorkOn(), trace="t", sender="other")
-    post.tell(WorkOn(), trace="t")
-    assert [letter.reason for letter in post.dead_letters.summaries()] == ["no_taker"] * 2
+    router.tell(WorkOn(), trace="t", sender="other")
+    router.tell(WorkOn(), trace="t")
+    assert [letter.reason for letter in router.dead_letters.summaries()] == ["no_taker"] * 2
 
 
 def test_what_is_told_goes_to_all_who_take_it_under_one_trace_with_the_time_of_the_request(
-    post: Router, engine: Engine
+    router: Router, engine: Engine
 ) -> None:
-    post.tell(Two(), trace="t", now=7, sender="right")
+    router.tell(Two(), trace="t", now=7, sender="right")
     assert [(name, one.trace, one.now, one.deadline, own) for name, one, _, own in engine.sent] == [
         ("left", "t", 7, None, False),
         ("right", "t", 7, None, True),
     ]
     assert len({one.id for _, one, _, _ in engine.sent}) == 2
-    post.tell(One(), trace="t")
+    router.tell(One(), trace="t")
     assert engine.sent[2][1].now == 3_000_000
 
 
 def test_what_finds_a_full_mailbox_is_kept_for_that_actor_alone_and_sent_again_as_it_was(
-    post: Router, engine: Engine, caplog: pytest.LogCaptureFixture
+    router: Router, engine: Engine, caplog: pytest.LogCaptureFixture
 ) -> None:
     engine.full = {"left"}
-    post.tell(Two(), trace="t", now=7)
-    post.tell(One(), trace="t")
-    post.tell(Nobody(), trace="t")
-    assert [(one.actor, one.message, one.reason) for one in post.dead_letters.summaries()] == [
+    router.tell(Two(), trace="t", now=7)
+    router.tell(One(), trace="t")
+    router.tell(Nobody(), trace="t")
+    assert [(one.actor, one.message, one.reason) for one in router.dead_letters.summaries()] == [
         ("left", "Two", "inbox_full"),
         ("left", "One", "inbox_full"),
         ("-", "Nobody", "no_taker"),
     ]
-    assert post.replay_dead_letters() == 0
+    assert router.replay_dead_letters() == 0
     engine.full = set()
-    assert post.replay_dead_letters() == 2
+    assert router.replay_dead_letters() == 2
     assert [(name, type(one.message), one.now) for name, one, _, _ in engine.sent] == [
         ("right", Two, 7),
         ("left", Two, 7),
@@ -124,11 +124,11 @@ def test_what_finds_a_full_mailbox_is_kept_for_that_actor_alone_and_sent_again_a
     assert SECRET not in caplog.text
 
 
-def test_names_are_never_given_twice_and_start_with_the_run(post: Router) -> None:
-    names = [post.new_id("t") for _ in range(100)]
+def test_names_are_never_given_twice_and_start_with_the_run(router: Router) -> None:
+    names = [router.new_id("t") for _ in range(100)]
     assert len(set(names)) == 100
     assert all(one.startswith("run-t") for one in names)
-    assert (post.has_route(One), post.has_route(Nobody)) == (True, False)
+    assert (router.has_route(One), router.has_route(Nobody)) == (True, False)
 
 
 def test_what_the_log_says_of_a_message_is_nothing_of_its_content() -> None:

@@ -126,7 +126,7 @@ class Bedroom:
             clock=self.clock,
             seed=SEED,
             run="run",
-            habits=IdlePolicy(sleep_after_s=300.0, sleep_budget_s=60.0, idle_exit_s=900.0),
+            idle_policy=IdlePolicy(sleep_after_s=300.0, sleep_budget_s=60.0, idle_exit_s=900.0),
         )
 
     def pass_time(self, seconds: float) -> list[Any]:
@@ -326,7 +326,7 @@ def test_a_night_that_does_not_answer_in_time_is_woken(bedroom: Bedroom) -> None
         return finished(message, context)
 
     bedroom.answer = late
-    real = bedroom.supervisor._post.send
+    real = bedroom.supervisor._router.send
 
     def impatient(message: Any, timeout_s: float, **options: Any) -> Any:
         reply = real(message, timeout_s, **options)
@@ -336,7 +336,7 @@ def test_a_night_that_does_not_answer_in_time_is_woken(bedroom: Bedroom) -> None
             reply._timeout_s = 0.0
         return reply
 
-    bedroom.supervisor._post.send = impatient  # type: ignore[method-assign]
+    bedroom.supervisor._router.send = impatient  # type: ignore[method-assign]
     bedroom.pass_time(300)
     go_on.set()
     until(lambda: len(bedroom.told) == 2)

@@ -1,4 +1,4 @@
-"""The supervisor routes, answers, restarts and sets aside; nothing it keeps or logs quotes what an actor was told."""
+"""The supervisor routes, answers, restarts and quarantines; nothing it keeps or logs quotes what an actor was told."""
 
 from __future__ import annotations
 
@@ -315,7 +315,9 @@ def test_a_failure_is_counted_with_its_place_and_the_actor_is_made_anew(supervis
     assert (right.failures, right.cause) == (0, "")
 
 
-def test_an_actor_that_keeps_failing_is_set_aside_with_its_reason_and_the_others_go_on(supervisor: Supervisor) -> None:
+def test_an_actor_that_keeps_failing_is_quarantined_with_its_reason_and_the_others_go_on(
+    supervisor: Supervisor,
+) -> None:
     for _ in range(5):
         with pytest.raises(ActorFailed):
             supervisor.ask(Do(fail))
@@ -367,7 +369,7 @@ def test_nothing_that_is_kept_logged_or_answered_quotes_what_a_failure_said(
 # --- releasing -------------------------------------------------------------------------------------------------------
 
 
-def set_aside(supervisor: Supervisor, kind: type = Do) -> None:
+def quarantine(supervisor: Supervisor, kind: type = Do) -> None:
     for _ in range(5):
         with pytest.raises(ActorFailed):
             supervisor.ask(kind(fail))
@@ -376,8 +378,8 @@ def set_aside(supervisor: Supervisor, kind: type = Do) -> None:
 
 
 def test_who_is_released_is_made_anew_and_starts_over(supervisor: Supervisor) -> None:
-    set_aside(supervisor, Do)
-    set_aside(supervisor, DoToo)
+    quarantine(supervisor, Do)
+    quarantine(supervisor, DoToo)
     assert supervisor.release_quarantined() == ["left", "right"]
     assert supervisor.release_quarantined() == []
     assert supervisor.ask(Do(lambda context: "alive")) == "alive"
@@ -429,9 +431,9 @@ def test_dead_letters_are_sent_again_as_they_were_oldest_first_and_what_fails_ag
     assert supervisor.report().dead_letters == 6
 
 
-def test_what_was_told_to_somebody_set_aside_is_handled_after_release_and_replay(supervisor: Supervisor) -> None:
+def test_what_was_told_to_somebody_quarantined_is_handled_after_release_and_replay(supervisor: Supervisor) -> None:
     handled: list[int] = []
-    set_aside(supervisor)
+    quarantine(supervisor)
     supervisor.tell(Do(lambda context: handled.append(1)))
     with pytest.raises(Quarantined):
         supervisor.ask(Do(lambda context: None))
@@ -508,7 +510,7 @@ def test_a_report_says_how_each_actor_is_and_what_it_has_done(supervisor: Superv
     assert (right.actor, right.state, right.handled, right.failures) == ("right", "running", 1, 0)
     supervisor.ask(Do(lambda context: None))
     assert supervisor.report().actors[0].state == "running"
-    set_aside(supervisor, DoToo)
+    quarantine(supervisor, DoToo)
     assert supervisor.report().actors[1].state == "quarantined"
     assert msgspec.convert(msgspec.json.decode(msgspec.json.encode(report)), type=type(report)) == report
 
@@ -753,8 +755,8 @@ def test_however_failures_and_releases_meet_the_engine_was_told_last_what_the_he
     with ThreadPoolExecutor(2) as pool:
         for job in (pool.submit(fail), pool.submit(release)):
             job.result(BOUND_S)
-    set_aside = False
+    quarantined = False
     for _, told in engine.told:
-        set_aside = isinstance(told, str) and told != "released"
+        quarantined = isinstance(told, str) and told != "released"
     store = supervisor.report().actors[0]
-    assert (store.quarantined, store.failures) == (set_aside, 200)
+    assert (store.quarantined, store.failures) == (quarantined, 200)

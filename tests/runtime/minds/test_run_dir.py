@@ -1,4 +1,4 @@
-"""The meeting place: one lock, a card that any version can read, sockets of nobody else, nothing stale in the way."""
+"""The run folder: one lock, a card that any version can read, sockets of nobody else, nothing stale in the way."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from mnemic.actors.kernel.errors import DiskFull, StoreReadOnly
-from mnemic.runtime.minds import run_dir
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo, process_start_time
 from tests.waiting import until
 
@@ -25,20 +24,20 @@ def mode(path: str | Path) -> int:
 
 
 def held(home: Path) -> RunDir:
-    """A meeting place whose lock is held."""
-    meeting = RunDir(home)
-    assert meeting.acquire_server_lock()
-    return meeting
+    """A run folder whose lock is held."""
+    run_dir = RunDir(home)
+    assert run_dir.acquire_server_lock()
+    return run_dir
 
 
-def opened(meeting: RunDir) -> ServerInfo:
+def opened(run_dir: RunDir) -> ServerInfo:
     """Sockets and card, as a process leaves them that is killed: the sockets refuse."""
-    folder, *sockets = meeting.bind_sockets()
+    folder, *sockets = run_dir.bind_sockets()
     for one in sockets:
         assert isinstance(one, socket.socket)
         one.close()
     card = ServerInfo(protocol=PROTOCOL, pid=2**22 + 1, started="1", folder=folder, mode="foreground", state="ready")
-    meeting.publish(card)
+    run_dir.publish(card)
     return card
 
 
@@ -60,13 +59,13 @@ def test_only_one_has_the_lock_and_its_end_frees_it(tmp_path: Path) -> None:
 def test_folder_card_locks_and_sockets_are_nobody_elses(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        meeting = held(tmp_path / "a new home")
-        card = opened(meeting)
+        run_dir = held(tmp_path / "a new home")
+        card = opened(run_dir)
     finally:
         os.umask(before)
-    assert mode(meeting.folder) == 0o700
+    assert mode(run_dir.folder) == 0o700
     assert {
-        mode(path) for path in (meeting.info_path, meeting.folder / "serve.lock", card.http_socket, card.mcp_socket)
+        mode(path) for path in (run_dir.info_path, run_dir.folder / "serve.lock", card.http_socket, card.mcp_socket)
     } == {0o600}
 
 
@@ -99,26 +98,26 @@ def test_a_folder_of_somebody_else_is_refused(tmp_path: Path, monkeypatch: pytes
 
 
 def test_files_that_cannot_be_written_are_told_in_one_sentence(tmp_path: Path) -> None:
-    meeting = RunDir(tmp_path)
-    meeting.prepare()
-    (meeting.folder / "serve.lock").mkdir()
+    run_dir = RunDir(tmp_path)
+    run_dir.prepare()
+    (run_dir.folder / "serve.lock").mkdir()
     with pytest.raises(StoreReadOnly, match=r"serve\.lock cannot be written: Is a directory"):
-        meeting.acquire_server_lock()
-    (meeting.folder / "serve.lock").rmdir()
-    (meeting.folder / "serve.json").mkdir()
+        run_dir.acquire_server_lock()
+    (run_dir.folder / "serve.lock").rmdir()
+    (run_dir.folder / "serve.json").mkdir()
     with pytest.raises(StoreReadOnly, match=r"serve\.json cannot be written"):
-        opened(meeting)
+        opened(run_dir)
 
 
 def test_a_full_disk_is_told_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(path: Path, content: bytes) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), f"{path}.new")
 
-    meeting = RunDir(tmp_path)
-    meeting.prepare()
-    monkeypatch.setattr(run_dir, "replace_private", full)
+    run_dir = RunDir(tmp_path)
+    run_dir.prepare()
+    monkeypatch.setattr("mnemic.runtime.minds.run_dir.replace_private", full)
     with pytest.raises(DiskFull, match=r"The disk that holds .*serve\.json is full"):
-        opened(meeting)
+        opened(run_dir)
 
 
 def test_what_a_dead_process_left_is_cleared(tmp_path: Path) -> None:
@@ -133,16 +132,16 @@ def test_what_a_dead_process_left_is_cleared(tmp_path: Path) -> None:
 
 
 def test_a_home_too_deep_for_a_socket_has_a_short_folder_that_goes_with_its_process(tmp_path: Path) -> None:
-    meeting = held(deep(tmp_path))
-    card = opened(meeting)
+    run_dir = held(deep(tmp_path))
+    card = opened(run_dir)
     assert not card.folder.startswith(str(tmp_path))
     assert mode(card.folder) == 0o700
     assert {mode(card.http_socket), mode(card.mcp_socket)} == {0o600}
-    meeting.unpublish()
+    run_dir.unpublish()
     assert not os.path.exists(card.folder)
-    left = opened(meeting)
-    meeting.release_server_lock()
-    held(meeting.home)
+    left = opened(run_dir)
+    run_dir.release_server_lock()
+    held(run_dir.home)
     assert not os.path.exists(left.folder)
 
 
@@ -150,15 +149,15 @@ def test_a_home_too_deep_for_a_socket_has_a_short_folder_that_goes_with_its_proc
 def test_the_copy_of_a_home_leaves_the_sockets_of_the_first_one_alone(
     tmp_path: Path, place: Callable[[Path], Path]
 ) -> None:
-    meeting = held(place(tmp_path))
-    card = opened(meeting)
+    run_dir = held(place(tmp_path))
+    card = opened(run_dir)
     (tmp_path / "copy" / "run").mkdir(parents=True)
-    shutil.copy(meeting.info_path, tmp_path / "copy" / "run")
+    shutil.copy(run_dir.info_path, tmp_path / "copy" / "run")
     copy = held(tmp_path / "copy")
     assert copy.read_info() is None
     assert os.path.exists(card.http_socket)
-    assert meeting.read_info() == card
-    meeting.unpublish()
+    assert run_dir.read_info() == card
+    run_dir.unpublish()
 
 
 def test_a_relative_home_is_the_same_one_from_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,9 +173,9 @@ def test_a_relative_home_is_the_same_one_from_everywhere(tmp_path: Path, monkeyp
     ],
 )
 def test_a_card_of_another_version_says_who_it_is_all_the_same(tmp_path: Path, written: dict[str, object]) -> None:
-    meeting = held(tmp_path)
-    meeting.info_path.write_text(json.dumps(written), "utf-8")
-    card = meeting.read_info()
+    run_dir = held(tmp_path)
+    run_dir.info_path.write_text(json.dumps(written), "utf-8")
+    card = run_dir.read_info()
     assert card is not None
     assert (card.protocol, card.pid, card.http_socket) == (9, 7, "/f/http.sock")
     assert not card.is_alive()
@@ -184,11 +183,11 @@ def test_a_card_of_another_version_says_who_it_is_all_the_same(tmp_path: Path, w
 
 @pytest.mark.parametrize("written", [b"", b"{", b"[]", b"\xff", b"null", b'{"pid": 7}', b'{"protocol": 1, "pid": "x"}'])
 def test_what_is_no_card_is_none_and_hinders_nobody(tmp_path: Path, written: bytes) -> None:
-    meeting = RunDir(tmp_path)
-    meeting.prepare()
-    meeting.info_path.write_bytes(written)
-    assert meeting.read_info() is None
-    assert meeting.acquire_server_lock()
+    run_dir = RunDir(tmp_path)
+    run_dir.prepare()
+    run_dir.info_path.write_bytes(written)
+    assert run_dir.read_info() is None
+    assert run_dir.acquire_server_lock()
 
 
 def test_a_process_is_known_by_its_start_and_not_by_its_number_alone() -> None:

@@ -133,7 +133,7 @@ def test_no_request_is_lost_however_often_a_mind_is_closed_meanwhile(home: Path)
         assert times
 
 
-def test_a_mind_stays_open_while_it_shows_why_an_actor_was_set_aside(home: Path) -> None:
+def test_a_mind_stays_open_while_it_shows_why_an_actor_is_quarantined(home: Path) -> None:
     with running(home, f'{SOON}[actors]\nembedder = "{__name__}:Failing"') as (actor_systems, _):
         with actor_systems.open_minds.use("default", True) as mind:
             while not any(actor.quarantined for actor in mind.actor_system.report().actors):

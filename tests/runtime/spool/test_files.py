@@ -29,7 +29,7 @@ from tests.runtime.spooling import (
 )
 
 NOTHING = Backlog(files=0, size_bytes=0, oldest_at=None, unreadable=())
-NO_LOSSES = Losses(lost=0, lost_bytes=0, lost_at=None, foreign=(), foreign_bytes=0, aside=(), aside_bytes=0)
+NO_LOSSES = Losses(lost=0, lost_bytes=0, lost_at=None, foreign=(), foreign_bytes=0, quarantined=(), quarantined_bytes=0)
 
 
 @pytest.fixture
@@ -99,12 +99,12 @@ def test_where_nothing_says_whose_a_spool_is_every_file_waits(folder: Path) -> N
         assert read_losses(folder).foreign == ()
 
 
-def test_what_is_kept_aside_is_named(folder: Path) -> None:
+def test_what_is_quarantined_is_named(folder: Path) -> None:
     path = write(folder, "one", sealed(record(1))[:-1] + b"\0")
     drain(Spool(folder, PRIVATE, SystemClock()))
     found = read_losses(folder)
-    assert (found.aside, found.aside_bytes) == ((f"{file_id().hex()}.spool",), path.stat().st_size)
-    assert (folder / QUARANTINE / found.aside[0]).read_bytes() == path.read_bytes()
+    assert (found.quarantined, found.quarantined_bytes) == ((f"{file_id().hex()}.spool",), path.stat().st_size)
+    assert (folder / QUARANTINE / found.quarantined[0]).read_bytes() == path.read_bytes()
 
 
 def test_what_hooks_could_not_write_is_said(folder: Path) -> None:

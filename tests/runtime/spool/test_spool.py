@@ -186,7 +186,7 @@ def test_a_file_of_somebody_else_is_not_touched(folder: Path, spool: Spool, cloc
 
 
 @pytest.mark.parametrize("at", [0, 7, 8, 24, 32, 44])
-def test_a_file_whose_header_is_damaged_is_set_aside_unread_and_nothing_of_it_comes_twice(
+def test_a_file_whose_header_is_damaged_is_quarantined_unread_and_nothing_of_it_comes_twice(
     folder: Path, clock: ManualClock, at: int
 ) -> None:
     path = write(folder, "one", sealed(record(1)), sealed(record(2)))
@@ -206,16 +206,16 @@ def test_a_file_whose_header_is_damaged_is_set_aside_unread_and_nothing_of_it_co
     assert drain(Spool(folder, PRIVATE, clock), offsets) == ([], 0)
     assert not path.exists()
     assert [kept.read_bytes() for kept in (folder / QUARANTINE).iterdir()] == [damaged]
-    assert len(read_losses(folder).aside) == 1
+    assert len(read_losses(folder).quarantined) == 1
 
 
-def test_of_files_whose_damaged_headers_are_the_same_bytes_each_is_set_aside(folder: Path, spool: Spool) -> None:
+def test_of_files_whose_damaged_headers_are_the_same_bytes_each_is_quarantined(folder: Path, spool: Spool) -> None:
     contents = [bytes(FILE_HEADER_BYTES) + sealed(record(number)) for number in range(3)]
     for number, content in enumerate(contents):  # as a power cut may leave them
         (folder / f"{number}.spool").write_bytes(content)
     assert drain(spool) == ([], 0)
     assert sorted(kept.read_bytes() for kept in (folder / QUARANTINE).iterdir()) == sorted(contents)
-    assert len(read_losses(folder).aside) == 3
+    assert len(read_losses(folder).quarantined) == 3
 
 
 def test_a_file_with_what_does_not_open_is_kept_whole_when_it_is_removed(
@@ -393,7 +393,7 @@ def test_a_file_without_a_record_and_a_draft_of_a_dead_hook_go(folder: Path, spo
 
 
 @pytest.mark.parametrize("length", [1, 8, FILE_HEADER_BYTES - 1])
-def test_files_that_are_cut_within_their_header_are_counted_once_each_and_kept_aside(
+def test_files_that_are_cut_within_their_header_are_counted_once_each_and_quarantined(
     folder: Path, spool: Spool, length: int
 ) -> None:
     write(folder, "whole", sealed(record(1)))
@@ -443,7 +443,7 @@ def test_a_file_that_cannot_be_read_keeps_no_other_from_being_read_and_is_said_o
     assert drain(spool, offsets) == ([record(1)], 0)
 
 
-def test_a_file_that_cannot_be_kept_aside_is_not_read_past(
+def test_a_file_that_cannot_be_quarantined_is_not_read_past(
     folder: Path, spool: Spool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(folder, "one", sealed(record(1))[:-1] + b"\0", sealed(record(2)))

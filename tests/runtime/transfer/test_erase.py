@@ -688,16 +688,16 @@ def test_a_disk_that_is_full_leaves_all_as_it_was(mind: Mind, monkeypatch: pytes
     assert sorted(path.name for path in mind.folder.path.iterdir()) == there
 
 
-def test_copies_from_before_a_migration_and_files_set_aside_go_at_the_same_moment(mind: Mind) -> None:
+def test_copies_from_before_a_migration_and_quarantined_files_go_at_the_same_moment(mind: Mind) -> None:
     mind.apply(added(1, b"kept"), added(2, b"gone"))
-    aside = mind.folder.spool / "aside" / "ab.spool"
-    aside.parent.mkdir(parents=True)
+    quarantined = mind.folder.spool / "aside" / "ab.spool"
+    quarantined.parent.mkdir(parents=True)
     copies = ["store.schema-3.db", ".store.schema-3.db"]
-    for path in (aside, *(mind.folder.path / name for name in copies)):
+    for path in (quarantined, *(mind.folder.path / name for name in copies)):
         path.write_bytes(b"whatever")
     done = mind.erase(2)
-    assert (done.migration_copies, done.aside) == (tuple(sorted(copies)), ("aside/ab.spool",))
-    assert not aside.exists()
+    assert (done.migration_copies, done.quarantined) == (tuple(sorted(copies)), ("aside/ab.spool",))
+    assert not quarantined.exists()
     assert sorted(path.name for path in mind.folder.path.iterdir() if path.is_file()) == ["lock", "store.db"]
 
 

@@ -61,7 +61,7 @@ ids = st.integers(1, MEMORIES).map(id_of)
 sessions = st.sampled_from(["s", "another"])
 
 
-def aside(number: int, text: bytes) -> QuarantineRecord:
+def quarantined(number: int, text: bytes) -> QuarantineRecord:
     return QuarantineRecord(
         record=number.to_bytes(16, "big"), assistant="t", event="prompt", why="odd", text=text, at=number, cwd="/a"
     )
@@ -104,7 +104,7 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
         SetSessionMode, assistant=st.just("test"), session=sessions, mode=st.sampled_from(["headless", "subagent"])
     ),
     st.builds(IgnoreSession, assistant=st.just("test"), session=sessions),
-    st.builds(aside, st.integers(1, 2), st.sampled_from([b"odd", b"\xff odd".decode("latin-1").encode()])),
+    st.builds(quarantined, st.integers(1, 2), st.sampled_from([b"odd", b"\xff odd".decode("latin-1").encode()])),
     st.builds(ReleaseRecord, record=st.just((1).to_bytes(16, "big"))),
     st.builds(
         SettleStatements,
@@ -241,7 +241,7 @@ def test_what_was_erased_here_is_not_brought_back(place: Stores, history: list[C
     words = {number: b"only memory %d says so, and nobody else" % number for number in erased}
     said_so = [added(number, text) for number, text in words.items()]
     given_ = delivery(*erased, query=f"who says: {words[min(erased)].decode()}?", session="s")
-    kept = aside(9, b'{"prompt": "' + words[min(erased)] + b'"}')
+    kept = quarantined(9, b'{"prompt": "' + words[min(erased)] + b'"}')
     exported = place.export(place.store([*said_so, *history, given_, kept]))
     target = place.store([])
     with closing(Store.open(target, KEYS)) as store, store.transaction() as (carry, _):

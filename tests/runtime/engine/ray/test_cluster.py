@@ -263,14 +263,14 @@ def test_what_a_dead_process_left_is_mended_while_a_process_serves_the_home(home
     record = dead_record(home)
     place = ray_folder(record)
     assert place is not None
-    meeting = RunDir(home)
-    assert meeting.acquire_server_lock()
+    run_dir = RunDir(home)
+    assert run_dir.acquire_server_lock()
     try:
         assert [check.state for check in doctor_process.check_engine(target_of(home))] == ["wrong"]
         doctor_process.end_ray(target_of(home))
         assert [check.state for check in doctor_process.check_engine(target_of(home))] == ["ok"]
     finally:
-        meeting.release_server_lock()
+        run_dir.release_server_lock()
     assert not record.exists()
     assert not place.exists()
 

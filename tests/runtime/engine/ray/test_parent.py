@@ -27,25 +27,25 @@ PARENT = """
     from mnemic.runtime.clock import SystemClock
     from mnemic.runtime.minds.run_dir import RunDir, ServerInfo, process_start_time
     import os
-    meeting = RunDir(Path(sys.argv[1]))
-    assert meeting.acquire_server_lock()
-    folder, http, mcp = meeting.bind_sockets()
+    run_dir = RunDir(Path(sys.argv[1]))
+    assert run_dir.acquire_server_lock()
+    folder, http, mcp = run_dir.bind_sockets()
     card = ServerInfo(protocol=1, pid=os.getpid(), started=process_start_time(os.getpid()), folder=folder, engine="ray")
-    meeting.publish(card)
+    run_dir.publish(card)
     parent._POLICY = RestartPolicy(failures=4, first_delay_s=0.0, longest_delay_s=0.0)
     parent._STOP_S = float(sys.argv[3])
     try:
         told = lambda: print("a child answers", flush=True)
         release = lambda: Path(sys.argv[1], "waits").unlink(missing_ok=True)
-        code = parent.DriverParent(meeting, card, SystemClock(), 1, told, release).run(
+        code = parent.DriverParent(run_dir, card, SystemClock(), 1, told, release).run(
             lambda numbers: [sys.executable, "-c", sys.argv[2], sys.argv[1], ",".join(map(str, numbers))], [http, mcp]
         )
     except MnemicError as error:
         print(error)
         code = 5
     finally:
-        meeting.unpublish()
-        meeting.release_server_lock()
+        run_dir.unpublish()
+        run_dir.release_server_lock()
     sys.exit(code)
 """
 CHILD = """
@@ -54,13 +54,13 @@ CHILD = """
     from mnemic.runtime.minds.run_dir import RunDir
     import msgspec
     home, numbers = Path(sys.argv[1]), [int(one) for one in sys.argv[2].split(",")]
-    meeting = RunDir(home)
+    run_dir = RunDir(home)
     lives = home / "lives"
     with lives.open("a") as file:
         file.write(f"{os.getpid()}\\n")
     life = len(lives.read_text().split())
     def say(state, cause=""):
-        meeting.publish(msgspec.structs.replace(meeting.read_info(), state=state, cause=cause))
+        run_dir.publish(msgspec.structs.replace(run_dir.read_info(), state=state, cause=cause))
 """
 
 
@@ -131,7 +131,7 @@ def test_as_long_as_a_child_serves_those_are_let_go_who_wait_at_the_services_soc
 
 
 def test_a_child_that_is_killed_comes_back_and_the_card_says_how_often_and_why(tmp_path: Path) -> None:
-    with parent_of(tmp_path, 'say("ready", meeting.read_info().cause); signal.pause()') as parent:
+    with parent_of(tmp_path, 'say("ready", run_dir.read_info().cause); signal.pause()') as parent:
         for life in (1, 2):
             ready(tmp_path, life)
             os.kill(lives(tmp_path)[-1], signal.SIGKILL)
@@ -144,7 +144,7 @@ def test_a_child_that_lost_its_engine_says_why_itself(tmp_path: Path) -> None:
         if life == 1:
             say("restarting", "process 7 of Ray died")
             sys.exit({ENGINE_LOST})
-        say("ready", meeting.read_info().cause)
+        say("ready", run_dir.read_info().cause)
         signal.pause()
     """
     with parent_of(tmp_path, child):
@@ -199,7 +199,7 @@ def test_a_child_that_leaves_by_itself_takes_the_parent_with_it(tmp_path: Path) 
 
 
 def test_a_child_that_fails_while_it_leaves_is_not_brought_back(tmp_path: Path) -> None:
-    with parent_of(tmp_path, 'say("ready"); meeting.unpublish(); sys.exit(1)') as parent:
+    with parent_of(tmp_path, 'say("ready"); run_dir.unpublish(); sys.exit(1)') as parent:
         assert parent.wait(BOUND_S) == 1
         assert len(lives(tmp_path)) == 1
 

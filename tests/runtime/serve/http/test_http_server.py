@@ -21,7 +21,7 @@ from tests.waiting import BOUND_S
 MAIN = """
 import signal, socket, sys, tempfile, threading
 from pathlib import Path
-from tests.processes.hosted import Hosted, NotedDoor, OpenMinds
+from tests.processes.hosted import Hosted, RecordingServerControl, OpenMinds
 from mnemic.runtime.clock import SystemClock
 
 home, folder = Path(sys.argv[1]), Path(tempfile.mkdtemp(dir="/tmp"))
@@ -29,7 +29,7 @@ for number in (signal.SIGTERM, signal.SIGINT):
     signal.signal(number, lambda *_: None)
 before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
 minds = OpenMinds(home)
-faces = Hosted(home, minds, NotedDoor(home), folder, None, SystemClock())
+faces = Hosted(home, minds, RecordingServerControl(home), folder, None, SystemClock())
 
 def use():
     faces.faces.ready.wait()
@@ -58,7 +58,7 @@ def test_who_is_stopped_before_it_began_ends_at_once(home: Path) -> None:
     with hosted(home) as faces:
         faces.faces.stop(1.0)
         faces.thread.join(BOUND_S)
-        again = Hosted(home, faces.minds, faces.door, _below(faces.http.parent), None, SystemClock())
+        again = Hosted(home, faces.minds, faces.server_control, _below(faces.http.parent), None, SystemClock())
         again.faces.stop(0.0)
         again.faces.run()
 

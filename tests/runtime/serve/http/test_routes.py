@@ -97,7 +97,7 @@ def test_what_is_captured_is_recalled(faces: Hosted) -> None:
     assert isinstance(found, Recalled)
     assert [hit.id for hit in found.hits] == [kept.id]
     assert found.hits[0].text == "an otter, half \ud83d"
-    assert faces.door.touched[-2:] == ["capture-text", "recall"]
+    assert faces.server_control.touched[-2:] == ["capture-text", "recall"]
 
 
 def test_communities_are_listed_shown_and_brought_up_to_date(faces: Hosted) -> None:
@@ -191,11 +191,11 @@ def test_a_hundred_callers_at_once_are_all_answered(faces: Hosted) -> None:
 
 
 def test_a_look_that_is_nobodys_wish_keeps_nobody_awake(faces: Hosted) -> None:
-    faces.door.touched.clear()
+    faces.server_control.touched.clear()
     assert faces.post("/api/count", Mnemic_Create="1", Mnemic_Idle="1").status == 200
-    assert faces.door.touched == []
+    assert faces.server_control.touched == []
     assert faces.post("/api/count", Mnemic_Create="1").status == 200
-    assert faces.door.touched == ["count"]
+    assert faces.server_control.touched == ["count"]
 
 
 # --- what cannot be --------------------------------------------------------------------------------------------------
@@ -299,8 +299,8 @@ def test_processes_of_another_version_are_told_so(faces: Hosted) -> None:
 
 def test_a_process_that_is_leaving_says_so_and_takes_nothing_more(faces: Hosted) -> None:
     assert faces.post("/api/drain", {"reason": "an older process", "protocol": PROTOCOL}).status == 200
-    assert faces.door.drained == [("an older process", PROTOCOL)]
-    faces.door.state = "draining"
+    assert faces.server_control.drained == [("an older process", PROTOCOL)]
+    faces.server_control.state = "draining"
     try:
         for path in ("/api/count", "/mcp"):
             answer = faces.post(path)
@@ -308,21 +308,21 @@ def test_a_process_that_is_leaving_says_so_and_takes_nothing_more(faces: Hosted)
         assert faces.request("GET", "/healthz").json["code"] == "draining"
         assert faces.post("/api/drain", {"reason": "again", "protocol": PROTOCOL + 1}).status == 200
     finally:
-        faces.door.state = "ready"
+        faces.server_control.state = "ready"
 
 
 def test_a_reason_of_somebodys_own_is_not_passed_on(faces: Hosted) -> None:
     for reason in ("the otter's secret", ["mnemic serve"], None):
         assert faces.post("/api/drain", {"reason": reason, "protocol": PROTOCOL}).status == 200
-        assert faces.door.drained.pop() == ("no reason that is known", PROTOCOL)
+        assert faces.server_control.drained.pop() == ("no reason that is known", PROTOCOL)
 
 
 def test_a_foreground_process_refuses_to_leave(faces: Hosted) -> None:
-    faces.door.mode = "foreground"
+    faces.server_control.mode = "foreground"
     try:
         refused(faces.post("/api/drain", {"reason": "x", "protocol": PROTOCOL}), 409, AlreadyServed)
     finally:
-        faces.door.mode = "on-demand"
+        faces.server_control.mode = "on-demand"
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_the_answer_is_the_bytes_for_the_hooks_standard_output(faces: Hosted, pr
     assert "use tabs" in told.json["hookSpecificOutput"]["additionalContext"]
     assert told.json["systemMessage"].startswith("Mnemic: 1 memory, ")
     assert ask(faces, project, Assistant="opencode").json["shown"] == told.json["systemMessage"]
-    assert faces.door.touched[-1] == "hook"
+    assert faces.server_control.touched[-1] == "hook"
 
 
 def test_a_subfolder_is_the_same_project_and_another_folder_is_none(
@@ -150,12 +150,12 @@ def test_a_folder_whose_name_no_system_takes_is_refused_and_the_hook_told_nothin
 def test_a_hook_that_asked_more_than_a_second_ago_is_told_nothing_and_the_next_all(
     faces: Hosted, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class SlowDoor:
+    class SlowClock:
         def now_us(self) -> int:
             return SystemClock().now_us() - 1_000_000
 
     with monkeypatch.context() as slow:
-        slow.setattr("mnemic.runtime.serve.http.routes._CLOCK", SlowDoor())
+        slow.setattr("mnemic.runtime.serve.http.routes._CLOCK", SlowClock())
         assert ask(faces, project).body == b""
     with faces.minds.use("default", False) as mind:
         assert not mind.log_given().deliveries, "nothing is kept as told"

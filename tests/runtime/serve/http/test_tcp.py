@@ -101,7 +101,7 @@ def test_a_socket_of_the_file_system_asks_for_no_name(home: Path) -> None:
 def test_over_tcp_nobody_can_end_the_process_and_health_names_nothing_of_the_home(home: Path) -> None:
     with listening(home) as faces:
         assert status(faces, "/api/drain") == 404
-        assert faces.door.drained == []
+        assert faces.server_control.drained == []
         connection = http.client.HTTPConnection(*faces.tcp[:2], timeout=BOUND_S)
         connection.request("GET", "/healthz")
         assert json.loads(connection.getresponse().read()).keys() == {"protocol", "version", "state"}
@@ -158,7 +158,7 @@ def test_over_tcp_just_what_is_listed_is_answered_and_nothing_new_by_itself(
     assert {"/api/capture-transcript", "/api/rebuild", "/api/sleep", "/api/embed-pending", "/api/a-new-verb"} <= paths
     with listening(home) as faces:
         assert {path for path in paths if status(faces, path) != 404} == ANSWERED
-        assert faces.door.drained == []
+        assert faces.server_control.drained == []
         assert faces.request("POST", "/api/a-new-verb", b"{}", {"Mnemic-Create": "1"}).status == 200
 
 

@@ -495,8 +495,8 @@ def test_it_is_told_the_communities_of_its_own_project_and_of_no_other(grouped: 
     with grouped.minds.use("default", True) as mind:
         assert mind.counts().communities == 2
         until(lambda: mind.log_given().deliveries)  # it is kept after the answer
-        (giving,) = mind.log_given().deliveries
-    assert {part.why for part in giving.parts} == {"it asked for community 1"}
+        (delivery,) = mind.log_given().deliveries
+    assert {part.why for part in delivery.parts} == {"it asked for community 1"}
 
 
 def test_a_community_of_another_project_is_as_unknown_as_one_that_is_not_there(grouped: Hosted, project: Path) -> None:

@@ -172,7 +172,7 @@ def test_what_was_given_is_kept_by_the_memories_that_it_came_from(faces: Hosted,
     with faces.minds.use("default", True) as mind:
         until(lambda: len(mind.log_given().deliveries) == 2)  # it is noted behind the answer
         settled, given = mind.log_given().deliveries
-        assert {giving.assistant for giving in (settled, given)} == {"t"}
+        assert {delivery.assistant for delivery in (settled, given)} == {"t"}
         texts = {part.id: mind.get([part.id])[0].data.decode() for part in (*settled.parts, *given.parts)}
     assert {texts[part.id] for part in given.parts} == {
         "Our database is SQLite.",

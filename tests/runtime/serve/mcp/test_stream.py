@@ -94,7 +94,7 @@ def test_a_caller_of_another_protocol_is_told_so(shared: Hosted) -> None:
 
 
 def test_a_process_that_is_leaving_takes_no_new_caller(faces: Hosted) -> None:
-    faces.door.state = "draining"
+    faces.server_control.state = "draining"
     with Wire(faces.mcp) as wire:
         assert wire.greeting["error"]["code"] == "draining"
 

@@ -78,8 +78,8 @@ def test_the_conversation_is_told_where_the_caller_names_it(faces: Hosted) -> No
     with Wire(faces.mcp, {"session": "abc"}) as wire:
         wire.send(HELLO, tool_call(2, "memory_recall", query="books", scope="*", k=1))
         assert [wire.hear()["id"] for _ in range(2)] == [1, 2]
-    (giving,) = given(faces, 1)
-    assert (giving.assistant, giving.session) == ("t", "abc")
+    (delivery,) = given(faces, 1)
+    assert (delivery.assistant, delivery.session) == ("t", "abc")
 
 
 def test_what_is_near_to_what_an_assistant_keeps_is_given_to_it(faces: Hosted) -> None:
@@ -89,8 +89,8 @@ def test_what_is_near_to_what_an_assistant_keeps_is_given_to_it(faces: Hosted) -
         (similar,) = {answer["id"]: answer for answer in (wire.hear() for _ in range(2))}[2]["result"][
             "structuredContent"
         ]["similar"]
-    (giving,) = given(faces, 1)
-    (part,) = giving.parts
+    (delivery,) = given(faces, 1)
+    (part,) = delivery.parts
     assert (format_id(part.id), part.data, similar["text"]) == (similar["id"], BOOKS.encode(), BOOKS)
     assert part.why.startswith("near to what it kept: ")
     assert similar["start_byte"] == part.start_byte == 0

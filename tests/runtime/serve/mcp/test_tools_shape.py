@@ -226,14 +226,14 @@ def test_what_it_gave_is_in_the_log_word_for_word_under_the_assistants_name(face
     with_client(faces, tmp_path, use, client_info=Implementation(name="an assistant", version="1"))
     with faces.minds.use("default", False) as mind:
         until(lambda: bool(mind.log_given().deliveries))
-        (giving,) = mind.log_given().deliveries
-    assert (giving.assistant, giving.occasion, giving.scope) == ("an assistant", "shape", "pier")
-    assert giving.query == "tool=pytest outcome=failed 'file=?'"
+        (delivery,) = mind.log_given().deliveries
+    assert (delivery.assistant, delivery.occasion, delivery.scope) == ("an assistant", "shape", "pier")
+    assert delivery.query == "tool=pytest outcome=failed 'file=?'"
     (hit,) = shown[0]["hits"]
-    part = giving.parts[0]
+    part = delivery.parts[0]
     assert (format_id(part.id), part.data) == (hit["id"], b"the pier's test")
     assert part.why.startswith("tool ")
-    assert any(shown[0]["answers"][0]["filler"] in one.why for one in giving.parts), "an answer was given, too"
+    assert any(shown[0]["answers"][0]["filler"] in one.why for one in delivery.parts), "an answer was given, too"
 
 
 def test_a_session_that_was_switched_off_is_told_nothing_and_one_that_is_not_kept_asks_without_a_trace(
@@ -252,8 +252,8 @@ def test_a_session_that_was_switched_off_is_told_nothing_and_one_that_is_not_kep
     assert answered["structuredContent"]["hits"]
     with faces.minds.use("default", False) as mind:
         until(lambda: bool(mind.log_given().deliveries))
-        (giving,) = mind.log_given().deliveries
-    assert (giving.session, giving.query) == ("abc", "")
+        (delivery,) = mind.log_given().deliveries
+    assert (delivery.session, delivery.query) == ("abc", "")
 
 
 def test_http_answers_a_shape_and_lists_the_roles(faces: Hosted) -> None:

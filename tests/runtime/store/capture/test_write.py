@@ -37,7 +37,7 @@ from tests.runtime.building import KEYS, apply, as_of_then, delivery, held, id_o
 FILE = b"f" * 16
 
 
-def aside(number: int, text: bytes = b"odd") -> QuarantineRecord:
+def quarantined(number: int, text: bytes = b"odd") -> QuarantineRecord:
     record = number.to_bytes(16, "big")
     return QuarantineRecord(record=record, assistant="t", event="prompt", why="odd", text=text, at=number)
 
@@ -65,7 +65,7 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
             max_size=3,
         ).map(tuple),
     ),
-    st.builds(aside, st.integers(1, 3), st.sampled_from([b"odd", b"the shelf holds nine books"])),
+    st.builds(quarantined, st.integers(1, 3), st.sampled_from([b"odd", b"the shelf holds nine books"])),
     st.builds(ReleaseRecord, record=st.integers(1, 3).map(lambda number: number.to_bytes(16, "big"))),
     st.builds(
         QueueTranscript,
@@ -124,7 +124,7 @@ def test_rebuilt_it_is_the_same_and_a_fork_is_as_it_was(
 
 
 def without_payloads(tables: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """What a fork holds, but for the words and the state of records set aside: those readmitted since are gone."""
+    """What a fork holds, but for the words and the state of quarantined records: those readmitted since are gone."""
     used = {row[8] for row in tables["memories"]} | {row[1] for row in tables["originals"]}
     return as_of_then(tables) | {
         "texts": [row for row in tables["texts"] if row[0] in used],
@@ -138,7 +138,13 @@ def seen(store: Store, look: Any) -> Any:
 
 
 def test_what_was_understood_after_all_is_let_go_of_unless_a_memory_says_the_same(store: Store, tmp_path: Path) -> None:
-    apply(store, aside(1, b"an odd payload"), aside(2, b"the shelf holds nine books"), aside(3, b""), added(1))
+    apply(
+        store,
+        quarantined(1, b"an odd payload"),
+        quarantined(2, b"the shelf holds nine books"),
+        quarantined(3, b""),
+        added(1),
+    )
     assert [one.payload for one in seen(store, lambda now: now.quarantined_records(0, 10))][2] == b""
     apply(store, *(ReleaseRecord(record=number.to_bytes(16, "big")) for number in (1, 2, 3)))
     assert [row[1:] for row in bodies(tmp_path / "store.db")] == [(b"the shelf holds nine books",)]
@@ -155,8 +161,12 @@ def bodies(path: Path) -> list[Any]:
         return db.execute("SELECT id, body FROM texts").fetchall()
 
 
-def test_a_record_is_aside_once_until_it_is_readmitted(store: Store) -> None:
-    assert apply(store, aside(1, b"\xff" * 2000), aside(1, b"other"), aside(2)).changed == (True, False, True)
+def test_a_record_is_quarantined_once_until_it_is_readmitted(store: Store) -> None:
+    assert apply(store, quarantined(1, b"\xff" * 2000), quarantined(1, b"other"), quarantined(2)).changed == (
+        True,
+        False,
+        True,
+    )
     first, second = seen(store, lambda now: now.quarantined_records(0, 10))
     assert (first.payload, first.at, second.row) == (b"\xff" * 2000, 1, 2)
     assert seen(store, lambda now: now.quarantined_records(1, 10)) == [second]

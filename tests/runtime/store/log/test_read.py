@@ -104,7 +104,7 @@ def test_a_cursor_of_another_order_is_refused(store: Store) -> None:
             now.list_deliveries(ListDeliveries(after=one.cursor))
 
 
-def givings(store: Store, **asked: Any) -> DeliveriesListed:
+def list_deliveries(store: Store, **asked: Any) -> DeliveriesListed:
     with snapshot(store) as now:
         return now.list_deliveries(ListDeliveries(**asked))
 
@@ -118,9 +118,9 @@ def test_what_was_given_of_a_long_text_is_cut_out_of_it_again(store: Store) -> N
         DeliveredSpan(id_of(2), 0, 0, "nothing"),
     )
     apply(store, delivery(assistant="codex", parts=parts))
-    (giving,) = givings(store).deliveries
-    assert [part.data for part in giving.parts] == [packed[5_000:5_900], unpacked[7:19], b""]
-    assert [part.size_bytes for part in giving.parts] == [len(packed), len(unpacked), len(unpacked)]
+    (given,) = list_deliveries(store).deliveries
+    assert [part.data for part in given.parts] == [packed[5_000:5_900], unpacked[7:19], b""]
+    assert [part.size_bytes for part in given.parts] == [len(packed), len(unpacked), len(unpacked)]
 
 
 def test_a_page_of_what_was_given_ends_where_it_gets_long(store: Store) -> None:
@@ -128,10 +128,10 @@ def test_a_page_of_what_was_given_ends_where_it_gets_long(store: Store) -> None:
     whole = (DeliveredSpan(id_of(1), 0, 3 << 20, "near"),)
     for number in range(4):
         apply(store, delivery(assistant="c", session=f"{number}", parts=whole), at=number)
-    page = givings(store)
+    page = list_deliveries(store)
     assert [one.session for one in page.deliveries] == ["3", "2"]
     assert page.more
-    rest = givings(store, after=page.deliveries[-1].cursor)
+    rest = list_deliveries(store, after=page.deliveries[-1].cursor)
     assert [one.session for one in rest.deliveries] == ["1", "0"]
     assert not rest.more
 
@@ -139,7 +139,7 @@ def test_a_page_of_what_was_given_ends_where_it_gets_long(store: Store) -> None:
 def test_what_was_told_is_listed_at_the_time_it_was_told(store: Store) -> None:
     for at, given_at in ((10, None), (20, 5)):
         apply(store, delivery(assistant="c", at=given_at), at=at)
-    assert [one.at for one in givings(store).deliveries] == [10, 5]
+    assert [one.at for one in list_deliveries(store).deliveries] == [10, 5]
 
 
 @settings(max_examples=30)
@@ -149,7 +149,7 @@ def test_what_was_told_is_listed_at_the_time_it_was_told(store: Store) -> None:
     weeks=st.integers(1, 6),
     now=st.integers(0, 60),
 )
-def test_each_memory_and_each_giving_is_counted_in_its_week(
+def test_each_memory_and_each_delivery_is_counted_in_its_week(
     tmp_path_factory: pytest.TempPathFactory,
     kept: list[int],
     told: list[tuple[int, int, str]],

@@ -381,7 +381,7 @@ def test_a_copy_from_before_a_change_is_as_it_was_and_a_rebuild_does_it_again(
     assert after != before
     store.fork(tmp_path / "copy.db", seq - 1)
     forked, then = as_of_then(held(tmp_path / "copy.db")), as_of_then(before)
-    if isinstance(change, ReleaseRecord):  # what a record set aside had said is let go of for good
+    if isinstance(change, ReleaseRecord):  # what a quarantined record had said is let go of for good
         for state in (forked, then):
             del state["aside"], state["texts"]
     assert forked == then
